@@ -20,7 +20,7 @@ from scheduler_svc.nova_bridge.cell_database import CellDatabase
 from scheduler_svc.nova_bridge.cells import CellReaders
 from scheduler_svc.nova_bridge.connection_templates import CellLogin
 from scheduler_svc.nova_bridge.instance_answers import InstanceAnswers
-from scheduler_svc.nova_bridge.loop import BridgeLoop, HeldLease, Intervals
+from scheduler_svc.nova_bridge.loop import BridgeLoop, Intervals
 from scheduler_svc.nova_bridge.publisher import DocumentPublisher
 from scheduler_svc.store import aggregates
 from scheduler_svc.store.interface import Store
@@ -44,7 +44,7 @@ def build(conf: cfg.ConfigOpts, store: Store) -> BridgeParts:
     """
     options = conf.nova
     owner = f"{socket.gethostname()}:{uuid.uuid4().hex}"
-    lease = HeldLease(DocumentLease(store, signals.LEASE, owner, options.bridge_lease))
+    lease = DocumentLease(store, signals.LEASE, owner, options.bridge_lease)
     registry: NamespaceRegistry = namespaces_conf.load(conf)
     publishers = Publishers(
         *(

@@ -11,9 +11,10 @@ from rpcapi import errors
 from rpcapi.background import BackgroundLoop
 from scheduler_svc import metrics
 from scheduler_svc.core.records import LogEntry
+from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.notifications import changes
 from scheduler_svc.notifications.changes import Change
-from scheduler_svc.notifications.lease import PublishedPosition, PublisherLease
+from scheduler_svc.store.lease import DocumentLease
 from scheduler_svc.store.protocols.log import LogStore
 
 LOG = log.getLogger(__name__)
@@ -29,13 +30,13 @@ SendNotification = Callable[[str, Mapping[str, Any]], None]  # event type, paylo
 class NotificationPublisher(BackgroundLoop):
     """Follows one partition's log in its own thread, with its own ``store``, while it has the lease."""
 
-    def __init__(self, store: LogStore, lease: PublisherLease, send: SendNotification, kinds: Collection[str]) -> None:
+    def __init__(self, store: LogStore, lease: DocumentLease, send: SendNotification, kinds: Collection[str]) -> None:
         super().__init__(f"notifications {store.partition}")
         self._store = store
         self._lease = lease
         self._send = send
         self._kinds = frozenset(kinds)
-        self._published: PublishedPosition | None = None  # None: this worker does not have the lease
+        self._published: LogPosition | None = None  # None: this worker does not have the lease
         self._pause = FIRST_PAUSE  # after the next failure
 
     def step(self, block_ms: int) -> bool:
@@ -44,9 +45,10 @@ class NotificationPublisher(BackgroundLoop):
         Raises StoreUnavailable, and Unavailable if sending fails; the position sent so far is recorded.
         """
         if self._published is None:
-            self._published = self._lease.acquire(self._start_position)
-            if self._published is None:
+            recorded = self._lease.acquire(self._start_position)
+            if recorded is None:
                 return False
+            self._published = LogPosition(recorded["epoch"], recorded["position"])
             LOG.info("Publishing changes of partition %s after %d", self._store.partition, self._published.position)
         before = self._published
         entries = self._store.follow(before.position, block_ms, BATCH)
@@ -56,26 +58,26 @@ class NotificationPublisher(BackgroundLoop):
                 self._published = self._resync(changes.GAP)
                 sent = True
             for entry in entries or ():
-                if not self._lease.is_valid and not self._lease.renew(self._published):
+                if not self._lease.is_valid and not self._lease.renew(self._published._asdict()):
                     return self._stop_publishing()
                 sent = self._publish(entry) or sent
         finally:
             if (
                 self._published is not None
                 and (sent or self._lease.renewal_due)
-                and not self._lease.renew(self._published)
+                and not self._lease.renew(self._published._asdict())
             ):
                 self._stop_publishing()
         return self._published is not None
 
-    def _start_position(self) -> PublishedPosition:
+    def _start_position(self) -> Mapping[str, Any]:
         """Return the start position, after a resync notification that makes listeners read everything."""
-        return self._resync("publishing has started")
+        return self._resync("publishing has started")._asdict()
 
-    def _resync(self, why: str) -> PublishedPosition:
+    def _resync(self, why: str) -> LogPosition:
         snapshot = self._store.snapshot()
         self._notify(Change(snapshot.epoch, snapshot.position, changes.RESYNC, {"why": why}))
-        return PublishedPosition(snapshot.epoch, snapshot.position)
+        return LogPosition(snapshot.epoch, snapshot.position)
 
     def _publish(self, entry: LogEntry) -> bool:
         """Publish one change if its kind is configured; return whether it was published."""
@@ -84,7 +86,7 @@ class NotificationPublisher(BackgroundLoop):
         change = changes.of_entry(entry, epoch, self._kinds)
         if change is not None:
             self._notify(change)
-        self._published = PublishedPosition(changes.epoch_after(entry, epoch), entry.position)
+        self._published = LogPosition(changes.epoch_after(entry, epoch), entry.position)
         return change is not None
 
     def _notify(self, change: Change) -> None:
@@ -117,4 +119,4 @@ class NotificationPublisher(BackgroundLoop):
         """Release the lease."""
         if self._published is not None:
             with contextlib.suppress(errors.Unavailable):  # then another worker takes over when the lease expires
-                self._lease.release(self._published)
+                self._lease.release(self._published._asdict())

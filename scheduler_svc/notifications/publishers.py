@@ -3,10 +3,11 @@
 
 from collections.abc import Callable, Collection, Sequence
 
-from scheduler_svc.notifications.lease import PublisherLease
+from scheduler_svc.notifications import lease as publisher_lease
 from scheduler_svc.notifications.publisher import NotificationPublisher
 from scheduler_svc.notifications.sender import NotificationSender
 from scheduler_svc.store.interface import Store
+from scheduler_svc.store.lease import DocumentLease
 
 
 class NotificationPublishers:
@@ -25,7 +26,7 @@ class NotificationPublishers:
         self._stores = stores
         self._senders = [make_sender() for _ in stores]
         self._publishers = [
-            NotificationPublisher(store, PublisherLease(store, owner, lease), sender.send, kinds)
+            NotificationPublisher(store, DocumentLease(store, publisher_lease.PLACE, owner, lease), sender.send, kinds)
             for store, sender in zip(stores, self._senders, strict=True)
         ]
 

@@ -15,44 +15,13 @@ from scheduler_svc import databases, metrics
 from scheduler_svc.nova_bridge import signals
 from scheduler_svc.nova_bridge.bridge import NovaBridge
 from scheduler_svc.nova_bridge.instance_answers import InstanceAnswers
-from scheduler_svc.store.lease import DocumentLease
+from scheduler_svc.store.lease import DocumentLease, LeaseLost
 from scheduler_svc.store.protocols.host_state import HostStateStore
 
 LOG = log.getLogger(__name__)
 
 POLL_SECONDS = 0.25  # between two looks for requests to read at once
 WAITING_SECONDS = 1.0  # between two attempts to get the lease
-
-
-class LeaseLost(Exception):
-    """Raised where another process may have taken over."""
-
-
-class HeldLease:
-    """The lease, with a check that renews it when that is due."""
-
-    def __init__(self, lease: DocumentLease) -> None:
-        self._lease = lease
-        self.is_held = False
-
-    def acquire(self) -> bool:
-        """Try to get the lease; return whether this process has it."""
-        self.is_held = self._lease.acquire(dict) is not None
-        return self.is_held
-
-    def keep(self) -> None:
-        """Renew the lease if that is due; raises LeaseLost, and StoreUnavailable."""
-        if self._lease.is_valid and not self._lease.renewal_due:
-            return
-        if not self._lease.renew({}):
-            self.is_held = False
-            raise LeaseLost
-
-    def release(self) -> None:
-        """Release the lease for others, if it is held."""
-        if self.is_held:
-            self._lease.release({})
-            self.is_held = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +39,7 @@ class BridgeLoop(BackgroundLoop):
         self,
         bridge: NovaBridge,
         instance_answers: InstanceAnswers,
-        lease: HeldLease,
+        lease: DocumentLease,
         store: HostStateStore,
         intervals: Intervals,
         *,
@@ -80,6 +49,7 @@ class BridgeLoop(BackgroundLoop):
         self._bridge = bridge
         self._instance_answers = instance_answers
         self._lease = lease
+        self._is_active = False
         self._store = store
         self._intervals = intervals
         self._clock = clock
@@ -90,7 +60,7 @@ class BridgeLoop(BackgroundLoop):
 
     def run_once(self) -> float:
         """Make a pass if one is due or requested; return a short pause."""
-        if not self._lease.is_held and not self._acquire():
+        if not self._is_active and not self._acquire():
             return WAITING_SECONDS
         self._lease.keep()
         requests, now = signals.reading_requests(self._store), self._clock()
@@ -117,21 +87,23 @@ class BridgeLoop(BackgroundLoop):
 
     def finish(self) -> None:
         """Release the lease."""
-        with contextlib.suppress(errors.Unavailable):  # then another bridge takes over when it expires
-            self._lease.release()
+        if self._is_active:
+            with contextlib.suppress(errors.Unavailable):  # then another bridge takes over when it expires
+                self._lease.release({})
+            self._is_active = False
 
     def _acquire(self) -> bool:
-        if not self._lease.acquire():
-            metrics.BRIDGE_ACTIVE.set(0)
+        self._is_active = self._lease.acquire(dict) is not None
+        metrics.BRIDGE_ACTIVE.set(self._is_active)
+        if not self._is_active:
             return False
         LOG.info("Reading Nova's databases")
-        metrics.BRIDGE_ACTIVE.set(1)
         self._next_changes = self._next_everything = 0.0
         self._read_at = self._clock()
         return True
 
     def _stand_by(self) -> None:
-        self._lease.is_held = False
+        self._is_active = False
         metrics.BRIDGE_ACTIVE.set(0)
 
     def _pass(self, requests: int, now: float) -> None:

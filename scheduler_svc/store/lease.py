@@ -11,6 +11,10 @@ from scheduler_svc.store.protocols.host_state import HostStateStore
 NO_OWNER = ""  # owner of a released lease
 
 
+class LeaseLost(Exception):
+    """Raised where another process may have taken over."""
+
+
 class DocumentLease:
     """A lease as one process sees it; its document has what the owner records for the next one.
 
@@ -66,6 +70,11 @@ class DocumentLease:
     def renew(self, record: Mapping[str, Any]) -> bool:
         """Record ``record`` and renew the lease; return False if another process has taken over."""
         return self._put(self._owner, record)
+
+    def keep(self) -> None:
+        """Renew the lease if that is due, with nothing to record; raises LeaseLost, and StoreUnavailable."""
+        if (not self.is_valid or self.renewal_due) and not self.renew({}):
+            raise LeaseLost
 
     def release(self, record: Mapping[str, Any]) -> None:
         """Record ``record`` and release the lease for others."""

@@ -5,8 +5,9 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.conf.notifications import KINDS
-from scheduler_svc.notifications.lease import NAMESPACE, PublisherLease
+from scheduler_svc.notifications.lease import NAMESPACE, PLACE
 from scheduler_svc.notifications.publisher import NotificationPublisher
+from scheduler_svc.store.lease import DocumentLease
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes.hosts import join, node
 
@@ -45,7 +46,7 @@ class PublisherBench:
         self.bus = Bus()
 
     def worker(self, name, kinds=KINDS):
-        turn = PublisherLease(self.store, name, LEASE, lambda: self.now)
+        turn = DocumentLease(self.store, PLACE, name, LEASE, lambda: self.now)
         return NotificationPublisher(self.store, turn, self.bus.send, kinds)
 
     def publish(self, worker):

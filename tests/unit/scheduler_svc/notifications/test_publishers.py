@@ -23,7 +23,7 @@ def calls(monkeypatch):
     recorded = []
 
     def make_publisher(store, lease, send, kinds):
-        assert (lease._lease._store, kinds) == (store, ["used"])
+        assert (lease._store, kinds) == (store, ["used"])
         return Recorder(f"publisher of {store.name}", recorded)
 
     monkeypatch.setattr(publishers, "NotificationPublisher", make_publisher)

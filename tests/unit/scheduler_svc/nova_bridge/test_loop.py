@@ -8,7 +8,7 @@ from sqlalchemy.exc import OperationalError
 
 from rpcapi import errors
 from scheduler_svc.nova_bridge import signals
-from scheduler_svc.nova_bridge.loop import BridgeLoop, HeldLease, Intervals
+from scheduler_svc.nova_bridge.loop import BridgeLoop, Intervals
 from scheduler_svc.store.lease import DocumentLease
 from scheduler_svc.store.memory import MemoryStore
 
@@ -49,7 +49,7 @@ class LoopBench:
         self.questions += 1
 
     def make_loop(self, owner, bridge):
-        lease = HeldLease(DocumentLease(self.store, signals.LEASE, owner, LEASE, lambda: self.now))
+        lease = DocumentLease(self.store, signals.LEASE, owner, LEASE, lambda: self.now)
         return BridgeLoop(bridge, self.answers, lease, self.store, INTERVALS, clock=lambda: self.now)
 
     def run(self, seconds=0.0, loop=None):

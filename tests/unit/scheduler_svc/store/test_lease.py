@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The publisher lease: one owner at a time, and the position at which the next one continues."""
+"""Leases: one owner at a time, and the record with which the next one continues."""
 
 import pytest
 
-from scheduler_svc.notifications.lease import NAMESPACE, PublishedPosition, PublisherLease
+from scheduler_svc.store.lease import DocumentLease, LeaseLost
 from scheduler_svc.store.memory import MemoryStore
 
 LEASE = 12.0
-START = PublishedPosition(1, 0)
+NAMESPACE = "leases"
+START = {"position": 0}
 
 
 class LeaseBench:
@@ -18,7 +19,7 @@ class LeaseBench:
         self.store = MemoryStore("default", namespaces=(NAMESPACE,))
 
     def lease(self, owner):
-        return PublisherLease(self.store, owner, LEASE, lambda: self.now)
+        return DocumentLease(self.store, (NAMESPACE, "lease"), owner, LEASE, lambda: self.now)
 
 
 @pytest.fixture
@@ -27,7 +28,9 @@ def bench():
 
 
 def acquire(lease):
-    return lease.acquire(lambda: START)
+    """Try to acquire a lease; return what its last owner recorded, None if another one has it."""
+    record = lease.acquire(lambda: START)
+    return None if record is None else {key: value for key, value in record.items() if key not in ("owner", "beat")}
 
 
 def test_released_or_possibly_expired_lease_is_not_valid(bench):
@@ -42,28 +45,28 @@ def test_released_or_possibly_expired_lease_is_not_valid(bench):
     assert acquire(first) is None and not first.is_valid
 
 
-def test_first_owner_begins_at_the_start_position(bench):
+def test_first_owner_begins_with_the_start(bench):
     assert acquire(bench.lease("first")) == START
 
 
-def test_released_lease_is_taken_at_once_at_the_published_position(bench):
+def test_released_lease_is_taken_at_once_with_the_record(bench):
     first, second = bench.lease("first"), bench.lease("second")
     acquire(first)
     assert acquire(second) is None
-    first.release(PublishedPosition(2, 40))
-    assert acquire(second) == PublishedPosition(2, 40)
+    first.release({"position": 40})
+    assert acquire(second) == {"position": 40}
 
 
 def test_lease_expires_when_its_document_has_not_changed_for_its_time(bench):
     first, second = bench.lease("first"), bench.lease("second")
     acquire(first)
-    first.renew(PublishedPosition(1, 7))
+    first.renew({"position": 7})
     assert acquire(second) is None  # the second worker sees this version from here on
     bench.now += LEASE - 1
     assert acquire(second) is None
     bench.now += 1
-    assert acquire(second) == PublishedPosition(1, 7)
-    assert not first.renew(PublishedPosition(1, 8)), "the lease has a new owner"
+    assert acquire(second) == {"position": 7}
+    assert not first.renew({"position": 8}), "the lease has a new owner"
     assert not first.is_valid
     assert acquire(bench.lease("third")) is None
 
@@ -94,3 +97,19 @@ def test_renewal_is_due_before_the_lease_may_be_invalid(bench):
 
 def test_lease_that_was_never_acquired_is_not_valid(bench):
     assert not bench.lease("first").is_valid
+
+
+def test_lease_is_kept_by_renewing_it_when_that_is_due(bench):
+    first, second = bench.lease("first"), bench.lease("second")
+    acquire(first)
+    version = bench.store.get_state(NAMESPACE, "lease")[0]
+    first.keep()
+    assert bench.store.get_state(NAMESPACE, "lease")[0] == version
+    bench.now += LEASE / 4
+    first.keep()
+    assert bench.store.get_state(NAMESPACE, "lease")[0] > version
+    assert acquire(second) is None
+    bench.now += LEASE
+    assert acquire(second) == {}
+    with pytest.raises(LeaseLost):
+        first.keep()
