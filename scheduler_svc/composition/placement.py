@@ -14,26 +14,30 @@ from scheduler_svc.composition.stores import open_partitions
 from scheduler_svc.conf import api
 from scheduler_svc.conf import placement as placement_conf
 from scheduler_svc.core.reads import NO_READS
-from scheduler_svc.endpoints.placement import root
-from scheduler_svc.endpoints.placement.aggregates import AggregateHandlers
-from scheduler_svc.endpoints.placement.allocation_candidates import AllocationCandidateHandlers
-from scheduler_svc.endpoints.placement.allocations import AllocationHandlers
+from scheduler_svc.endpoints.placement import (
+    aggregates,
+    allocation_candidates,
+    allocations,
+    health,
+    inventories,
+    provider_traits,
+    providers,
+    reshaper,
+    resource_classes,
+    root,
+    traits,
+    usages,
+)
 from scheduler_svc.endpoints.placement.application import PlacementApplication
 from scheduler_svc.endpoints.placement.authentication import Application, except_open_paths, trust_tokens
+from scheduler_svc.endpoints.placement.candidate_documents import CandidateDocuments
 from scheduler_svc.endpoints.placement.frame import Frame
-from scheduler_svc.endpoints.placement.health import HealthHandlers
-from scheduler_svc.endpoints.placement.inventories import InventoryHandlers
 from scheduler_svc.endpoints.placement.keystone import KeystoneTokens
+from scheduler_svc.endpoints.placement.model import PlacementModel
 from scheduler_svc.endpoints.placement.policies import Policies
 from scheduler_svc.endpoints.placement.prefix import below
-from scheduler_svc.endpoints.placement.provider_traits import ProviderTraitHandlers
-from scheduler_svc.endpoints.placement.providers import ProviderHandlers
-from scheduler_svc.endpoints.placement.reshaper import ReshaperHandlers
-from scheduler_svc.endpoints.placement.resource_classes import ResourceClassHandlers
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.server import make_server
-from scheduler_svc.endpoints.placement.traits import TraitHandlers
-from scheduler_svc.endpoints.placement.usages import UsageHandlers
 from scheduler_svc.host_state.measurement import measure_silence
 from scheduler_svc.placement import acknowledged_epoch
 from scheduler_svc.placement.candidates.finder import DEFAULT_LIMITS, CandidateFinder, SearchLimits
@@ -47,6 +51,20 @@ from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.partitions import OpenPartition
 from scheduler_svc.replication.replica import Replica
 
+NOUNS = (
+    root,
+    health,
+    providers,
+    inventories,
+    allocations,
+    allocation_candidates,
+    reshaper,
+    usages,
+    aggregates,
+    provider_traits,
+    traits,
+    resource_classes,
+)
 MEASURING_SECONDS = 5.0  # between two measurements of the store's silence
 
 
@@ -130,25 +148,23 @@ def _authenticated(conf: cfg.ConfigOpts, application: Application) -> Applicatio
 def routes(
     partition: OpenPartition, unknown_owner: tuple[str, str], limits: SearchLimits = DEFAULT_LIMITS
 ) -> list[Route]:
-    """Return all routes, over the providers of one partition; ``unknown_owner`` is as in AllocationHandlers."""
-    freshness = Freshness(partition.store, partition.replica)
+    """Return all routes, over the providers of one partition; ``unknown_owner`` is as in PlacementModel."""
+    store = partition.store
+    freshness = Freshness(store, partition.replica)
     table, number = partition.replica.unchecked_table, partition.replica.number
-    directory = ProviderDirectory(partition.store, table, number, freshness)
-    providers = ProviderList(partition.store, table, number, freshness)
-    catalogue = Catalogue(partition.store, directory, freshness)
-    consumers = Consumers(partition.store, directory, catalogue)
-    reshaper = Reshaper(partition.store, directory, catalogue, consumers)
-    return [
-        *root.routes(),
-        *HealthHandlers(freshness).routes(),
-        *ProviderHandlers(directory, providers, catalogue).routes(),
-        *InventoryHandlers(directory, catalogue).routes(),
-        *AllocationHandlers(consumers, directory, unknown_owner).routes(),
-        *AllocationCandidateHandlers(CandidateFinder(table, freshness, limits), directory, catalogue).routes(),
-        *ReshaperHandlers(reshaper, unknown_owner).routes(),
-        *UsageHandlers(directory, partition.store).routes(),
-        *AggregateHandlers(directory).routes(),
-        *ProviderTraitHandlers(directory, catalogue).routes(),
-        *TraitHandlers(catalogue).routes(),
-        *ResourceClassHandlers(catalogue).routes(),
-    ]
+    directory = ProviderDirectory(store, table, number, freshness)
+    catalogue = Catalogue(store, directory, freshness)
+    consumers = Consumers(store, directory, catalogue)
+    model = PlacementModel(
+        store,
+        freshness,
+        directory,
+        ProviderList(store, table, number, freshness),
+        catalogue,
+        consumers,
+        Reshaper(store, directory, catalogue, consumers),
+        CandidateFinder(table, freshness, limits),
+        CandidateDocuments(),
+        unknown_owner,
+    )
+    return [route._replace(handler=partial(route.handler, model)) for noun in NOUNS for route in noun.ROUTES]

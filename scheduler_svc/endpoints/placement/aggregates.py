@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 from scheduler_svc.endpoints.placement.messages import Request, Response, json_response
 from scheduler_svc.endpoints.placement.microversions import Microversion
+from scheduler_svc.endpoints.placement.model import PlacementModel
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import providers as schemas
-from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.providers import Provider
 from scheduler_svc.placement.refusals import STALE, check_generation, refused_change
 from scheduler_svc.store.providers.changes import Refusal, SetAggregates
@@ -17,39 +17,26 @@ SINCE = Microversion(1, 1)
 GENERATION_SINCE = Microversion(1, 19)
 
 
-class AggregateHandlers:
-    """Shows and replaces the aggregates of a provider."""
+def show(model: PlacementModel, request: Request, uuid: str) -> Response:
+    """Return the aggregates."""
+    provider = model.directory.get(uuid)
+    return _respond(provider, provider.aggregates, request)
 
-    def __init__(self, directory: ProviderDirectory) -> None:
-        self._directory = directory
 
-    def routes(self) -> list[Route]:
-        """Return the routes of aggregates."""
-        path, rule = "/resource_providers/{uuid}/aggregates", "resource_providers:aggregates:"
-        return [
-            Route("GET", path, self.show, rule + "list", SINCE, gives_json=True, type_first=True),
-            Route("PUT", path, self.replace, rule + "update", SINCE, takes_json=True, type_first=True),
-        ]
-
-    def show(self, request: Request, uuid: str) -> Response:
-        """Return the aggregates."""
-        provider = self._directory.get(uuid)
-        return _respond(provider, provider.aggregates, request)
-
-    def replace(self, request: Request, uuid: str) -> Response:
-        """Replace all aggregates."""
-        provider = self._directory.get(uuid)
-        generation = None
-        if request.version < GENERATION_SINCE:
-            aggregates = request.json(schemas.AGGREGATES)
-        else:
-            body = request.json(schemas.AGGREGATES_1_19)
-            aggregates, generation = body["aggregates"], body["resource_provider_generation"]
-            check_generation(provider, generation, STALE)
-        answer = self._directory.change(SetAggregates(provider.id, aggregates, generation))
-        if isinstance(answer, Refusal):
-            raise refused_change(answer, uuid, STALE)
-        return _respond(answer, aggregates, request)
+def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
+    """Replace all aggregates."""
+    provider = model.directory.get(uuid)
+    generation = None
+    if request.version < GENERATION_SINCE:
+        aggregates = request.json(schemas.AGGREGATES)
+    else:
+        body = request.json(schemas.AGGREGATES_1_19)
+        aggregates, generation = body["aggregates"], body["resource_provider_generation"]
+        check_generation(provider, generation, STALE)
+    answer = model.directory.change(SetAggregates(provider.id, aggregates, generation))
+    if isinstance(answer, Refusal):
+        raise refused_change(answer, uuid, STALE)
+    return _respond(answer, aggregates, request)
 
 
 def _respond(provider: Provider, aggregates: Sequence[str], request: Request) -> Response:
@@ -57,3 +44,10 @@ def _respond(provider: Provider, aggregates: Sequence[str], request: Request) ->
     if request.version >= GENERATION_SINCE:
         document["resource_provider_generation"] = provider.generation
     return json_response(document, datetime.now(UTC))
+
+
+PATH, RULE = "/resource_providers/{uuid}/aggregates", "resource_providers:aggregates:"
+ROUTES = [
+    Route("GET", PATH, show, RULE + "list", SINCE, gives_json=True, type_first=True),
+    Route("PUT", PATH, replace, RULE + "update", SINCE, takes_json=True, type_first=True),
+]

@@ -7,10 +7,10 @@ from typing import Any
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.endpoints.placement.messages import Request, Response, json_response
 from scheduler_svc.endpoints.placement.microversions import Microversion
+from scheduler_svc.endpoints.placement.model import PlacementModel
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import inventories as schemas
-from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, Catalogue, standard_first
-from scheduler_svc.placement.directory import ProviderDirectory
+from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, standard_first
 from scheduler_svc.placement.problems import (
     CONCURRENT_UPDATE,
     INVENTORY_IN_USE,
@@ -37,95 +37,76 @@ STALE = "resource provider generation conflict: read it again and repeat the req
 _FIELDS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
 
 
-class InventoryHandlers:
-    """Lists, shows, creates, updates and deletes inventories."""
+def list_all(model: PlacementModel, _request: Request, uuid: str) -> Response:
+    """Return all inventories of a provider."""
+    return _respond_all(model.directory.get(uuid))
 
-    def __init__(self, directory: ProviderDirectory, catalogue: Catalogue) -> None:
-        self._directory = directory
-        self._catalogue = catalogue
 
-    def routes(self) -> list[Route]:
-        """Return the routes of inventories."""
-        collection, rule = "/resource_providers/{uuid}/inventories", "resource_providers:inventories:"
-        item = collection + "/{resource_class}"
-        return [
-            Route("GET", collection, self.list_all, rule + "list", gives_json=True),
-            Route("POST", collection, self.create, rule + "create", takes_json=True),
-            Route("PUT", collection, self.replace, rule + "update", takes_json=True),
-            Route("DELETE", collection, self.delete_all, rule + "delete", since=DELETE_ALL_SINCE, outside=405),
-            Route("GET", item, self.show, rule + "show", gives_json=True),
-            Route("PUT", item, self.update, rule + "update", takes_json=True),
-            Route("DELETE", item, self.delete, rule + "delete"),
-        ]
+def show(model: PlacementModel, _request: Request, uuid: str, resource_class: str) -> Response:
+    """Return the inventory of one class."""
+    provider = model.directory.get(uuid)
+    if resource_class not in provider.inventories:
+        raise not_found(f"No inventory of class {resource_class} for {uuid}")
+    return _respond(provider, resource_class)
 
-    def list_all(self, _request: Request, uuid: str) -> Response:
-        """Return all inventories of a provider."""
-        return _respond_all(self._directory.get(uuid))
 
-    def show(self, _request: Request, uuid: str, resource_class: str) -> Response:
-        """Return the inventory of one class."""
-        provider = self._directory.get(uuid)
-        if resource_class not in provider.inventories:
-            raise not_found(f"No inventory of class {resource_class} for {uuid}")
-        return _respond(provider, resource_class)
+def create(model: PlacementModel, request: Request, uuid: str) -> Response:
+    """Add the inventory of a class; a generation in the body is not compared, as in Placement."""
+    provider = model.directory.get(uuid)
+    body = request.json(schemas.CREATE)
+    resource_class = body["resource_class"]
+    failure = f"Unable to create inventory for resource provider {uuid}"
+    model.catalogue.check(RESOURCE_CLASSES, [resource_class], f"{failure}: ")
+    inventory = parse_inventory(body, resource_class, request, failure)
+    answer = _change(model, uuid, AddInventory(provider.id, resource_class, inventory))
+    location = f"{request.prefix}/resource_providers/{uuid}/inventories/{resource_class}"
+    return _respond(answer, resource_class, 201, location)
 
-    def create(self, request: Request, uuid: str) -> Response:
-        """Add the inventory of a class; a generation in the body is not compared, as in Placement."""
-        provider = self._directory.get(uuid)
-        body = request.json(schemas.CREATE)
-        resource_class = body["resource_class"]
-        failure = f"Unable to create inventory for resource provider {uuid}"
-        self._catalogue.check(RESOURCE_CLASSES, [resource_class], f"{failure}: ")
-        inventory = parse_inventory(body, resource_class, request, failure)
-        answer = self._change(uuid, AddInventory(provider.id, resource_class, inventory))
-        location = f"{request.prefix}/resource_providers/{uuid}/inventories/{resource_class}"
-        return _respond(answer, resource_class, 201, location)
 
-    def update(self, request: Request, uuid: str, resource_class: str) -> Response:
-        """Replace the inventory of a class."""
-        provider = self._directory.get(uuid)
-        body = request.json(schemas.UPDATE)
-        generation = body["resource_provider_generation"]
-        check_generation(provider, generation, STALE)
-        failure = f"Unable to update inventory for resource provider {uuid}"
-        inventory = parse_inventory(body, resource_class, request, failure)
-        if (
-            resource_class not in provider.inventories
-            and self._catalogue.find(RESOURCE_CLASSES, resource_class) is None
-        ):
-            raise not_found(f"No such resource class {resource_class}.")
-        answer = self._change(uuid, ReplaceInventory(provider.id, resource_class, inventory, generation))
-        return _respond(answer, resource_class)
+def update(model: PlacementModel, request: Request, uuid: str, resource_class: str) -> Response:
+    """Replace the inventory of a class."""
+    provider = model.directory.get(uuid)
+    body = request.json(schemas.UPDATE)
+    generation = body["resource_provider_generation"]
+    check_generation(provider, generation, STALE)
+    failure = f"Unable to update inventory for resource provider {uuid}"
+    inventory = parse_inventory(body, resource_class, request, failure)
+    if resource_class not in provider.inventories and model.catalogue.find(RESOURCE_CLASSES, resource_class) is None:
+        raise not_found(f"No such resource class {resource_class}.")
+    answer = _change(model, uuid, ReplaceInventory(provider.id, resource_class, inventory, generation))
+    return _respond(answer, resource_class)
 
-    def replace(self, request: Request, uuid: str) -> Response:
-        """Replace all inventories."""
-        provider = self._directory.get(uuid)
-        body = request.json(schemas.REPLACE)
-        generation = body["resource_provider_generation"]
-        check_generation(provider, generation, STALE)
-        self._catalogue.check(
-            RESOURCE_CLASSES, body["inventories"], f"Unknown resource class in inventory for {uuid}: "
-        )
-        failure = f"Unable to update inventory for resource provider {uuid}"
-        inventories = {name: parse_inventory(raw, name, request, failure) for name, raw in body["inventories"].items()}
-        return _respond_all(self._change(uuid, SetInventories(provider.id, inventories, generation)))
 
-    def delete(self, _request: Request, uuid: str, resource_class: str) -> Response:
-        """Delete the inventory of a class that is not in use."""
-        provider = self._directory.get(uuid)
-        self._change(uuid, RemoveInventory(provider.id, resource_class))
-        return Response(204)
+def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
+    """Replace all inventories."""
+    provider = model.directory.get(uuid)
+    body = request.json(schemas.REPLACE)
+    generation = body["resource_provider_generation"]
+    check_generation(provider, generation, STALE)
+    model.catalogue.check(RESOURCE_CLASSES, body["inventories"], f"Unknown resource class in inventory for {uuid}: ")
+    failure = f"Unable to update inventory for resource provider {uuid}"
+    inventories = {name: parse_inventory(raw, name, request, failure) for name, raw in body["inventories"].items()}
+    return _respond_all(_change(model, uuid, SetInventories(provider.id, inventories, generation)))
 
-    def delete_all(self, _request: Request, uuid: str) -> Response:
-        """Delete all inventories, none of which is in use."""
-        self._change(uuid, SetInventories(self._directory.get(uuid).id, {}))
-        return Response(204)
 
-    def _change(self, uuid: str, change: InventoryChange) -> Provider:
-        answer = self._directory.change(change)
-        if isinstance(answer, Refusal):
-            raise _problem(answer, uuid, change)
-        return answer
+def delete(model: PlacementModel, _request: Request, uuid: str, resource_class: str) -> Response:
+    """Delete the inventory of a class that is not in use."""
+    provider = model.directory.get(uuid)
+    _change(model, uuid, RemoveInventory(provider.id, resource_class))
+    return Response(204)
+
+
+def delete_all(model: PlacementModel, _request: Request, uuid: str) -> Response:
+    """Delete all inventories, none of which is in use."""
+    _change(model, uuid, SetInventories(model.directory.get(uuid).id, {}))
+    return Response(204)
+
+
+def _change(model: PlacementModel, uuid: str, change: InventoryChange) -> Provider:
+    answer = model.directory.change(change)
+    if isinstance(answer, Refusal):
+        raise _problem(answer, uuid, change)
+    return answer
 
 
 def parse_inventory(raw: Mapping[str, Any], resource_class: str, request: Request, failure: str) -> Inventory:
@@ -177,3 +158,16 @@ def _respond_all(provider: Provider) -> Response:
     return json_response(
         {"resource_provider_generation": provider.generation, "inventories": inventories}, provider.modified
     )
+
+
+COLLECTION, RULE = "/resource_providers/{uuid}/inventories", "resource_providers:inventories:"
+ITEM = COLLECTION + "/{resource_class}"
+ROUTES = [
+    Route("GET", COLLECTION, list_all, RULE + "list", gives_json=True),
+    Route("POST", COLLECTION, create, RULE + "create", takes_json=True),
+    Route("PUT", COLLECTION, replace, RULE + "update", takes_json=True),
+    Route("DELETE", COLLECTION, delete_all, RULE + "delete", since=DELETE_ALL_SINCE, outside=405),
+    Route("GET", ITEM, show, RULE + "show", gives_json=True),
+    Route("PUT", ITEM, update, RULE + "update", takes_json=True),
+    Route("DELETE", ITEM, delete, RULE + "delete"),
+]

@@ -10,11 +10,11 @@ from rpcapi.resources import names
 from scheduler_svc.endpoints.placement import query_parameters
 from scheduler_svc.endpoints.placement.messages import Request, Response, json_response
 from scheduler_svc.endpoints.placement.microversions import Microversion
+from scheduler_svc.endpoints.placement.model import PlacementModel
 from scheduler_svc.endpoints.placement.provider_documents import TREES_SINCE, as_document, as_list
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import providers as schemas
-from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, TRAITS, Catalogue
-from scheduler_svc.placement.directory import ProviderDirectory
+from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, TRAITS
 from scheduler_svc.placement.problems import (
     DUPLICATE_NAME,
     PROVIDER_HAS_CHILDREN,
@@ -25,7 +25,7 @@ from scheduler_svc.placement.problems import (
     not_found,
 )
 from scheduler_svc.placement.provider_filters import ProviderFilters
-from scheduler_svc.placement.provider_list import ListedProvider, ProviderList
+from scheduler_svc.placement.provider_list import ListedProvider
 from scheduler_svc.placement.providers import Provider
 from scheduler_svc.placement.refusals import no_provider, owned_by_agent
 from scheduler_svc.store.providers.changes import (
@@ -41,130 +41,117 @@ BODY_OF_CREATED_SINCE = Microversion(1, 20)
 MOVES_SINCE = Microversion(1, 37)
 
 
-class ProviderHandlers:
-    """Lists, shows, creates, updates and deletes resource providers."""
+def list_all(model: PlacementModel, request: Request) -> Response:
+    """Return the providers that fulfil all parameters of the query."""
+    filters = _filters(model, request)
+    providers = [] if filters is None else model.providers.find_all(filters)
+    return Response(200, as_list(providers, request.prefix, request.version), modified=_last_change(providers))
 
-    def __init__(self, directory: ProviderDirectory, providers: ProviderList, catalogue: Catalogue) -> None:
-        self._directory = directory
-        self._providers = providers
-        self._catalogue = catalogue
 
-    def routes(self) -> list[Route]:
-        """Return the routes of resource providers."""
-        collection, item = "/resource_providers", "/resource_providers/{uuid}"
-        return [
-            Route("GET", collection, self.list_all, "resource_providers:list", gives_json=True, query=schemas.LIST),
-            Route("POST", collection, self.create, "resource_providers:create", takes_json=True),
-            Route("GET", item, self.show, "resource_providers:show", gives_json=True),
-            Route("PUT", item, self.update, "resource_providers:update", takes_json=True),
-            Route("DELETE", item, self.delete, "resource_providers:delete"),
-        ]
+def show(model: PlacementModel, request: Request, uuid: str) -> Response:
+    """Return one provider."""
+    return _respond(model.directory.get(uuid), request)
 
-    def list_all(self, request: Request) -> Response:
-        """Return the providers that fulfil all parameters of the query."""
-        filters = self._filters(request)
-        providers = [] if filters is None else self._providers.find_all(filters)
-        return Response(200, as_list(providers, request.prefix, request.version), modified=_last_change(providers))
 
-    def show(self, request: Request, uuid: str) -> Response:
-        """Return one provider."""
-        return _respond(self._directory.get(uuid), request)
+def create(model: PlacementModel, request: Request) -> Response:
+    """Create a provider; the client may choose its UUID."""
+    body = request.json(schemas.CREATE_1_14 if request.version >= TREES_SINCE else schemas.CREATE)
+    uuid = str(uuids.UUID(body["uuid"])) if body.get("uuid") else str(uuids.uuid4())
+    name, parent = body["name"], body.get("parent_provider_uuid")
+    failure = f'Unable to create resource provider "{name}", {uuid}: '
+    if parent == uuid:
+        raise bad_request(f"{failure}parent provider UUID cannot be same as UUID. To make a root, leave it out.")
+    change = CreateProvider(names.api_provider(uuid), name, _parent(model, parent, failure))
+    if model.directory.find(uuid) is not None:
+        raise _duplicate(f"uuid: {uuid}")
+    answer = model.directory.change(change)
+    if isinstance(answer, Refusal):
+        raise _refused_place(answer, name, uuid, failure)
+    location = f"{request.prefix}/resource_providers/{uuid}"
+    if request.version < BODY_OF_CREATED_SINCE:
+        return Response(201, location=location)
+    return json_response(_document(answer, request), answer.modified, location=location)
 
-    def create(self, request: Request) -> Response:
-        """Create a provider; the client may choose its UUID."""
-        body = request.json(schemas.CREATE_1_14 if request.version >= TREES_SINCE else schemas.CREATE)
-        uuid = str(uuids.UUID(body["uuid"])) if body.get("uuid") else str(uuids.uuid4())
-        name, parent = body["name"], body.get("parent_provider_uuid")
-        failure = f'Unable to create resource provider "{name}", {uuid}: '
-        if parent == uuid:
-            raise bad_request(f"{failure}parent provider UUID cannot be same as UUID. To make a root, leave it out.")
-        change = CreateProvider(names.api_provider(uuid), name, self._parent(parent, failure))
-        if self._directory.find(uuid) is not None:
-            raise _duplicate(f"uuid: {uuid}")
-        answer = self._directory.change(change)
-        if isinstance(answer, Refusal):
-            raise _refused_place(answer, name, uuid, failure)
-        location = f"{request.prefix}/resource_providers/{uuid}"
-        if request.version < BODY_OF_CREATED_SINCE:
-            return Response(201, location=location)
-        return json_response(_document(answer, request), answer.modified, location=location)
 
-    def update(self, request: Request, uuid: str) -> Response:
-        """Rename a provider, or give it a parent; from 1.37 also another one or none."""
-        provider = self._directory.get(uuid)
-        body = request.json(schemas.UPDATE_1_14 if request.version >= TREES_SINCE else schemas.UPDATE)
-        failure = f"Unable to save resource provider {uuid}: "
-        parent: Any = UNCHANGED
-        if "parent_provider_uuid" in body:
-            parent_uuid = body["parent_provider_uuid"]
-            parent = self._parent(parent_uuid, failure)
-            if provider.parent is not None and request.version < MOVES_SINCE and parent_uuid != provider.parent:
-                act = "un-parenting" if parent is None else "re-parenting"
-                raise bad_request(f"{failure}{act} a provider is not currently allowed. It is from {MOVES_SINCE} on.")
-        answer = self._directory.change(UpdateProvider(provider.id, body["name"], parent))
-        if isinstance(answer, Refusal):
-            raise _refused_place(answer, body["name"], uuid, failure)
-        return _respond(answer, request)
+def update(model: PlacementModel, request: Request, uuid: str) -> Response:
+    """Rename a provider, or give it a parent; from 1.37 also another one or none."""
+    provider = model.directory.get(uuid)
+    body = request.json(schemas.UPDATE_1_14 if request.version >= TREES_SINCE else schemas.UPDATE)
+    failure = f"Unable to save resource provider {uuid}: "
+    parent: Any = UNCHANGED
+    if "parent_provider_uuid" in body:
+        parent_uuid = body["parent_provider_uuid"]
+        parent = _parent(model, parent_uuid, failure)
+        if provider.parent is not None and request.version < MOVES_SINCE and parent_uuid != provider.parent:
+            act = "un-parenting" if parent is None else "re-parenting"
+            raise bad_request(f"{failure}{act} a provider is not currently allowed. It is from {MOVES_SINCE} on.")
+    answer = model.directory.change(UpdateProvider(provider.id, body["name"], parent))
+    if isinstance(answer, Refusal):
+        raise _refused_place(answer, body["name"], uuid, failure)
+    return _respond(answer, request)
 
-    def delete(self, _request: Request, uuid: str) -> Response:
-        """Delete a provider that has no children and no allocations."""
-        provider = self._directory.find(uuid)
-        if provider is None:
+
+def delete(model: PlacementModel, _request: Request, uuid: str) -> Response:
+    """Delete a provider that has no children and no allocations."""
+    provider = model.directory.find(uuid)
+    if provider is None:
+        raise not_found(f"No resource provider with uuid {uuid} found for delete")
+    answer = model.directory.change(DeleteProvider(provider.id))
+    if not isinstance(answer, Refusal):
+        return Response(204)
+    match answer.kind:
+        case RefusalKind.PROVIDER:
             raise not_found(f"No resource provider with uuid {uuid} found for delete")
-        answer = self._directory.change(DeleteProvider(provider.id))
-        if not isinstance(answer, Refusal):
-            return Response(204)
-        match answer.kind:
-            case RefusalKind.PROVIDER:
-                raise not_found(f"No resource provider with uuid {uuid} found for delete")
-            case RefusalKind.CHILDREN:
-                raise conflict(
-                    f"Unable to delete parent resource provider {uuid}: It has child resource providers.",
-                    PROVIDER_HAS_CHILDREN,
-                )
-            case RefusalKind.IN_USE:
-                raise conflict(
-                    f"Unable to delete resource provider {uuid}: Resource provider has allocations.", PROVIDER_IN_USE
-                )
-            case _:
-                raise owned_by_agent(uuid)
+        case RefusalKind.CHILDREN:
+            raise conflict(
+                f"Unable to delete parent resource provider {uuid}: It has child resource providers.",
+                PROVIDER_HAS_CHILDREN,
+            )
+        case RefusalKind.IN_USE:
+            raise conflict(
+                f"Unable to delete resource provider {uuid}: Resource provider has allocations.", PROVIDER_IN_USE
+            )
+        case _:
+            raise owned_by_agent(uuid)
 
-    def _parent(self, uuid: str | None, failure: str) -> str | None:
-        """Return the id of a parent; raises Problem 400 where it does not exist."""
-        if uuid is None:
-            return None
-        parent = self._directory.find(str(uuids.UUID(uuid)))
-        if parent is None:
-            raise bad_request(f"{failure}parent provider UUID does not exist.")
-        return parent.id
 
-    def _filters(self, request: Request) -> ProviderFilters | None:
-        """Return the conditions of the query, None where nothing can fulfil them; raises Problem 400."""
-        member_of, forbidden_aggregates = query_parameters.aggregates(request)
-        required, forbidden_traits = query_parameters.traits(request)
-        text = request.parameter("resources")
-        resources = {} if text is None else query_parameters.resources(text)
-        self._catalogue.check(RESOURCE_CLASSES, resources, "Invalid resource class in resources parameter: ")
-        traits = forbidden_traits.union(*required)
-        self._catalogue.check(TRAITS, traits, 'Invalid trait(s) in "required" parameter: ')
-        ids: dict[str, str] = {}
-        for parameter in ("uuid", "in_tree"):
-            uuid = request.parameter(parameter)
-            if uuid is not None:
-                provider = self._directory.find(uuid)
-                if provider is None:
-                    return None
-                ids[parameter] = provider.id
-        return ProviderFilters(
-            request.parameter("name"),
-            ids.get("uuid"),
-            ids.get("in_tree"),
-            member_of,
-            forbidden_aggregates,
-            required,
-            forbidden_traits,
-            resources,
-        )
+def _parent(model: PlacementModel, uuid: str | None, failure: str) -> str | None:
+    """Return the id of a parent; raises Problem 400 where it does not exist."""
+    if uuid is None:
+        return None
+    parent = model.directory.find(str(uuids.UUID(uuid)))
+    if parent is None:
+        raise bad_request(f"{failure}parent provider UUID does not exist.")
+    return parent.id
+
+
+def _filters(model: PlacementModel, request: Request) -> ProviderFilters | None:
+    """Return the conditions of the query, None where nothing can fulfil them; raises Problem 400."""
+    member_of, forbidden_aggregates = query_parameters.aggregates(request)
+    required, forbidden_traits = query_parameters.traits(request)
+    text = request.parameter("resources")
+    resources = {} if text is None else query_parameters.resources(text)
+    model.catalogue.check(RESOURCE_CLASSES, resources, "Invalid resource class in resources parameter: ")
+    traits = forbidden_traits.union(*required)
+    model.catalogue.check(TRAITS, traits, 'Invalid trait(s) in "required" parameter: ')
+    ids: dict[str, str] = {}
+    for parameter in ("uuid", "in_tree"):
+        uuid = request.parameter(parameter)
+        if uuid is not None:
+            provider = model.directory.find(uuid)
+            if provider is None:
+                return None
+            ids[parameter] = provider.id
+    return ProviderFilters(
+        request.parameter("name"),
+        ids.get("uuid"),
+        ids.get("in_tree"),
+        member_of,
+        forbidden_aggregates,
+        required,
+        forbidden_traits,
+        resources,
+    )
 
 
 def _document(provider: Provider, request: Request) -> dict[str, Any]:
@@ -202,3 +189,13 @@ def _refused_place(refusal: Refusal, name: str, uuid: str, failure: str) -> Prob
             return no_provider(uuid)
         case _:
             return owned_by_agent(uuid)
+
+
+COLLECTION, ITEM = "/resource_providers", "/resource_providers/{uuid}"
+ROUTES = [
+    Route("GET", COLLECTION, list_all, "resource_providers:list", gives_json=True, query=schemas.LIST),
+    Route("POST", COLLECTION, create, "resource_providers:create", takes_json=True),
+    Route("GET", ITEM, show, "resource_providers:show", gives_json=True),
+    Route("PUT", ITEM, update, "resource_providers:update", takes_json=True),
+    Route("DELETE", ITEM, delete, "resource_providers:delete"),
+]

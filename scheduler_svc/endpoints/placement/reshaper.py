@@ -9,41 +9,30 @@ from scheduler_svc.endpoints.placement.allocations import consumer_request
 from scheduler_svc.endpoints.placement.inventories import parse_inventory
 from scheduler_svc.endpoints.placement.messages import Request, Response
 from scheduler_svc.endpoints.placement.microversions import Microversion
+from scheduler_svc.endpoints.placement.model import PlacementModel
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import reshaper as schemas
 from scheduler_svc.endpoints.placement.schemas.validators import of_version
-from scheduler_svc.placement.reshaping import Reshaper
 
 SINCE = Microversion(1, 30)
 
 
-class ReshaperHandlers:
-    """Replaces inventories and allocations together; ``unknown_owner`` is as in AllocationHandlers."""
+def reshape(model: PlacementModel, request: Request) -> Response:
+    """Replace the inventories of providers and what consumers hold, all or nothing."""
+    body = request.json(of_version(schemas.RESHAPE, request.version))
+    generations = {uuid: part["resource_provider_generation"] for uuid, part in body["inventories"].items()}
+    consumers = [consumer_request(consumer, part, request, model) for consumer, part in body["allocations"].items()]
 
-    def __init__(self, reshaper: Reshaper, unknown_owner: tuple[str, str]) -> None:
-        self._reshaper = reshaper
-        self._unknown_owner = unknown_owner
+    def read_inventories() -> dict[str, dict[str, Inventory]]:
+        return {uuid: _inventories(uuid, part, request) for uuid, part in body["inventories"].items()}
 
-    def routes(self) -> list[Route]:
-        """Return the route of the reshaper."""
-        return [Route("POST", "/reshaper", self.reshape, "reshaper:reshape", SINCE, takes_json=True)]
-
-    def reshape(self, request: Request) -> Response:
-        """Replace the inventories of providers and what consumers hold, all or nothing."""
-        body = request.json(of_version(schemas.RESHAPE, request.version))
-        generations = {uuid: part["resource_provider_generation"] for uuid, part in body["inventories"].items()}
-        consumers = [
-            consumer_request(consumer, part, request, self._unknown_owner)
-            for consumer, part in body["allocations"].items()
-        ]
-
-        def read_inventories() -> dict[str, dict[str, Inventory]]:
-            return {uuid: _inventories(uuid, part, request) for uuid, part in body["inventories"].items()}
-
-        self._reshaper.reshape(generations, read_inventories, consumers)
-        return Response(204)
+    model.reshaper.reshape(generations, read_inventories, consumers)
+    return Response(204)
 
 
 def _inventories(uuid: str, body: Mapping[str, Any], request: Request) -> dict[str, Inventory]:
     failure = f"Unable to update inventory for resource provider {uuid}"
     return {name: parse_inventory(raw, name, request, failure) for name, raw in body["inventories"].items()}
+
+
+ROUTES = [Route("POST", "/reshaper", reshape, "reshaper:reshape", SINCE, takes_json=True)]

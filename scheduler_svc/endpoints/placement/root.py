@@ -5,10 +5,11 @@ from datetime import UTC, datetime
 
 from scheduler_svc.endpoints.placement.messages import Request, Response, json_response
 from scheduler_svc.endpoints.placement.microversions import LATEST, OLDEST
+from scheduler_svc.endpoints.placement.model import PlacementModel
 from scheduler_svc.endpoints.placement.routes import Route
 
 
-def show(_request: Request) -> Response:
+def show(_model: PlacementModel, _request: Request) -> Response:
     """Return the only version of the API."""
     version = {
         "id": f"v{OLDEST}",
@@ -20,6 +21,4 @@ def show(_request: Request) -> Response:
     return json_response({"versions": [version]}, datetime.now(UTC))
 
 
-def routes() -> list[Route]:
-    """Return the routes of the root."""
-    return [Route("GET", "/", show, None)]
+ROUTES = [Route("GET", "/", show, None)]

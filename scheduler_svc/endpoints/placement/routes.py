@@ -8,7 +8,8 @@ from scheduler_svc.endpoints.placement.messages import Response
 from scheduler_svc.endpoints.placement.microversions import LATEST, OLDEST, Microversion
 from scheduler_svc.endpoints.placement.schemas.validators import Versioned
 
-Handler = Callable[..., Response]  # takes the Request and the variable parts of the path
+# Takes the PlacementModel, until it is bound, the Request and the variable parts of the path.
+Handler = Callable[..., Response]
 
 
 class Route(NamedTuple):

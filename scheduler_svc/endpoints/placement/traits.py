@@ -6,67 +6,55 @@ from datetime import UTC, datetime
 
 from scheduler_svc.endpoints.placement.messages import Request, Response, json_response
 from scheduler_svc.endpoints.placement.microversions import Microversion
+from scheduler_svc.endpoints.placement.model import PlacementModel
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import names as schemas
-from scheduler_svc.placement.catalogue import TRAITS, Catalogue
+from scheduler_svc.placement.catalogue import TRAITS
 from scheduler_svc.placement.problems import bad_request, conflict, not_found
 
 SINCE = Microversion(1, 6)
 
 
-class TraitHandlers:
-    """Lists, shows, creates and deletes traits."""
+def list_all(model: PlacementModel, request: Request) -> Response:
+    """Return the names of the traits that the query selects."""
+    is_selected = _selection(request)
+    names = model.catalogue.names(TRAITS)
+    associated = _associated(request)
+    if associated is not None:
+        used = model.catalogue.names_in_use(TRAITS)
+        names = [name for name in names if (name in used) == associated]
+    return json_response({"traits": [name for name in names if is_selected(name)]}, datetime.now(UTC))
 
-    def __init__(self, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
 
-    def routes(self) -> list[Route]:
-        """Return the routes of traits."""
-        item = "/traits/{name}"
-        return [
-            Route("GET", "/traits", self.list_all, "traits:list", SINCE, gives_json=True, query=schemas.LIST_TRAITS),
-            Route("GET", item, self.show, "traits:show", SINCE),
-            Route("PUT", item, self.create, "traits:update", SINCE),
-            Route("DELETE", item, self.delete, "traits:delete", SINCE),
-        ]
+def show(model: PlacementModel, _request: Request, name: str) -> Response:
+    """Answer whether a trait exists."""
+    created = model.catalogue.find(TRAITS, name)
+    if created is None:
+        raise not_found(f"No such trait(s): {name}.")
+    return Response(204, modified=created)
 
-    def list_all(self, request: Request) -> Response:
-        """Return the names of the traits that the query selects."""
-        is_selected = _selection(request)
-        names = self._catalogue.names(TRAITS)
-        associated = _associated(request)
-        if associated is not None:
-            used = self._catalogue.names_in_use(TRAITS)
-            names = [name for name in names if (name in used) == associated]
-        return json_response({"traits": [name for name in names if is_selected(name)]}, datetime.now(UTC))
 
-    def show(self, _request: Request, name: str) -> Response:
-        """Answer whether a trait exists."""
-        created = self._catalogue.find(TRAITS, name)
-        if created is None:
-            raise not_found(f"No such trait(s): {name}.")
-        return Response(204, modified=created)
+def create(model: PlacementModel, request: Request, name: str) -> Response:
+    """Create a custom trait, unless it exists."""
+    if not schemas.CUSTOM_TRAIT.is_valid(name):
+        raise bad_request(
+            "The trait is invalid. A valid trait must be no longer than 255 characters, start with the prefix "
+            '"CUSTOM_" and use following characters: "A"-"Z", "0"-"9" and "_"'
+        )
+    status = 201 if model.catalogue.create(TRAITS, name) else 204
+    modified = model.catalogue.find(TRAITS, name) or datetime.now(UTC)
+    return Response(status, location=f"{request.prefix}/traits/{name}", modified=modified)
 
-    def create(self, request: Request, name: str) -> Response:
-        """Create a custom trait, unless it exists."""
-        if not schemas.CUSTOM_TRAIT.is_valid(name):
-            raise bad_request(
-                "The trait is invalid. A valid trait must be no longer than 255 characters, start with the prefix "
-                '"CUSTOM_" and use following characters: "A"-"Z", "0"-"9" and "_"'
-            )
-        status = 201 if self._catalogue.create(TRAITS, name) else 204
-        modified = self._catalogue.find(TRAITS, name) or datetime.now(UTC)
-        return Response(status, location=f"{request.prefix}/traits/{name}", modified=modified)
 
-    def delete(self, _request: Request, name: str) -> Response:
-        """Delete a custom trait that no provider has."""
-        if name in TRAITS.standard:
-            raise bad_request(f"Cannot delete standard trait {name}.")
-        if self._catalogue.find(TRAITS, name) is None:
-            raise not_found(f"No such trait(s): {name}.")
-        if not self._catalogue.delete(TRAITS, name):
-            raise conflict(f"The trait {name} is in use by a resource provider.")
-        return Response(204)
+def delete(model: PlacementModel, _request: Request, name: str) -> Response:
+    """Delete a custom trait that no provider has."""
+    if name in TRAITS.standard:
+        raise bad_request(f"Cannot delete standard trait {name}.")
+    if model.catalogue.find(TRAITS, name) is None:
+        raise not_found(f"No such trait(s): {name}.")
+    if not model.catalogue.delete(TRAITS, name):
+        raise conflict(f"The trait {name} is in use by a resource provider.")
+    return Response(204)
 
 
 def _selection(request: Request) -> Callable[[str], bool]:
@@ -96,3 +84,12 @@ def _associated(request: Request) -> bool | None:
     if value.lower() not in ("true", "false"):
         raise bad_request('The query parameter "associated" only accepts "true" or "false"')
     return value.lower() == "true"
+
+
+ITEM = "/traits/{name}"
+ROUTES = [
+    Route("GET", "/traits", list_all, "traits:list", SINCE, gives_json=True, query=schemas.LIST_TRAITS),
+    Route("GET", ITEM, show, "traits:show", SINCE),
+    Route("PUT", ITEM, create, "traits:update", SINCE),
+    Route("DELETE", ITEM, delete, "traits:delete", SINCE),
+]

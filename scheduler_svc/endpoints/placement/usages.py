@@ -8,57 +8,37 @@ from typing import Any
 
 from scheduler_svc.endpoints.placement.messages import Request, Response, json_response
 from scheduler_svc.endpoints.placement.microversions import Microversion
+from scheduler_svc.endpoints.placement.model import PlacementModel
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import usages as schemas
-from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.store.allocations import Usage
-from scheduler_svc.store.protocols.allocations import AllocationStore
 
 TOTAL_SINCE = Microversion(1, 9)
 TYPES_SINCE = Microversion(1, 38)
 ALL_TYPES, NO_TYPE = "all", "unknown"
 
 
-class UsageHandlers:
-    """Shows the usage of a provider, and of a project."""
+def show(model: PlacementModel, _request: Request, uuid: str) -> Response:
+    """Return the sums of live claims at a provider, by each resource class of its inventory."""
+    provider = model.directory.get(uuid)
+    usages = {name: provider.used.get(name, 0) for name in provider.inventories}
+    return json_response({"resource_provider_generation": provider.generation, "usages": usages}, provider.modified)
 
-    def __init__(self, directory: ProviderDirectory, store: AllocationStore) -> None:
-        self._directory = directory
-        self._store = store
 
-    def routes(self) -> list[Route]:
-        """Return the routes of usages."""
-        path = "/resource_providers/{uuid}/usages"
-        return [
-            Route("GET", path, self.show, "resource_providers:usages", gives_json=True),
-            Route(
-                *("GET", "/usages", self.show_project, "usages", TOTAL_SINCE),
-                gives_json=True,
-                of_project=True,
-                query=schemas.TOTAL,
-            ),
-        ]
-
-    def show(self, _request: Request, uuid: str) -> Response:
-        """Return the sums of live claims at a provider, by each resource class of its inventory."""
-        provider = self._directory.get(uuid)
-        usages = {name: provider.used.get(name, 0) for name in provider.inventories}
-        return json_response({"resource_provider_generation": provider.generation, "usages": usages}, provider.modified)
-
-    def show_project(self, request: Request) -> Response:
-        """Return what a project's consumers hold; from 1.38 on by consumer type, with their number."""
-        project, user = request.parameter("project_id") or "", request.parameter("user_id")
-        if request.version < TYPES_SINCE:
-            usages = self._store.usages(project, user)
-            return json_response({"usages": _total(usages)}, datetime.now(UTC))
-        consumer_type = request.parameter("consumer_type")
-        if consumer_type == ALL_TYPES:
-            usages = self._store.usages(project, user)
-            documents = {ALL_TYPES: _with_count(_count(usages), _total(usages))} if usages else {}
-        else:
-            usages = self._store.usages(project, user, "" if consumer_type == NO_TYPE else consumer_type)
-            documents = {name or NO_TYPE: _with_count(usage.consumers, usage.amounts) for name, usage in usages.items()}
-        return json_response({"usages": documents}, datetime.now(UTC))
+def show_project(model: PlacementModel, request: Request) -> Response:
+    """Return what a project's consumers hold; from 1.38 on by consumer type, with their number."""
+    project, user = request.parameter("project_id") or "", request.parameter("user_id")
+    if request.version < TYPES_SINCE:
+        usages = model.store.usages(project, user)
+        return json_response({"usages": _total(usages)}, datetime.now(UTC))
+    consumer_type = request.parameter("consumer_type")
+    if consumer_type == ALL_TYPES:
+        usages = model.store.usages(project, user)
+        documents = {ALL_TYPES: _with_count(_count(usages), _total(usages))} if usages else {}
+    else:
+        usages = model.store.usages(project, user, "" if consumer_type == NO_TYPE else consumer_type)
+        documents = {name or NO_TYPE: _with_count(usage.consumers, usage.amounts) for name, usage in usages.items()}
+    return json_response({"usages": documents}, datetime.now(UTC))
 
 
 def _total(usages: Mapping[str, Usage]) -> dict[str, int]:
@@ -71,3 +51,15 @@ def _count(usages: Mapping[str, Usage]) -> int:
 
 def _with_count(count: int, amounts: Mapping[str, int]) -> dict[str, Any]:
     return {"consumer_count": count, **amounts}
+
+
+PATH = "/resource_providers/{uuid}/usages"
+ROUTES = [
+    Route("GET", PATH, show, "resource_providers:usages", gives_json=True),
+    Route(
+        *("GET", "/usages", show_project, "usages", TOTAL_SINCE),
+        gives_json=True,
+        of_project=True,
+        query=schemas.TOTAL,
+    ),
+]
