@@ -118,7 +118,7 @@ def _task(arguments: argparse.Namespace, store: Store, report: Report) -> Callab
         if arguments.dry_run
         else StoreWriter(store, overwrite=arguments.overwrite)
     )
-    switchover = Switchover(source, target, writer, report, beside_clients=arguments.beside_clients)
+    switchover = Switchover(source.read, target.read, writer, report, beside_clients=arguments.beside_clients)
     if arguments.verify:
         return switchover.verify
     if not arguments.follow:

@@ -4,40 +4,12 @@
 import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_svc.switching.contents import ConsumerRecord, Contents, ProviderRecord, are_same, common_time_unit
 
 
-class Difference(NamedTuple):
-    """A part of a record that differs; ``part`` "" is the whole record, which one of them lacks (None)."""
-
-    kind: str
-    key: str
-    part: str
-    source: Any
-    target: Any
-
-    def __str__(self) -> str:
-        what = f"{self.kind} {self.key}"
-        if not self.part:
-            return f"{what} is missing" if self.target is None else f"{what} is not in the source"
-        return f"{what}: {self.part} is {_shown(self.target)} instead of {_shown(self.source)}"
-
-
-class Excess(NamedTuple):
-    """A provider of which more is held than its capacity."""
-
-    provider: str
-    resource_class: str
-    used: int
-    capacity: int
-
-    def __str__(self) -> str:
-        return f"provider {self.provider}: {self.used} of {self.capacity} {self.resource_class} are held"
-
-
-def differences(source: Contents, target: Contents) -> Iterator[Difference]:
+def differences(source: Contents, target: Contents) -> Iterator[str]:
     """Yield what differs, with generations compared as they are imported; not of what could not be read."""
     expected = source.with_least_generation(target.generation_base)
     unit = common_time_unit(source, target)
@@ -45,11 +17,10 @@ def differences(source: Contents, target: Contents) -> Iterator[Difference]:
     yield from _compare("provider", expected.providers, compared, unit)
     yield from _compare("consumer", expected.consumers, target.consumers, unit)
     for kind, name in sorted(expected.names.keys() ^ target.names.keys()):
-        is_expected = (kind, name) in expected.names
-        yield Difference(kind, name, "", is_expected or None, None if is_expected else True)
+        yield _whole(f"{kind} {name}", is_missing=(kind, name) in expected.names)
 
 
-def excess(contents: Contents) -> Iterator[Excess]:
+def excess(contents: Contents) -> Iterator[str]:
     """Yield what exceeds a capacity."""
     used: Counter[tuple[str, str]] = Counter()
     for record in contents.consumers.values():
@@ -63,7 +34,7 @@ def excess(contents: Contents) -> Iterator[Excess]:
         inventory = None if owner is None else owner.inventories.get(resource_class)
         capacity = 0 if inventory is None else inventory.capacity
         if amount > capacity:
-            yield Excess(provider, resource_class, amount, capacity)
+            yield f"provider {provider}: {amount} of {capacity} {resource_class} are held"
 
 
 def _compare(
@@ -71,16 +42,20 @@ def _compare(
     source: Mapping[str, ProviderRecord] | Mapping[str, ConsumerRecord],
     target: Mapping[str, ProviderRecord] | Mapping[str, ConsumerRecord],
     time_unit_ms: int,
-) -> Iterator[Difference]:
+) -> Iterator[str]:
     for uuid in sorted(source.keys() | target.keys()):
         expected, actual = source.get(uuid), target.get(uuid)
         if expected is None or actual is None:
-            yield Difference(kind, uuid, "", expected, actual)
+            yield _whole(f"{kind} {uuid}", is_missing=actual is None)
         elif not are_same(expected, actual, time_unit_ms):
             for field in dataclasses.fields(expected):
-                values = getattr(expected, field.name), getattr(actual, field.name)
-                if not _is_same_part(field, *values, time_unit_ms):
-                    yield Difference(kind, uuid, field.name, *values)
+                expected_value, actual_value = getattr(expected, field.name), getattr(actual, field.name)
+                if not _is_same_part(field, expected_value, actual_value, time_unit_ms):
+                    yield f"{kind} {uuid}: {field.name} is {_shown(actual_value)} instead of {_shown(expected_value)}"
+
+
+def _whole(record: str, *, is_missing: bool) -> str:
+    return f"{record} is missing" if is_missing else f"{record} is not in the source"
 
 
 def _is_same_part(field: dataclasses.Field[Any], first: Any, second: Any, time_unit_ms: int) -> bool:

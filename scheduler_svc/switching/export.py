@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes all that gantt has in place of Placement back to a Placement database."""
 
-from scheduler_svc.switching.contents import Contents
 from scheduler_svc.switching.database import PlacementDatabase
 from scheduler_svc.switching.database_reader import DatabaseReader
 from scheduler_svc.switching.database_writer import DatabaseWriter
@@ -9,17 +8,6 @@ from scheduler_svc.switching.failures import NothingToCopy
 from scheduler_svc.switching.report import Report
 from scheduler_svc.switching.store_reader import StoreReader
 from scheduler_svc.switching.switchover import Switchover
-
-
-class ReadContents:
-    """One end that was read already."""
-
-    def __init__(self, contents: Contents) -> None:
-        self._contents = contents
-
-    def read(self) -> Contents:
-        """Return it."""
-        return self._contents
 
 
 def export(source: StoreReader, database: PlacementDatabase, report: Report, *, dry_run: bool = False) -> bool:
@@ -34,6 +22,6 @@ def export(source: StoreReader, database: PlacementDatabase, report: Report, *, 
     target = DatabaseReader(database).read()
     with database.transaction(commit=not dry_run) as connection:
         writer = DatabaseWriter(connection)
-        is_complete = Switchover(ReadContents(contents), ReadContents(target), writer, report).copy()
+        is_complete = Switchover(lambda: contents, lambda: target, writer, report).copy()
         writer.finish()
     return is_complete

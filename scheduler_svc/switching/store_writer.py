@@ -2,7 +2,8 @@
 """Writes the records of another Placement to gantt's store."""
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeVar
 
 from rpcapi import errors
 from rpcapi.resources import names
@@ -29,6 +30,7 @@ REASONS: Mapping[RefusalKind, str] = {
     RefusalKind.CHILDREN: "there are providers below it",
     RefusalKind.IN_USE: "consumers hold from it",
 }
+Import = TypeVar("Import", ImportProvider, ConsumerImport)
 _INVALID = (errors.InvalidRequest, errors.InvalidName)
 
 
@@ -64,50 +66,23 @@ class StoreWriter(Writer):
 
     def put_providers(self, records: Sequence[ProviderRecord]) -> Refusals:
         imports = [provider_import(record, overwrite=self._overwrite) for record in records]
-        refusals: Refusals = {}
-        for batch in paging.batches(imports, MAX_IMPORTS):
-            try:
-                answers = self._store.import_providers(batch)
-            except _INVALID:
-                refusals |= self._put_each(batch)
-            else:
-                pairs = zip(batch, answers, strict=True)
-                refusals |= {
-                    uuid_of(change.provider): _reason(answer) for change, answer in pairs if answer is not None
-                }
-        return refusals
-
-    def _put_each(self, imports: Sequence[ImportProvider]) -> Refusals:
-        """Import providers of which at least one cannot be stored."""
-        refusals = {}
-        for change in imports:
-            try:
-                answer = self._store.change_provider(change)
-            except _INVALID as error:
-                refusals[uuid_of(change.provider)] = str(error)
-            else:
-                if isinstance(answer, Refusal):
-                    refusals[uuid_of(change.provider)] = _reason(answer)
-        return refusals
+        return _put(imports, MAX_IMPORTS, self._import_providers)
 
     def delete_provider(self, uuid: str) -> str | None:
         answer = self._store.change_provider(DeleteProvider(names.api_provider(uuid)))
         return _reason(answer) if isinstance(answer, Refusal) and answer.kind is not RefusalKind.PROVIDER else None
 
     def put_consumers(self, records: Sequence[ConsumerRecord]) -> Refusals:
-        refusals: Refusals = {}
-        for batch in paging.batches([consumer_import(record) for record in records], MAX_CONSUMERS):
-            try:
-                refusals |= self._import(batch)
-            except _INVALID:
-                imports, invalid = valid_imports(batch)
-                refusals |= invalid | self._import(imports)
-        return refusals
+        return _put([consumer_import(record) for record in records], MAX_CONSUMERS, self._import_consumers)
 
     def delete_consumers(self, records: Sequence[ConsumerRecord]) -> Refusals:
         return self.put_consumers([dataclasses.replace(record, allocations={}) for record in records])
 
-    def _import(self, imports: Sequence[ConsumerImport]) -> Refusals:
+    def _import_providers(self, imports: Sequence[ImportProvider]) -> Refusals:
+        pairs = zip(imports, self._store.import_providers(imports), strict=True)
+        return {uuid_of(change.provider): _reason(answer) for change, answer in pairs if answer is not None}
+
+    def _import_consumers(self, imports: Sequence[ConsumerImport]) -> Refusals:
         """Import consumers together, without those that are refused."""
         refusals: Refusals = {}
         while imports:
@@ -126,7 +101,7 @@ class StoreRehearsal(Writer):
 
     def __init__(self, taken_names: Collection[str]) -> None:
         """``taken_names`` are the names of the providers that agents report."""
-        self._taken_names = taken_names
+        self._names = taken_names
 
     def put_name(self, kind: NameKind, name: str, changed_ms: int) -> None:
         return
@@ -135,22 +110,17 @@ class StoreRehearsal(Writer):
         return True
 
     def put_providers(self, records: Sequence[ProviderRecord]) -> Refusals:
-        refusals = {}
-        for record in records:
-            if record.name in self._taken_names:
-                refusals[record.uuid] = REASONS[RefusalKind.NAME].format(provider=record.name)
-                continue
-            try:
-                checks.check(provider_import(record))
-            except _INVALID as error:
-                refusals[record.uuid] = str(error)
-        return refusals
+        text = REASONS[RefusalKind.NAME]
+        refusals = {record.uuid: text.format(provider=record.name) for record in records if record.name in self._names}
+        imports = [provider_import(record) for record in records if record.uuid not in refusals]
+        return refusals | _put(imports, MAX_IMPORTS, _check_only(checks.check_imports))
 
     def delete_provider(self, uuid: str) -> str | None:
         return None
 
     def put_consumers(self, records: Sequence[ConsumerRecord]) -> Refusals:
-        return valid_imports([consumer_import(record) for record in records])[1]
+        imports = [consumer_import(record) for record in records]
+        return _put(imports, MAX_CONSUMERS, _check_only(allocations.check_imports))
 
     def delete_consumers(self, records: Sequence[ConsumerRecord]) -> Refusals:
         return {}
@@ -180,17 +150,30 @@ def consumer_import(record: ConsumerRecord) -> ConsumerImport:
     )
 
 
-def valid_imports(imports: Sequence[ConsumerImport]) -> tuple[list[ConsumerImport], Refusals]:
-    """Return the imports that can be stored, and why others cannot."""
-    valid, refusals = [], {}
-    for item in imports:
+def _put(imports: Sequence[Import], size: int, write: Callable[[Sequence[Import]], Refusals]) -> Refusals:
+    """Write imports in batches; one with an import that cannot be stored is divided until that is alone."""
+    refusals: Refusals = {}
+    for batch in paging.batches(imports, size):
         try:
-            allocations.check_imports([item])
+            refusals |= write(batch)
         except _INVALID as error:
-            refusals[item.consumer] = str(error)
-        else:
-            valid.append(item)
-    return valid, refusals
+            if len(batch) == 1:
+                refusals[_uuid(batch[0])] = str(error)
+            else:
+                refusals |= _put(batch, (len(batch) + 1) // 2, write)
+    return refusals
+
+
+def _check_only(check: Callable[[Sequence[Import]], None]) -> Callable[[Sequence[Import]], Refusals]:
+    def write(imports: Sequence[Import]) -> Refusals:
+        check(imports)
+        return {}
+
+    return write
+
+
+def _uuid(item: ImportProvider | ConsumerImport) -> str:
+    return uuid_of(item.provider) if isinstance(item, ImportProvider) else item.consumer
 
 
 def _reason(refusal: Refusal) -> str:

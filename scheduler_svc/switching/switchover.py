@@ -3,7 +3,7 @@
 
 import threading
 import time
-from typing import Protocol
+from collections.abc import Callable
 
 from rpcapi.garbage import collection_suspended
 from scheduler_svc.switching.contents import Contents
@@ -13,16 +13,11 @@ from scheduler_svc.switching.failures import ClientsHaveWritten, NothingToCopy
 from scheduler_svc.switching.report import Report
 from scheduler_svc.switching.writer import Writer
 
-
-class Reader(Protocol):
-    """One of the two ends."""
-
-    def read(self) -> Contents:
-        """Return all that it has."""
+Read = Callable[[], Contents]  # returns all that one of the two ends has
 
 
 class Switchover:
-    """Copies from ``source`` to ``target``, which ``writer`` writes. Each method returns whether nothing is amiss.
+    """Copies from a source to a target, which ``writer`` writes. Each method returns whether nothing is amiss.
 
     A source without any provider is the wrong one, or was emptied: copies raise NothingToCopy, and write nothing.
     Nor do they where clients wrote to the target: unless ``beside_clients`` they raise ClientsHaveWritten, since
@@ -30,10 +25,10 @@ class Switchover:
     """
 
     def __init__(
-        self, source: Reader, target: Reader, writer: Writer, report: Report, *, beside_clients: bool = False
+        self, read_source: Read, read_target: Read, writer: Writer, report: Report, *, beside_clients: bool = False
     ) -> None:
-        self._source = source
-        self._target = target
+        self._read_source = read_source
+        self._read_target = read_target
         self._writer = writer
         self._report = report
         self._beside_clients = beside_clients
@@ -42,8 +37,8 @@ class Switchover:
         """Copy once."""
         # Here and below: records are millions of objects in no cycle, which would be searched repeatedly.
         with collection_suspended():
-            target = self._read_target()
-            source = self._source.read()
+            target = self._read_unchanged_target()
+            source = self._read_source()
             outcome = self._pass(1, source, target, is_last=True)
         return self._conclude(source.with_least_generation(target.generation_base), outcome)
 
@@ -52,12 +47,12 @@ class Switchover:
 
         With ``until_equal`` it ends too after a pass that had nothing to write, and could read every provider.
         """
-        target, number = self._read_target(), 0
+        target, number = self._read_unchanged_target(), 0
         while True:
             number += 1
             is_last = stopping.is_set()
             with collection_suspended():
-                source = self._source.read()
+                source = self._read_source()
                 outcome = self._pass(number, source, target, is_last=is_last)
             if is_last or (until_equal and not outcome.counts and not source.unread):
                 return self._conclude(source.with_least_generation(target.generation_base), outcome)
@@ -66,7 +61,7 @@ class Switchover:
     def verify(self) -> bool:
         """Compare both ends, and write nothing."""
         with collection_suspended():
-            source, target = self._source.read(), self._target.read()
+            source, target = self._read_source(), self._read_target()
         self._report.listing("Notes", source.with_least_generation(target.generation_base).notes)
         unread = self._report.listing("Not compared", _unread_lines(source))
         number = self._report.listing("Differences", differences(source, target))
@@ -77,8 +72,8 @@ class Switchover:
         )
         return number + unread == 0
 
-    def _read_target(self) -> Contents:
-        target = self._target.read()
+    def _read_unchanged_target(self) -> Contents:
+        target = self._read_target()
         if target.protected and not self._beside_clients:
             raise ClientsHaveWritten(
                 f"clients of gantt wrote {len(target.protected)} providers and consumers since the last import, "

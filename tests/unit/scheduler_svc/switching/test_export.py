@@ -40,7 +40,7 @@ def partition(database: PlacementFile) -> StorePartition:
     partition = memory_partition(namespaces=VOCABULARIES)
     reader = StoreReader(partition.store)
     source = DatabaseReader(PlacementDatabase(database.url))
-    assert Switchover(source, reader, StoreWriter(partition.store), Report()).copy()
+    assert Switchover(source.read, reader.read, StoreWriter(partition.store), Report()).copy()
     return partition
 
 
@@ -169,7 +169,7 @@ def test_there_and_back_and_there_again_is_the_same(
     assert send_back(partition, empty)
     again = memory_partition(namespaces=VOCABULARIES)
     source = DatabaseReader(PlacementDatabase(empty.url))
-    assert Switchover(source, StoreReader(again.store), StoreWriter(again.store), Report()).copy()
+    assert Switchover(source.read, StoreReader(again.store).read, StoreWriter(again.store), Report()).copy()
     first, second = StoreReader(partition.store).read(), StoreReader(again.store).read()
     assert (first.providers, first.consumers) == (second.providers, second.consumers)
     again.check()

@@ -301,7 +301,7 @@ def test_follow_repeats_until_it_is_stopped_or_nothing_is_left(
 ) -> None:
     stopping = threading.Event()
     reader = ChangingReader(database, 3, stopping)
-    switchover = Switchover(reader, StoreReader(store), StoreWriter(store), Report())
+    switchover = Switchover(reader.read, StoreReader(store).read, StoreWriter(store), Report())
     assert switchover.follow(stopping, 0, until_equal=until_equal)
     assert reader.reads == reads
     assert contents(store).consumers[uuid_for("vm-2")].allocations == {uuid_for("pool"): {"DISK_GB": 3}}

@@ -94,7 +94,7 @@ def test_copy_counts_what_it_writes(database: PlacementFile, terminal: Terminal)
 
     store: Any = memory_partition(namespaces=VOCABULARIES).store
     reader = DatabaseReader(PlacementDatabase(database.url))
-    assert Switchover(reader, StoreReader(store), StoreWriter(store), Recorder()).copy()
+    assert Switchover(reader.read, StoreReader(store).read, StoreWriter(store), Recorder()).copy()
     for what, total in (("providers", 3), ("consumers", 2)):
         numbers = [number for name, number, of in steps if (name, of) == (what, total)]
         assert numbers[0] == 0

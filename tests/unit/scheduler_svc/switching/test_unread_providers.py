@@ -56,7 +56,7 @@ def make(partition: Any, database: PlacementFile) -> Callable[..., tuple[Switcho
     ) -> tuple[Switchover, PartialReader]:
         reader = PartialReader(database, list(unread), then)
         writer = StoreRehearsal(()) if is_rehearsal else StoreWriter(partition.store)
-        return Switchover(reader, StoreReader(partition.store), writer, Report()), reader
+        return Switchover(reader.read, StoreReader(partition.store).read, writer, Report()), reader
 
     return make
 
