@@ -25,7 +25,7 @@ from scheduler_svc.nova.shadow.allocated_hosts import AllocatedHosts
 from scheduler_svc.nova.shadow.decisions import ShadowScheduler
 from scheduler_svc.nova.shadow.observer import NovaObserver
 from scheduler_svc.nova.shadow.report import NovaShadowReport
-from scheduler_svc.nova.waking import StoreWaker
+from scheduler_svc.nova.waking import BridgeWaker
 from scheduler_svc.replication.partition_set import PartitionSet
 
 LABEL = "[nova] transport_url"
@@ -73,7 +73,7 @@ def _make_server(
         lambda: partition_set.partitions.own.replica.table,
         _options(conf),
     )
-    waker = StoreWaker(partition_set.partitions.own.store)
+    waker = BridgeWaker(partition_set.partitions.own.store)
     endpoints = [NovaSchedulerEndpoint(chooser, waker, max_instances=conf.rpc.max_instances), BaseEndpoint()]
     server = foreign.get_server(
         transport,

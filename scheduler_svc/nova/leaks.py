@@ -3,14 +3,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from rpcapi.resources import names
 from scheduler_svc.core.records import Allocations, Claim
 from scheduler_svc.store.allocations import AllocationChange
-from scheduler_svc.store.protocols.allocations import AllocationStore
-from scheduler_svc.store.protocols.claims import ClaimQueries
-from scheduler_svc.store.protocols.log import LogStore
+from scheduler_svc.store.interface import Store
 
 InstancesOnHosts = Callable[[Sequence[str]], frozenset[str]]  # which of these instances have a host
 
@@ -30,17 +28,13 @@ class Leak:
         return asdict(self)
 
 
-class LeakStore(ClaimQueries, AllocationStore, LogStore, Protocol):
-    """The part of a store that lists and ends claims."""
-
-
 class LeakedClaims:
     """Finds and ends leaked claims in one store.
 
     A claim that a client wrote is not among them: ``nova-manage placement audit`` is for those.
     """
 
-    def __init__(self, store: LeakStore, on_hosts: InstancesOnHosts, build_ms: int) -> None:
+    def __init__(self, store: Store, on_hosts: InstancesOnHosts, build_ms: int) -> None:
         """``build_ms`` is how long Nova may take from a claim until its instance has the host."""
         self._store = store
         self._on_hosts = on_hosts

@@ -3,7 +3,6 @@
 
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from oslo_log import log
 
@@ -16,14 +15,7 @@ LOG = log.getLogger(__name__)
 PAUSE_SECONDS = 1.0  # between two requests: messages about instances are frequent, and each worker gets all of them
 
 
-class BridgeWaker(Protocol):
-    """Wakes the bridge."""
-
-    def wake(self, record: str) -> None:
-        """Make the bridge read now, since a record may have changed; never fails."""
-
-
-class StoreWaker:
+class BridgeWaker:
     """Wakes the bridge through the store; safe to call from many threads."""
 
     def __init__(self, store: HostStateStore, clock: Callable[[], float] = time.monotonic) -> None:
@@ -32,7 +24,10 @@ class StoreWaker:
         self._requested: float | None = None
 
     def wake(self, record: str) -> None:
-        """Request a reading, unless one was requested just now: the bridge reads at its interval anyway."""
+        """Make the bridge read now, since a record may have changed; never fails.
+
+        Nothing is requested if a reading was requested just now: the bridge reads at its interval anyway.
+        """
         now = self._clock()
         if self._requested is not None and now - self._requested < PAUSE_SECONDS:
             return

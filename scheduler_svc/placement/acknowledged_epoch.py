@@ -5,23 +5,16 @@ An epoch begins where a store may have forgotten what it acknowledged. Agents au
 what the API's clients stored: until an operator acknowledges the epoch, something may be missing.
 """
 
-from typing import Protocol
-
 from rpcapi import errors
 from rpcapi.resources import names
-from scheduler_svc.store.protocols.host_state import HostStateStore
-from scheduler_svc.store.protocols.providers import ProviderStore
+from scheduler_svc.store.interface import Store
 
 NAMESPACE = "placement"
 NEVER = 0
 _ABSENT = names.api_provider("00000000-0000-0000-0000-000000000000")  # its generation is that of any new provider
 
 
-class EpochStore(HostStateStore, ProviderStore, Protocol):
-    """The part of a store that tells its first epoch from later ones, and keeps the record."""
-
-
-def record_first(store: EpochStore, partition: str, epoch: int) -> None:
+def record_first(store: Store, partition: str, epoch: int) -> None:
     """Record the epoch in which the API is served first; a record that exists stays. Raises StoreUnavailable.
 
     Where the store has no record though it began a later epoch, the record may be among what it has forgotten.

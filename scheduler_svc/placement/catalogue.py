@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import os_resource_classes
 import os_traits
@@ -19,15 +19,10 @@ from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.freshness import Freshness
 from scheduler_svc.placement.problems import bad_request
 from scheduler_svc.store import paging
-from scheduler_svc.store.protocols.host_state import HostStateStore
-from scheduler_svc.store.protocols.providers import ProviderStore
+from scheduler_svc.store.interface import Store
 
 CUSTOM = "CUSTOM_"
 MAX_LOOKS = 5  # at all providers, before a name is deleted
-
-
-class NameStore(HostStateStore, ProviderStore, Protocol):
-    """The part of a store that the catalogue uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +50,7 @@ def standard_first(resource_classes: Iterable[str]) -> list[str]:
 class Catalogue:
     """Creates, finds and deletes names."""
 
-    def __init__(self, store: NameStore, directory: ProviderDirectory, freshness: Freshness) -> None:
+    def __init__(self, store: Store, directory: ProviderDirectory, freshness: Freshness) -> None:
         self._store = store
         self._directory = directory
         self._freshness = freshness

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests with their answers, and servers that answer requests."""
+"""Requests with their answers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 FIRST_ERROR = 400  # HTTP status
@@ -70,10 +69,3 @@ class SentRequest:
     def is_write(self) -> bool:
         """Whether the request may change something."""
         return self.method not in SAFE_METHODS
-
-
-class Server(Protocol):
-    """Answers requests."""
-
-    def send(self, request: SentRequest) -> Answer:
-        """Return the answer; raises NotAnswered."""

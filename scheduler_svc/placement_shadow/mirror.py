@@ -10,7 +10,8 @@ from oslo_log import log
 from scheduler_svc import metrics
 from scheduler_svc.placement_shadow.assigned_uuids import with_assigned_uuid
 from scheduler_svc.placement_shadow.comparison import difference
-from scheduler_svc.placement_shadow.exchanges import Answer, NotAnswered, SentRequest, Server
+from scheduler_svc.placement_shadow.connections import HttpServerAt
+from scheduler_svc.placement_shadow.exchanges import Answer, NotAnswered, SentRequest
 from scheduler_svc.placement_shadow.refused_writes import refused_write
 from scheduler_svc.shadow_report import ShadowReport
 
@@ -52,7 +53,7 @@ class Mirror:
 
     def __init__(
         self,
-        gantt: Server,
+        gantt: HttpServerAt,
         max_waiting: int,
         report: ShadowReport,
         retry_s: float = RETRY_SECONDS,

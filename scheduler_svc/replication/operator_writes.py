@@ -2,13 +2,14 @@
 """What operators wrote last to a partition, as a replica saw it, to repeat it where a failover forgot it."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from oslo_log import log
 
 from rpcapi import errors
 from scheduler_svc.core.records import LogEntry, Snapshot
 from scheduler_svc.store.aggregates import NAMESPACE as AGGREGATE
+from scheduler_svc.store.interface import Store
 from scheduler_svc.store.namespaces import SERVICE
 from scheduler_svc.store.protocols.host_state import HostStateStore
 from scheduler_svc.store.protocols.log import LogStore
@@ -18,10 +19,6 @@ LOG = log.getLogger(__name__)
 FIRST_VERSION = 1  # of a service that no operator has changed
 
 Documents = Mapping[str, Mapping[str, Any] | None]
-
-
-class LoggedStore(LogStore, HostStateStore, Protocol):
-    """A store's log and documents."""
 
 
 class OperatorWrite(NamedTuple):
@@ -50,7 +47,7 @@ class OperatorWrites:
         elif entry.kind == "service":
             self._put(SERVICE, entry.payload, entry.position)
 
-    def repeat_forgotten(self, store: LoggedStore, position: int) -> None:
+    def repeat_forgotten(self, store: Store, position: int) -> None:
         """Write again what a store forgot that no longer has ``position``, up to which these documents are known.
 
         Documents that were written after the loss stay. Raises StoreUnavailable; then it must be called again.

@@ -14,9 +14,10 @@ from scheduler_svc.core import reads
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.core.table.table import HostCounts, HostTable
-from scheduler_svc.replication.operator_writes import LoggedStore, OperatorWrites
+from scheduler_svc.replication.operator_writes import OperatorWrites
 from scheduler_svc.replication.presence import Presence
 from scheduler_svc.store import paging
+from scheduler_svc.store.interface import Store
 from scheduler_svc.store.log import CARRIED_ENTRIES
 
 LOG = log.getLogger(__name__)
@@ -40,7 +41,7 @@ class Replica(BackgroundLoop):
 
     def __init__(
         self,
-        store: LoggedStore,
+        store: Store,
         on_loaded: Callable[["Replica"], None] = lambda replica: None,
         table: HostTable | None = None,
         *,

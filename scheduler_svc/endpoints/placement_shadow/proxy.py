@@ -12,7 +12,8 @@ from oslo_log import log
 from scheduler_svc.endpoints.placement.error_responses import plain_response
 from scheduler_svc.endpoints.placement.messages import read_body
 from scheduler_svc.placement.problems import UNDEFINED, Problem
-from scheduler_svc.placement_shadow.exchanges import NotAnswered, SentRequest, Server, end_to_end
+from scheduler_svc.placement_shadow.connections import HttpServerAt
+from scheduler_svc.placement_shadow.exchanges import NotAnswered, SentRequest, end_to_end
 from scheduler_svc.placement_shadow.mirror import Mirror
 
 LOG = log.getLogger(__name__)
@@ -24,7 +25,7 @@ NO_BODY = (204, 304)
 class ShadowProxy:
     """Answers as ``placement`` does; ``mirror`` gets what was answered."""
 
-    def __init__(self, placement: Server, mirror: Mirror) -> None:
+    def __init__(self, placement: HttpServerAt, mirror: Mirror) -> None:
         self._placement = placement
         self._mirror = mirror
 

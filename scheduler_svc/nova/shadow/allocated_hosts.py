@@ -2,32 +2,21 @@
 """The hosts from which consumers hold allocations."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Protocol
 
 import numpy as np
 
-from scheduler_svc.core.records import Claim
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.table.view import View
 from scheduler_svc.nova import hosts
 from scheduler_svc.nova.shadow.comparison import NamedRow
+from scheduler_svc.store.interface import Store
 from scheduler_svc.store.validation import MAX_REFS
-
-
-class AllocationStore(Protocol):
-    """The store's methods that are used here."""
-
-    def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
-        """Return a provider of each consumer that holds something."""
-
-    def claims(self, *, consumer: str) -> tuple[list[Claim], str | None]:
-        """Return the claims of a consumer, and a paging marker that is unused here."""
 
 
 class AllocatedHosts:
     """Finds the compute nodes of Nova on whose trees a consumer holds something; thread-safe."""
 
-    def __init__(self, store: AllocationStore, table: Callable[[], HostTable]) -> None:
+    def __init__(self, store: Store, table: Callable[[], HostTable]) -> None:
         self._store = store
         self._table = table
 

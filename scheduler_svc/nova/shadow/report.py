@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What operators get to see of a shadow beside nova-scheduler."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, Protocol
 
 from oslo_log import log
 
@@ -12,6 +11,7 @@ from scheduler_svc import metrics
 from scheduler_svc.nova.shadow.comparison import AGREEMENTS, InstanceComparison, Outcome, refusal_text
 from scheduler_svc.nova.shadow.decisions import ShadowDecision
 from scheduler_svc.shadow_report import ShadowReport
+from scheduler_svc.store.interface import Store
 
 LOG = log.getLogger(__name__)
 
@@ -29,17 +29,10 @@ class Skipped(StrEnum):
     STOPPED = "stopped"
 
 
-class RecordStore(Protocol):
-    """The store's method that is used here."""
-
-    def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
-        """Store a decision record."""
-
-
 class NovaShadowReport(ShadowReport):
     """Reports comparisons, and adds them to the decision records; for any number of threads."""
 
-    def __init__(self, store: RecordStore) -> None:
+    def __init__(self, store: Store) -> None:
         super().__init__(INTERVAL_SECONDS)
         self._store = store
 

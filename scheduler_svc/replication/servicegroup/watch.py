@@ -2,26 +2,19 @@
 """Updates service liveness in the store from a service group."""
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import partial
-from typing import Protocol
 
 from oslo_log import log
 
 from rpcapi import errors
+from rpcapi.daemon.coordination import Coordinator
 from scheduler_svc import metrics
 from scheduler_svc.store import paging
 from scheduler_svc.store.namespaces import SERVICE
 from scheduler_svc.store.protocols.host_state import LivenessStore
 
 LOG = log.getLogger(__name__)
-
-
-class ServiceGroup(Protocol):
-    """The members of a service group."""
-
-    def members(self) -> Collection[str]:
-        """Return the names of the live services; raises Unavailable if the group is not reachable."""
 
 
 class ServiceGroupWatcher:
@@ -35,7 +28,7 @@ class ServiceGroupWatcher:
     def __init__(
         self,
         store: LivenessStore,
-        group: ServiceGroup,
+        group: Coordinator,
         *,
         grace: float,
         settling: float,

@@ -16,7 +16,7 @@ class Clock:
 
 def test_bridge_is_woken_once_in_a_while():
     store, clock = MemoryStore("default", namespaces=[signals.NAMESPACE]), Clock()
-    waker = waking.StoreWaker(store, clock)
+    waker = waking.BridgeWaker(store, clock)
     waker.wake("host h1")
     first = signals.reading_requests(store)
     waker.wake("host h2")
@@ -31,4 +31,4 @@ def test_unavailable_store_fails_no_message():
         def get_state(self, namespace, name):
             raise errors.StoreUnavailable(why="down")
 
-    waking.StoreWaker(DownStore()).wake("host h1")
+    waking.BridgeWaker(DownStore()).wake("host h1")
