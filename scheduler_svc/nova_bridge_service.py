@@ -8,9 +8,11 @@ from oslo_log import log
 
 from rpcapi import errors
 from rpcapi.daemon.waiting import wait_for
-from scheduler_svc.composition.nova_bridge import BridgeParts, build
+from scheduler_svc.composition.nova_bridge import build
 from scheduler_svc.composition.stores import ConfiguredStores
+from scheduler_svc.nova_bridge.loop import BridgeLoop
 from scheduler_svc.replication.partition_set import StoreOpener
+from scheduler_svc.store.interface import Store
 
 LOG = log.getLogger(__name__)
 
@@ -20,36 +22,34 @@ STORE_SECONDS = 10.0  # for which a pass waits for a store that does not answer,
 class NovaBridgeService:
     """Copies the state of Nova's databases to the store. Implements the service protocol of rpcapi.daemon."""
 
-    def __init__(self, conf: cfg.ConfigOpts, opener: StoreOpener | None = None) -> None:
+    def __init__(self, conf: cfg.ConfigOpts, _worker_index: int = 0, opener: StoreOpener | None = None) -> None:
         """``opener`` opens the store of a partition; by default as configured."""
         self._conf = conf
         self._opener = opener or ConfiguredStores(conf, STORE_SECONDS)
         self._stopping = threading.Event()
-        self._parts: BridgeParts | None = None
+        self._store: Store | None = None
+        self._loop: BridgeLoop | None = None
 
     def start(self) -> None:
         """Begin to read; raises BadConfiguration, and ShutdownRequested when it is stopped meanwhile."""
-        parts = self._parts = build(self._conf, self._opener(self._conf.rpc.partition))
-        wait_for("The store", parts.store.check_identity, self._stopping, retry_on=(errors.Unavailable,))
-        parts.loop.start()
+        store = self._store = self._opener(self._conf.rpc.partition)
+        loop = self._loop = build(self._conf, store)
+        wait_for("The store", store.check_identity, self._stopping, retry_on=(errors.Unavailable,))
+        loop.start()
         LOG.info("The bridge writes to partition %s", self._conf.rpc.partition)
 
     def stop(self) -> None:
         """Begin no more passes."""
         self._stopping.set()
-        if self._parts is not None:
-            self._parts.loop.stop()
+        if self._loop is not None:
+            self._loop.stop()
 
     def wait(self) -> None:
         """Wait until the current pass has ended and the lease is released."""
-        if self._parts is not None:
-            self._parts.loop.wait()
-            self._parts.store.close()
+        if self._loop is not None:
+            self._loop.wait()
+        if self._store is not None:
+            self._store.close()
 
     def reset(self) -> None:
         """Do nothing: cells are read anew in each pass, and no option can change."""
-
-
-def make_service(conf: cfg.ConfigOpts, worker_index: int) -> NovaBridgeService:
-    """Create the service of the worker process."""
-    return NovaBridgeService(conf)

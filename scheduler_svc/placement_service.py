@@ -60,11 +60,6 @@ class PlacementService:
             self._worker.parts.policies.reload()
 
 
-def make_service(conf: cfg.ConfigOpts, worker_index: int) -> PlacementService:
-    """Create the service of one worker process."""
-    return PlacementService(conf, worker_index)
-
-
 def load_application(conf: cfg.ConfigOpts) -> WSGIApplication:
     """Return the WSGI application of a process of another server, once all providers are loaded.
 

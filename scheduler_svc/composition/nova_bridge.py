@@ -3,7 +3,6 @@
 
 import socket
 import uuid
-from dataclasses import dataclass
 
 from oslo_config import cfg
 
@@ -15,12 +14,12 @@ from scheduler_svc.core.namespaces import nova
 from scheduler_svc.core.namespaces.registry import NamespaceRegistry
 from scheduler_svc.nova_bridge import signals
 from scheduler_svc.nova_bridge.api_database import ApiDatabase
-from scheduler_svc.nova_bridge.bridge import BridgeTimes, NovaBridge, NovaDatabases, Publishers
+from scheduler_svc.nova_bridge.bridge import NovaBridge
 from scheduler_svc.nova_bridge.cell_database import CellDatabase
 from scheduler_svc.nova_bridge.cells import CellReaders
 from scheduler_svc.nova_bridge.connection_templates import CellLogin
 from scheduler_svc.nova_bridge.instance_answers import InstanceAnswers
-from scheduler_svc.nova_bridge.loop import BridgeLoop, Intervals
+from scheduler_svc.nova_bridge.loop import BridgeLoop
 from scheduler_svc.nova_bridge.publisher import DocumentPublisher
 from scheduler_svc.store import aggregates
 from scheduler_svc.store.interface import Store
@@ -29,15 +28,7 @@ from scheduler_svc.store.lease import DocumentLease
 CELL_SECONDS = 10.0  # that a pass waits for cells; one whose database takes longer is part of a later pass
 
 
-@dataclass(frozen=True, slots=True)
-class BridgeParts:
-    """The parts of the bridge, none of them started."""
-
-    store: Store
-    loop: BridgeLoop
-
-
-def build(conf: cfg.ConfigOpts, store: Store) -> BridgeParts:
+def build(conf: cfg.ConfigOpts, store: Store) -> BridgeLoop:
     """Build the bridge as configured, over the store of the partition that nova-compute's providers are in.
 
     Nothing is read yet; raises BadConfiguration.
@@ -46,17 +37,30 @@ def build(conf: cfg.ConfigOpts, store: Store) -> BridgeParts:
     owner = f"{socket.gethostname()}:{uuid.uuid4().hex}"
     lease = DocumentLease(store, signals.LEASE, owner, options.bridge_lease)
     registry: NamespaceRegistry = namespaces_conf.load(conf)
-    publishers = Publishers(
-        *(
-            DocumentPublisher(store, registry.find(name), lease.keep)
-            for name in (nova.NAMESPACE, aggregates.NAMESPACE, nova.BRIDGE_NAMESPACE)
-        )
+    computes, aggregate_documents, own = (
+        DocumentPublisher(store, registry.find(name), lease.keep)
+        for name in (nova.NAMESPACE, aggregates.NAMESPACE, nova.BRIDGE_NAMESPACE)
     )
-    times = BridgeTimes(milliseconds(options.bridge_interval), milliseconds(options.service_down_time), CELL_SECONDS)
-    sources = NovaDatabases(_api_database(options.api_database), _cell_readers(options))
-    bridge = NovaBridge(sources, store, publishers, times)
-    intervals = Intervals(options.bridge_interval, options.bridge_full_interval)
-    return BridgeParts(store, BridgeLoop(bridge, InstanceAnswers(store, sources.cells), lease, store, intervals))
+    cells = _cell_readers(options)
+    bridge = NovaBridge(
+        _api_database(options.api_database),
+        cells,
+        store,
+        computes=computes,
+        aggregates=aggregate_documents,
+        own=own,
+        interval_ms=milliseconds(options.bridge_interval),
+        down_ms=milliseconds(options.service_down_time),
+        cell_seconds=CELL_SECONDS,
+    )
+    return BridgeLoop(
+        bridge,
+        InstanceAnswers(store, cells),
+        lease,
+        store,
+        interval_s=options.bridge_interval,
+        full_interval_s=options.bridge_full_interval,
+    )
 
 
 def _api_database(url: str) -> ApiDatabase:

@@ -3,7 +3,6 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from oslo_log import log
@@ -23,59 +22,41 @@ LOG = log.getLogger(__name__)
 MAX_UNMAPPED = 1000  # hosts without a mapping that are named in the bridge's document
 
 
-@dataclass(frozen=True, slots=True)
-class Publishers:
-    """The namespaces that the bridge writes."""
-
-    computes: DocumentPublisher
-    aggregates: DocumentPublisher
-    bridge: DocumentPublisher
-
-    def load(self) -> None:
-        """Read what is stored."""
-        for publisher in (self.computes, self.aggregates, self.bridge):
-            publisher.load()
-
-
-@dataclass(frozen=True, slots=True)
-class NovaDatabases:
-    """What the bridge reads."""
-
-    api: ApiDatabase
-    cells: CellReaders
-
-
-@dataclass(frozen=True, slots=True)
-class BridgeTimes:
-    """``down_ms`` is Nova's service_down_time; ``cell_seconds`` is how long a pass waits for the cells' databases."""
-
-    interval_ms: int
-    down_ms: int
-    cell_seconds: float
-
-
 class NovaBridge:
     """Copies the state of Nova's databases to one store, in passes. Not thread-safe."""
 
     def __init__(
         self,
-        databases: NovaDatabases,
+        api: ApiDatabase,
+        cells: CellReaders,
         store: LogStore,
-        publishers: Publishers,
-        times: BridgeTimes,
+        *,
+        computes: DocumentPublisher,
+        aggregates: DocumentPublisher,
+        own: DocumentPublisher,
+        interval_ms: int,
+        down_ms: int,
+        cell_seconds: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._api = databases.api
-        self._cells = databases.cells
+        """``computes``, ``aggregates`` and ``own``, for the bridge's own document, write the namespaces.
+
+        ``down_ms`` is Nova's service_down_time; ``cell_seconds`` is how long a pass waits for the cells' databases.
+        """
+        self._api = api
+        self._cells = cells
         self._store = store
-        self._publishers = publishers
-        self._times = times
+        self._compute_publisher, self._aggregate_publisher, self._own_publisher = computes, aggregates, own
+        self._interval_ms = interval_ms
+        self._down_ms = down_ms
+        self._cell_seconds = cell_seconds
         self._clock = clock
         self._unmapped: list[str] = []
 
     def take_over(self) -> None:
         """Read what the last bridge stored: called before the first pass, and after another one may have written."""
-        self._publishers.load()
+        for publisher in (self._compute_publisher, self._aggregate_publisher, self._own_publisher):
+            publisher.load()
 
     def run_pass(self, *, everything: bool) -> int:
         """Read what changed, or ``everything``, and write the differences; return the number of writes.
@@ -86,14 +67,13 @@ class NovaBridge:
         began = self._clock()
         clock_ms = self._store.clock_ms()  # before the reading: what it finds may be later, but is not older
         deployment = self._api.read()
-        self._cells.read(deployment.cells, self._clock, self._times.cell_seconds, everything=everything)
+        self._cells.read(deployment.cells, self._clock, self._cell_seconds, everything=everything)
         computes: Documents = {}
         for cell in deployment.cells.values():
             computes |= self._computes(cell, deployment, clock_ms)
-        publishers = self._publishers
-        writes = publishers.computes.publish(computes)
-        writes += publishers.aggregates.publish(build.aggregate_documents(deployment.aggregates, computes))
-        publishers.bridge.publish({nova.BRIDGE: self._bridge_document(deployment, computes, clock_ms)})
+        writes = self._compute_publisher.publish(computes)
+        writes += self._aggregate_publisher.publish(build.aggregate_documents(deployment.aggregates, computes))
+        self._own_publisher.publish({nova.BRIDGE: self._bridge_document(deployment, computes, clock_ms)})
         metrics.BRIDGE_PASS_SECONDS.labels(kind="all" if everything else "changes").observe(self._clock() - began)
         return writes
 
@@ -105,21 +85,21 @@ class NovaBridge:
                 database.nodes,
                 database.services,
                 deployment.host_cells,
-                lambda service: service.is_up(clock_ms, self._times.down_ms),
+                lambda service: service.is_up(clock_ms, self._down_ms),
             )
         return {
             name: {**document, **build.with_mapping(cell, document["service_host"], deployment.host_cells)}
-            for name, document in self._publishers.computes.documents.items()
+            for name, document in self._compute_publisher.documents.items()
             if document["cell"] == cell.uuid
         }
 
     def _bridge_document(self, deployment: Deployment, computes: Documents, clock_ms: int) -> dict[str, Any]:
         unmapped = list(build.unmapped_hosts(computes.values()))
         self._report_unmapped(unmapped)
-        stored = self._publishers.bridge.documents.get(nova.BRIDGE, {}).get("cells", {})
+        stored = self._own_publisher.documents.get(nova.BRIDGE, {}).get("cells", {})
         return {
             "read_ms": clock_ms,
-            "interval_ms": self._times.interval_ms,
+            "interval_ms": self._interval_ms,
             "cells": {
                 cell.uuid: self._cell_state(cell, stored.get(cell.uuid, {}), clock_ms)
                 for cell in deployment.cells.values()

@@ -4,7 +4,6 @@
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from oslo_log import log
 from sqlalchemy.exc import SQLAlchemyError
@@ -24,14 +23,6 @@ POLL_SECONDS = 0.25  # between two looks for requests to read at once
 WAITING_SECONDS = 1.0  # between two attempts to get the lease
 
 
-@dataclass(frozen=True, slots=True)
-class Intervals:
-    """Seconds between two readings of what changed, and of everything."""
-
-    changes: float
-    everything: float
-
-
 class BridgeLoop(BackgroundLoop):
     """Makes passes at the intervals, and at once when it is requested, while it has the lease."""
 
@@ -41,17 +32,20 @@ class BridgeLoop(BackgroundLoop):
         instance_answers: InstanceAnswers,
         lease: DocumentLease,
         store: HostStateStore,
-        intervals: Intervals,
         *,
+        interval_s: float,
+        full_interval_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """What changed is read each ``interval_s``, and everything each ``full_interval_s``."""
         super().__init__("nova bridge")
         self._bridge = bridge
         self._instance_answers = instance_answers
         self._lease = lease
         self._is_active = False
         self._store = store
-        self._intervals = intervals
+        self._interval_s = interval_s
+        self._full_interval_s = full_interval_s
         self._clock = clock
         self._requests = 0
         self._next_changes = self._next_everything = 0.0
@@ -83,7 +77,7 @@ class BridgeLoop(BackgroundLoop):
         else:
             LOG.exception("A pass failed")
         self._next_everything = 0.0
-        return min(self._intervals.changes, WAITING_SECONDS)
+        return min(self._interval_s, WAITING_SECONDS)
 
     def finish(self) -> None:
         """Release the lease."""
@@ -115,6 +109,6 @@ class BridgeLoop(BackgroundLoop):
             LOG.info("Nova's databases are read again")
         self._requests, self._failing = requests, False
         self._read_at = now
-        self._next_changes = now + self._intervals.changes
+        self._next_changes = now + self._interval_s
         if everything:
-            self._next_everything = now + self._intervals.everything
+            self._next_everything = now + self._full_interval_s

@@ -9,7 +9,7 @@ from devstack.lab.peers.side import PeerProcess
 from scheduler_svc.conf import from_nova
 from scheduler_svc.core.namespaces import built_in, nova
 from scheduler_svc.nova_bridge.api_database import ApiDatabase
-from scheduler_svc.nova_bridge.bridge import BridgeTimes, NovaBridge, NovaDatabases, Publishers
+from scheduler_svc.nova_bridge.bridge import NovaBridge
 from scheduler_svc.nova_bridge.cell_database import CellDatabase
 from scheduler_svc.nova_bridge.cells import CellReaders
 from scheduler_svc.nova_bridge.publisher import DocumentPublisher
@@ -20,7 +20,7 @@ from tests.unit.scheduler_svc.fakes.nova_clouds import NovaCloud
 DOWN_SECONDS = 86_400
 CELL_SECONDS = 60.0
 DONE = {200, 201, 204}
-WRITTEN = (nova.NAMESPACE, "aggregate", nova.BRIDGE_NAMESPACE)
+WRITTEN = {"computes": nova.NAMESPACE, "aggregates": "aggregate", "own": nova.BRIDGE_NAMESPACE}
 
 
 class WirePair:
@@ -106,8 +106,14 @@ def _text(value: Any) -> str:
 def _copy(database: str, store: Any) -> None:
     """Make one pass of the bridge."""
     namespaces = {namespace.name: namespace for namespace in built_in.build()}
-    publishers = Publishers(*(DocumentPublisher(store, namespaces[name], lambda: None) for name in WRITTEN))
-    databases = NovaDatabases(ApiDatabase(database), CellReaders(CellDatabase))
-    bridge = NovaBridge(databases, store, publishers, BridgeTimes(5000, 1000 * DOWN_SECONDS, CELL_SECONDS))
+    bridge = NovaBridge(
+        ApiDatabase(database),
+        CellReaders(CellDatabase),
+        store,
+        **{key: DocumentPublisher(store, namespaces[name], lambda: None) for key, name in WRITTEN.items()},
+        interval_ms=5000,
+        down_ms=1000 * DOWN_SECONDS,
+        cell_seconds=CELL_SECONDS,
+    )
     bridge.take_over()
     bridge.run_pass(everything=True)

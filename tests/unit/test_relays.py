@@ -49,7 +49,6 @@ ALLOWED = {
         "core.table.provider_columns.ProviderColumns.traits_of": PLUGINS,
         "core.table.view.View.set_aside": VIEW,
         "placement.directory.ProviderDirectory.generations": "lets handlers read providers without the store",
-        "placement_service.make_service": FACTORY,
         "service.make_service": FACTORY,
         "store.documents.encode": "keeps one encoder, as json.dumps makes one at each call",
         "store.validation.refuse": ERROR,

@@ -10,7 +10,7 @@ import pytest
 from scheduler_svc.core.namespaces import built_in, nova
 from scheduler_svc.nova_bridge import signals
 from scheduler_svc.nova_bridge.api_database import ApiDatabase
-from scheduler_svc.nova_bridge.bridge import BridgeTimes, NovaBridge, NovaDatabases, Publishers
+from scheduler_svc.nova_bridge.bridge import NovaBridge
 from scheduler_svc.nova_bridge.cell_database import CellDatabase
 from scheduler_svc.nova_bridge.cells import CellReaders
 from scheduler_svc.nova_bridge.publisher import DocumentPublisher
@@ -19,7 +19,7 @@ from tests.unit.scheduler_svc.nova_bridge.nova_databases import NovaClock, NovaD
 
 NAMESPACES = {namespace.name: namespace for namespace in built_in.build()}
 DOWN_MS = 60_000
-WRITTEN = (nova.NAMESPACE, "aggregate", nova.BRIDGE_NAMESPACE)
+WRITTEN = {"computes": nova.NAMESPACE, "aggregates": "aggregate", "own": nova.BRIDGE_NAMESPACE}
 
 
 class BridgeBench:
@@ -33,12 +33,14 @@ class BridgeBench:
 
     def make_bridge(self, keep_lease: Callable[[], None] = lambda: None, cell_seconds: float = 60.0) -> NovaBridge:
         """Return a bridge that has read nothing yet, as after a restart."""
-        publishers = Publishers(*(DocumentPublisher(self.store, NAMESPACES[name], keep_lease) for name in WRITTEN))
         bridge = NovaBridge(
-            NovaDatabases(ApiDatabase(self.nova.api_url), CellReaders(CellDatabase)),
+            ApiDatabase(self.nova.api_url),
+            CellReaders(CellDatabase),
             self.store,
-            publishers,
-            BridgeTimes(5000, DOWN_MS, cell_seconds),
+            **{key: DocumentPublisher(self.store, NAMESPACES[name], keep_lease) for key, name in WRITTEN.items()},
+            interval_ms=5000,
+            down_ms=DOWN_MS,
+            cell_seconds=cell_seconds,
         )
         bridge.take_over()
         return bridge

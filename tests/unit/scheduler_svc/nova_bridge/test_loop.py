@@ -8,12 +8,12 @@ from sqlalchemy.exc import OperationalError
 
 from rpcapi import errors
 from scheduler_svc.nova_bridge import signals
-from scheduler_svc.nova_bridge.loop import BridgeLoop, Intervals
+from scheduler_svc.nova_bridge.loop import BridgeLoop
 from scheduler_svc.store.lease import DocumentLease
 from scheduler_svc.store.memory import MemoryStore
 
 LEASE = 16.0
-INTERVALS = Intervals(5.0, 600.0)
+INTERVALS = {"interval_s": 5.0, "full_interval_s": 600.0}
 AWAY = OperationalError("SELECT secret", {}, Exception("gone"))
 
 
@@ -50,7 +50,7 @@ class LoopBench:
 
     def make_loop(self, owner, bridge):
         lease = DocumentLease(self.store, signals.LEASE, owner, LEASE, lambda: self.now)
-        return BridgeLoop(bridge, self.answers, lease, self.store, INTERVALS, clock=lambda: self.now)
+        return BridgeLoop(bridge, self.answers, lease, self.store, **INTERVALS, clock=lambda: self.now)
 
     def run(self, seconds=0.0, loop=None):
         """Run a loop once after ``seconds``; return what the bridge did, or the failure."""
