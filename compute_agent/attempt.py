@@ -77,7 +77,7 @@ class Attempt:
         starts_off: Whether the guest is created powered off, until its start is requested.
         role, migration: Role of the claim and its migration, from the conductor's last message about a move.
         transition: Number of the last message about a move or about power; 0 if none.
-        stopped_for: Migration for which the guest was powered off; "" if it was for none.
+        stopped_for: Migration for which the guest was stopped; "" if it was for none.
         is_incoming: Whether the guest is created paused, to be filled by a copy from another host.
         copy: Last copy of the guest from this host.
     """

@@ -123,7 +123,8 @@ class CopyController:
         """Stop the guest, then journal that: it runs at its destination only after this record was reported."""
         self._hypervisor.pause(attempt.ref)
         if attempt.copy is not None:
-            self._put(replace(attempt, stage=Stage.STOPPED), replace(attempt.copy, phase=phase))
+            stopped = replace(attempt, stage=Stage.STOPPED, stopped_for=attempt.migration)
+            self._put(stopped, replace(attempt.copy, phase=phase))
         LOG.info("Instance %s (attempt %d) is stopped, its copy is %s", *attempt.ref, phase)
 
     def _fail(self, attempt: Attempt, state: CopyState, reason: str) -> None:

@@ -76,9 +76,12 @@ def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord | None:
 
 
 def lose_guest(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Return the record of an instance that left its source, and whose guest is lost: the old copy never runs again."""
-    migration = replace(instance.move, copy_phase=FAILED, reason=reason)
-    return set_step(instance, SagaStep.END_SOURCE, migration=migration)
+    """Return the record of an instance that left its source, and whose memory is lost: the old copy never runs again.
+
+    The source ends after its destination runs, if it still can: a later loss of this record then ends no last copy.
+    """
+    lost = replace(instance, migration=replace(instance.move, copy_phase=FAILED, reason=reason))
+    return set_step(lost, SagaStep.END_SOURCE) if lost.has_ended(lost.attempt) else _end_when_complete(lost)
 
 
 def apply_source_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
@@ -133,7 +136,7 @@ def lose_destination(instance: InstanceRecord, outcome: str, reason: str) -> Ins
     ended = replace(ended, migration=replace(ended.move, history=ended.history))
     if instance.step in PREPARING:
         return select_again(ended)
-    if outcome == "failed" and not instance.move.is_resumed:
+    if outcome == "failed" and not instance.move.is_resumed and instance.move.copy_phase != FAILED:
         return fail(ended, f"its destination failed after the copy: {reason}")
     return lose_guest(ended, f"its destination ended it after the copy: {reason}")
 
@@ -164,7 +167,7 @@ _DESTINATION_ENDS: Mapping[SagaStep, Callable[[InstanceRecord, BuildResult], Ins
 
 def _end_when_complete(instance: InstanceRecord) -> InstanceRecord:
     """Return the record with the step that removes the guest from the source, if nothing of it is needed any more."""
-    is_complete = instance.move.is_resumed and instance.move.copy_phase == DONE
+    is_complete = instance.move.is_resumed and instance.move.copy_phase in (DONE, FAILED)
     return set_step(instance, SagaStep.END_SOURCE) if is_complete else instance
 
 

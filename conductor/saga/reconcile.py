@@ -62,16 +62,21 @@ def _settle_unknown_move(
     if destination is not None:
         rebuilt = unknown_moves.rebuild_move(saga_pass, instance, source, destination)
         return replace(rebuilt, partition=partition)
-    refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[source["attempt"]])
+    return _end_move(saga_pass, instance, source, source["migration"]) or _adopt_claim(saga_pass, instance, source)
+
+
+def _end_move(
+    saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any], migration: str
+) -> InstanceRecord | None:
+    """Make a claim the only one of its instance; return the record that tries again if it may run elsewhere."""
+    refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[claim["attempt"]])
     client = saga_pass.clients.claims_of(instance.partition)
-    (answer,) = client.end_moves(saga_pass.context(), refs, [source["migration"]]).answers
-    if answer != Answer.CONFIRMED:
-        return saga_pass.retry_later(instance, f"the claim on its source is {answer}")
-    return _adopt_claim(saga_pass, instance, source)
+    (answer,) = client.end_moves(saga_pass.context(), refs, [migration]).answers
+    return None if answer == Answer.CONFIRMED else saga_pass.retry_later(instance, f"its claim is {answer}")
 
 
 def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any]) -> InstanceRecord:
-    was_stopped = instance.was_stopped
+    before = instance
     if instance.evacuation is None:
         instance = replace(instance, was_stopped=False)  # its host reports whether it is off
     attempt, host, migration = claim["attempt"], claim["host"], instance.open_migration
@@ -90,25 +95,26 @@ def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[s
     plain = allocations == {host: saga_pass.spec_of(instance).resources}
     allocations = None if plain else allocations
     adopted = assign_host(instance, attempt, host, claim["alternates"], allocations=allocations)
-    return adopted if migration is not None else _start_again(saga_pass, adopted, claim, was_stopped=was_stopped)
+    return adopted if migration is not None else _start_again(saga_pass, before, adopted, claim)
 
 
 def _start_again(
-    saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any], *, was_stopped: bool
+    saga_pass: SagaPass, before: InstanceRecord, adopted: InstanceRecord, claim: Mapping[str, Any]
 ) -> InstanceRecord:
     """Return the record with the step that starts a guest which is off for a move, or keeps it off if it was before.
 
-    The claim is the only one of its instance: no other guest runs. A silent host reports its guest later.
+    The claim must be the only one of its instance. A silent host reports its guest later.
     """
     try:
-        attempt = unknown_moves.read_attempt(saga_pass, instance, claim)
+        attempt = unknown_moves.read_attempt(saga_pass, adopted, claim)
     except (*NO_ANSWER_ERRORS, errors.GanttError):
-        return instance
+        return adopted
     if not attempt.migration:
-        return instance
-    status = InstanceStatus.STOPPING if was_stopped else InstanceStatus.STARTING
-    number = max(instance.last_attempt, attempt.transition)
-    return set_step(instance, SagaStep.POWER, status=status, last_attempt=number)
+        return adopted
+    status = InstanceStatus.STOPPING if before.was_stopped else InstanceStatus.STARTING
+    number = max(adopted.last_attempt, attempt.transition)
+    started = set_step(adopted, SagaStep.POWER, status=status, last_attempt=number)
+    return _end_move(saga_pass, before, claim, attempt.migration) or started
 
 
 def _with_amounts_of(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any]) -> InstanceRecord:

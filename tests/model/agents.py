@@ -195,6 +195,7 @@ def _stopped_for_copy(attempt: Attempt, phase: str) -> Attempt:
     guest = "paused" if attempt.is_on else attempt.guest
     return attempt._replace(
         stage="stopped",
+        is_held=True,
         guest=guest,
         copy=attempt.copy._replace(phase=phase),
         is_copying=phase == "post-copy",

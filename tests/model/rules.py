@@ -69,7 +69,9 @@ RULES = {
     "a move that does not begin leaves the instance where it is": Rule(_LOSSES, "the instance is on its source"),
     "only an instance at rest leaves a leaked source": Rule(_LOSSES, "only while the instance rests on another host"),
     "a guest that followed a later message is not ended": Rule(_LOSSES, "keeps the guest and reports it"),
-    "a guest that is off for a move is reported again": Rule(_LOSSES, "reports it again every five minutes"),
+    "a guest that is off for a move is reported again": Rule(
+        _LOSSES, "reports each guest that has followed a message again every five minutes"
+    ),
     "step SETTLE selects no alternate": Rule(_LOSSES, "In step `SETTLE` the end of an attempt selects no alternate"),
     "a guest that was only to be copied has not run": Rule(_LOSSES, "has certainly not run"),
     "settling adopts unknown moves": Rule(_FAILURES, "rebuilds the move from the claims and the agents' journals"),

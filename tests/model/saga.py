@@ -311,6 +311,10 @@ def _adopt(state: State, record: Record, claim: verbs.Claim) -> Iterator[Outcome
     agent = state.agents[claim.host]
     attempt = journalled(agent, claim.attempt) if agent.life == ALIVE else None
     if attempt is not None and attempt.is_held and record.moving is None:
+        store, answer = verbs.end_move(state.store, claim.attempt)
+        if answer != "confirmed":
+            return
+        state = state._replace(store=store)
         number = max(record.last_attempt, attempt.transition)
         status = "STOPPING" if was_stopped else "STARTING"
         adopted = adopted._replace(step="power", status=status, last_attempt=number)

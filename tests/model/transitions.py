@@ -290,20 +290,22 @@ def switch_over(record: Record, **changes: Any) -> Record:
 
 
 def lose_guest(record: Record) -> Record:
-    return with_migration(record._replace(step="end_source"), phase="failed", has_reason=True)
+    """Return the record of a guest whose memory is lost; a destination that may have to run it does so first."""
+    lost = with_migration(record, phase="failed", has_reason=True)
+    return lost._replace(step="end_source") if record.has_ended(record.attempt) else end_when_complete(lost)
 
 
 def lose_destination(record: Record, outcome: str) -> Record:
     ended = end_attempt(record, outcome)
     if record.step in PREPARING:
         return select_again(ended)
-    if outcome == "failed" and not record.move.is_resumed:
+    if outcome == "failed" and not record.move.is_resumed and record.move.phase != "failed":
         return fail(ended)
     return lose_guest(ended)
 
 
 def end_when_complete(record: Record) -> Record:
-    is_complete = record.move.is_resumed and record.move.phase == "done"
+    is_complete = record.move.is_resumed and record.move.phase in ("done", "failed")
     return record._replace(step="end_source") if is_complete else record
 
 

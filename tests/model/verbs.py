@@ -284,11 +284,11 @@ def end_move(store: Store, attempt: int) -> tuple[Store, str]:
     store, claim, answer = find_for_host(store, attempt, None)
     if claim is None:
         return store, answer or ("closed" if may_run(store) else "unknown")
+    if claim.role == "source" and own_claim(store) is not None and holds("a move ends once no destination has a claim"):
+        return store, "conflict"
+    if may_run(store):
+        return store, "closed"
     if claim.role == "source":
-        if own_claim(store) is not None and holds("a move ends once no destination has a claim"):
-            return store, "conflict"
-        if may_run(store):
-            return store, "closed"
         store = with_role(store, claim, "only")
     return store._replace(migration_ended=True), answer_of(claim)
 

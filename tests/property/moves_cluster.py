@@ -52,6 +52,7 @@ FAILURES = (
     "post_migration_failure_rate",
 )
 SETTLED = (SagaStep.DONE, SagaStep.VERIFY)
+ENDING = (SagaStep.TERMINATE, SagaStep.END_SOURCE)
 
 
 class MovesCluster(LiveCluster):
@@ -390,9 +391,16 @@ class MovesCluster(LiveCluster):
             ClaimVouching(self.store, self.clients()).check(PARTITION, host, refs)
 
     def _fence_copies(self, host: str) -> None:
-        """Note that a fence of the host ends the copies there: instances without a copy elsewhere lose theirs."""
+        """Note that a fence of the host ends the copies there: instances without a copy elsewhere lose theirs.
+
+        A copy elsewhere does not count if the message that ends it is on its way.
+        """
         self.hosts.fenced.add(host)
-        self._copied &= {uuid for uuid, copies in self._copies().items() if copies - self.hosts.fenced}
+        records = self.store.get(list(self._copied))
+        ending = {uuid for uuid, record in records.items() if record.step in ENDING and record.wake_ms > self.now_ms}
+        copies = self._copies()
+        self._copied &= {uuid for uuid in copies if copies[uuid] - self.hosts.fenced}
+        self._copied -= {uuid for uuid in ending if host in copies.get(uuid, ())}
 
     # -- what must hold --------------------------------------------------------------------------------------------
 

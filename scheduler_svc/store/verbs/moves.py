@@ -48,8 +48,9 @@ def end_move(partition: PartitionState, ref: ClaimRef, migration: str, now: int)
         destination = partition.live_claim(ref.consumer, now)
         if destination is not None:
             return ClaimResult(*ref, Answer.CONFLICT, destination.host, migration=migration)
-        if partition.may_run(ref.consumer):
-            return ClaimResult(*ref, Answer.CLOSED, claim.host, migration=migration)
+    if partition.may_run(ref.consumer):
+        return ClaimResult(*ref, Answer.CLOSED, claim.host, migration=migration)
+    if claim.role is ClaimRole.SOURCE and claim.move == migration:
         partition.drop_claim(claim)
         claim = replace(claim, consumer=ref.consumer, type=INSTANCE, instance=None, generation=1)
         partition.add_claim(claim)

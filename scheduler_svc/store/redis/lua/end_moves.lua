@@ -13,12 +13,13 @@ local function finish(consumer, attempt, migration)
   local claim, answer, own = find_claim(consumer, attempt, '')
   if not claim then
     return answer or unknown_answer(consumer), '', ''
-  elseif claim.instance and claim.consumer == migration then
-    if own then
-      return 'conflict', own.host, migration
-    elseif may_run(consumer) then
-      return 'closed', claim.host, migration
-    end
+  end
+  local is_source = claim.instance and claim.consumer == migration
+  if is_source and own then
+    return 'conflict', own.host, migration
+  elseif may_run(consumer) then
+    return 'closed', claim.host, migration
+  elseif is_source then
     drop_claim(claim)
     claim.consumer, claim.type, claim.instance, claim.generation = consumer, 'INSTANCE', nil, 1
     add_claim(claim, cjson.encode(claim))
