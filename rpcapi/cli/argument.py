@@ -2,6 +2,8 @@
 """Arguments that commands declare."""
 
 import argparse
+import math
+from collections.abc import Callable
 from typing import Any
 
 
@@ -15,6 +17,18 @@ class Argument:
     def add_to(self, parser: argparse.ArgumentParser) -> None:
         """Add the argument to a command's parser."""
         parser.add_argument(*self._names, **self._options)
+
+
+def parse_number(kind: type[int] | type[float], least: float, most: float = math.inf) -> Callable[[str], float]:
+    """Return a function that parses a number; it raises ArgumentTypeError outside of the bounds."""
+
+    def number(text: str) -> float:
+        value = kind(text)
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text} is not from {least:g} to {most:g}")
+        return value
+
+    return number
 
 
 def parse_pair(text: str) -> tuple[str, str]:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moves of all servers of a host, a bounded number of them at a time; the migrations' records are the only state."""
 
-import argparse
 import time
 import uuid
 from collections import deque
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
 from rpcapi.cli import progress
-from rpcapi.cli.argument import Argument
+from rpcapi.cli.argument import Argument, parse_number
 from rpcapi.cli.comparison import ENDED_MIGRATIONS
 from rpcapi.cli.error_messages import describe_error
 from rpcapi.resources import names
@@ -31,12 +30,8 @@ RESIZE = "resize"
 Start = Callable[[Sequence[Any], Sequence[str]], None]
 
 
-def parse_parallel(text: str) -> int:
-    """Return the number of moves at a time; raises ArgumentTypeError."""
-    number = int(text)
-    if not 1 <= number <= MAX_OPEN:
-        raise argparse.ArgumentTypeError(f"{number} is not from 1 to {MAX_OPEN}")
-    return number
+# Parses the number of moves at a time.
+parse_parallel = parse_number(int, 1, MAX_OPEN)
 
 
 def make_options(parallel: int) -> Sequence[Argument]:

@@ -8,27 +8,19 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TextIO
 
-from rpcapi.cli.argument import Argument
+from rpcapi.cli.argument import Argument, parse_number
 from rpcapi.cli.cells import human_text, machine_value
 from rpcapi.cli.command import fill_nulls
 from rpcapi.cli.error_messages import CommandFailed
 
 DEFAULT_INTERVAL = 1.0  # seconds
-LEAST_INTERVAL = 0.1
 
 PrintRow = Callable[[Sequence[Any]], None]
 
 
-def _interval(text: str) -> float:
-    seconds = float(text)
-    if not LEAST_INTERVAL <= seconds <= 3600:
-        raise argparse.ArgumentTypeError(f"{text} is not from {LEAST_INTERVAL:g} to 3600 seconds")
-    return seconds
-
-
 INTERVAL_OPTION = Argument(
     "--interval",
-    type=_interval,
+    type=parse_number(float, 0.1, 3600),
     default=DEFAULT_INTERVAL,
     metavar="S",
     help=f"Seconds between two calls to the services while following ({DEFAULT_INTERVAL:g}).",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rpcapi.cli.argument import Argument
 from rpcapi.cli.cells import attempts_cell, timestamp_cell
 from rpcapi.cli.command import Lister, ShowOne
-from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.server_names import resolve_uuids
 
 if TYPE_CHECKING:
@@ -29,18 +28,16 @@ class ListMigrations(Lister):
     ARGUMENTS = (
         Argument("--server", help="Only migrations of this server, by uuid or name."),
         Argument("--host", help="Only migrations from or to this host or node."),
-        Argument("--status", help=f"Only migrations in this status: {', '.join(STATUSES)}."),
+        Argument("--status", choices=STATUSES, help="Only migrations in this status."),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        if parsed_args.status is not None and parsed_args.status not in STATUSES:
-            raise CommandFailed(f"Unknown status {parsed_args.status!r}; known: {', '.join(STATUSES)}")
         server = None if parsed_args.server is None else resolve_uuids(self.session, [parsed_args.server])[0]
         migrations = [
             migration
             for migration in self.session.list_all(self.session.conductor.list_migrations, "migrations")
-            if (server is None or migration.instance == server)
-            and (parsed_args.status is None or migration.status == parsed_args.status)
+            if server in (None, migration.instance)
+            and parsed_args.status in (None, migration.status)
             and (parsed_args.host is None or parsed_args.host in _hosts(migration))
         ]
         progress = read_progress(self.session, migrations)

@@ -4,10 +4,10 @@
 import argparse
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from rpcapi.cli import live_output, waiting
-from rpcapi.cli.argument import Argument
+from rpcapi.cli.argument import Argument, parse_number
 from rpcapi.cli.cells import attempts_cell, timestamp_cell
 from rpcapi.cli.command import Lister, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
@@ -34,21 +34,14 @@ def _row(instance: Any, columns: Sequence[str]) -> list[Any]:
     return [getattr(instance, name) for name in columns]
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is less than 1")
-    return number
-
-
 class ListServers(Lister):
     """List servers, oldest first."""
 
     ARGUMENTS = (
         Argument("--host", help="Only servers that are, or were last, on this host or node."),
-        Argument("--status", help=f"Only servers in this status: {', '.join(STATUSES)}."),
+        Argument("--status", type=str.upper, choices=STATUSES, help="Only servers in this status."),
         Argument("--request", metavar="REQUEST_ID", help="Only servers of this request."),
-        Argument("--limit", type=_positive, metavar="N", help="At most N servers."),
+        Argument("--limit", type=parse_number(int, 1), metavar="N", help="At most N servers."),
         Argument("--deleted", action="store_true", help="Include deleted servers that are still recorded."),
         Argument(
             "--watch",
@@ -59,13 +52,12 @@ class ListServers(Lister):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        server_filter = ServerFilter.of(parsed_args)
         if parsed_args.watch:
             if parsed_args.limit is not None:
                 raise CommandFailed("--limit cannot be used with --watch")
-            changed = self._changes(server_filter, parsed_args.interval)
-            return COLUMNS, (_row(instance, COLUMNS) for instance in changed)
-        instances = filter(server_filter.matches, self._instances(server_filter.deleted))
+            return COLUMNS, (_row(instance, COLUMNS) for instance in self._changes(parsed_args))
+        listed = self._instances(deleted=_includes_deleted(parsed_args))
+        instances = (instance for instance in listed if _matches(instance, parsed_args))
         return rows(itertools.islice(instances, parsed_args.limit), parsed_args)
 
     def produce_output(
@@ -76,51 +68,35 @@ class ListServers(Lister):
         live_output.print_rows(column_names, data, parsed_args, self.app.stdout)
         return 0
 
-    def _instances(self, deleted: bool) -> Iterator[Any]:
+    def _instances(self, *, deleted: bool) -> Iterator[Any]:
         return self.session.list_all(self.session.conductor.list_instances, "instances", deleted=deleted)
 
-    def _changes(self, server_filter: "ServerFilter", interval: float) -> Iterator[Any]:
+    def _changes(self, args: argparse.Namespace) -> Iterator[Any]:
         """Yield each instance that matches, and again when it has changed, even if it no longer matches then."""
         states: dict[str, tuple[Any, ...]] = {}  # as yielded last
         while True:
             for instance in self._instances(deleted=True):
                 state = (instance.status, instance.host, instance.reason)
                 last = states.get(instance.uuid)
-                if state != last and (last is not None or server_filter.matches(instance)):
+                if state != last and (last is not None or _matches(instance, args)):
                     states[instance.uuid] = state
                     yield instance
-            live_output.pause(interval)
+            live_output.pause(args.interval)
 
 
-class ServerFilter(NamedTuple):
-    """Which servers are listed; None means any."""
-
-    host: str | None
-    status: str | None
-    request: str | None
-    deleted: bool
-
-    @classmethod
-    def of(cls, args: argparse.Namespace) -> "ServerFilter":
-        """Return the filter of the options; raises CommandFailed for an unknown status."""
-        status = None if args.status is None else _status(args.status)
-        return cls(args.host, status, args.request, args.deleted or status == "DELETED")
-
-    def matches(self, instance: Any) -> bool:
-        """Return whether an instance is listed."""
-        host = instance.host or ""
-        return (
-            (self.deleted or instance.status != "DELETED")
-            and (self.host is None or self.host in (host, host.partition("/")[0]))
-            and (self.status is None or instance.status == self.status)
-            and (self.request is None or instance.request_id == self.request)
-        )
+def _includes_deleted(args: argparse.Namespace) -> bool:
+    return bool(args.deleted or args.status == "DELETED")
 
 
-def _status(text: str) -> str:
-    if text.upper() not in STATUSES:
-        raise CommandFailed(f"Unknown status {text!r}; known: {', '.join(STATUSES)}")
-    return text.upper()
+def _matches(instance: Any, args: argparse.Namespace) -> bool:
+    """Return whether an instance is listed."""
+    host = instance.host or ""
+    return (
+        (_includes_deleted(args) or instance.status != "DELETED")
+        and args.host in (None, host, host.partition("/")[0])
+        and args.status in (None, instance.status)
+        and args.request in (None, instance.request_id)
+    )
 
 
 class ShowServer(ShowOne):

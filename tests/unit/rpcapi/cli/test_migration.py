@@ -32,8 +32,8 @@ def test_list_reads_all_pages_and_filters_them(cluster, gantt):
 
 def test_unknown_status_is_rejected_with_the_known_ones(cluster, gantt):
     result = gantt("migration", "list", "--status", "FOO")
-    assert (result.code, result.out) == (1, "")
-    assert result.err.startswith("Unknown status 'FOO'; known: preparing, migrating, finished")
+    assert (result.code, result.out) == (2, "")
+    assert "argument --status: invalid choice: 'FOO' (choose from 'preparing', 'migrating', 'finished'" in result.err
     assert set(migration.STATUSES) == set(MigrationStatus)
 
 

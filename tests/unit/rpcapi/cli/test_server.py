@@ -45,15 +45,16 @@ def test_list_is_limited_to_the_oldest_matches(cluster, gantt):
     assert [row["uuid"] for row in rows] == list("def")
     assert cluster.conductor.pages_read == 3  # of two servers each
     result = gantt("server", "list", "--limit", "0")
-    assert result.code == 2 and "0 is less than 1" in result.err
+    assert result.code == 2 and "0 is not from 1 to inf" in result.err
 
 
 def test_unknown_status_is_rejected_with_the_known_ones(cluster, gantt):
     add_instances(cluster, "a")
     result = gantt("server", "list", "--status", "FOO")
-    statuses = ", ".join(server.STATUSES)
     assert {"SCHEDULING", "SHUTOFF", "REBUILD", "DELETED"} < set(server.STATUSES)
-    assert (result.code, result.out, result.err) == (1, "", f"Unknown status 'FOO'; known: {statuses}\n")
+    assert (result.code, result.out) == (2, "")
+    assert "argument --status: invalid choice: 'FOO'" in result.err
+    assert all(f"'{status}'" in result.err for status in server.STATUSES)
 
 
 def test_statuses_match_the_conductor():
