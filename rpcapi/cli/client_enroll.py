@@ -14,12 +14,6 @@ class _ClientCommand(BrokerCommand):
         Argument("name", help="The client, such as horizon."),
     )
 
-    @property
-    def project(self) -> str | None:
-        """The value of --project, an option of all commands; not its default, so that no limit is set unseen."""
-        project: str | None = self.app.options.project
-        return project
-
 
 class EnrollClient(_ClientCommand):
     """Create the user of a client at RabbitMQ, and print its password, which is new at each run.
@@ -29,9 +23,10 @@ class EnrollClient(_ClientCommand):
     """
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        user = rabbit_users.client(parsed_args.name, self.project)
+        project = self.app.options.project  # not its default, so that no limit is set unseen
+        user = rabbit_users.client(parsed_args.name, project)
         self.enroll(parsed_args, user)
-        scope = "all projects" if self.project is None else f"project {self.project} only"
+        scope = "all projects" if project is None else f"project {project} only"
         self.show_message(f"{parsed_args.name} is enrolled for {scope}: it logs in as {user.name}")
 
 
@@ -39,4 +34,4 @@ class RevokeClient(_ClientCommand):
     """Delete the user of a client at RabbitMQ, which ends its connections; --project as it was enrolled with."""
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        self.revoke(parsed_args, senders.client_user(parsed_args.name, self.project))
+        self.revoke(parsed_args, senders.client_user(parsed_args.name, self.app.options.project))

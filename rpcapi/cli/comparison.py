@@ -202,13 +202,13 @@ def _guest_differences(
         elif state != "confirmed" and counts[guest.uuid] > 1 and place not in sources:
             difference = "second copy", f"{counts[guest.uuid]} guests; the claim is {_describe(places[guest.uuid])}"
         elif state == "unverified":
-            difference = "unverified claim", f"the store does not know this attempt; {_describe_record(record)}"
+            difference = "unverified claim", f"the store does not know this attempt; {describe_record(record)}"
         elif state != "confirmed":
             difference = "guest without claim", f"the claim is {_describe(places[guest.uuid])}"
         elif record is None:
             difference = "guest without record", "its claim is confirmed"
         elif _place_of(record) != place or record.status == "ERROR":
-            difference = "guest and record differ", _describe_record(record)
+            difference = "guest and record differ", describe_record(record)
         elif place in unheld:
             difference = "guest exceeds claim", f"it uses {_describe_amounts(unheld[place])}; its claim holds less"
         if difference is not None:
@@ -227,7 +227,7 @@ def _claim_differences(
     for place, state in claims.items():
         if state != "prepared" and place not in running and place.host not in reading.silent:
             record = _record_of(reading, expected, place)
-            yield Difference("claim without guest", *place, f"the claim is {state}; {_describe_record(record)}")
+            yield Difference("claim without guest", *place, f"the claim is {state}; {describe_record(record)}")
 
 
 def _record_differences(expected: Mapping[tuple[str, int], Any], claims: Mapping[Place, str]) -> Iterator[Difference]:
@@ -261,7 +261,8 @@ def _describe_migration(uuid: str, record: Any) -> str:
     return f"migration {uuid} " + ("has no record" if record is None else f"is {record.status}")
 
 
-def _describe_record(record: Any) -> str:
+def describe_record(record: Any) -> str:
+    """Describe a server's record, which may be None."""
     if record is None:
         return "no record"
     return f"the record is {record.status}, attempt {record.attempt} on {record.host or 'no host'}"

@@ -12,14 +12,14 @@ from rpcapi.cli.service_host import parse_service_host
 
 
 class _SetEnabled(Command):
-    enabled: bool
+    enabled: ClassVar[bool]
 
     ARGUMENTS: ClassVar[Sequence[Argument]] = (Argument("host", help="The service host, with all its nodes."),)
 
-    def set_enabled(self, name: str, reason: str | None) -> None:
-        """Write the enablement; overrides a concurrent change of it."""
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
         state = "enabled" if self.enabled else "disabled"
-        host = parse_service_host(name, state)
+        host = parse_service_host(parsed_args.host, state)
+        reason = getattr(parsed_args, "reason", None)
         host_changes.set_enabled(self.session, host, enabled=self.enabled, reason=reason)
         self.show_message(f"{host} is {state}")
 
@@ -32,9 +32,6 @@ class EnableHost(_SetEnabled):
 
     enabled = True
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        self.set_enabled(parsed_args.host, None)
-
 
 class DisableHost(_SetEnabled):
     """Exclude a host from scheduling; its servers keep running."""
@@ -45,6 +42,3 @@ class DisableHost(_SetEnabled):
         *_SetEnabled.ARGUMENTS,
         Argument("--reason", required=True, help="Reason, shown with the host."),
     )
-
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        self.set_enabled(parsed_args.host, parsed_args.reason)

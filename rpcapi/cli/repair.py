@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
-from rpcapi.cli.comparison import ClusterReading, Difference, place_of_claim
+from rpcapi.cli.comparison import ClusterReading, Difference, describe_record, place_of_claim
 from rpcapi.cli.error_messages import CommandFailed, describe_error
 from rpcapi.resources.claims import ClaimRole
 
@@ -167,7 +167,7 @@ def _plan_end_of_guest(reading: ClusterReading, difference: Difference, migratio
         text = f"{NO_REPAIR}: {why}; compare them, and only if this one is to go, repeat with --end {uuid}"
         return Act(difference, text, _end_running_migration, "ended at its host", Consent.END)
     if record is not None and right_host in (None, host) and record.status != OFFLOADED:
-        return Act(difference, f"{NO_REPAIR}: {copy}, may be the only one; {_record_text(record)}")
+        return Act(difference, f"{NO_REPAIR}: {copy}, may be the only one; {describe_record(record)}")
     remains = "which is deleted" if record is None else f"which keeps {_kept_copy(right_host)}"
     if is_off:
         return Act(difference, f"end {copy}, {remains}", _end_migration, "ended at its host")
@@ -177,10 +177,6 @@ def _plan_end_of_guest(reading: ClusterReading, difference: Difference, migratio
 
 def _kept_copy(host: str | None) -> str:
     return f"its guest on {host}" if host else "its image"
-
-
-def _record_text(record: Any) -> str:
-    return f"the record is {record.status}, attempt {record.attempt} on {record.host or 'no host'}"
 
 
 def _advice(difference: Difference) -> str:

@@ -54,8 +54,7 @@ class ListStates(Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         matching = dict(parsed_args.match) | ({"host": parsed_args.host} if parsed_args.host else {})
-        filters = {"matching": matching or None, "partition": parsed_args.partition}
-        options = {name: value for name, value in filters.items() if value is not None}
+        options = {"matching": matching or None, "partition": parsed_args.partition}
         listing = self.session.scheduler.list_host_state
         states = self.session.list_all(listing, "states", parsed_args.namespace, **options)
         return COLUMNS, [_row(state) for state in states]
