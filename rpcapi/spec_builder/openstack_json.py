@@ -4,7 +4,6 @@
 Keys are those of ``list --long`` ("RAM") or of ``show`` ("ram"); a list has one object for each.
 """
 
-import ast
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,7 +12,6 @@ from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.spec_builder.images import Image
 
 MIB_PER_GIB = 1024
-PAIR = re.compile(r"\s*(?P<key>[^=,]+)=(?P<value>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,]*)(?:,|$)")
 
 
 class NotImported(ValueError):
@@ -77,17 +75,6 @@ def _number(field: str, value: Any, *, required: bool = False) -> int:
 
 
 def _pairs(value: Any) -> dict[str, str]:
-    """Return properties, which older clients print as ``a='1', b='2'``."""
-    if not value:
-        return {}
-    if isinstance(value, Mapping):
-        return {str(key): str(item) for key, item in value.items()}
-    pairs, position = {}, 0
-    while position < len(str(value)):
-        match = PAIR.match(str(value), position)
-        if match is None:
-            raise NotImported(f"its properties are not key='value' pairs: {str(value)[:80]!r}")
-        text = match["value"]
-        pairs[match["key"].strip()] = str(ast.literal_eval(text)) if text[:1] in ("'", '"') else text.strip()
-        position = match.end()
-    return pairs
+    if not isinstance(value or {}, dict):
+        raise NotImported(f"its properties are not an object: {str(value)[:80]!r}")
+    return {str(key): str(item) for key, item in (value or {}).items()}

@@ -79,7 +79,7 @@ LISTED = [
     },
     {
         **{"ID": "2", "Name": "c2", "RAM": 512, "Disk": 1, "Ephemeral": 0, "VCPUs": 1, "Swap": ""},
-        "Properties": "hw:cpu_policy='dedicated', quota:note='a, b'",
+        "Properties": {"hw:cpu_policy": "dedicated", "quota:note": "a, b"},
     },
 ]
 
@@ -111,7 +111,7 @@ def test_shown_flavor_is_imported_from_standard_input(cluster, gantt, monkeypatc
         ({"Name": "x", "VCPUs": 1}, "x: ram must be a whole number, got 'None'"),
         ({"RAM": 1, "VCPUs": 1}, "number 3: it has no name"),
         ("text", "number 3: it is not an object"),
-        ({"Name": "x", "RAM": 1, "VCPUs": 1, "Properties": "nonsense"}, "x: its properties are not key='value' pairs"),
+        ({"Name": "x", "RAM": 1, "VCPUs": 1, "Properties": "nonsense"}, "x: its properties are not an object"),
         ({"Name": "x", "RAM": 1, "VCPUs": 1, "Properties": {"trait:BAD": "required"}}, "x: "),
         ({"Name": "c1", "RAM": 1, "VCPUs": 1}, "c1: there are several of this name"),
     ],
