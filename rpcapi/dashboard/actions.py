@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes of hosts that operators request on a page, where [dashboard] actions allows them."""
 
-import contextlib
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
 from urllib.parse import quote
 
 from oslo_log import log
+from tqdm import tqdm
 from webob import Response
 
 from rpcapi.cli import draining, host_changes
@@ -29,11 +28,6 @@ DONE = {
 }
 SHOWN_FAILURES = 5
 DRAIN_SECONDS = 300.0  # for which a drain waits for its next server
-
-
-class _NoBar:
-    def update(self, steps: int = 1) -> None:
-        """Show nothing."""
 
 
 class HostActions:
@@ -97,7 +91,7 @@ class HostActions:
     def _run_drain(self, session: Session, host: str) -> None:
         """Drain a host to its end; the records are the only state, so that a drain that ends early is repeated."""
         try:
-            result = draining.drain(session, host, _no_bar, timeout=DRAIN_SECONDS)
+            result = draining.drain(session, host, lambda total: tqdm(total=total, disable=True), timeout=DRAIN_SECONDS)
             for failure in result.failures:
                 LOG.warning("Server %s of %s could not be moved: %s", failure.server, host, failure.reason)
             outcome = f"The drain has ended: {result.moved} of {result.total} servers are moved."
@@ -117,7 +111,3 @@ class HostActions:
         ended = host_changes.fence(call.session, host)
         LOG.warning("%d claims of %s ended", ended, host)
         return "fenced"
-
-
-def _no_bar(total: int) -> contextlib.AbstractContextManager[Any]:
-    return contextlib.nullcontext(_NoBar())

@@ -54,6 +54,7 @@ STATUSES: dict[type[Exception], int] = {
     errors.NotFound: 404,
     errors.Unavailable: 503,
     errors.GanttError: 409,
+    messaging.MessagingException: 503,
 }
 
 
@@ -178,12 +179,11 @@ class Dashboard:
 
 def _describe(error: Exception) -> tuple[int, str]:
     """Return the HTTP status of an error, and the sentence for its page."""
-    if isinstance(error, messaging.MessagingException):
-        return 503, error_messages.describe_error(error)
     status = next((status for kind, status in STATUSES.items() if isinstance(error, kind)), FAILED)
     if status == FAILED:
         return status, "This page failed; the log of gantt-dashboard says why."
-    return status, error.sentence if isinstance(error, errors.GanttError) else str(error)
+    is_remote = isinstance(error, errors.GanttError | messaging.MessagingException)
+    return status, error_messages.describe_error(error) if is_remote else str(error)
 
 
 def _static(name: str) -> Response:

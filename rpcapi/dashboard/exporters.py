@@ -2,8 +2,9 @@
 """How far the workers of each daemon are behind the store, by the metrics that the daemons export."""
 
 import http.client
+import itertools
 import urllib.request
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -57,18 +58,13 @@ def _read_daemon(url: str) -> Sequence[Freshness]:
 
 def _parse(daemon: str, page: str) -> Sequence[Freshness]:
     figures: dict[tuple[str, str], dict[str, float]] = {}
-    for name, labels, value in _samples(page):
-        if name in (LAG, SILENCE, EPOCH):
-            figures.setdefault((labels.get("pid", ""), labels.get("partition", "")), {})[name] = value
+    for sample in itertools.chain.from_iterable(family.samples for family in text_string_to_metric_families(page)):
+        if sample.name in (LAG, SILENCE, EPOCH):
+            place = sample.labels.get("pid", ""), sample.labels.get("partition", "")
+            figures.setdefault(place, {})[sample.name] = sample.value
     if not figures:
         return [Freshness(daemon, why="it exports nothing about a replica")]
     return [
         Freshness(daemon, *place, values.get(LAG), values.get(SILENCE), values.get(EPOCH))
         for place, values in sorted(figures.items())
     ]
-
-
-def _samples(page: str) -> Iterable[tuple[str, Mapping[str, str], float]]:
-    for family in text_string_to_metric_families(page):
-        for sample in family.samples:
-            yield sample.name, sample.labels, sample.value

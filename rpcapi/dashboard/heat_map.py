@@ -32,12 +32,5 @@ def document(hosts: Sequence[Host], resource_class: str, group_by: str) -> dict[
 
 
 def _groups(host: Host, group_by: str) -> Sequence[str]:
-    match group_by:
-        case "zone":
-            return host.zones or [UNGROUPED]
-        case "aggregate":
-            return host.aggregates or [UNGROUPED]
-        case "partition":
-            return [host.partition]
-        case _:
-            return [""]
+    groups = {"zone": host.zones, "aggregate": host.aggregates, "partition": [host.partition]}
+    return groups.get(group_by, [""]) or [UNGROUPED]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The hosts of all partitions, as the pages show them: state, zones, aggregates, and amounts of each resource class."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -131,6 +132,11 @@ def total(hosts: Iterable[Host], resource_class: str) -> Amounts:
     """Return the sums of one resource class."""
     amounts = [host.amounts[resource_class] for host in hosts if resource_class in host.amounts]
     return Amounts(sum(item.used for item in amounts), sum(item.capacity for item in amounts))
+
+
+def count_states(hosts: Iterable[Host]) -> dict[str, int]:
+    """Return the number of hosts in each state."""
+    return dict.fromkeys(STATES, 0) | Counter(host.state for host in hosts)
 
 
 def read(session: Session, partitions: objects.PartitionList, previous: HostList | None) -> HostList:

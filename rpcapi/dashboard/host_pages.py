@@ -3,7 +3,6 @@
 
 import gzip
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from webob import Response
@@ -46,7 +45,7 @@ class HostPages:
             "selected": selected,
             "rows": fullest[:ROWS],
             "total": host_list.total(selected, resource_class),
-            "states": _count_states(selected),
+            "states": host_list.count_states(selected),
             "resource_class": resource_class,
             "group_by": group_by,
             "groups": GROUPS,
@@ -115,13 +114,6 @@ class HostPages:
 def _used_share(host: host_list.Host, resource_class: str) -> float:
     amounts = host.amounts.get(resource_class, heat_map.NONE)
     return amounts.used / amounts.capacity if amounts.capacity else 0.0
-
-
-def _count_states(selected: list[host_list.Host]) -> Mapping[str, int]:
-    counts = dict.fromkeys(host_list.STATES, 0)
-    for host in selected:
-        counts[host.state] += 1
-    return counts
 
 
 def _tree(listed: host_list.HostList, host: host_list.Host) -> list[tuple[int, Any]]:

@@ -46,14 +46,13 @@ class DashboardService:
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
-        self._session: Session | None = None
+        self._session = Session.of_daemon(conf)
         self._server: HttpServer | None = None
 
     def start(self) -> None:
         """Serve; raises BadConfiguration. While the bus is away, pages say so."""
         bus.set_defaults(self._conf)
         options = self._conf.dashboard
-        self._session = Session.of_daemon(self._conf)
         self._server = HttpServer(
             make_application(self._conf, self._session),
             options.host,
@@ -75,8 +74,7 @@ class DashboardService:
         """Wait until accepted requests are answered."""
         if self._server is not None:
             self._server.wait()
-        if self._session is not None:
-            self._session.close()
+        self._session.close()
 
     def reset(self) -> None:
         """Apply the current certificate; raises BadConfiguration, and the former one remains."""

@@ -3,8 +3,8 @@
 
 import hmac
 import threading
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from keystoneauth1 import exceptions as failures
 from keystoneauth1 import session as keystone_session
@@ -33,16 +33,6 @@ class Person(NamedTuple):
 
 class SignInRefused(Exception):
     """Raised with a sentence for the page where a person cannot sign in."""
-
-
-class SignIn(Protocol):
-    """A way to sign in; ``fields`` are those of its form: name, label and type."""
-
-    @property
-    def fields(self) -> Sequence[tuple[str, str, str]]: ...
-
-    def check(self, form: Mapping[str, str]) -> Person:
-        """Return who it is; raises SignInRefused, and Unavailable where that cannot be found out now."""
 
 
 class TokenSignIn:
@@ -105,6 +95,11 @@ class KeystoneSignIn:
         if not roles & (self._roles | self._action_roles):
             raise SignInRefused(f"{username} has none of the roles {', '.join(sorted(self._roles))}.")
         return Person(f"{username}@{domain}", access.user_id or username, bool(roles & self._action_roles))
+
+
+# The ways to sign in; ``fields`` are those of the form: name, label and type. ``check`` raises SignInRefused, and
+# Unavailable where it cannot be found out now who it is.
+SignIn = TokenSignIn | KeystoneSignIn
 
 
 def make_sign_in(conf: cfg.ConfigOpts) -> SignIn:

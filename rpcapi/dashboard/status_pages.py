@@ -96,11 +96,8 @@ class StatusPages:
     def _partitions(self, listed: host_list.HostList) -> Sequence[Partition]:
         reply = self._cluster.partitions.get()
         columns = zip(reply.names, reply.available, reply.epochs, reply.positions, reply.claims, strict=True)
-        states: dict[str, dict[str, int]] = {name: dict.fromkeys(host_list.STATES, 0) for name in reply.names}
-        for host in listed.hosts:
-            if host.partition in states:
-                states[host.partition][host.state] += 1
-        return [Partition(*row, states[row[0]]) for row in columns]
+        hosts = {name: listed.partitions[name].hosts if name in listed.partitions else () for name in reply.names}
+        return [Partition(*row, host_list.count_states(hosts[row[0]])) for row in columns]
 
 
 def _service(partition: str | None, name: str, document: Mapping[str, Any], now: int) -> dict[str, Any]:
