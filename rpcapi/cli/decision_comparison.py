@@ -2,9 +2,8 @@
 """``gantt decision compare``: what differs between nova-scheduler's decisions and those of a shadow beside it."""
 
 import argparse
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from rpcapi.cli.argument import Argument
@@ -13,24 +12,6 @@ from rpcapi.cli.command import Lister
 
 COLUMNS = ("outcome", "instances", "share", "reasons", "examples")
 MAX_EXAMPLES = 3  # request ids of each outcome, the newest
-
-
-@dataclass(slots=True)
-class _OutcomeRow:
-    """The instances with one outcome."""
-
-    instances: int = 0
-    reasons: Counter[str] = field(default_factory=Counter)
-    requests: list[str] = field(default_factory=list)
-
-    def add(self, request_id: str, instance: Mapping[str, Any]) -> None:
-        """Count an instance."""
-        self.instances += 1
-        # The rank is another one each time.
-        if instance["why"] and not instance["rank"]:
-            self.reasons[instance["why"]] += 1
-        if request_id not in self.requests:
-            self.requests = [request_id, *self.requests][:MAX_EXAMPLES]
 
 
 class CompareDecisions(Lister):
@@ -43,19 +24,26 @@ class CompareDecisions(Lister):
     ARGUMENTS = (Argument("--partition", metavar="NAME", help="Default: the partition of the scheduler that answers."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        rows: dict[str, _OutcomeRow] = {}
+        instances: Counter[str] = Counter()
+        reasons: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        requests: defaultdict[str, list[str]] = defaultdict(list)
         for request_id, instance in self._instances(parsed_args.partition):
-            rows.setdefault(instance["outcome"], _OutcomeRow()).add(request_id, instance)
-        total = sum(row.instances for row in rows.values())
+            outcome = instance["outcome"]
+            instances[outcome] += 1
+            # The rank is another one each time.
+            if instance["why"] and not instance["rank"]:
+                reasons[outcome][instance["why"]] += 1
+            if request_id not in requests[outcome]:
+                requests[outcome] = [request_id, *requests[outcome]][:MAX_EXAMPLES]
         return COLUMNS, [
             (
                 outcome,
-                row.instances,
-                f"{row.instances / total:.1%}",
-                counts_cell(dict(row.reasons)),
-                lines_cell(row.requests),
+                count,
+                f"{count / instances.total():.1%}",
+                counts_cell(reasons[outcome]),
+                lines_cell(requests[outcome]),
             )
-            for outcome, row in sorted(rows.items(), key=lambda item: -item[1].instances)
+            for outcome, count in instances.most_common()
         ]
 
     def _instances(self, partition: str | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
