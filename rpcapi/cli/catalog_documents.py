@@ -4,10 +4,8 @@
 import abc
 import argparse
 import json
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TextIO
 
 from rpcapi import errors
 from rpcapi.cli.argument import Argument, parse_pair
@@ -18,7 +16,6 @@ from rpcapi.spec_builder import openstack_json
 from rpcapi.spec_builder.catalog_documents import document_name
 
 MAX_FILE_BYTES = 16 << 20
-STANDARD_INPUT = "-"
 
 
 class CatalogCommand(SessionCommand):
@@ -123,7 +120,12 @@ class ImportToCatalog(CatalogCommand, Command):
     """Base of the commands that import what the command ``openstack`` prints."""
 
     ARGUMENTS = (
-        Argument("file", metavar="FILE", help="A JSON file, or - for standard input."),
+        Argument(
+            "file",
+            type=argparse.FileType(encoding="utf-8"),
+            metavar="FILE",
+            help="A JSON file, or - for standard input.",
+        ),
         Argument("--dry-run", action="store_true", help="Check the file, and write nothing."),
     )
 
@@ -157,16 +159,13 @@ class ImportToCatalog(CatalogCommand, Command):
         return list(items.values()), reasons
 
 
-def _parse(path: str) -> Any:
-    """Return the parsed JSON of a file, or of standard input; raises CommandFailed."""
+def _parse(file: TextIO) -> Any:
+    """Return the parsed JSON of a file; raises CommandFailed."""
     try:
-        if path == STANDARD_INPUT:
-            text = sys.stdin.read(MAX_FILE_BYTES + 1)
-        else:
-            with Path(path).open(encoding="utf-8") as file:
-                text = file.read(MAX_FILE_BYTES + 1)
+        with file:
+            text = file.read(MAX_FILE_BYTES + 1)
         if len(text) > MAX_FILE_BYTES:
-            raise CommandFailed(f"{path} has more than {MAX_FILE_BYTES >> 20} MiB")
+            raise CommandFailed(f"{file.name} has more than {MAX_FILE_BYTES >> 20} MiB")
         return json.loads(text)
-    except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise CommandFailed(f"{path} cannot be read as JSON: {error}") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise CommandFailed(f"{file.name} cannot be read as JSON: {error}") from error
