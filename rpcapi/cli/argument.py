@@ -14,8 +14,8 @@ class Argument:
         self._names = names
         self._options = options
 
-    def add_to(self, parser: argparse.ArgumentParser) -> None:
-        """Add the argument to a command's parser."""
+    def add_to(self, parser: argparse._ActionsContainer) -> None:
+        """Add the argument to a command's parser, or to a group of it."""
         parser.add_argument(*self._names, **self._options)
 
 

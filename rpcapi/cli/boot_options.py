@@ -5,18 +5,106 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from rpcapi.cli.argument import parse_pair, parse_pairs
+from rpcapi.cli.argument import Argument, parse_pair, parse_pairs
 
 if TYPE_CHECKING:
     from rpcapi.cli.session import Session
     from rpcapi.objects.request_spec import RequestSpec
 
 
+GROUPS = {
+    "flavor, image and devices": (
+        Argument("--image", metavar="NAME", help="Image to boot from; see `gantt image list`."),
+        Argument(
+            "--property",
+            type=parse_pair,
+            action="append",
+            default=[],
+            metavar="K=V",
+            help="Image property; overrides the image's own value.",
+        ),
+        Argument(
+            "--volume",
+            type=parse_pairs,
+            action="append",
+            default=[],
+            metavar="K=V,...",
+            help="A volume: size=GIB creates one, pool=NAME is its present or future pool, boot=true is the root disk.",
+        ),
+        Argument(
+            "--port",
+            type=parse_pairs,
+            action="append",
+            default=[],
+            metavar="K=V,...",
+            help="A port: egress_kbps=N, ingress_kbps=N, physnet=NAME, vnic=TYPE, segment=NAME.",
+        ),
+    ),
+    "placement": (
+        Argument("--az", metavar="ZONE", help="Availability zone."),
+        Argument(
+            "--trait",
+            action="append",
+            default=[],
+            metavar="T|!T|T,T",
+            help="Required trait of hosts; !T forbids it; T,T requires at least one of them. Repeatable.",
+        ),
+        Argument(
+            "--member-of",
+            action="append",
+            default=[],
+            metavar="A[,A]",
+            help="Host must be in this aggregate, or in one of these; repeatable.",
+        ),
+        Argument(
+            "--not-member-of",
+            action="append",
+            default=[],
+            metavar="A",
+            help="Host must not be in this aggregate; repeatable.",
+        ),
+        Argument("--in-tree", metavar="NAME", help="Only hosts in the tree of this provider."),
+        Argument(
+            "--hint",
+            type=parse_pair,
+            action="append",
+            default=[],
+            metavar="K=V",
+            help="A scheduler hint; a repeated key makes a list.",
+        ),
+        Argument(
+            "--host",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="Only this host, or node as host/node; repeatable.",
+        ),
+        Argument("--not-host", action="append", default=[], metavar="NAME", help="Not this host or node; repeatable."),
+        Argument("--group", metavar="ID", help="Server group; its policy is enforced when resources are claimed."),
+        Argument(
+            "--group-policy",
+            metavar="POLICY",
+            help="Policy of the group: affinity (all on one node), anti-affinity, soft-affinity or soft-anti-affinity.",
+        ),
+        Argument(
+            "--group-max-per-host",
+            type=int,
+            default=1,
+            metavar="N",
+            help="Maximum servers of the group on one node (1).",
+        ),
+        Argument("--driver", metavar="NAME", help="Scheduler driver, if [scheduler] allows requests to choose one."),
+    ),
+}
+
+
 def add_options(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     """Add the options that ``make_spec`` reads; it needs at least ``--flavor``."""
     parser.add_argument("--flavor", required=required, help="Flavor of the servers; see `gantt flavor list`.")
-    _add_parts(parser)
-    _add_placement(parser)
+    for title, arguments in GROUPS.items():
+        group = parser.add_argument_group(title)
+        for argument in arguments:
+            argument.add_to(group)
 
 
 def make_spec(session: "Session", args: argparse.Namespace) -> "RequestSpec":
@@ -35,80 +123,6 @@ def make_spec(session: "Session", args: argparse.Namespace) -> "RequestSpec":
         attached_ports=[ports.read(texts) for texts in args.port],
         **_placement(args),
     )
-
-
-def _add_parts(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("flavor, image and devices").add_argument
-    add("--image", metavar="NAME", help="Image to boot from; see `gantt image list`.")
-    add(
-        "--property",
-        type=parse_pair,
-        action="append",
-        default=[],
-        metavar="K=V",
-        help="Image property; overrides the image's own value.",
-    )
-    add(
-        *("--volume",),
-        type=parse_pairs,
-        action="append",
-        default=[],
-        metavar="K=V,...",
-        help="A volume: size=GIB creates one, pool=NAME is its present or future pool, boot=true is the root disk.",
-    )
-    add(
-        *("--port",),
-        type=parse_pairs,
-        action="append",
-        default=[],
-        metavar="K=V,...",
-        help="A port: egress_kbps=N, ingress_kbps=N, physnet=NAME, vnic=TYPE, segment=NAME.",
-    )
-
-
-def _add_placement(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("placement").add_argument
-    add("--az", metavar="ZONE", help="Availability zone.")
-    add(
-        *("--trait",),
-        action="append",
-        default=[],
-        metavar="T|!T|T,T",
-        help="Required trait of hosts; !T forbids it; T,T requires at least one of them. Repeatable.",
-    )
-    add(
-        "--member-of",
-        action="append",
-        default=[],
-        metavar="A[,A]",
-        help="Host must be in this aggregate, or in one of these; repeatable.",
-    )
-    add(
-        "--not-member-of",
-        action="append",
-        default=[],
-        metavar="A",
-        help="Host must not be in this aggregate; repeatable.",
-    )
-    add("--in-tree", metavar="NAME", help="Only hosts in the tree of this provider.")
-    add(
-        "--hint",
-        type=parse_pair,
-        action="append",
-        default=[],
-        metavar="K=V",
-        help="A scheduler hint; a repeated key makes a list.",
-    )
-    add("--host", action="append", default=[], metavar="NAME", help="Only this host, or node as host/node; repeatable.")
-    add("--not-host", action="append", default=[], metavar="NAME", help="Not this host or node; repeatable.")
-    add("--group", metavar="ID", help="Server group; its policy is enforced when resources are claimed.")
-    add(
-        *("--group-policy",),
-        metavar="POLICY",
-        help="Policy of the group: affinity (all on one node), anti-affinity, soft-affinity or soft-anti-affinity.",
-    )
-    add("--group-max-per-host", type=int, default=1, metavar="N", help="Maximum servers of the group on one node (1).")
-    add("--driver", metavar="NAME", help="Scheduler driver, if [scheduler] allows requests to choose one.")
 
 
 def _placement(args: argparse.Namespace) -> dict[str, Any]:

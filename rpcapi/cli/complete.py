@@ -5,7 +5,7 @@ cliff's own script is for bash alone, and completes no values of options.
 """
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from cliff.app import App
 
@@ -89,8 +89,11 @@ def _functions(app: App) -> str:
         _add_command(words, name)
         if name != "help":  # followed by the words of a command
             parser = entry_point.load()(app, None).get_parser(name)
-            words[name] = [*_options(parser), *_fixed_arguments(parser)]
-            values |= dict(_fixed_values(name, parser))
+            words[name] = _options(parser)
+            for action in parser._actions:
+                choices = [str(choice) for choice in action.choices or ()]
+                words[name] += choices if not action.option_strings else []
+                values |= {f"{name} {option}": choices for option in action.option_strings if choices}
     return FUNCTIONS.format(words=_cases(words), values=_cases(values))
 
 
@@ -104,16 +107,6 @@ def _add_command(words: dict[str, list[str]], name: str) -> None:
 
 def _options(parser: argparse.ArgumentParser) -> list[str]:
     return [option for action in parser._actions for option in action.option_strings]
-
-
-def _fixed_arguments(parser: argparse.ArgumentParser) -> list[str]:
-    return [str(word) for action in parser._actions if not action.option_strings for word in action.choices or ()]
-
-
-def _fixed_values(name: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str, list[str]]]:
-    for action in parser._actions:
-        for option in action.option_strings if action.choices else ():
-            yield f"{name} {option}", [str(choice) for choice in action.choices or ()]
 
 
 def _cases(replies: Mapping[str, Sequence[str]]) -> str:
