@@ -2,14 +2,13 @@
 """``gantt aggregate``: groups of hosts with metadata."""
 
 import argparse
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rpcapi import errors
 from rpcapi.cli.aggregate_write import NAMESPACE, AggregateDocument, check_hosts, get_aggregate, update_aggregate
 from rpcapi.cli.argument import Argument, parse_pair
 from rpcapi.cli.cells import fields_cell, lines_cell
-from rpcapi.cli.command import Command, Lister, ShowOne
+from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne
 from rpcapi.resources import names
 
 COLUMNS = ("id", "name", "hosts", "metadata")
@@ -34,7 +33,7 @@ class ListAggregates(Lister):
 
     ARGUMENTS = (Argument("--host", type=names.canonical, help="Only aggregates with this host."),)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         states = self.session.list_all(self.session.scheduler.list_host_state, "states", NAMESPACE)
         # Every partition has all aggregates.
         documents = {state.name: state.document for state in states if "deleted" not in state.document}
@@ -49,7 +48,7 @@ class ShowAggregate(ShowOne):
 
     ARGUMENTS = (_ID,)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         document = get_aggregate(self.session, parsed_args.id)
         if document is None or "deleted" in document:
             raise _unknown(parsed_args.id)

@@ -3,15 +3,15 @@
 
 import argparse
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rpcapi import errors
 from rpcapi.cli import comparison, repair
 from rpcapi.cli.argument import Argument
 from rpcapi.cli.cells import timestamp_cell
-from rpcapi.cli.command import Lister
+from rpcapi.cli.command import CommandOutput, Lister
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.resources import names
 
@@ -71,7 +71,7 @@ class AuditCluster(Lister):
         ),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         if (parsed_args.yes or parsed_args.end) and (parsed_args.nova or not parsed_args.fix):
             raise CommandFailed("--yes and --end need --fix, and do not go with --nova, which ends no guests")
         if parsed_args.nova:
@@ -123,7 +123,7 @@ class AuditCluster(Lister):
             self.show_message(f"{len(present & awaited)} repairs are not done after {timeout:g} s")
         return not present
 
-    def _audit_nova(self, *, fix: bool) -> tuple[Sequence[str], Iterable[Any]]:
+    def _audit_nova(self, *, fix: bool) -> CommandOutput:
         leaks = list(self.session.list_all(self.session.scheduler.audit_nova, "leaks", fix=fix))
         self.exit_code = 0 if all(leak["ended"] for leak in leaks) else 1
         if not leaks:

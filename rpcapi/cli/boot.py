@@ -4,13 +4,13 @@
 import argparse
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rpcapi import errors
 from rpcapi.cli import boot_options, progress, server, waiting
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.command import Lister
+from rpcapi.cli.command import CommandOutput, Lister
 from rpcapi.cli.server_names import number_names
 
 
@@ -33,7 +33,7 @@ class BootServer(Lister):
         boot_options.add_options(parser)
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         from rpcapi.validation.instances import check_count, check_names  # noqa: PLC0415 - imported only by the commands that need it
 
         session = self.session

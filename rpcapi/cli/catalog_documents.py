@@ -4,12 +4,12 @@
 import abc
 import argparse
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TextIO
 
 from rpcapi import errors
 from rpcapi.cli.argument import Argument, parse_pair
-from rpcapi.cli.command import Command, Lister, SessionCommand, ShowOne
+from rpcapi.cli.command import Command, CommandOutput, Lister, SessionCommand, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.state_write import WRITER, get_version, update_document, write_document
 from rpcapi.spec_builder import openstack_json
@@ -54,7 +54,7 @@ class CatalogCommand(SessionCommand):
 class ListCatalog(CatalogCommand, Lister):
     """Base of the commands that list all items."""
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         return self.COLUMNS, list(self.rows())
 
 
@@ -63,7 +63,7 @@ class ShowFromCatalog(CatalogCommand, ShowOne):
 
     ARGUMENTS = (Argument("name", metavar="NAME", help="The name."),)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         for row in self.rows():
             if row[0] == parsed_args.name:
                 return self.COLUMNS, row

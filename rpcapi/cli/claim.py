@@ -3,14 +3,14 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors
 from rpcapi.cli import api_providers, partition
 from rpcapi.cli.argument import Argument
 from rpcapi.cli.cells import Cell, counts_cell, fields_cell, lines_cell, timestamp_cell
-from rpcapi.cli.command import Lister, ShowOne
+from rpcapi.cli.command import CommandOutput, Lister, ShowOne
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimRole
 
@@ -50,7 +50,7 @@ class ListClaims(Lister):
         partition.PARTITION_OPTION,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         rows = [
             (
                 claim["consumer"],
@@ -102,7 +102,7 @@ class ShowClaim(ShowOne):
 
     ARGUMENTS = (Argument("consumer", metavar="UUID", help="The consumer: an instance or a migration."),)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         uuid = parsed_args.consumer
         matches = [
             (name, claim)
@@ -140,7 +140,7 @@ class VerifyClaims(ShowOne):
 
     ARGUMENTS = (partition.PARTITION_OPTION,)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         partitions = self.session.partitions(parsed_args.partition)
         reports = [self.session.call(self.session.claims_of(name).verify) for name in partitions]
         clean = all(report.clean for report in reports)

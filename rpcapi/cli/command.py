@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("gantt.shell")
 NULLS = {"csv": "", "shell": "", "table": "-", "value": ""}  # what stands for None, by format
 
+# The columns and the rows of a list, or the fields of one object and their values.
+CommandOutput = tuple[Sequence[str], Iterable[Any]]
+
 
 class SessionCommand:
     """A command that calls the services, of the application ``gantt`` or of ``openstack``.

@@ -3,12 +3,12 @@
 
 import argparse
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rpcapi.cli.argument import Argument
 from rpcapi.cli.cells import counts_cell, lines_cell
-from rpcapi.cli.command import Lister
+from rpcapi.cli.command import CommandOutput, Lister
 
 COLUMNS = ("outcome", "instances", "share", "reasons", "examples")
 MAX_EXAMPLES = 3  # request ids of each outcome, the newest
@@ -23,7 +23,7 @@ class CompareDecisions(Lister):
 
     ARGUMENTS = (Argument("--partition", metavar="NAME", help="Default: the partition of the scheduler that answers."),)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         instances: Counter[str] = Counter()
         reasons: defaultdict[str, Counter[str]] = defaultdict(Counter)
         requests: defaultdict[str, list[str]] = defaultdict(list)

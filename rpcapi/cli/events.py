@@ -4,31 +4,28 @@
 import argparse
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from rpcapi import errors
 from rpcapi.cli import live_output
 from rpcapi.cli.argument import Argument
 from rpcapi.cli.cells import document_cell
-from rpcapi.cli.command import Lister
+from rpcapi.cli.command import CommandOutput, Lister
 from rpcapi.cli.partition import PARTITION_OPTION
 
 COLUMNS = ("partition", "epoch", "position", "kind", "payload")
 POSITION = re.compile(r"(?P<partition>.+):(?P<epoch>\d+):(?P<position>\d+)")
 
 
-class LogPosition(NamedTuple):
-    """A position of a partition's log, and the epoch that it is of."""
-
-    epoch: int
-    position: int
+# A position of a partition's log, after the epoch that it is of.
+LogPosition = tuple[int, int]
 
 
 def _position(text: str) -> tuple[str, LogPosition]:
     match = POSITION.fullmatch(text)
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not PARTITION:EPOCH:POSITION, as default:3:1204")
-    return match["partition"], LogPosition(int(match["epoch"]), int(match["position"]))
+    return match["partition"], (int(match["epoch"]), int(match["position"]))
 
 
 class FollowEvents(Lister):
@@ -60,7 +57,7 @@ class FollowEvents(Lister):
         PARTITION_OPTION,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         return COLUMNS, self._rows(self._start(parsed_args), parsed_args)
 
     def produce_output(
@@ -73,7 +70,7 @@ class FollowEvents(Lister):
         """Return the position of each partition after which changes are printed; raises UnknownPartition."""
         reply = self.session.call(self.session.scheduler.list_partitions)
         columns = zip(reply.names, reply.epochs, reply.positions, strict=True)
-        present = {name: LogPosition(epoch, position) for name, epoch, position in columns}
+        present = {name: (epoch, position) for name, epoch, position in columns}
         after = dict(args.after)
         for name in (*after, *([args.partition] if args.partition else ())):
             if name not in present:
@@ -89,15 +86,15 @@ class FollowEvents(Lister):
                     page = self.session.call(self.session.claims_of(name).list_changes, *start, args.kind)
                     for change in page.changes:
                         yield self._row(name, change)
-                        positions[name] = LogPosition(change["epoch"], change["position"])
-                    positions[name] = LogPosition(page.epoch, page.position)
+                        positions[name] = (change["epoch"], change["position"])
+                    positions[name] = (page.epoch, page.position)
                     at_end = at_end and page.at_end
                 if at_end and args.once:
                     return
                 if at_end:
                     live_output.pause(args.interval)
         finally:
-            options = " ".join(f"--after {name}:{at.epoch}:{at.position}" for name, at in positions.items())
+            options = " ".join(f"--after {name}:{epoch}:{position}" for name, (epoch, position) in positions.items())
             self.show_message(f"Continue with: gantt events {options}")
 
     @staticmethod

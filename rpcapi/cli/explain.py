@@ -9,7 +9,7 @@ from typing import Any
 from rpcapi.cli import api_providers, boot_options
 from rpcapi.cli.argument import Argument
 from rpcapi.cli.cells import Cell, counts_cell, fields_cell, lines_cell, timestamp_cell
-from rpcapi.cli.command import ShowOne
+from rpcapi.cli.command import CommandOutput, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
 
 MAX_VERDICTS = 20  # that are shown one by one
@@ -55,8 +55,12 @@ def _format_batch(batch: Mapping[str, Any]) -> str:
     )
 
 
+def _format_nova(nova: Mapping[str, Any]) -> str:
+    """Describe what nova-scheduler chose for each instance of a request that was decided in shadow mode beside it."""
+    return "\n".join(map(_format_nova_choice, nova["instances"]))
+
+
 def _format_nova_choice(instance: Any) -> str:
-    """Describe what nova-scheduler chose for an instance of a request that was decided in shadow mode beside it."""
     hosts = f"Nova {instance['nova_host'] or '-'}, gantt {instance['gantt_host'] or '-'}"
     why = f" ({instance['why']})" if instance["why"] else ""
     return f"{instance['consumer']}: {instance['outcome']}: {hosts}{why}"
@@ -92,7 +96,7 @@ class ExplainDecision(ShowOne):
         boot_options.add_options(parser, required=False)
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         decision = self._decision(parsed_args)
         document = decision.document
         samples, verdicts = document.get("samples") or {}, document.get("verdicts") or []
@@ -112,7 +116,7 @@ class ExplainDecision(ShowOne):
             **({"examples": fields_cell(samples, _format_samples)} if samples else {}),
             "best": lines_cell(document.get("best") or [], _format_best_host),
             "claims": Cell(verdicts, _format_verdicts(verdicts)),
-            **({"nova": _nova_cell(document["nova"])} if "nova" in document else {}),
+            **({"nova": Cell(document["nova"], _format_nova(document["nova"]))} if "nova" in document else {}),
             **({"lost_before": lines_cell(document["lost"], _format_claim)} if document.get("lost") else {}),
             **({"candidates": lines_cell(document["candidates"], ", ".join)} if "candidates" in document else {}),
             "driver": document.get("driver"),
@@ -140,10 +144,6 @@ class ExplainDecision(ShowOne):
 
 def _names(added: Iterable[Any]) -> str:
     return ", ".join(" or ".join(item) if isinstance(item, list) else str(item) for item in added)
-
-
-def _nova_cell(nova: Mapping[str, Any]) -> Cell:
-    return Cell(nova, "\n".join(map(_format_nova_choice, nova["instances"])))
 
 
 def _freshness_cell(document: Mapping[str, Any]) -> Cell:

@@ -2,12 +2,12 @@
 """``gantt filter`` and ``gantt weigher``: filters and weighers of a scheduler worker, and their costs."""
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from rpcapi.cli.argument import Argument
 from rpcapi.cli.cells import lines_cell
-from rpcapi.cli.command import Lister
+from rpcapi.cli.command import CommandOutput, Lister
 
 COLUMNS = (
     *("name", "form", "source", "enabled", "reads"),
@@ -25,7 +25,7 @@ class _ListFunctions(Lister):
 
     ARGUMENTS = (Argument("--all", action="store_true", help="Include those that are not enabled."),)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         reply = self.session.call(self.session.scheduler.list_filters, self.kind)
         self.show_message(f"Measured by worker {reply.worker} since its start; other workers measure separately")
         columns = zip(*(getattr(reply, name) for name in reply.COLUMNS), strict=True)

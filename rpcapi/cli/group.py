@@ -3,13 +3,13 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
 from rpcapi.cli.argument import Argument
 from rpcapi.cli.cells import counts_cell, lines_cell
-from rpcapi.cli.command import Lister, ShowOne
+from rpcapi.cli.command import CommandOutput, Lister, ShowOne
 from rpcapi.resources.claims import MIGRATION, GroupPolicy
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def affinity_batches(session: "Session", host: str, servers: Sequence[Any]) -> l
 class ListGroups(Lister):
     """List server groups that have members; an affinity group with members on several nodes is `split`."""
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         return COLUMNS, [
             (group.id, group.policy, group.state, len(group.claims), counts_cell(group.hosts))
             for group in read_groups(self.session)
@@ -108,7 +108,7 @@ class ShowGroup(ShowOne):
 
     ARGUMENTS = (Argument("group", metavar="ID", help="The group."),)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         group = find_group(self.session, parsed_args.group)
         return self.dict2columns(
             {

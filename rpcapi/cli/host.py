@@ -4,14 +4,14 @@
 import argparse
 import contextlib
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rpcapi import errors
 from rpcapi.cli import aggregate_write, api_providers, partition
 from rpcapi.cli.argument import Argument
 from rpcapi.cli.cells import fields_cell, lines_cell, timestamp_cell
-from rpcapi.cli.command import Lister, ShowOne
+from rpcapi.cli.command import CommandOutput, Lister, ShowOne
 from rpcapi.cli.service import state_of
 from rpcapi.cli.zones import ZonesByHost
 from rpcapi.resources import names
@@ -59,7 +59,7 @@ class ListHosts(Lister):
         partition.PARTITION_OPTION,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         listing, partition_name = self.session.scheduler.list_host_state, parsed_args.partition
         services = {
             (state.partition, state.name): state.document
@@ -145,7 +145,7 @@ class ShowHost(ShowOne):
         Argument("name", help="A service host, a node as host/node, or the name or UUID of a provider of the API."),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         try:
             fields = self._host_fields(names.canonical(parsed_args.name))
         except (errors.UnknownHost, errors.InvalidName):

@@ -2,12 +2,11 @@
 """``gantt host drain``: moves all servers of a host to others."""
 
 import argparse
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rpcapi.cli import draining, host_moves, progress
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.command import Lister
+from rpcapi.cli.command import CommandOutput, Lister
 from rpcapi.cli.service_host import parse_service_host
 
 COLUMNS = ("server", "reason")
@@ -33,7 +32,7 @@ class DrainHost(Lister):
         Argument("--cold", dest="is_live", action="store_false", help="Stop servers to move them."),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         host = parse_service_host(parsed_args.host, "drained")
 
         def make_bar(total: int) -> Any:

@@ -2,12 +2,12 @@
 """``gantt host evacuate``: builds all servers of a fenced host on others."""
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rpcapi.cli import host_moves, progress
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.command import Lister
+from rpcapi.cli.command import CommandOutput, Lister
 from rpcapi.cli.comparison import EVACUATION
 from rpcapi.cli.service_host import parse_service_host
 from rpcapi.resources import names
@@ -28,7 +28,7 @@ class EvacuateHost(Lister):
         *host_moves.make_options(PARALLEL),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         host = parse_service_host(parsed_args.host, "evacuated")
         # Each server is decided by itself, however many one call names.
         moves = host_moves.HostMoves(self.session, parsed_args.parallel, parsed_args.timeout, joins_batches=True)

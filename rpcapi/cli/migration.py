@@ -2,12 +2,12 @@
 """``gantt migration``: the moves of servers that the conductor records."""
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi.cli.argument import Argument
 from rpcapi.cli.cells import attempts_cell, timestamp_cell
-from rpcapi.cli.command import Lister, ShowOne
+from rpcapi.cli.command import CommandOutput, Lister, ShowOne
 from rpcapi.cli.server_names import resolve_uuids
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class ListMigrations(Lister):
         Argument("--status", choices=STATUSES, help="Only migrations in this status."),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         server = None if parsed_args.server is None else resolve_uuids(self.session, [parsed_args.server])[0]
         migrations = [
             migration
@@ -102,7 +102,7 @@ class ShowMigration(ShowOne):
 
     ARGUMENTS = (Argument("migration", metavar="UUID", help="The migration."),)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         (migration,) = self.session.call(self.session.conductor.get_migrations, [parsed_args.migration]).migrations
         progress = read_progress(self.session, [migration]).get(migration.uuid)
         return self.dict2columns(

@@ -2,13 +2,11 @@
 """``gantt partition``: the partitions (cells) of the deployment."""
 
 import argparse
-from collections.abc import Iterable, Sequence
-from typing import Any
 
 from rpcapi import errors
 from rpcapi.cli.argument import Argument
 from rpcapi.cli.cells import counts_cell
-from rpcapi.cli.command import Command, Lister
+from rpcapi.cli.command import Command, CommandOutput, Lister
 from rpcapi.cli.state_write import update_document
 
 NAMESPACE, ACKNOWLEDGED = "placement", "acknowledged_epoch"  # of each partition with the Placement API, by its name
@@ -20,7 +18,7 @@ COLUMNS = ("name", "state", "hosts", "alive", "claims", "epoch", "position")
 class ListPartitions(Lister):
     """List partitions: state of the store, hosts and claims."""
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         reply = self.session.call(self.session.scheduler.list_partitions)
         rows = zip(
             reply.names,

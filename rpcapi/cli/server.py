@@ -9,7 +9,7 @@ from typing import Any
 from rpcapi.cli import live_output, waiting
 from rpcapi.cli.argument import Argument, parse_number
 from rpcapi.cli.cells import attempts_cell, timestamp_cell
-from rpcapi.cli.command import Lister, ShowOne
+from rpcapi.cli.command import CommandOutput, Lister, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.server_names import resolve_uuids
 
@@ -51,7 +51,7 @@ class ListServers(Lister):
         live_output.INTERVAL_OPTION,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         if parsed_args.watch:
             if parsed_args.limit is not None:
                 raise CommandFailed("--limit cannot be used with --watch")
@@ -104,7 +104,7 @@ class ShowServer(ShowOne):
 
     ARGUMENTS = (Argument("server", help="The server, by uuid or name."),)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         uuids = resolve_uuids(self.session, [parsed_args.server])
         (instance,) = waiting.fetch_instances(self.session, uuids)
         return self.dict2columns(

@@ -3,12 +3,11 @@
 
 import argparse
 import json
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rpcapi.cli.argument import Argument, parse_pair
 from rpcapi.cli.cells import document_cell
-from rpcapi.cli.command import Command, Lister, ShowOne
+from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne
 from rpcapi.cli.state_write import WRITER, get_version, update_document
 from rpcapi.resources import names
 
@@ -52,7 +51,7 @@ class ListStates(Lister):
         Argument("--partition", help="Only documents of this partition."),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         matching = dict(parsed_args.match) | ({"host": parsed_args.host} if parsed_args.host else {})
         options = {"matching": matching or None, "partition": parsed_args.partition}
         listing = self.session.scheduler.list_host_state
@@ -65,7 +64,7 @@ class ShowState(ShowOne):
 
     ARGUMENTS = (*_DOCUMENT,)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         scheduler = self.session.scheduler
         return COLUMNS, _row(self.session.call(scheduler.get_host_state, parsed_args.namespace, parsed_args.name))
 
