@@ -20,7 +20,7 @@ def _run(script: str, extra: str, package: str, target: str) -> int:
     return int(pkgutil.resolve_name(target)())
 
 
-gantt = partial(_run, "gantt", "cli", "cliff", "rpcapi.cli.__main__:main")
+gantt = partial(_run, "gantt", "cli", "cliff", "rpcapi.cli.main:main")
 status = partial(_run, "gantt-status", "cli", "oslo_upgradecheck", "rpcapi.cli.status:main")
 scheduler = partial(_run, "gantt-scheduler", "scheduler", "highspy", "scheduler_svc.cmd.scheduler:main")
 nova_bridge = partial(_run, "gantt-nova-bridge", "scheduler", "highspy", "scheduler_svc.cmd.nova_bridge:main")

@@ -61,9 +61,7 @@ class GanttApp(Application):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
+    # oslo.messaging imports eventlet, whose resolver takes a fifth of a command's time, and no command uses it.
+    os.environ.setdefault("EVENTLET_NO_GREENDNS", "yes")
     hush_libraries()
     return GanttApp().run(list(sys.argv[1:] if argv is None else argv))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -36,7 +36,7 @@ def cluster(records: RedisServer) -> Iterator[RunningCluster]:
 
 
 def gantt(cluster: RunningCluster, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "rpcapi.cli.main", "--config-file", str(cluster.cluster.client_conf), *arguments]
+    command = [sys.executable, "-m", "rpcapi.cli", "--config-file", str(cluster.cluster.client_conf), *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 

@@ -49,7 +49,7 @@ class Deployment:
     def gantt(self, *words: str) -> str:
         """Run the command, and return its output."""
         environment = {**os.environ, "GANTT_BROKER_FILE": str(self.folder / "broker")}
-        command = [sys.executable, "-m", "rpcapi.cli.main", "--config-file", str(self.folder / "gantt.conf"), *words]
+        command = [sys.executable, "-m", "rpcapi.cli", "--config-file", str(self.folder / "gantt.conf"), *words]
         result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
         assert result.returncode == 0, result.stderr
         return result.stdout

@@ -54,7 +54,7 @@ def explained(session, request_id):
 
 
 def gantt(running, *argv):
-    command = [sys.executable, "-m", "rpcapi.cli.main", "--config-file", str(running.cluster.client_conf), *argv]
+    command = [sys.executable, "-m", "rpcapi.cli", "--config-file", str(running.cluster.client_conf), *argv]
     return json.loads(subprocess.run([*command, "-f", "json"], check=True, capture_output=True, timeout=60).stdout)
 
 
