@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pages of the deployment's state: the overview, services, claims in flight, migrations."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from rpcapi.cli.comparison import ENDED_MIGRATIONS
 from rpcapi.dashboard import decision_log, host_list
@@ -11,17 +11,7 @@ from rpcapi.dashboard.exporters import Exporters
 from rpcapi.dashboard.pages import Call, Page, Route
 
 RECENT_REFUSALS = 10
-
-
-class Partition(NamedTuple):
-    """A partition: its store, and its hosts by state."""
-
-    name: str
-    available: bool
-    epoch: int
-    position: int
-    claims: Mapping[str, int] | None
-    states: Mapping[str, int]
+PARTITION_FIELDS = ("name", "available", "epoch", "position", "claims")
 
 
 class StatusPages:
@@ -93,11 +83,15 @@ class StatusPages:
         """Show migrations, those that have not ended first, with the progress of live ones."""
         return Page("migrations.html", {"migrations": self._cluster.migrations(), "progress": self._cluster.progress()})
 
-    def _partitions(self, listed: host_list.HostList) -> Sequence[Partition]:
+    def _partitions(self, listed: host_list.HostList) -> list[dict[str, Any]]:
+        """Return the store of each partition, and its hosts by state."""
         reply = self._cluster.partitions.get()
-        columns = zip(reply.names, reply.available, reply.epochs, reply.positions, reply.claims, strict=True)
-        hosts = {name: listed.partitions[name].hosts if name in listed.partitions else () for name in reply.names}
-        return [Partition(*row, host_list.count_states(hosts[row[0]])) for row in columns]
+        rows = zip(reply.names, reply.available, reply.epochs, reply.positions, reply.claims, strict=True)
+        partitions = [dict(zip(PARTITION_FIELDS, row, strict=True)) for row in rows]
+        for partition in partitions:
+            part = listed.partitions.get(partition["name"], host_list.PartitionHosts())
+            partition["states"] = host_list.count_states(part.hosts)
+        return partitions
 
 
 def _service(partition: str | None, name: str, document: Mapping[str, Any], now: int) -> dict[str, Any]:

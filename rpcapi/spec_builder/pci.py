@@ -22,7 +22,7 @@ def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, aliases: Ma
     Each device is a group of its own, as in Nova. When the guest has a NUMA topology, ``numa`` gets the NUMA policy of
     each device. Raises InvalidSpec for a malformed list and for unknown aliases.
     """
-    policy = _policy(flavor_image)
+    policy = flavor_image.value("pci_numa_affinity_policy", pci_aliases.NUMA_POLICIES)
     number = 0
     for name, count in _requested_aliases(flavor_image):
         if name not in aliases:
@@ -31,10 +31,6 @@ def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, aliases: Ma
         for _ in range(count):
             _add_device(draft, DEVICE.format(number), aliases[name], policy or aliases[name].numa_policy)
             number += 1
-
-
-def _policy(flavor_image: FlavorImageProperties) -> str | None:
-    return flavor_image.value("pci_numa_affinity_policy", pci_aliases.NUMA_POLICIES)
 
 
 def _requested_aliases(flavor_image: FlavorImageProperties) -> list[tuple[str, int]]:
