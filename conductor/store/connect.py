@@ -68,7 +68,7 @@ class ConductorConnection:
         replicas = ReplicaAcknowledgement() if script.name in UNACKNOWLEDGED else self._replicas
         keys = [key(word) for word in script.words]
 
-        def command(client: redis.Redis) -> Any:
+        def command(client: ScriptClient) -> Any:
             try:
                 return evaluate(
                     client, script.sha, script.text, keys, arguments, replicas=replicas, marker=key("acknowledged")
@@ -94,7 +94,7 @@ class ConductorConnection:
         use_fewer_system_calls(fresh, on_green_threads=green.is_patched())
         self.identity.check_connection(fresh)
 
-    def execute(self, command: Callable[[redis.Redis], T]) -> T:
+    def execute(self, command: Callable[[ScriptClient], T]) -> T:
         """Return the result of ``command``; raises StoreUnavailable, after which the caller may retry."""
         try:
             return retries.run_with_retries(lambda: command(self._client), EpochMissing)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a script and waits until enough replicas have its writes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import redis
@@ -9,7 +9,7 @@ from redis.exceptions import NoScriptError
 
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
-from rpcapi.redis_failover.script_client import SCRIPT, ScriptClient
+from rpcapi.redis_failover.script_client import ScriptClient
 
 
 class TooFewReplicas(redis.RedisError):
@@ -31,7 +31,7 @@ class TooFewReplicas(redis.RedisError):
 
 
 def evaluate(
-    client: redis.Redis,
+    client: ScriptClient,
     sha: str,
     text: str,
     keys: Sequence[str],
@@ -45,18 +45,11 @@ def evaluate(
     With ``replicas.count`` also raises TooFewReplicas: WAIT is sent with the script, in the same round trip, as in
     `await_replicas`. ``marker`` is a key in the slot of the script's keys.
     """
-
-    if replicas.count:
-        return evaluate_all(client, sha, text, keys, [arguments], replicas=replicas, marker=marker)[0]
-    try:
-        return client.execute_command(SCRIPT, sha, len(keys), *keys, *arguments)
-    except NoScriptError:
-        # Loads it where it runs: another connection could lead to another server.
-        return client.eval(text, len(keys), *keys, *arguments)
+    return evaluate_all(client, sha, text, keys, [arguments], replicas=replicas, marker=marker)[0]
 
 
 def evaluate_all(
-    client: redis.Redis,
+    client: ScriptClient,
     sha: str,
     text: str,
     keys: Sequence[str],
@@ -69,20 +62,11 @@ def evaluate_all(
 
     Raises the first error; the other calls are carried out nevertheless.
     """
-
-    def attempt() -> list[Any]:
-        pipeline = client.pipeline(transaction=False)
-        for arguments in calls:
-            pipeline.evalsha(sha, len(keys), *keys, *arguments)
-        if replicas.count:
-            return _execute_and_wait(pipeline, replicas, marker)[: len(calls)]
-        return _execute(pipeline)
-
-    try:
-        return attempt()
-    except NoScriptError:
-        client.script_load(text)
-        return attempt()
+    waiting = _wait_commands(replicas, marker)
+    results = _send(client, text, [*_calls(sha, keys, calls), *waiting])
+    _raise_first_error(results)
+    _check_acknowledged(results, replicas)
+    return results[: len(calls)]
 
 
 def evaluate_each(
@@ -101,56 +85,49 @@ def evaluate_each(
     The result of a call or command that fails is its ResponseError. A script that the server does not know is loaded.
     Raises redis-py's other errors, and TooFewReplicas: then it is unknown which of the calls were carried out.
     """
-    packet: list[Sequence[Any]] = [*((SCRIPT, sha, len(keys), *keys, *arguments) for arguments in calls), *commands]
-    if replicas.count:
-        packet += _wait_commands(replicas, marker)
-    results = client.execute_together(packet)
-    if any(isinstance(result, NoScriptError) for result in results):
-        client.script_load(text)
-        results = client.execute_together(packet)
-    if not replicas.count:
-        return results
-    *results, marked, acknowledged = results
-    for answer in (marked, acknowledged):
-        if isinstance(answer, redis.ResponseError):
-            raise answer
-    _check_acknowledged(acknowledged, replicas)
-    return results
+    waiting = _wait_commands(replicas, marker)
+    results = _send(client, text, [*_calls(sha, keys, calls), *commands, *waiting])
+    count = len(calls) + len(commands)
+    _raise_first_error(results[count:])
+    _check_acknowledged(results, replicas)
+    return results[:count]
 
 
-def await_replicas(client: redis.Redis, replicas: ReplicaAcknowledgement, marker: str) -> None:
+def await_replicas(client: ScriptClient, replicas: ReplicaAcknowledgement, marker: str) -> None:
     """Return when enough replicas have all writes of this server so far; raises TooFewReplicas."""
-    _execute_and_wait(client.pipeline(transaction=False), replicas, marker)
+    answers = client.execute_together(_wait_commands(replicas, marker))
+    _raise_first_error(answers)
+    _check_acknowledged(answers, replicas)
 
 
-def _execute_and_wait(pipeline: redis.client.Pipeline, replicas: ReplicaAcknowledgement, marker: str) -> list[Any]:
-    """Return the answers to the pipeline's commands when enough replicas have all writes of this server so far."""
-    for command in _wait_commands(replicas, marker):
-        pipeline.execute_command(*command)
-    answers = _execute(pipeline)
-    _check_acknowledged(answers[-1], replicas)
-    return answers
+def _calls(sha: str, keys: Sequence[str], calls: Sequence[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+    return (("EVALSHA", sha, len(keys), *keys, *arguments) for arguments in calls)
 
 
 def _wait_commands(replicas: ReplicaAcknowledgement, marker: str) -> list[Sequence[Any]]:
-    """Return the commands that wait for replicas.
+    """Return the commands that wait for replicas, if any must be waited for.
 
     A repetition that writes nothing must wait for the original write, made by another connection. Redis up to 7.0
     waits for the offset at the connection's last command, but newer ones and Valkey for that of its own last write. So
     each WAIT follows a write.
     """
-    return [("SET", marker, ""), ("WAIT", replicas.count, replicas.wait_ms)]
+    return [("SET", marker, ""), ("WAIT", replicas.count, replicas.wait_ms)] if replicas.count else []
 
 
-def _check_acknowledged(acknowledged: int, replicas: ReplicaAcknowledgement) -> None:
-    if acknowledged < replicas.count:
-        raise TooFewReplicas(acknowledged, replicas)
-
-
-def _execute(pipeline: redis.client.Pipeline) -> list[Any]:
-    """Return the answers to the pipeline's commands; raises the first error among them."""
-    answers: list[Any] = pipeline.execute(raise_on_error=False)
-    for answer in answers:
-        if isinstance(answer, redis.RedisError):
-            raise answer
+def _send(client: ScriptClient, text: str, packet: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return the answers to a packet. An unknown script is loaded where it runs: a fail-over may change the server."""
+    answers = client.execute_together(packet)
+    if any(isinstance(answer, NoScriptError) for answer in answers):
+        answers = client.execute_together([("SCRIPT", "LOAD", text), *packet])[1:]
     return answers
+
+
+def _raise_first_error(answers: Sequence[Any]) -> None:
+    for answer in answers:
+        if isinstance(answer, redis.ResponseError):
+            raise answer
+
+
+def _check_acknowledged(answers: Sequence[Any], replicas: ReplicaAcknowledgement) -> None:
+    if replicas.count and answers[-1] < replicas.count:
+        raise TooFewReplicas(answers[-1], replicas)

@@ -3,8 +3,7 @@
 
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import redis
@@ -13,15 +12,13 @@ from redis.exceptions import NoScriptError
 
 from rpcapi.redis_failover.connection import is_not_primary
 
-SCRIPT = "EVALSHA"
-
 
 class ScriptClient(redis.Redis):
     """A client that keeps the connections of scripts, one for each that runs at the same time.
 
     redis-py takes a connection from its pool for each command, counts it, and gives it back: two thirds of the time
-    that it needs for a script. The pool goes on to own the connections, and closes them with all others. Any other
-    command is sent as usual.
+    that it needs for a script. The pool goes on to own the connections, and closes them with all others. Only
+    `execute_together` uses them.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -29,25 +26,16 @@ class ScriptClient(redis.Redis):
         self._idle: deque[AbstractConnection] = deque()
         self._pid = os.getpid()
 
-    def execute_command(self, *command: Any, **options: Any) -> Any:
-        """Return the answer to a command; raises redis-py's errors.
-
-        A connection without an answer, or to a server that is not the primary any more, connects again when it is used
-        next. So does one to a server that lacks the script, which a former primary says instead of what it is.
-        """
-        if command[0] != SCRIPT or options:
-            return super().execute_command(*command, **options)  # type: ignore[no-untyped-call]
-        with self._held_connection() as connection:
-            connection.send_command(*command)
-            return connection.read_response()
-
     def execute_together(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """Return the answers to commands that are sent in one packet, a ResponseError for one that fails.
 
-        Raises other errors of redis-py: then it is unknown which of the commands were carried out.
+        Raises other errors of redis-py: then it is unknown which of the commands were carried out. A connection without
+        an answer, or to a server that is not the primary any more, connects again when it is used next. So does one to
+        a server that lacks a script, which a former primary says instead of what it is.
         """
         answers: list[Any] = []
-        with self._held_connection() as connection:
+        connection = self._take()
+        try:
             connection.send_packed_command(connection.pack_commands(commands))
             for _ in commands:
                 try:
@@ -56,23 +44,12 @@ class ScriptClient(redis.Redis):
                     answers.append(error)
             if any(map(_is_of_another_server, answers)):
                 connection.disconnect()
-        return answers
-
-    @contextmanager
-    def _held_connection(self) -> Iterator[AbstractConnection]:
-        """Use an idle connection; it connects again after an error, as `execute_command` says."""
-        connection = self._take()
-        try:
-            yield connection
-        except redis.ResponseError as error:
-            if _is_of_another_server(error):
-                connection.disconnect()
-            raise
         except BaseException:
             connection.disconnect()
             raise
         finally:
             self._idle.append(connection)
+        return answers
 
     def _take(self) -> AbstractConnection:
         if self._pid != os.getpid():

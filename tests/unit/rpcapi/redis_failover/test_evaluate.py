@@ -21,7 +21,11 @@ ONE_REPLICA = ReplicaAcknowledgement(1, 5_000)
 ONE_REPLICA_BRIEFLY = ReplicaAcknowledgement(1, 50)
 
 
-def evaluate_script(client: redis.Redis, replicas: ReplicaAcknowledgement) -> Any:
+def open_client(server: RedisServer) -> ScriptClient:
+    return ScriptClient.from_pool(redis.ConnectionPool.from_url(server.url(), decode_responses=True))
+
+
+def evaluate_script(client: ScriptClient, replicas: ReplicaAcknowledgement) -> Any:
     return evaluate(client, SHA, SCRIPT, ["k"], ["v"], replicas=replicas, marker="acknowledged")
 
 
@@ -30,7 +34,7 @@ def test_result_is_returned_when_the_replica_has_the_write(
 ) -> None:
     primary = make_redis(port=free_port(), binary=redis_flavour)
     replica = make_redis(replica_of=primary, binary=redis_flavour)
-    with primary.client() as client, primary.client() as other, replica.client() as copy:
+    with open_client(primary) as client, open_client(primary) as other, replica.client() as copy:
         assert evaluate_script(client, ONE_REPLICA) == 1
         assert copy.get("k") == "v"
         # A hung replica acknowledges nothing; the write stands
@@ -42,7 +46,7 @@ def test_result_is_returned_when_the_replica_has_the_write(
         # A repetition, over another connection too, waits for the original write, though it writes nothing
         with pytest.raises(TooFewReplicas):
             evaluate_script(other, ONE_REPLICA_BRIEFLY)
-        with pytest.raises(TooFewReplicas), primary.client() as reader:
+        with pytest.raises(TooFewReplicas), open_client(primary) as reader:
             await_replicas(reader, ONE_REPLICA_BRIEFLY, "acknowledged")
         assert evaluate_script(other, ReplicaAcknowledgement()) == 0
         replica.resume()
@@ -52,7 +56,7 @@ def test_result_is_returned_when_the_replica_has_the_write(
 
 
 def test_calls_that_are_sent_together_are_all_carried_out(redis_server: RedisServer) -> None:
-    with redis_server.client() as client:
+    with open_client(redis_server) as client:
         client.delete("k")
         client.script_flush()
 
@@ -72,8 +76,7 @@ def test_calls_that_are_sent_together_are_all_carried_out(redis_server: RedisSer
 
 
 def test_packet_loads_a_flushed_script_and_a_call_that_fails_fails_alone(redis_server: RedisServer) -> None:
-    pool = redis.ConnectionPool.from_url(redis_server.url(), decode_responses=True)
-    with ScriptClient.from_pool(pool) as client:
+    with open_client(redis_server) as client:
         client.delete("k")
         client.script_flush()
         calls: list[list[str]] = [["v"], [], ["w"]]  # the second one lacks an argument
@@ -88,7 +91,7 @@ def test_packet_loads_a_flushed_script_and_a_call_that_fails_fails_alone(redis_s
 
 
 def test_flushed_script_is_loaded_again(redis_server: RedisServer) -> None:
-    with redis_server.client() as client:
+    with open_client(redis_server) as client:
         client.script_flush()
         with pytest.raises(TooFewReplicas):
             evaluate_script(client, ONE_REPLICA_BRIEFLY)  # the script ran, but this server has no replica
@@ -100,7 +103,7 @@ def test_flushed_script_is_loaded_again(redis_server: RedisServer) -> None:
 def test_error_of_the_script_is_raised(redis_server: RedisServer) -> None:
     text = "return redis.error_reply('NOEPOCH none')"
     sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
-    with redis_server.client() as client:
+    with open_client(redis_server) as client:
         for replicas in (ReplicaAcknowledgement(), ONE_REPLICA_BRIEFLY):
             with pytest.raises(redis.ResponseError, match=r"^NOEPOCH"):
                 evaluate(client, sha, text, ["k"], [], replicas=replicas, marker="acknowledged")

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 import redis
@@ -37,12 +38,15 @@ def client(server: RedisServer) -> Iterator[ScriptClient]:
 def echo(client: ScriptClient) -> Callable[[str], str]:
     """Runs a script that returns its argument, or fails where that is 'fail'."""
     sha = client.script_load("if ARGV[1] == 'fail' then return redis.error_reply('refused') end return ARGV[1]")
+    return lambda text: evalsha(client, sha, 0, text)
 
-    def run(text: str) -> str:
-        answer: str = client.evalsha(sha, 0, text)
-        return answer
 
-    return run
+def evalsha(client: ScriptClient, *arguments: Any) -> Any:
+    """Return the answer to a script, or raise its error."""
+    (answer,) = client.execute_together([("EVALSHA", *arguments)])
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
 
 
 def connections(server: RedisServer) -> set[str]:
@@ -103,15 +107,15 @@ def test_connection_to_a_former_primary_is_given_up(
     server: RedisServer, client: ScriptClient, make_redis: Callable[..., RedisServer]
 ) -> None:
     sha = client.script_load("return redis.call('SET', KEYS[1], '1')")
-    assert client.evalsha(sha, 1, "k") == "OK"
+    assert evalsha(client, sha, 1, "k") == "OK"
     before = connections(server)
     with server.client() as other:
         other.replicaof("127.0.0.1", 1)
         with pytest.raises(redis.ReadOnlyError):
-            client.evalsha(sha, 1, "k")
+            evalsha(client, sha, 1, "k")
         assert not connections(server) & before
         other.replicaof("NO", "ONE")
-    assert client.evalsha(sha, 1, "k") == "OK"
+    assert evalsha(client, sha, 1, "k") == "OK"
 
 
 def test_closing_the_client_closes_its_connections(
@@ -147,7 +151,7 @@ def test_script_is_loaded_where_it_runs_and_not_where_a_former_primary_was(
     # Given a connection of scripts to a server that has been replaced, and does not know the script
     text = "return redis.call('INCR', KEYS[1])"
     sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
-    client.evalsha(client.script_load("return 1"), 0)
+    evalsha(client, client.script_load("return 1"), 0)
     other = make_redis()
     path = redis.ConnectionPool.from_url(other.url()).connection_kwargs["path"]
     client.connection_pool.connection_kwargs["path"] = path
