@@ -22,7 +22,6 @@ LOG = log.getLogger(__name__)
 
 # Steps in which the guest still runs at its source, and no end of the migration was decided.
 ABORTABLE = (SagaStep.BEGIN_MOVE, SagaStep.DESTINATION, SagaStep.PREPARE_COPY, SagaStep.COPY)
-COLUMNS = objects.CopyPage.COLUMNS
 
 
 class MigrationCopies:
@@ -65,7 +64,10 @@ class MigrationCopies:
             for host in sorted({_source(record) for record in records.values() if not record.has_ended})
         ]
         return objects.CopyPage.of(
-            **{name: [value for page in pages if page for value in getattr(page, name)] for name in COLUMNS}
+            **{
+                name: [value for page in pages if page for value in getattr(page, name)]
+                for name in objects.CopyPage.fields
+            }
         )
 
     def _list_of_host(self, ctxt: RequestContext, host: str, uuids: Sequence[str]) -> objects.CopyPage | None:

@@ -22,11 +22,6 @@ class GanttObject(base.VersionedObject):
     OBJ_PROJECT_NAMESPACE = "gantt"
     OBJ_SERIAL_NAMESPACE = "gantt_object"
 
-    # Names of the columns of a batch, which must have equal lengths; empty for other objects.
-    COLUMNS: tuple[str, ...] = ()
-    # Names of columns that have that length or are empty.
-    SPARSE: tuple[str, ...] = ()
-
     def complete(self) -> Self:
         """Set missing fields to their defaults, check the object, and return self.
 
@@ -38,8 +33,11 @@ class GanttObject(base.VersionedObject):
                 if field.default is fields.UnspecifiedDefault:
                     raise errors.MalformedObject(name=self.obj_name(), why=f"field {name!r} is missing")
                 attributes[attribute] = _copy_default(field.default)
-        lengths = {name: len(getattr(self, name)) for name in self.COLUMNS}
-        lengths |= {name: len(data) for name in self.SPARSE if (data := getattr(self, name))}
+        lengths = {
+            name: len(attributes[attribute])
+            for name, attribute, may_be_empty in self._columns()
+            if attributes[attribute] or not may_be_empty
+        }
         if len(set(lengths.values())) > 1:
             raise errors.MalformedObject(name=self.obj_name(), why=f"its columns differ in length: {lengths}")
         self._changed_fields.clear()
@@ -108,6 +106,16 @@ class GanttObject(base.VersionedObject):
         """
         return tuple((name, f"_obj_{name}", field) for name, field in cls.fields.items())
 
+    @classmethod
+    @functools.cache
+    def _columns(cls) -> tuple[tuple[str, str, bool], ...]:
+        """Return (name, attribute, whether it may be empty) of each column: one with a default may."""
+        return tuple(
+            (name, attribute, field.default is not fields.UnspecifiedDefault)
+            for name, attribute, field in cls._layout()
+            if issubclass(type(field), Column)
+        )
+
 
 def _copy_default(default: Any) -> Any:
     """Return an unshared copy of a default; defaults are already in coerced form."""
@@ -148,7 +156,7 @@ class AmountsField(fields.AutoTypedField):
     AUTO_TYPE = _Amounts()
 
 
-class _Column(fields.FieldType):
+class _List(fields.FieldType):
     """A list of elements of one plain type, checked in one pass."""
 
     def __init__(self, kind: type, nullable: bool = False) -> None:
@@ -161,16 +169,26 @@ class _Column(fields.FieldType):
         return list(value)
 
 
-class ColumnField(fields.AutoTypedField):
-    """One column of a batch: element i of every column belongs to element i of the batch.
-
-    Batches have columns instead of nested objects, because the envelope of an object costs more than a decision.
-    """
+class ListField(fields.AutoTypedField):
+    """A list of elements of one plain type."""
 
     def __init__(self, kind: type, *, nullable_items: bool = False, **kwargs: Any) -> None:
-        self.AUTO_TYPE = _Column(kind, nullable_items)
+        self.AUTO_TYPE = _List(kind, nullable_items)
         super().__init__(**kwargs)
 
     def __repr__(self) -> str:
         """Include the item type, so that the fingerprint of an object changes with it."""
-        return f"Column[{'|'.join(kind.__name__ for kind in self.AUTO_TYPE.kinds)}]({self._default!r})"
+        items = "|".join(kind.__name__ for kind in self.AUTO_TYPE.kinds)
+        return f"{type(self).__name__.removesuffix('Field')}[{items}]({self._default!r})"
+
+
+class Column:
+    """Marks the type of a field as one column of a batch: element i of every column belongs to element i of the batch.
+
+    All columns of an object have equal lengths; one with a default may also be empty. Batches have columns instead of
+    nested objects, because the envelope of an object costs more than a decision.
+    """
+
+
+class ColumnField(Column, ListField):
+    """A column of elements of one plain type."""

@@ -17,13 +17,7 @@ class BuildRequest(base.GanttObject):
     this host; it is empty if none does.
 
     Version 1.0: Initial version
-    Version 1.1: Add allocations
-    Version 1.2: Add powered_off, migrations
     """
-
-    VERSION = "1.2"
-    COLUMNS = ("uuids", "attempts", "names")
-    SPARSE = ("allocations", "migrations")
 
     fields = {
         "spec": fields.ObjectField("RequestSpec"),
@@ -34,7 +28,7 @@ class BuildRequest(base.GanttObject):
         "attempts": base.ColumnField(int),
         "names": base.ColumnField(str),
         "allocations": base.ColumnField(dict, nullable_items=True, default=[]),
-        "powered_off": base.ColumnField(str, default=[]),
+        "powered_off": base.ListField(str, default=[]),
         "migrations": base.ColumnField(str, nullable_items=True, default=[]),
     }
 
@@ -54,15 +48,7 @@ class BuildReport(base.GanttObject):
     stopped guest was powered off, None if it was for none; it is empty if all are None.
 
     Version 1.0: Initial version
-    Version 1.1: Add outcome stopped
-    Version 1.2: Add operations
-    Version 1.3: Add copies, transitions, outcome incoming
-    Version 1.4: Add migrations
     """
-
-    VERSION = "1.4"
-    COLUMNS = ("uuids", "attempts", "outcomes", "reasons")
-    SPARSE = ("operations", "copies", "transitions", "migrations")
 
     fields = {
         "host": fields.StringField(),

@@ -16,10 +16,8 @@ class ChangePage(base.GanttObject):
     Version 1.0: Initial version
     """
 
-    VERSION = "1.0"
-
     fields = {
-        "changes": base.ColumnField(dict),
+        "changes": base.ListField(dict),
         "epoch": fields.IntegerField(),
         "position": fields.IntegerField(),
         "at_end": fields.BooleanField(),

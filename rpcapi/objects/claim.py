@@ -13,9 +13,6 @@ class ClaimRefs(base.GanttObject):
     Version 1.0: Initial version
     """
 
-    VERSION = "1.0"
-    COLUMNS = ("consumers", "attempts")
-
     fields = {
         "consumers": base.ColumnField(str),
         "attempts": base.ColumnField(int),
@@ -34,11 +31,7 @@ class ClaimIntents(base.GanttObject):
     confirmed, nothing is changed. All consumers get a claim, or none. ``fresh`` is as in select_destinations.
 
     Version 1.0: Initial version
-    Version 1.1: Add fresh
     """
-
-    VERSION = "1.1"
-    COLUMNS = ("consumers", "attempts", "replaces", "candidates")
 
     fields = {
         "spec": fields.ObjectField("RequestSpec"),
@@ -62,14 +55,7 @@ class ClaimAnswers(base.GanttObject):
     attempt is live.
 
     Version 1.0: Initial version
-    Version 1.1: Add allocations
-    Version 1.2: Add partitions
-    Version 1.3: Add migrations, ends
     """
-
-    VERSION = "1.3"
-    COLUMNS = ("consumers", "attempts", "answers", "hosts", "reasons", "deadlines_ms")
-    SPARSE = ("allocations", "partitions", "migrations", "ends")
 
     fields = {
         "consumers": base.ColumnField(str),
@@ -97,10 +83,8 @@ class ClaimPage(base.GanttObject):
     Version 1.0: Initial version
     """
 
-    VERSION = "1.0"
-
     fields = {
-        "claims": base.ColumnField(dict),
+        "claims": base.ListField(dict),
         "marker": fields.StringField(nullable=True, default=None),
     }
 
@@ -116,11 +100,7 @@ class AuditReport(base.GanttObject):
     ``stamp`` is as in StatsReport.
 
     Version 1.0: Initial version
-    Version 1.1: Add stamp
     """
-
-    VERSION = "1.1"
-    COLUMNS = ("consumers", "attempts", "states", "names", "allocations", "owners")
 
     fields = {
         "host": fields.StringField(),
@@ -148,11 +128,7 @@ class AuditAnswer(base.GanttObject):
     ``stamp`` is as in StatsAnswer; None where the audit was for another epoch.
 
     Version 1.0: Initial version
-    Version 1.1: Add stamp
     """
-
-    VERSION = "1.1"
-    COLUMNS = ("consumers", "attempts", "answers")
 
     fields = {
         "epoch": fields.IntegerField(),
@@ -174,10 +150,7 @@ class VerifyReport(base.GanttObject):
     ``awaited`` are service hosts that may run claims that the store lost, and have not audited since.
 
     Version 1.0: Initial version
-    Version 1.1: Add awaited
     """
-
-    VERSION = "1.1"
 
     fields = {
         "partition": fields.StringField(),
@@ -185,9 +158,9 @@ class VerifyReport(base.GanttObject):
         "position": fields.IntegerField(),
         "claims": fields.DictOfIntegersField(),
         "providers": fields.IntegerField(),
-        "problems": base.ColumnField(str),
-        "excess": base.ColumnField(dict),
-        "awaited": base.ColumnField(str, default=[]),
+        "problems": base.ListField(str),
+        "excess": base.ListField(dict),
+        "awaited": base.ListField(str, default=[]),
     }
 
     @property

@@ -33,10 +33,6 @@ class MigrationChecks(base.GanttObject):
     Version 1.0: Initial version
     """
 
-    VERSION = "1.0"
-    COLUMNS = ("instances",)
-    SPARSE = ("names", "facts", "reasons")
-
     fields = {
         "instances": base.ColumnField(str),
         "names": base.ColumnField(str, default=[]),
@@ -56,12 +52,6 @@ class GuestCopies(base.GanttObject):
 
     Version 1.0: Initial version
     """
-
-    VERSION = "1.0"
-    COLUMNS = (
-        *("uuids", "attempts", "migrations", "numbers", "actions"),
-        *("destinations", "with_disk", "post_copy"),
-    )
 
     fields = {
         "partition": fields.StringField(),
@@ -94,9 +84,6 @@ class CopyPage(base.GanttObject):
 
     Version 1.0: Initial version
     """
-
-    VERSION = "1.0"
-    COLUMNS = ("migrations", "numbers", "phases", "reasons", "total_mb", "remaining_mb", "copied_mb")
 
     fields = {
         "migrations": base.ColumnField(str),

@@ -27,8 +27,6 @@ class Decision(base.GanttObject):
     Version 1.0: Initial version
     """
 
-    VERSION = "1.0"
-
     fields = {
         "request_id": fields.StringField(),
         "partition": fields.StringField(),
@@ -42,8 +40,6 @@ class DecisionPage(base.GanttObject):
 
     Version 1.0: Initial version
     """
-
-    VERSION = "1.0"
 
     fields = {
         "decisions": fields.ListOfObjectsField("Decision"),

@@ -18,12 +18,6 @@ class FilterList(base.GanttObject):
     Version 1.0: Initial version
     """
 
-    VERSION = "1.0"
-    COLUMNS = (
-        *("names", "kinds", "forms", "sources", "enabled", "reads"),
-        *("calls", "errors", "seconds", "hosts", "last_errors"),
-    )
-
     fields = {
         "worker": fields.StringField(),
         "names": base.ColumnField(str),

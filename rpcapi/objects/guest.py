@@ -22,9 +22,6 @@ class GuestPage(base.GanttObject):
     Version 1.0: Initial version
     """
 
-    VERSION = "1.0"
-    COLUMNS = ("uuids", "attempts", "names", "states")
-
     fields = {
         "uuids": base.ColumnField(str),
         "attempts": base.ColumnField(int),
@@ -43,12 +40,7 @@ class GuestOwners(base.GanttObject):
     them. ``states`` is as in GuestPage. ``transitions`` and ``migrations`` are as in BuildReport.
 
     Version 1.0: Initial version
-    Version 1.1: Add transitions, migrations
     """
-
-    VERSION = "1.1"
-    COLUMNS = ("uuids", "attempts", "names", "owners", "states")
-    SPARSE = ("transitions", "migrations")
 
     fields = {
         "uuids": base.ColumnField(str),

@@ -19,10 +19,7 @@ class HostState(base.GanttObject):
     yet. ``partition`` is the partition of the document; None: that of the host with this name.
 
     Version 1.0: Initial version
-    Version 1.1: Add partition
     """
-
-    VERSION = "1.1"
 
     fields = {
         "namespace": fields.StringField(),
@@ -39,8 +36,6 @@ class HostStatePage(base.GanttObject):
 
     Version 1.0: Initial version
     """
-
-    VERSION = "1.0"
 
     fields = {
         "states": fields.ListOfObjectsField("HostState"),

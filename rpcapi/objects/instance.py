@@ -16,11 +16,7 @@ class Instance(base.GanttObject):
     amounts, such as pinned CPUs. ``history`` has {attempt, host, outcome, reason} of each attempt that ended.
 
     Version 1.0: Initial version
-    Version 1.1: Add name
-    Version 1.2: Add migration
     """
-
-    VERSION = "1.2"
 
     fields = {
         "uuid": fields.StringField(),
@@ -32,7 +28,7 @@ class Instance(base.GanttObject):
         "host": fields.StringField(nullable=True, default=None),
         "attempt": fields.IntegerField(),
         "reason": fields.StringField(nullable=True, default=None),
-        "history": base.ColumnField(dict, default=[]),
+        "history": base.ListField(dict, default=[]),
         "created_ms": fields.IntegerField(),
         "updated_ms": fields.IntegerField(),
         "name": fields.StringField(nullable=True, default=None),
@@ -47,10 +43,8 @@ class RecordedHosts(base.GanttObject):
     Version 1.0: Initial version
     """
 
-    VERSION = "1.0"
-
     fields = {
-        "hosts": base.ColumnField(str),
+        "hosts": base.ListField(str),
         "epoch": fields.IntegerField(),
     }
 
@@ -61,8 +55,6 @@ class InstancePage(base.GanttObject):
 
     Version 1.0: Initial version
     """
-
-    VERSION = "1.0"
 
     fields = {
         "instances": fields.ListOfObjectsField("Instance"),

@@ -19,8 +19,6 @@ class Migration(base.GanttObject):
     Version 1.0: Initial version
     """
 
-    VERSION = "1.0"
-
     fields = {
         "uuid": fields.StringField(),
         "instance": fields.StringField(),
@@ -32,7 +30,7 @@ class Migration(base.GanttObject):
         "target": fields.StringField(nullable=True, default=None),
         "destination_host": fields.StringField(nullable=True, default=None),
         "destination_attempt": fields.IntegerField(nullable=True, default=None),
-        "history": base.ColumnField(dict, default=[]),
+        "history": base.ListField(dict, default=[]),
         "old_flavor": fields.StringField(nullable=True, default=None),
         "new_flavor": fields.StringField(nullable=True, default=None),
         "request_id": fields.StringField(),
@@ -48,8 +46,6 @@ class MigrationPage(base.GanttObject):
 
     Version 1.0: Initial version
     """
-
-    VERSION = "1.0"
 
     fields = {
         "migrations": fields.ListOfObjectsField("Migration"),

@@ -16,9 +16,7 @@ class NovaAudit(base.GanttObject):
     Version 1.0: Initial version
     """
 
-    VERSION = "1.0"
-
     fields = {
-        "leaks": base.ColumnField(dict, default=[]),
+        "leaks": base.ListField(dict, default=[]),
         "marker": fields.StringField(nullable=True, default=None),
     }

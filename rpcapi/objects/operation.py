@@ -22,12 +22,7 @@ class GuestOperations(base.GanttObject):
     another image than that of the build request, what RequestSpec.image has; it is empty where all would be None.
 
     Version 1.0: Initial version
-    Version 1.1: Add images
     """
-
-    VERSION = "1.1"
-    COLUMNS = ("uuids", "attempts", "actions", "numbers")
-    SPARSE = ("images",)
 
     fields = {
         "partition": fields.StringField(),

@@ -15,9 +15,6 @@ class PartitionList(base.GanttObject):
     Version 1.0: Initial version
     """
 
-    VERSION = "1.0"
-    COLUMNS = ("names", "available", "epochs", "positions", "hosts", "alive", "claims")
-
     fields = {
         "names": base.ColumnField(str),
         "available": base.ColumnField(bool),

@@ -15,9 +15,6 @@ class ProjectQuota(base.GanttObject):
     Version 1.0: Initial version
     """
 
-    VERSION = "1.0"
-    COLUMNS = ("resources", "used", "limits")
-
     fields = {
         "resources": base.ColumnField(str),
         "used": base.ColumnField(int),

@@ -29,41 +29,35 @@ class RequestSpec(base.GanttObject):
     are allowed too (false)}; each key may be left out.
 
     Version 1.0: Initial version
-    Version 1.1: Add group_id, group_policy and group_max_per_host
-    Version 1.2: Add any_traits, member_of, forbidden_aggregates, in_tree, groups, groups_policy, root_required,
-        root_forbidden, same_subtree, numa, image, extra_specs, volumes, ports, service and driver
-    Version 1.3: Add requested_destination
     """
-
-    VERSION = "1.3"
 
     fields = {
         "flavor": fields.StringField(nullable=True, default=None),
         "resources": base.AmountsField(),
-        "required_traits": base.ColumnField(str, default=[]),
-        "forbidden_traits": base.ColumnField(str, default=[]),
+        "required_traits": base.ListField(str, default=[]),
+        "forbidden_traits": base.ListField(str, default=[]),
         "availability_zone": fields.StringField(nullable=True, default=None),
-        "ignore_hosts": base.ColumnField(str, default=[]),
-        "force_hosts": base.ColumnField(str, default=[]),
+        "ignore_hosts": base.ListField(str, default=[]),
+        "force_hosts": base.ListField(str, default=[]),
         "hints": base.JsonField(default={}),
         "consumer_type": fields.StringField(default="INSTANCE"),
         "group_id": fields.StringField(nullable=True, default=None),
         "group_policy": fields.StringField(nullable=True, default=None),
         "group_max_per_host": fields.IntegerField(default=1),
-        "any_traits": base.ColumnField(list, default=[]),
-        "member_of": base.ColumnField(list, default=[]),
-        "forbidden_aggregates": base.ColumnField(str, default=[]),
+        "any_traits": base.ListField(list, default=[]),
+        "member_of": base.ListField(list, default=[]),
+        "forbidden_aggregates": base.ListField(str, default=[]),
         "in_tree": fields.StringField(nullable=True, default=None),
         "groups": base.JsonField(default={}),
         "groups_policy": fields.StringField(nullable=True, default=None),
-        "root_required": base.ColumnField(str, default=[]),
-        "root_forbidden": base.ColumnField(str, default=[]),
-        "same_subtree": base.ColumnField(list, default=[]),
+        "root_required": base.ListField(str, default=[]),
+        "root_forbidden": base.ListField(str, default=[]),
+        "same_subtree": base.ListField(list, default=[]),
         "numa": base.JsonField(default={}),
         "image": base.JsonField(default={}),
         "extra_specs": base.JsonField(default={}),
-        "volumes": base.ColumnField(dict, default=[]),
-        "ports": base.ColumnField(dict, default=[]),
+        "volumes": base.ListField(dict, default=[]),
+        "ports": base.ListField(dict, default=[]),
         "service": fields.StringField(default="compute"),
         "driver": fields.StringField(nullable=True, default=None),
         "requested_destination": base.JsonField(default={}),

@@ -8,6 +8,10 @@ from rpcapi.objects import base
 from rpcapi.objects.selections import Selections
 
 
+class SpecColumn(base.Column, fields.ListOfObjectsField):
+    """A column of request specs."""
+
+
 @base.GanttObjectRegistry.register
 class SelectionRequests(base.GanttObject):
     """Requests to decide together, each with its own id, spec and list of uuids.
@@ -16,16 +20,11 @@ class SelectionRequests(base.GanttObject):
     those of the call's context. ``fresh`` is as in select_destinations, false without it.
 
     Version 1.0: Initial version
-    Version 1.1: Add projects, users, deadlines and fresh
     """
-
-    VERSION = "1.1"
-    COLUMNS = ("request_ids", "specs", "uuids", "attempts")
-    SPARSE = ("projects", "users", "deadlines", "fresh")
 
     fields = {
         "request_ids": base.ColumnField(str),
-        "specs": fields.ListOfObjectsField("RequestSpec"),
+        "specs": SpecColumn("RequestSpec"),
         "uuids": base.ColumnField(list),
         "attempts": base.ColumnField(int),
         "alternates": fields.IntegerField(default=2),
@@ -44,12 +43,7 @@ class SelectionAnswers(base.GanttObject):
     select_destinations would have raised, ``reasons`` its message, and ``details`` its fields, if they were asked for.
 
     Version 1.0: Initial version
-    Version 1.1: Add details
     """
-
-    VERSION = "1.1"
-    COLUMNS = ("served", "codes", "reasons")
-    SPARSE = ("details",)
 
     fields = {
         "selections": fields.ListOfObjectsField("Selections"),

@@ -20,17 +20,12 @@ class Selections(base.GanttObject):
     elements would be None. ``deadline_ms`` is in the partition's own time, with which no other clock may be compared.
 
     Version 1.0: Initial version
-    Version 1.1: Add allocations
     """
-
-    VERSION = "1.1"
-    COLUMNS = ("chosen", "alternates")
-    SPARSE = ("allocations",)
 
     fields = {
         "partition": fields.StringField(),
         "attempt": fields.IntegerField(),
-        "names": base.ColumnField(str),
+        "names": base.ListField(str),
         "chosen": base.ColumnField(int),
         "alternates": base.ColumnField(list),
         "deadline_ms": fields.IntegerField(),

@@ -25,15 +25,7 @@ class StatsReport(base.GanttObject):
     (``refusal``, "" if it takes some). The uuid of that folder is ``host_uuid`` of the request context.
 
     Version 1.0: Initial version
-    Version 1.1: Add partition
-    Version 1.2: Nodes may have facts, host_ip, numa and kind; providers below a node have a parent
-    Version 1.3: The scheduler issues the incarnation; add register and agent
-    Version 1.4: Add stamp
-    Version 1.5: Add rpc_versions
-    Version 1.6: Add served and refusal
     """
-
-    VERSION = "1.6"
 
     fields = {
         "incarnation": fields.IntegerField(),
@@ -64,13 +56,8 @@ class StatsAnswer(base.GanttObject):
     MAX_REFUSED.
 
     Version 1.0: Initial version
-    Version 1.1: Add wanted
-    Version 1.2: Add incarnation and superseded
-    Version 1.3: Add stamp
-    Version 1.4: Add refused
     """
 
-    VERSION = "1.4"
     MAX_REFUSED = 20
 
     fields = {

@@ -16,9 +16,6 @@ class StoreSizes(base.GanttObject):
     Version 1.0: Initial version
     """
 
-    VERSION = "1.0"
-    COLUMNS = ("collections", "entries", "bytes", "bounds", "rotates")
-
     fields = {
         "collections": base.ColumnField(str),
         "entries": base.ColumnField(int),

@@ -30,10 +30,6 @@ class GuestTransitions(base.GanttObject):
     Version 1.0: Initial version
     """
 
-    VERSION = "1.0"
-    COLUMNS = ("uuids", "attempts", "actions", "numbers")
-    SPARSE = ("moves",)
-
     fields = {
         "partition": fields.StringField(),
         "uuids": base.ColumnField(str),

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from rpcapi import objects
-from rpcapi.objects.base import ColumnField, GanttObject, GanttObjectRegistry
+from rpcapi.objects.base import GanttObject, GanttObjectRegistry, ListField
 from rpcapi.serializer import GanttSerializer
 from tests.unit.scheduler_svc.fakes.workers import node_report
 
@@ -83,7 +83,7 @@ def named(name: str, fitting: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 def field_values(name: str, field: Any) -> st.SearchStrategy[Any]:
     """Return values of the type of a field; a column has one element, as all columns of a batch are equally long."""
     auto_type = getattr(field, "AUTO_TYPE", None)
-    if isinstance(field, ColumnField):
+    if isinstance(field, ListField):
         elements = named(name, st.one_of(*(BY_TYPE.get(kind, st.none()) for kind in auto_type.kinds)))
         if list in auto_type.kinds:
             elements = st.tuples(elements).map(list)

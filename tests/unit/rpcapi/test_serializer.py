@@ -56,7 +56,7 @@ def test_malformed_object_raises_a_typed_error(primitive):
 
 
 def test_newer_object_without_backport_is_incompatible():
-    with pytest.raises(errors.IncompatibleObject, match=r"RequestSpec 1\.99 is newer .* \(1\.3\)"):
+    with pytest.raises(errors.IncompatibleObject, match=r"RequestSpec 1\.99 is newer .* \(1\.0\)"):
         read(broken(version="1.99"))
 
 

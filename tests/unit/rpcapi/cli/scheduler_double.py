@@ -152,7 +152,7 @@ class Scheduler:
     @expose
     def list_filters(self, ctxt, kind=None):
         rows = [row for row in self.filters if row["kinds"] == kind]
-        columns = {name: [row[name] for row in rows] for name in objects.FilterList.COLUMNS}
+        columns = {name: [row[name] for row in rows] for name in set(objects.FilterList.fields) - {"worker"}}
         return objects.FilterList.of(worker="s:0", **columns)
 
     @expose
