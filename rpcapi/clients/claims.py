@@ -39,8 +39,6 @@ class ClaimsAPI(ServiceClient):
 
     TOPIC = "claims"
     VERSION = "1.12"
-    CAP = "claims"
-    OLDEST = VERSION
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, partition: str) -> None:
         super().__init__(conf, transport, topic(partition))
@@ -116,8 +114,7 @@ class ClaimsAPI(ServiceClient):
         limit: int = 1000,
     ) -> objects.ClaimPage:
         """Return one page of live claims: of a host, of a consumer, or all."""
-        values = {"host": host, "consumer": consumer, "marker": marker, "limit": limit}
-        return self._call(ctxt, "1.0", "list_claims", **values)
+        return self._call(ctxt, "1.0", "list_claims", host=host, consumer=consumer, marker=marker, limit=limit)
 
     def list_prepared_claims(self, ctxt: RequestContext, limit: int = 1000) -> objects.ClaimPage:
         """Return the prepared claims, those that expire first; there is no next page.
@@ -153,8 +150,15 @@ class ClaimsAPI(ServiceClient):
         ``kinds`` are those of docs/host-state.md; None: all but "used". The page begins anew with a change of kind
         "resync" if the log no longer has what followed ``position``. Raises InvalidRequest.
         """
-        values = {"epoch": epoch, "position": position, "kinds": None if kinds is None else list(kinds), "limit": limit}
-        return self._call(ctxt, "1.9", "list_changes", **values)
+        return self._call(
+            ctxt,
+            "1.9",
+            "list_changes",
+            epoch=epoch,
+            position=position,
+            kinds=None if kinds is None else list(kinds),
+            limit=limit,
+        )
 
     def fence_host(
         self, ctxt: RequestContext, host: str, token: str, *, force: bool = False, replace: bool = False
@@ -166,5 +170,4 @@ class ClaimsAPI(ServiceClient):
         ends nothing. Raises UnknownHost, and HostIsUp for a host that sends heartbeats, unless ``force``.
         ``replace``: the machine is gone for good, and the agent of another state folder may register as the host.
         """
-        values = {"host": host, "token": token, "force": force, "replace": replace}
-        return self._call(ctxt, "1.12", "fence_host", **values)
+        return self._call(ctxt, "1.12", "fence_host", host=host, token=token, force=force, replace=replace)

@@ -59,10 +59,10 @@ def _without_traceback(error: errors.GanttError) -> errors.GanttError:
 class ServiceClient:
     """Client of one service. The methods of subclasses are the RPC contract."""
 
-    TOPIC: ClassVar[str]
+    TOPIC: ClassVar[str]  # also the option in [upgrade_levels] that caps what is sent
     VERSION: ClassVar[str]
-    CAP: ClassVar[str]  # the option in [upgrade_levels] that caps what is sent
-    OLDEST: ClassVar[str]  # version of the oldest supported release; the cap while the living services are unknown
+    # Version of the oldest supported release, the cap while the living services are unknown; "" is VERSION.
+    OLDEST: ClassVar[str] = ""
     # Methods that end before a first heartbeat could arrive. They are sent without monitoring, which would cost the
     # server a thread per call, and use the monitor time-out as their time-out.
     SHORT_CALLS: ClassVar[frozenset[str]] = frozenset()
@@ -72,7 +72,7 @@ class ServiceClient:
         self._monitor = conf.rpc.call_monitor_timeout
         self._topic = topic or self.TOPIC
         target = messaging.Target(topic=self._topic, version=self.VERSION.split(".")[0] + ".0")
-        self._cap = version_caps.cap_of(conf, transport, self.CAP, self.OLDEST)
+        self._cap = version_caps.cap_of(conf, transport, self.TOPIC, self.OLDEST or self.VERSION)
         self._client = bus.get_client(transport, target, serializer=GanttSerializer())
 
     def _prepare(self, version: str, **values: Any) -> Any:

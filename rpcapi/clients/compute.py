@@ -21,7 +21,6 @@ class ComputeAPI(ServiceClient):
 
     TOPIC = "compute"
     VERSION = "1.6"
-    CAP = "compute"
     OLDEST = OLDEST_AGENT
 
     def build_instances(self, ctxt: RequestContext, host: str, request: objects.BuildRequest) -> None:

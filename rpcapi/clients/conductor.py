@@ -41,8 +41,6 @@ class ConductorAPI(ServiceClient):
 
     TOPIC = "conductor"
     VERSION = "1.22"
-    CAP = "conductor"
-    OLDEST = VERSION
 
     def build_instances(
         self,
@@ -165,8 +163,15 @@ class ConductorAPI(ServiceClient):
         InstanceConflict for one in another status, InvalidRequest for a host that it is on, or UnknownHost or
         NoValidHost for a host that can take none of them, before any change.
         """
-        values = {"uuids": uuids, "migrations": migrations, "host": host, "allow_cross_cell": allow_cross_cell}
-        self._call(ctxt, "1.17", "migrate_instances", **values)
+        self._call(
+            ctxt,
+            "1.17",
+            "migrate_instances",
+            uuids=uuids,
+            migrations=migrations,
+            host=host,
+            allow_cross_cell=allow_cross_cell,
+        )
 
     def live_migrate_instances(
         self, ctxt: RequestContext, uuids: list[str], migrations: list[str], host: str | None = None
@@ -176,8 +181,7 @@ class ConductorAPI(ServiceClient):
         The instances are ACTIVE at their destinations when the migrations are completed. Where a copy fails, they run
         on at their sources.
         """
-        values = {"uuids": uuids, "migrations": migrations, "host": host}
-        self._call(ctxt, "1.19", "live_migrate_instances", **values)
+        self._call(ctxt, "1.19", "live_migrate_instances", uuids=uuids, migrations=migrations, host=host)
 
     def abort_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Abort live migrations: their instances run on at their sources; a repeated call changes nothing.
@@ -219,8 +223,16 @@ class ConductorAPI(ServiceClient):
         images, and each instance gets the spec with its own image. The new host may be the one that it is on. Also
         raises InvalidSpec, and QuotaExceeded.
         """
-        values = {"uuids": uuids, "migrations": migrations, "spec": spec, "allow_cross_cell": allow_cross_cell}
-        self._call(ctxt, "1.21", "resize_instances", **values, other_specs=list(other_specs))
+        self._call(
+            ctxt,
+            "1.21",
+            "resize_instances",
+            uuids=uuids,
+            migrations=migrations,
+            spec=spec,
+            allow_cross_cell=allow_cross_cell,
+            other_specs=list(other_specs),
+        )
 
     def confirm_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Remove the sources of finished migrations; a repeated call changes nothing.
@@ -245,8 +257,7 @@ class ConductorAPI(ServiceClient):
         self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000, deleted: bool = False
     ) -> objects.InstancePage:
         """Return instances after ``marker``, oldest first; deleted ones only when ``deleted`` is true."""
-        values = {"marker": marker, "limit": limit, "deleted": deleted}
-        return self._call(ctxt, "1.0", "list_instances", **values)
+        return self._call(ctxt, "1.0", "list_instances", marker=marker, limit=limit, deleted=deleted)
 
     def get_migrations(self, ctxt: RequestContext, uuids: list[str]) -> objects.MigrationPage:
         """Return the migrations with these uuids in that order; raises UnknownMigration."""
@@ -298,15 +309,15 @@ class ConductorAPI(ServiceClient):
         may be the only copy of its instance or that needs ``ends_running``, before it changes anything; Unavailable if
         the agent does not answer.
         """
-        values = {"partition": partition, "host": host, "refs": refs, "ends_running": ends_running}
-        self._call(ctxt, "1.22", "end_leaked_migrations", **values)
+        self._call(
+            ctxt, "1.22", "end_leaked_migrations", partition=partition, host=host, refs=refs, ends_running=ends_running
+        )
 
     def object_backport_versions(
         self, ctxt: RequestContext, objinst: dict[str, Any], object_versions: dict[str, str]
     ) -> Any:
         """Return the object of primitive ``objinst``, backported to the version in ``object_versions``."""
-        values = {"objinst": objinst, "object_versions": object_versions}
-        return self._call(ctxt, "1.0", "object_backport_versions", **values)
+        return self._call(ctxt, "1.0", "object_backport_versions", objinst=objinst, object_versions=object_versions)
 
     def check_unverified(self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs) -> None:
         """Request vouch_for_claims for those unverified claims of a service host that records name.

@@ -30,8 +30,6 @@ class BusBackend(ServiceClient):
 
     TOPIC = "scheduler"
     VERSION = "1.11"
-    CAP = "scheduler"
-    OLDEST = VERSION
     SHORT_CALLS = frozenset({"select_destinations"})
 
     call = ServiceClient._call
@@ -76,8 +74,16 @@ class SchedulerAPI:
         ``fresh``: the caller is certain that no instance of ``uuids`` runs that it does not know of. Otherwise, after a
         store may have forgotten claims, ClaimClosed is raised until all hosts that may run one have been audited.
         """
-        values = {"spec": spec, "uuids": uuids, "attempt": attempt, "alternates": alternates, "fresh": fresh}
-        return self._backend.call(ctxt, "1.4", "select_destinations", **values)
+        return self._backend.call(
+            ctxt,
+            "1.4",
+            "select_destinations",
+            spec=spec,
+            uuids=uuids,
+            attempt=attempt,
+            alternates=alternates,
+            fresh=fresh,
+        )
 
     def select_batch(
         self, ctxt: RequestContext, requests: objects.SelectionRequests, *, details: bool = False
@@ -93,13 +99,11 @@ class SchedulerAPI:
         self, ctxt: RequestContext, name: names.ResourceName, stats: objects.StatsReport
     ) -> objects.StatsAnswer:
         """Report the nodes of a service host, or only a heartbeat; raises InvalidStats, UnknownHost."""
-        values = {"name": names.canonical(name), "stats": stats}
-        return self._backend.call(ctxt, "1.0", "update_resource_stats", **values)
+        return self._backend.call(ctxt, "1.0", "update_resource_stats", name=names.canonical(name), stats=stats)
 
     def get_host_state(self, ctxt: RequestContext, namespace: str, name: names.ResourceName) -> objects.HostState:
         """Return one document; raises UnknownHost, UnknownNamespace."""
-        values = {"namespace": namespace, "name": names.canonical(name)}
-        return self._backend.call(ctxt, "1.0", "get_host_state", **values)
+        return self._backend.call(ctxt, "1.0", "get_host_state", namespace=namespace, name=names.canonical(name))
 
     def list_host_state(
         self,
@@ -116,8 +120,16 @@ class SchedulerAPI:
         ``matching`` selects documents with these values of top-level keys; its key "host" selects those of one service
         host and its nodes. ``partition`` selects those of one partition.
         """
-        values = {"namespace": namespace, "marker": marker, "limit": limit}
-        return self._backend.call(ctxt, "1.2", "list_host_state", **values, matching=matching, partition=partition)
+        return self._backend.call(
+            ctxt,
+            "1.2",
+            "list_host_state",
+            namespace=namespace,
+            marker=marker,
+            limit=limit,
+            matching=matching,
+            partition=partition,
+        )
 
     def list_catalog(
         self, ctxt: RequestContext, kind: str, marker: str | None = None, limit: int = 1000
@@ -145,8 +157,15 @@ class SchedulerAPI:
 
         Raises VersionConflict, WriterRefused, UnknownNamespace.
         """
-        values = {"namespace": namespace, "name": names.canonical(name), "version": version, "writer": writer}
-        self._backend.call(ctxt, "1.2", "delete_host_state", **values)
+        self._backend.call(
+            ctxt,
+            "1.2",
+            "delete_host_state",
+            namespace=namespace,
+            name=names.canonical(name),
+            version=version,
+            writer=writer,
+        )
 
     def update_aggregates(self, ctxt: RequestContext, aggregates: list[dict[str, Any]]) -> None:
         """Create or completely replace these aggregates in all partitions; nothing is changed when one is invalid.
@@ -198,8 +217,9 @@ class SchedulerAPI:
 
         It is registered in ``partition``; None is that of the worker that answers. Raises UnknownPartition.
         """
-        values = {"versions": versions, "partition": partition}
-        self._backend.call(ctxt, "1.11", "report_service", binary=binary, host=host, **values)
+        self._backend.call(
+            ctxt, "1.11", "report_service", binary=binary, host=host, versions=versions, partition=partition
+        )
 
     def get_oldest_versions(self, ctxt: RequestContext) -> dict[str, str | None]:
         """Return the oldest RPC version that living services report, by topic; None where one reports none.
@@ -244,8 +264,7 @@ class SchedulerAPI:
 
         ``partition`` None is that of the scheduler.
         """
-        values = {"partition": partition, "marker": marker, "limit": limit}
-        return self._backend.call(ctxt, "1.2", "list_decisions", **values)
+        return self._backend.call(ctxt, "1.2", "list_decisions", partition=partition, marker=marker, limit=limit)
 
 
 def _load(conf: cfg.ConfigOpts, transport: Any) -> SchedulerBackend:

@@ -198,4 +198,4 @@ def capped(conf):
 def test_clients_are_service_clients_with_separate_caps():
     clients = [BusBackend, ClaimsAPI, ConductorAPI, ComputeAPI]
     assert all(issubclass(client, ServiceClient) for client in clients)
-    assert len({client.CAP for client in clients}) == len(clients)
+    assert len({client.TOPIC for client in clients}) == len(clients)

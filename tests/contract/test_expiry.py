@@ -35,8 +35,7 @@ class NotesAPI(ServiceClient):
     """Client of NotesEndpoint."""
 
     VERSION = "1.0"
-    CAP = "conductor"
-    OLDEST = "1.0"
+    TOPIC = "conductor"
 
     def note(self, ctxt: context.RequestContext, value: str) -> None:
         """Request the endpoint to store the value."""

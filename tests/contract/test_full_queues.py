@@ -20,8 +20,7 @@ class NotesClient(ServiceClient):
     """Sends notes to the endpoint of the bus suites."""
 
     VERSION = "1.0"
-    CAP = "conductor"
-    OLDEST = "1.0"
+    TOPIC = "conductor"
 
     def note(self, value: int, *, server: str | None = None) -> None:
         if server is None:

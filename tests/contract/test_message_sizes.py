@@ -26,8 +26,7 @@ class SizesClient(ServiceClient):
     """Client of the endpoint of the bus suites."""
 
     VERSION = "1.0"
-    CAP = "conductor"
-    OLDEST = "1.0"
+    TOPIC = "conductor"
 
     def echo(self, value: Any) -> Any:
         return self._call(context.new(), "1.0", "echo", value=value)
