@@ -6,31 +6,13 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from queue import SimpleQueue
 from typing import Any
 
 LOG = logging.getLogger(__name__)
 
 Job = Callable[[], Any]
-
-
-class _JobSlot:
-    """Where a thread waits for its next job; None ends it."""
-
-    def __init__(self) -> None:
-        self._job: Job | None = None
-        self._full = threading.Lock()
-        self._full.acquire()
-
-    def put(self, job: Job | None) -> None:
-        """Wake the thread with its next job."""
-        self._job = job
-        self._full.release()
-
-    def take(self) -> Job | None:
-        """Wait for the next job."""
-        self._full.acquire()
-        job, self._job = self._job, None
-        return job
+JobSlot = SimpleQueue[Job | None]  # from which a thread takes its next job; None ends it
 
 
 class ThreadPool:
@@ -47,7 +29,7 @@ class ThreadPool:
         self._max_workers = max_workers
         self._name = name
         self._lock = threading.Lock()
-        self._idle: list[_JobSlot] = []
+        self._idle: list[JobSlot] = []
         self._backlog: deque[Job] = deque()
         self._threads: list[threading.Thread] = []
         self._is_shut_down = False
@@ -80,7 +62,7 @@ class ThreadPool:
                 thread.join()
 
     def _start_thread(self, job: Job) -> None:
-        slot = _JobSlot()
+        slot: JobSlot = SimpleQueue()
         slot.put(job)
         name = f"{self._name} {len(self._threads)}"
         thread = threading.Thread(target=self._run, args=(slot,), name=name, daemon=True)
@@ -93,8 +75,8 @@ class ThreadPool:
         else:
             self._threads.append(thread)
 
-    def _run(self, slot: _JobSlot) -> None:
-        job = slot.take()
+    def _run(self, slot: JobSlot) -> None:
+        job = slot.get()
         while job is not None:
             try:
                 job()
@@ -108,4 +90,4 @@ class ThreadPool:
                     return
                 else:
                     self._idle.append(slot)
-            job = job or slot.take()
+            job = job or slot.get()
