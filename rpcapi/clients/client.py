@@ -120,8 +120,8 @@ class ServiceClient:
         """Return for how many seconds a call may wait; never 0, which oslo.messaging takes for its default."""
         return max(min(self._timeout, ctxt.remaining(self._timeout)), 0.001)
 
-    def _cast(self, ctxt: RequestContext, version: str, method: str, server: str, **values: Any) -> None:
-        """Send to one server of the topic without waiting for an answer; delivery is at most once.
+    def _cast(self, ctxt: RequestContext, version: str, method: str, server: str | None, /, **values: Any) -> None:
+        """Send to one server of the topic, any for None, without waiting for an answer; delivery is at most once.
 
         The context's deadline is not sent: it limits the use of an answer, and a host that returns later must still get
         the message. The receiver decides by its content whether it is too late. Raises Unavailable when the bus did
@@ -129,11 +129,6 @@ class ServiceClient:
         """
         with _translate_bus_errors():
             self._prepare(version, server=server).cast(ctxt.without_deadline(), method, **values)
-
-    def _cast_any(self, ctxt: RequestContext, version: str, method: str, **values: Any) -> None:
-        """Send to any one server of the topic, without waiting for an answer; raises as ``_cast``."""
-        with _translate_bus_errors():
-            self._prepare(version).cast(ctxt.without_deadline(), method, **values)
 
     def _fanout(self, ctxt: RequestContext, version: str, method: str, **values: Any) -> None:
         """Send to all servers that listen on the topic now, without waiting for answers; raises as ``_cast``."""

@@ -324,7 +324,7 @@ class ConductorAPI(ServiceClient):
 
         Sent without waiting, because conductors call the claims service: a call could block both.
         """
-        self._cast_any(ctxt, "1.3", "check_unverified", partition=partition, host=host, refs=refs)
+        self._cast(ctxt, "1.3", "check_unverified", None, partition=partition, host=host, refs=refs)
 
     def audit_hosts(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
         """Request all agents to audit in ``epoch``; the scheduler itself cannot send to agents."""

@@ -23,10 +23,7 @@ class NotesClient(ServiceClient):
     TOPIC = "conductor"
 
     def note(self, value: int, *, server: str | None = None) -> None:
-        if server is None:
-            self._cast_any(context.new(), "1.0", "note", value=value)
-        else:
-            self._cast(context.new(), "1.0", "note", server, value=value)
+        self._cast(context.new(), "1.0", "note", server, value=value)
 
     def echo(self, value: int) -> Any:
         return self._call(context.new(), "1.0", "echo", value=value)

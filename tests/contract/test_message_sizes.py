@@ -32,7 +32,7 @@ class SizesClient(ServiceClient):
         return self._call(context.new(), "1.0", "echo", value=value)
 
     def note(self, value: Any) -> None:
-        self._cast_any(context.new(), "1.0", "note", value=value)
+        self._cast(context.new(), "1.0", "note", None, value=value)
 
     def note_all(self, value: Any) -> None:
         self._fanout(context.new(), "1.0", "note", value=value)
