@@ -3,23 +3,19 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import redis
-from redis.backoff import NoBackoff
-from redis.connection import AbstractConnection
-from redis.retry import Retry
 
 from conductor.store.keys import PREFIX, key
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.messaging import green
-from rpcapi.redis_failover import connection, retries
+from rpcapi.redis_failover import retries
 from rpcapi.redis_failover.evaluate import TooFewReplicas, await_replicas, evaluate
 from rpcapi.redis_failover.identity import EpochMissing, ServerIdentity
-from rpcapi.redis_failover.script_client import ScriptClient
+from rpcapi.redis_failover.script_client import ScriptClient, open_client
 from rpcapi.redis_failover.scripts import LuaScript
-from rpcapi.redis_failover.system_calls import use_fewer_system_calls
 
 T = TypeVar("T")
 
@@ -43,25 +39,18 @@ class ConductorConnection:
     def __init__(self, url: str, identity: ServerIdentity, replicas: ReplicaAcknowledgement | None = None) -> None:
         self.identity = identity
         self._replicas = replicas or ReplicaAcknowledgement()
-        try:
-            pool = connection.pool(
-                url,
-                PREFIX,
-                "conductor_store",
-                redis.BlockingConnectionPool,
-                max_connections=CONNECTIONS,
-                timeout=ANSWER_SECONDS,
-                decode_responses=True,
-                socket_connect_timeout=CONNECT_SECONDS,
-                socket_timeout=ANSWER_SECONDS,
-                retry=Retry(NoBackoff(), 0),  # retries are counted in one place: execute
-                redis_connect_func=self._on_connect,
-            )
-            # Created and discarded: reveals an unsupported connection option. It does not connect yet.
-            pool.connection_class(**pool.connection_kwargs)
-        except (TypeError, ValueError) as error:
-            raise errors.BadConfiguration(why=f"[conductor_store] url cannot be used: {error}") from error
-        self._client = cast("ScriptClient", ScriptClient.from_pool(pool))
+        self._client = open_client(
+            url,
+            PREFIX,
+            "conductor_store",
+            identity,
+            on_green_threads=green.is_patched(),
+            kind=redis.BlockingConnectionPool,
+            max_connections=CONNECTIONS,
+            timeout=ANSWER_SECONDS,
+            socket_connect_timeout=CONNECT_SECONDS,
+            socket_timeout=ANSWER_SECONDS,
+        )
 
     def run(self, script: LuaScript, arguments: Sequence[str | int]) -> Any:
         """Run a script and return its answer after enough replicas have acknowledged; raises StoreUnavailable."""
@@ -89,10 +78,6 @@ class ConductorConnection:
         if not self.identity.observed_epoch:
             self.execute(lambda client: client.ping())
         return self.identity.observed_epoch
-
-    def _on_connect(self, fresh: AbstractConnection) -> None:
-        use_fewer_system_calls(fresh, on_green_threads=green.is_patched())
-        self.identity.check_connection(fresh)
 
     def execute(self, command: Callable[[ScriptClient], T]) -> T:
         """Return the result of ``command``; raises StoreUnavailable, after which the caller may retry."""

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Redis client for short scripts."""
+"""A Redis client for the short scripts of a store."""
 
 import os
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import redis
+from redis.backoff import NoBackoff
 from redis.connection import AbstractConnection
 from redis.exceptions import NoScriptError
+from redis.retry import Retry
 
-from rpcapi.redis_failover.connection import is_not_primary
+from rpcapi import errors
+from rpcapi.redis_failover.connection import is_not_primary, pool
+from rpcapi.redis_failover.identity import ServerIdentity
+from rpcapi.redis_failover.system_calls import use_fewer_system_calls
 
 
 class ScriptClient(redis.Redis):
@@ -66,3 +71,36 @@ class ScriptClient(redis.Redis):
 def _is_of_another_server(answer: Any) -> bool:
     """Return whether an answer is that of a former primary, which may also say that it lacks the script."""
     return isinstance(answer, NoScriptError) or (isinstance(answer, redis.ResponseError) and is_not_primary(answer))
+
+
+def open_client(
+    url: str,
+    key: str,
+    group: str,
+    identity: ServerIdentity,
+    *,
+    on_green_threads: bool,
+    kind: type[redis.ConnectionPool] = redis.ConnectionPool,
+    **options: Any,
+) -> ScriptClient:
+    """Return a client of the primary of ``key``, which checks the server's identity on each new connection.
+
+    Nothing is sent yet. ``options`` are those of connections. Raises BadConfiguration, naming option ``url`` of
+    ``group``, for a URL that cannot be used.
+    """
+
+    def on_connect(fresh: AbstractConnection) -> None:
+        use_fewer_system_calls(fresh, on_green_threads=on_green_threads)
+        identity.check_connection(fresh)
+
+    # Tries are counted in one place: rpcapi.redis_failover.retries.
+    options |= {"decode_responses": True, "protocol": 2, "retry": Retry(NoBackoff(), 0)}
+    if not url.startswith("unix"):
+        options["socket_keepalive"] = True
+    try:
+        connections = pool(url, key, group, kind, redis_connect_func=on_connect, **options)
+        # Created and discarded: reveals an unsupported connection option. It does not connect yet.
+        connections.connection_class(**connections.connection_kwargs)
+    except (TypeError, ValueError) as error:
+        raise errors.BadConfiguration(why=f"[{group}] url cannot be used: {error}") from error
+    return cast("ScriptClient", ScriptClient.from_pool(connections))

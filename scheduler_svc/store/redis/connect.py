@@ -3,22 +3,18 @@
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import redis
-from redis.backoff import NoBackoff
-from redis.connection import AbstractConnection
-from redis.retry import Retry
 
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.messaging import green
-from rpcapi.redis_failover import connection, retries
+from rpcapi.redis_failover import retries
 from rpcapi.redis_failover.evaluate import TooFewReplicas, evaluate, evaluate_all, evaluate_each
 from rpcapi.redis_failover.identity import EpochMissing
-from rpcapi.redis_failover.script_client import ScriptClient
+from rpcapi.redis_failover.script_client import ScriptClient, open_client
 from rpcapi.redis_failover.scripts import LuaScript
-from rpcapi.redis_failover.system_calls import use_fewer_system_calls
 from scheduler_svc.store import registrations
 from scheduler_svc.store.certainty import RepeatCounter
 from scheduler_svc.store.records import MAX_STEP_MS
@@ -160,27 +156,16 @@ class RedisConnection:
             raise
 
     def _open(self, url: str, answer_seconds: float) -> ScriptClient:
-        options: dict[str, Any] = {
-            "decode_responses": True,
-            "protocol": 2,
-            "socket_connect_timeout": CONNECT_SECONDS,
-            "socket_timeout": answer_seconds,
-            "retry": Retry(NoBackoff(), 0),  # tries are counted in one place: run_with_retries
-            "redis_connect_func": self._on_connect,
-        }
-        if not url.startswith("unix"):
-            options["socket_keepalive"] = True
-        try:
-            # A partition is in one slot of a cluster, so that any of its keys locates all of them.
-            pool = connection.pool(url, prefix(self.partition), "store", **options)
-        except ValueError as error:
-            raise errors.BadConfiguration(why=f"[store] url is not a valid Redis URL: {error}") from error
-        return cast("ScriptClient", ScriptClient.from_pool(pool))
-
-    def _on_connect(self, fresh: AbstractConnection) -> None:
-        """Authenticate, and check the server's identity before any verb is sent through this connection."""
-        use_fewer_system_calls(fresh, on_green_threads=green.is_patched())
-        self.identity.check_connection(fresh)
+        # A partition is in one slot of a cluster, so that any of its keys locates all of them.
+        return open_client(
+            url,
+            prefix(self.partition),
+            "store",
+            self.identity,
+            on_green_threads=green.is_patched(),
+            socket_connect_timeout=CONNECT_SECONDS,
+            socket_timeout=answer_seconds,
+        )
 
     def _unavailable(self, error: redis.RedisError) -> errors.StoreUnavailable:
         # Other partitions may be available: the error names this one.
