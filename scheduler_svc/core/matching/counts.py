@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scheduler_svc.core.matching.options import DEFAULTS, FilterOptions
 from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.reads import Reads
 from scheduler_svc.core.request import SchedulingRequest
@@ -18,24 +19,34 @@ from scheduler_svc.core.table.view import View
 
 @dataclass(frozen=True, slots=True)
 class LimitedMetric:
-    """A metric, the aggregate metadata key of its limit, and the reason for rejecting a host at the limit."""
+    """A metric, the key of its limit, and the reason for rejecting a host at the limit.
+
+    The key is that of a FilterOptions, and of the aggregate metadata.
+    """
 
     metric: str
     key: str
     reason: str
 
+    def limit(self, options: FilterOptions) -> int:
+        """Return the configured limit."""
+        limit: int = getattr(options, self.key)
+        return limit
 
-def build(name: str, metric: LimitedMetric, limit: int) -> Filter:
-    """Return the filter that accepts hosts with a count below ``limit``."""
 
-    return _build(name, metric, lambda view: limit, {"compute": frozenset({metric.metric})})
+def build(name: str, metric: LimitedMetric, options: FilterOptions = DEFAULTS) -> Filter:
+    """Return the filter that accepts hosts with a count below the configured limit."""
+    configured = metric.limit(options)
+    return _build(name, metric, lambda view: configured, {"compute": frozenset({metric.metric})})
 
 
-def build_by_aggregate(name: str, metric: LimitedMetric, default: int) -> Filter:
+def build_by_aggregate(name: str, metric: LimitedMetric, options: FilterOptions = DEFAULTS) -> Filter:
     """Return the filter with the smallest limit in the metadata of the host's aggregates.
 
-    The limit is ``default`` if no aggregate sets one, or if one of them is not an integer, as in Nova.
+    The limit is the configured one if no aggregate sets one, or if one of them is not an integer, as in Nova.
     """
+
+    default = metric.limit(options)
 
     def limit(view: View) -> FloatColumn | int:
         texts = view.aggregates.metadata_values(metric.key)
