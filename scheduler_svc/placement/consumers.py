@@ -2,8 +2,8 @@
 """What consumers hold, with providers by UUID."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, Catalogue
@@ -11,11 +11,9 @@ from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.identities import uuid_of
 from scheduler_svc.placement.problems import CONCURRENT_UPDATE, Problem, bad_request, conflict
 from scheduler_svc.store import paging
-from scheduler_svc.store.allocations import ANY, MAX_CONSUMERS, AllocationChange, AnyGeneration, ConsumerState
+from scheduler_svc.store.allocations import ANY, MAX_CONSUMERS, AllocationChange, ConsumerState
 from scheduler_svc.store.protocols.allocations import AllocationStore
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
-
-Amounts = Mapping[str, int]  # by resource class
 
 _REASONS = {
     RefusalKind.INVENTORY: "it has no inventory of this class.",
@@ -25,21 +23,8 @@ _REASONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerRequest:
-    """What a consumer is to hold, by UUID of the provider; see AllocationChange for the other fields."""
-
-    consumer: str
-    allocations: Mapping[str, Amounts]
-    project: str
-    user: str
-    generation: int | AnyGeneration | None
-    type: str | None = None
-    is_deletion: bool = False
-
-
 class Consumers:
-    """Reads and replaces what consumers hold."""
+    """Reads and replaces what consumers hold. Changes name providers by UUID."""
 
     def __init__(self, store: AllocationStore, directory: ProviderDirectory, catalogue: Catalogue) -> None:
         self._store = store
@@ -54,14 +39,14 @@ class Consumers:
         """Return what consumers hold that hold anything from the provider with this id, in the order of consumers."""
         return paging.entries(partial(self._store.list_holders, provider))
 
-    def replace(self, requests: Sequence[ConsumerRequest]) -> None:
+    def replace(self, requests: Sequence[AllocationChange]) -> None:
         """Replace what all these consumers hold, or nothing; raises Problem."""
         refusal = self.apply(requests, self._store.allocate)
         if refusal is not None:
             raise refused_allocation(refusal)
 
     def apply(
-        self, requests: Sequence[ConsumerRequest], write: Callable[[list[AllocationChange]], Refusal | None]
+        self, requests: Sequence[AllocationChange], write: Callable[[list[AllocationChange]], Refusal | None]
     ) -> Refusal | None:
         """Return what ``write`` answers to these requests; raises Problem for unknown classes and malformed UUIDs.
 
@@ -78,7 +63,7 @@ class Consumers:
         return refusal if learned == changes else write(learned)
 
     @contextlib.contextmanager
-    def generations_first(self, requests: Sequence[ConsumerRequest]) -> Iterator[None]:
+    def generations_first(self, requests: Sequence[AllocationChange]) -> Iterator[None]:
         """Raise the Problem of a consumer's outdated generation in place of one that is raised within, as Placement."""
         try:
             yield
@@ -86,7 +71,7 @@ class Consumers:
             self._check_generations(requests)
             raise
 
-    def _check_generations(self, requests: Sequence[ConsumerRequest]) -> None:
+    def _check_generations(self, requests: Sequence[AllocationChange]) -> None:
         states: dict[str, ConsumerState] = {}
         for batch in paging.batches([request.consumer for request in requests], MAX_CONSUMERS):
             states |= self._store.read_allocations(batch)
@@ -97,25 +82,20 @@ class Consumers:
                 stale = Refusal(RefusalKind.CONSUMER, "", (), request.generation, actual, request.consumer)
                 raise refused_allocation(stale)
 
-    def _changes(self, requests: Sequence[ConsumerRequest]) -> list[AllocationChange]:
+    def _changes(self, requests: Sequence[AllocationChange]) -> list[AllocationChange]:
         known_classes: set[str] = set()
         for request in requests:
             classes = {name for amounts in request.allocations.values() for name in amounts} - known_classes
             failure = f"Unable to allocate inventory for consumer {request.consumer}: "
             self._catalogue.check(RESOURCE_CLASSES, classes, failure)
             known_classes |= classes
-        return [self._change(request) for request in requests]
-
-    def _change(self, request: ConsumerRequest) -> AllocationChange:
-        return AllocationChange(
-            request.consumer,
-            {self._provider_id(uuid): amounts for uuid, amounts in request.allocations.items()},
-            request.project,
-            request.user,
-            request.generation,
-            request.type,
-            request.is_deletion,
-        )
+        return [
+            replace(
+                request,
+                allocations={self._provider_id(uuid): amounts for uuid, amounts in request.allocations.items()},
+            )
+            for request in requests
+        ]
 
     def _provider_id(self, uuid: str) -> str:
         provider = self._directory.id_of(uuid)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, Catalogue, standard_first
-from scheduler_svc.placement.consumers import ConsumerRequest, Consumers, refused_allocation
+from scheduler_svc.placement.consumers import Consumers, refused_allocation
 from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.identities import uuid_of
 from scheduler_svc.placement.problems import (
@@ -19,6 +19,7 @@ from scheduler_svc.placement.problems import (
 )
 from scheduler_svc.placement.providers import Provider
 from scheduler_svc.placement.refusals import owned_by_agent
+from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.protocols.reshaping import ReshapingStore
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind, SetInventories
 from scheduler_svc.store.providers.reshaping import MAX_RESHAPED
@@ -41,7 +42,7 @@ class Reshaper:
         self,
         generations: Mapping[str, int],
         read_inventories: Callable[[], InventoriesByProvider],
-        consumers: Sequence[ConsumerRequest],
+        consumers: Sequence[AllocationChange],
     ) -> None:
         """Replace all inventories of these providers and what these consumers hold, or nothing; raises Problem.
 

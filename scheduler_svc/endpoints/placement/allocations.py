@@ -14,10 +14,9 @@ from scheduler_svc.endpoints.placement.model import PlacementModel
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import allocations as schemas
 from scheduler_svc.endpoints.placement.schemas.validators import of_version
-from scheduler_svc.placement.consumers import ConsumerRequest
 from scheduler_svc.placement.identities import uuid_of
 from scheduler_svc.placement.problems import bad_request, not_found
-from scheduler_svc.store.allocations import ANY, ConsumerState
+from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerState
 
 LIST_UNTIL = 11  # the minor microversion in which PUT has its last list of allocations
 OWNERS_SINCE = Microversion(1, 12)
@@ -74,7 +73,7 @@ def delete(model: PlacementModel, _request: Request, consumer: str) -> Response:
     state = model.consumers.find(consumer) if uuidutils.is_uuid_like(consumer) else None
     if state is None:
         raise not_found(f"No allocations for consumer '{consumer}'")
-    model.consumers.replace([ConsumerRequest(consumer, {}, state.project, state.user, ANY, is_deletion=True)])
+    model.consumers.replace([AllocationChange(consumer, {}, state.project, state.user, ANY, is_deletion=True)])
     return Response(204)
 
 
@@ -97,10 +96,10 @@ def _document(model: PlacementModel, state: ConsumerState, request: Request) -> 
 
 def consumer_request(
     consumer: str, body: Mapping[str, Any], request: Request, model: PlacementModel
-) -> ConsumerRequest:
+) -> AllocationChange:
     """Return what one consumer is to hold, from its part of a body."""
     project, user = model.unknown_owner
-    return ConsumerRequest(
+    return AllocationChange(
         consumer,
         {provider: part["resources"] for provider, part in body["allocations"].items()},
         body.get("project_id", project),
