@@ -77,8 +77,7 @@ class ClaimsEndpoint(MeteredEndpoint):
     def confirm_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Confirm claims of a host."""
         answers = self._store.confirm(host, decode.refs(refs), host_uuid=ctxt.host_uuid or "")
-        _count("confirm", answers)
-        return encode.claim_answers(answers, Answer.CONFIRMED)
+        return _answer("confirm", answers, Answer.CONFIRMED)
 
     @expose
     def abort_claims(
@@ -95,31 +94,25 @@ class ClaimsEndpoint(MeteredEndpoint):
         answers = self._store.abort(claim_refs, host, destinations, host_uuid=caller)
         if host is None:
             answers = self._earlier_attempts.abort(self._store.partition, claim_refs, answers, destinations)
-        _count("abort", answers)
-        return encode.claim_answers(answers, Answer.ABORTED)
+        return _answer("abort", answers, Answer.ABORTED)
 
     @expose
     def release_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Release the claims of instances that no longer exist."""
         answers = self._store.release(host, decode.refs(refs), host_uuid=ctxt.host_uuid or "")
-        _count("release", answers)
-        return encode.claim_answers(answers, Answer.RELEASED)
+        return _answer("release", answers, Answer.RELEASED)
 
     @expose
     def begin_moves(self, ctxt: RequestContext, refs: objects.ClaimRefs, migrations: list[str]) -> objects.ClaimAnswers:
         """Make confirmed claims the sources of migrations."""
         bounds.check_texts("migrations", migrations)
-        answers = self._store.begin_moves(decode.refs(refs), migrations)
-        _count("begin_move", answers)
-        return encode.claim_answers(answers, Answer.CONFIRMED)
+        return _answer("begin_move", self._store.begin_moves(decode.refs(refs), migrations), Answer.CONFIRMED)
 
     @expose
     def end_moves(self, ctxt: RequestContext, refs: objects.ClaimRefs, migrations: list[str]) -> objects.ClaimAnswers:
         """Make sources the only claims of their instances again."""
         bounds.check_texts("migrations", migrations)
-        answers = self._store.end_moves(decode.refs(refs), migrations)
-        _count("end_move", answers)
-        return encode.claim_answers(answers, Answer.CONFIRMED)
+        return _answer("end_move", self._store.end_moves(decode.refs(refs), migrations), Answer.CONFIRMED)
 
     @expose
     def find_claims(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
@@ -129,9 +122,7 @@ class ClaimsEndpoint(MeteredEndpoint):
     @expose
     def vouch_for_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Make unverified claims of a host, which the conductor's records name, claims of their consumers."""
-        answers = self._store.vouch(host, decode.refs(refs))
-        _count("vouch", answers)
-        return encode.claim_answers(answers, Answer.CONFIRMED)
+        return _answer("vouch", self._store.vouch(host, decode.refs(refs)), Answer.CONFIRMED)
 
     @expose
     def list_claims(
@@ -213,6 +204,12 @@ class ClaimsEndpoint(MeteredEndpoint):
         metrics.CLAIMS.labels(verb="fence", answer=Answer.FENCED).inc(ended)
         LOG.warning("Host %s fenced by %s: %d claims ended", host, ctxt.sender or ctxt.user_id or "an operator", ended)
         return ended
+
+
+def _answer(verb: str, answers: Sequence[ClaimResult], success: Answer) -> objects.ClaimAnswers:
+    """Count the answers to a verb, and return them."""
+    _count(verb, answers)
+    return encode.claim_answers(answers, success)
 
 
 def _count(verb: str, answers: Sequence[ClaimResult] | Sequence[IntentResult]) -> None:

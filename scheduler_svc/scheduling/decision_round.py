@@ -66,22 +66,19 @@ class CallTry:
 
 
 @dataclass(frozen=True, slots=True)
-class DecidedTry:
-    """What a try was decided on, its batch, and the store's answer."""
+class RankedTry:
+    """What a try was decided on, and its batch for the store."""
 
     snapshot: RankingSnapshot
     log_position: LogPosition
     batch: ClaimBatch
-    answer: BatchAnswer
 
 
 @dataclass(frozen=True, slots=True)
-class _Decision:
-    """A try that is ranked: what it was decided on, and its batch for the store."""
+class DecidedTry(RankedTry):
+    """A try with the store's answer."""
 
-    snapshot: RankingSnapshot
-    log_position: LogPosition
-    batch: ClaimBatch
+    answer: BatchAnswer
 
 
 class DecisionRound:
@@ -104,11 +101,11 @@ class DecisionRound:
                 _attempt(self._build, call_try, snapshot, Place(number, len(tries)))
                 for number, (call_try, snapshot) in enumerate(zip(tries, self._rank(tries), strict=True))
             ]
-        batches = [decision.batch for decision in decisions if isinstance(decision, _Decision)]
+        batches = [decision.batch for decision in decisions if isinstance(decision, RankedTry)]
         with tracing.shared_span("scheduler.claim", (batch.request_id for batch in batches)):
             answers = iter(self._prepare(batches) if batches else ())
         return [
-            self._apply(decision, next(answers)) if isinstance(decision, _Decision) else decision
+            self._apply(decision, next(answers)) if isinstance(decision, RankedTry) else decision
             for decision in decisions
         ]
 
@@ -121,7 +118,7 @@ class DecisionRound:
             self._replica.apply_carried(entries, epochs)
         return outcomes
 
-    def _apply(self, decision: _Decision, answer: BatchAnswer | errors.GanttError) -> DecidedTry | errors.GanttError:
+    def _apply(self, decision: RankedTry, answer: BatchAnswer | errors.GanttError) -> DecidedTry | errors.GanttError:
         if isinstance(answer, errors.GanttError):
             return answer
         table, number = self._replica.table, self._replica.number
@@ -130,7 +127,7 @@ class DecisionRound:
             table.count_builds([str(result.host) for result in answer.prepared if result.is_new], number)
         return DecidedTry(decision.snapshot, decision.log_position, decision.batch, answer)
 
-    def _build(self, call_try: CallTry, snapshot: RankingSnapshot | Exception, place: Place) -> _Decision:
+    def _build(self, call_try: CallTry, snapshot: RankingSnapshot | Exception, place: Place) -> RankedTry:
         if isinstance(snapshot, Exception):
             raise snapshot
         log_position = snapshot.log_positions[self._replica.number]
@@ -151,7 +148,7 @@ class DecisionRound:
         )
         batch = builder.batch(call_try.ctxt, self._ttl_ms)
         call_try.ctxt.check_deadline()
-        return _Decision(snapshot, log_position, batch)
+        return RankedTry(snapshot, log_position, batch)
 
     def _rank(self, tries: Sequence[CallTry]) -> list[RankingSnapshot | Exception]:
         """Return the ranking of each try, those of requests that are alike from one ranking of all their instances."""

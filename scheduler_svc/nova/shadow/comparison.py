@@ -2,10 +2,9 @@
 """Compares a decision of gantt with the hosts that Nova chose."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from scheduler_svc.core.filtering.survey import TOLERANCE, HostVerdict
 from scheduler_svc.nova.shadow.decisions import ShadowDecision
@@ -43,18 +42,6 @@ class InstanceComparison:
     why: str = ""
     rank: int = 0
     count: int = 0
-
-    def as_dict(self) -> Mapping[str, Any]:
-        """Return the comparison for the decision record."""
-        return {
-            "consumer": self.consumer,
-            "outcome": str(self.outcome),
-            "nova_host": self.nova_host,
-            "gantt_host": self.gantt_host,
-            "why": self.why,
-            "rank": self.rank,
-            "count": self.count,
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 """What operators get to see of a shadow beside nova-scheduler."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from enum import StrEnum
 
 from oslo_log import log
@@ -48,7 +49,7 @@ class NovaShadowReport(ShadowReport):
                 self.warn("%s", _line(decision, comparison, others))
         document = {
             **decision.document,
-            "nova": {"pending": others, "instances": [comparison.as_dict() for comparison in comparisons]},
+            "nova": {"pending": others, "instances": [asdict(comparison) for comparison in comparisons]},
         }
         try:
             self._store.record_decision(decision.request_id, document)
