@@ -17,9 +17,8 @@ MAX_AGGREGATES = 200  # maximum aggregates of one call
 ATTEMPTS = 10  # tries to write a document under concurrent writes
 
 AggregateDocument = dict[str, Any]
-DocumentUpdate = Callable[
-    [AggregateDocument | None], AggregateDocument | None
-]  # maps the current document, or None, to the new one, or None
+# Maps the current document, empty without one, to the new one, or None.
+DocumentUpdate = Callable[[AggregateDocument], AggregateDocument | None]
 
 
 class AggregateWriter:
@@ -97,25 +96,18 @@ class AggregateWriter:
             raise last_error
 
 
-def _read_document(store: HostStateStore, name: str) -> tuple[int, AggregateDocument | None]:
-    try:
-        return store.get_state(NAMESPACE, name)
-    except errors.UnknownHost:
-        return 0, None
-
-
 def _check_update(store: HostStateStore, name: str, update: DocumentUpdate) -> None:
-    update(_read_document(store, name)[1])
+    update(store.find_state(NAMESPACE, name)[1])
 
 
 def _write(store: HostStateStore, name: str, update: DocumentUpdate) -> None:
     for _ in range(ATTEMPTS):
-        version, current = _read_document(store, name)
+        version, current = store.find_state(NAMESPACE, name)
         document = update(current)
         try:
             if document is None:
                 store.delete_state(NAMESPACE, name, version)
-            elif current is None or not is_same(current, document):
+            elif not is_same(current, document):
                 store.put_state(NAMESPACE, name, version, document)
             return
         except errors.VersionConflict:
@@ -124,8 +116,8 @@ def _write(store: HostStateStore, name: str, update: DocumentUpdate) -> None:
 
 
 def _replace_if_later(name: str, document: AggregateDocument) -> DocumentUpdate:
-    def replace(current: AggregateDocument | None) -> AggregateDocument:
-        return document if current is None or _is_later(name, document, current) else current
+    def replace(current: AggregateDocument) -> AggregateDocument:
+        return document if not current or _is_later(name, document, current) else current
 
     return replace
 

@@ -93,28 +93,19 @@ class VersionReports:
 
     def beat(self, store: HostStateStore, name: str, reported: Versions | None, beat: Callable[[], None]) -> None:
         """Record the heartbeat ``beat`` of a process of service ``name``, and its versions."""
-        is_new = _find(store, name) is None
+        known_version, _ = store.find_state(SERVICE, name)
         beat()
-        current = _find(store, name)
-        if current is not None:
-            version, document = current
-            changes = (
-                {RPC_VERSIONS: reported} if is_new and reported else merge_report(document, reported, self._clock())
-            )
+        version, document = store.find_state(SERVICE, name)
+        if version:
+            is_first = reported and not known_version
+            changes = {RPC_VERSIONS: reported} if is_first else merge_report(document, reported, self._clock())
             _put(store, name, version, changes)
 
     def register(self, store: HostStateStore, host: str, reported: Versions | None) -> None:
         """Record the versions of the agent that registered: a host has one."""
-        current = _find(store, host)
-        if current is not None and current[1].get(RPC_VERSIONS) != reported:
-            _put(store, host, current[0], {RPC_VERSIONS: reported})
-
-
-def _find(store: HostStateStore, name: str) -> tuple[int, dict[str, Any]] | None:
-    try:
-        return store.get_state(SERVICE, name)
-    except errors.UnknownHost:
-        return None
+        version, document = store.find_state(SERVICE, host)
+        if version and document.get(RPC_VERSIONS) != reported:
+            _put(store, host, version, {RPC_VERSIONS: reported})
 
 
 def _put(store: HostStateStore, name: str, version: int, changes: Mapping[str, Any]) -> None:

@@ -23,7 +23,7 @@ def request_reading(store: HostStateStore) -> None:
 
 def reading_requests(store: HostStateStore) -> int:
     """Return a number that changes with each request, 0 if there never was one; raises StoreUnavailable."""
-    return _version(store, WAKE)
+    return store.find_state(NAMESPACE, WAKE)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,37 +45,25 @@ class Answer:
 
 def ask(store: HostStateStore, instances: Sequence[str]) -> int:
     """Store a question; return its number. Raises VersionConflict where another one was asked at that moment."""
-    version = _version(store, QUESTION)
+    version = store.find_state(NAMESPACE, QUESTION)[0]
     return store.put_state(NAMESPACE, QUESTION, version, {"instances": list(instances), "after": version})
 
 
 def open_question(store: HostStateStore) -> Question | None:
     """Return the last question if it has no answer, else None; raises StoreUnavailable."""
-    try:
-        number, document = store.get_state(NAMESPACE, QUESTION)
-    except errors.UnknownHost:
-        return None
-    last = answer(store)
-    return Question(number, document["instances"]) if last is None or last.number < number else None
+    number, document = store.find_state(NAMESPACE, QUESTION)
+    last = answer(store) if number else None
+    is_open = number and (last is None or last.number < number)
+    return Question(number, document["instances"]) if is_open else None
 
 
 def give_answer(store: HostStateStore, reply: Answer) -> None:
     """Store the answer to a question; raises StoreUnavailable."""
     document = {"number": reply.number, "on_hosts": sorted(reply.on_hosts), "error": reply.error}
-    store.put_state(NAMESPACE, ANSWER, _version(store, ANSWER), document)
+    store.put_state(NAMESPACE, ANSWER, store.find_state(NAMESPACE, ANSWER)[0], document)
 
 
 def answer(store: HostStateStore) -> Answer | None:
     """Return the last answer, None if there never was one; raises StoreUnavailable."""
-    try:
-        document = store.get_state(NAMESPACE, ANSWER)[1]
-    except errors.UnknownHost:
-        return None
-    return Answer(document["number"], frozenset(document["on_hosts"]), document["error"])
-
-
-def _version(store: HostStateStore, name: str) -> int:
-    try:
-        return store.get_state(NAMESPACE, name)[0]
-    except errors.UnknownHost:
-        return 0
+    version, document = store.find_state(NAMESPACE, ANSWER)
+    return Answer(document["number"], frozenset(document["on_hosts"]), document["error"]) if version else None

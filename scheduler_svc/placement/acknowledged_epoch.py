@@ -19,9 +19,7 @@ def record_first(store: Store, partition: str, epoch: int) -> None:
 
     Where the store has no record though it began a later epoch, the record may be among what it has forgotten.
     """
-    try:
-        store.get_state(NAMESPACE, partition)
-    except errors.UnknownHost:
+    if not store.find_state(NAMESPACE, partition)[0]:
         is_first_epoch = store.read_generations([_ABSENT])[_ABSENT] == 0
         try:
             store.put_state(NAMESPACE, partition, 0, {"acknowledged_epoch": epoch if is_first_epoch else NEVER})

@@ -55,10 +55,7 @@ class DocumentLease:
         ``start`` returns what counts as recorded if there never was an owner. Raises StoreUnavailable.
         """
         self._owned = False
-        try:
-            version, document = self._store.get_state(self._namespace, self._name)
-        except errors.UnknownHost:
-            version, document = 0, {}
+        version, document = self._store.find_state(self._namespace, self._name)
         if version != self._version:
             self._version, self._changed_at = version, self._clock()
         is_expired = self._clock() - self._changed_at >= self._seconds

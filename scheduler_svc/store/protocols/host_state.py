@@ -27,6 +27,13 @@ class HostStateStore(Protocol):
         external = self._find_external(namespace)
         return self._get_state(namespace, name) if external is None else external.get(namespace, name)
 
+    def find_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
+        """Return (version, document), version 0 and nothing where there is none; raises UnknownNamespace."""
+        try:
+            return self.get_state(namespace, name)
+        except errors.UnknownHost:
+            return 0, {}
+
     @abc.abstractmethod
     def _get_state(self, namespace: str, name: str) -> Versioned: ...
 

@@ -28,7 +28,7 @@ def test_bridge_is_woken_once_in_a_while():
 
 def test_unavailable_store_fails_no_message():
     class DownStore:
-        def get_state(self, namespace, name):
+        def find_state(self, namespace, name):
             raise errors.StoreUnavailable(why="down")
 
     waking.BridgeWaker(DownStore()).wake("host h1")
