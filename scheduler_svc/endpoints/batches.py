@@ -7,9 +7,10 @@ from rpcapi import errors, objects
 from rpcapi.context import MAX_ID, RequestContext
 from rpcapi.validation.instances import check_uuids
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
-from scheduler_svc.endpoints import bounds, decode, encode
+from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, ServedCall
 from scheduler_svc.scheduling.intake import RequestIntake
+from scheduler_svc.store import validation
 
 CallOrError = tuple[RequestContext, SelectionCall] | errors.GanttError
 
@@ -26,7 +27,7 @@ def decode_calls(
             f"A batch may contain at most {max_requests} requests, got {len(requests.specs)}; split it",
             most=max_requests,
         )
-    bounds.check("alternates", requests.alternates, 0, MAX_CANDIDATES - 1)
+    validation.check_number("alternates", requests.alternates, 0, MAX_CANDIDATES - 1)
     check_uuids([uuid for uuids in requests.uuids for uuid in uuids], max_instances)
     return [_decode_call(ctxt, requests, number) for number in range(len(requests.specs))]
 
@@ -45,7 +46,7 @@ def _decode_call(ctxt: RequestContext, requests: objects.SelectionRequests, numb
         own = _context(ctxt, requests, number)
         if not uuids:
             raise errors.InvalidRequest(why=f"request {request_id} has no instances")
-        bounds.check("attempt", requests.attempts[number], 1)
+        validation.check_number("attempt", requests.attempts[number], 1, validation.MAX_NUMBER)
         request = decode.request(own, spec)
     except errors.InvalidRequest as error:
         return error

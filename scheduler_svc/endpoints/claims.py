@@ -13,7 +13,7 @@ from rpcapi.endpoint import expose
 from rpcapi.resources.claims import Answer
 from scheduler_svc import metrics
 from scheduler_svc.core.records import Claim, ClaimBatch, ClaimResult, IntentResult
-from scheduler_svc.endpoints import bounds, decode, encode
+from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.endpoints.metered import MeteredEndpoint
 from scheduler_svc.host_state.stamps import StampSigner
 from scheduler_svc.notifications import changes
@@ -89,7 +89,6 @@ class ClaimsEndpoint(MeteredEndpoint):
     ) -> objects.ClaimAnswers:
         """End prepared claims."""
         claim_refs = decode.refs(refs)
-        bounds.check_texts("destinations", destinations)
         caller = None if host is None else ctxt.host_uuid or ""
         answers = self._store.abort(claim_refs, host, destinations, host_uuid=caller)
         if host is None:
@@ -105,13 +104,11 @@ class ClaimsEndpoint(MeteredEndpoint):
     @expose
     def begin_moves(self, ctxt: RequestContext, refs: objects.ClaimRefs, migrations: list[str]) -> objects.ClaimAnswers:
         """Make confirmed claims the sources of migrations."""
-        bounds.check_texts("migrations", migrations)
         return _answer("begin_move", self._store.begin_moves(decode.refs(refs), migrations), Answer.CONFIRMED)
 
     @expose
     def end_moves(self, ctxt: RequestContext, refs: objects.ClaimRefs, migrations: list[str]) -> objects.ClaimAnswers:
         """Make sources the only claims of their instances again."""
-        bounds.check_texts("migrations", migrations)
         return _answer("end_move", self._store.end_moves(decode.refs(refs), migrations), Answer.CONFIRMED)
 
     @expose
@@ -134,14 +131,12 @@ class ClaimsEndpoint(MeteredEndpoint):
         limit: int = 1000,
     ) -> objects.ClaimPage:
         """Return a page of live claims."""
-        bounds.check_page(marker, limit)
         page_claims, next_marker = self._store.claims(host=host, consumer=consumer, marker=marker, limit=limit)
         return self._claim_page(page_claims, next_marker)
 
     @expose
     def list_prepared_claims(self, ctxt: RequestContext, limit: int = 1000) -> objects.ClaimPage:
         """Return the prepared claims that expire first."""
-        bounds.check_page(None, limit)
         return self._claim_page(self._store.prepared_claims(limit), None)
 
     def _claim_page(self, claims: Sequence[Claim], marker: str | None) -> objects.ClaimPage:
@@ -182,11 +177,11 @@ class ClaimsEndpoint(MeteredEndpoint):
         self, ctxt: RequestContext, epoch: int, position: int, kinds: list[str] | None = None, limit: int = 1000
     ) -> objects.ChangePage:
         """Return the changes after a position of the log."""
-        bounds.check("epoch", epoch, 0)
-        bounds.check("position", position, 0)
-        bounds.check("limit", limit, 1, validation.MAX_PAGE)
+        validation.check_number("epoch", epoch, 0, validation.MAX_NUMBER)
+        validation.check_number("position", position, 0, validation.MAX_NUMBER)
+        validation.check_page(limit)
         kinds = list(changes.DEFAULT_KINDS) if kinds is None else kinds
-        if not isinstance(kinds, list) or not all(kind in changes.KINDS for kind in kinds):
+        if not all(kind in changes.KINDS for kind in kinds):
             raise errors.InvalidRequest(
                 why=f"kinds must be a list of {', '.join(changes.KINDS)}, got {repr(kinds)[:80]}"
             )
@@ -197,9 +192,6 @@ class ClaimsEndpoint(MeteredEndpoint):
         self, ctxt: RequestContext, host: str, token: str, force: bool = False, replace: bool = False
     ) -> int:
         """End all claims of a host that is powered off or isolated."""
-        for what, value in (("force", force), ("replace", replace)):
-            if not isinstance(value, bool):
-                raise errors.InvalidRequest(why=f"{what} must be true or false, not {value!r}")
         ended = self._store.fence(host, token, force=force, replace=replace)
         metrics.CLAIMS.labels(verb="fence", answer=Answer.FENCED).inc(ended)
         LOG.warning("Host %s fenced by %s: %d claims ended", host, ctxt.sender or ctxt.user_id or "an operator", ended)

@@ -10,7 +10,7 @@ from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
 from scheduler_svc.core.timings import FILTER, WEIGHER
-from scheduler_svc.endpoints import bounds, encode
+from scheduler_svc.endpoints import encode
 from scheduler_svc.endpoints.metered import MeteredEndpoint
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.scheduling.extensions import CatalogueEntry
@@ -47,7 +47,6 @@ class DecisionsEndpoint(MeteredEndpoint):
         self, ctxt: RequestContext, partition: str | None = None, marker: str | None = None, limit: int = 100
     ) -> objects.DecisionPage:
         """Return a page of recorded decisions."""
-        bounds.check_page(marker, limit)
         target = self._partitions.find(partition)
         rows, next_marker = target.store.list_decisions(marker, limit)
         return encode.decisions(target.name, rows, next_marker)

@@ -15,7 +15,7 @@ from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
 from rpcapi.resources import names
 from scheduler_svc import metrics
-from scheduler_svc.endpoints import bounds, encode
+from scheduler_svc.endpoints import encode
 from scheduler_svc.endpoints.metered import MeteredEndpoint
 from scheduler_svc.host_state.deployment import DeploymentStates
 from scheduler_svc.host_state.facts import drop_refused_facts
@@ -24,6 +24,7 @@ from scheduler_svc.host_state.reports import check_nodes
 from scheduler_svc.host_state.service_versions import VersionReports, check_versions, oldest_versions
 from scheduler_svc.host_state.stamps import CONDUCTORS, StampSigner
 from scheduler_svc.replication.partitions import OpenPartitions
+from scheduler_svc.store import validation
 from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, HostReport
 from scheduler_svc.store.registrations import MAX_INCARNATION
 from scheduler_svc.store.reports import COMPUTE, service_name
@@ -60,9 +61,9 @@ class HostStateEndpoint(MeteredEndpoint):
     ) -> objects.StatsAnswer:
         """Apply the report of a service host."""
         host = _service_host(name)
-        bounds.check("incarnation", stats.incarnation, 0 if stats.register else 1, MAX_INCARNATION)
-        bounds.check("sequence", stats.sequence, 1)
-        bounds.check("base", stats.base, 0, stats.sequence - 1)
+        validation.check_number("incarnation", stats.incarnation, 0 if stats.register else 1, MAX_INCARNATION)
+        validation.check_number("sequence", stats.sequence, 1, validation.MAX_NUMBER)
+        validation.check_number("base", stats.base, 0, stats.sequence - 1)
         target = self._partitions.find(stats.partition)
         partition, versions = target.name, check_versions(COMPUTE, stats.rpc_versions)
         nodes, refusals = drop_refused_facts(check_nodes(host, stats.nodes, stats.full))
@@ -173,7 +174,7 @@ class HostStateEndpoint(MeteredEndpoint):
         """Merge changes of the declared writer into a document."""
         if not isinstance(state.document, dict):
             raise errors.MalformedObject(name="HostState", why="its document must be a mapping")
-        bounds.check("version", state.version, 0)
+        validation.check_number("version", state.version, 0, validation.MAX_NUMBER)
         name = names.canonical(state.name)
         updated = self._states.update(
             state.namespace, name, state.version, state.document, writer=writer, partition=state.partition
@@ -185,7 +186,7 @@ class HostStateEndpoint(MeteredEndpoint):
         self, ctxt: RequestContext, namespace: str, name: names.ResourceName, version: int, writer: str
     ) -> None:
         """Delete a document of the declared writer."""
-        bounds.check("version", version, 0)
+        validation.check_number("version", version, 0, validation.MAX_NUMBER)
         self._states.delete(namespace, names.canonical(name), version, writer)
 
     def _page(
@@ -196,7 +197,7 @@ class HostStateEndpoint(MeteredEndpoint):
         matching: dict[str, Any] | None = None,
         partition: str | None = None,
     ) -> objects.HostStatePage:
-        bounds.check_page(marker, limit)
+        validation.check_page(limit, marker)
         documents, next_marker = self._states.list(namespace, marker, limit, matching, partition)
         states = [encode.host_state(namespace, document) for document in documents]
         return objects.HostStatePage.of(states=states, marker=next_marker)

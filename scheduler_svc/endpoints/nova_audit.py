@@ -11,7 +11,6 @@ from rpcapi import errors, objects
 from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
-from scheduler_svc.endpoints import bounds
 from scheduler_svc.endpoints.metered import MeteredEndpoint
 from scheduler_svc.nova.leaks import LeakedClaims
 from scheduler_svc.nova_bridge import signals
@@ -39,10 +38,9 @@ class NovaAuditEndpoint(MeteredEndpoint):
         self, ctxt: RequestContext, *, fix: bool = False, marker: str | None = None, limit: int = 1000
     ) -> objects.NovaAudit:
         """Find the claims of one page that no instance uses; ``fix``: and end them."""
-        bounds.check_page(marker, limit)
         leaked_claims = LeakedClaims(self._store, partial(self._ask_bridge, ctxt), self._build_ms)
         leaks, next_marker = leaked_claims.find(marker, limit)
-        rows = [leak.as_dict() | {"ended": fix is True and leaked_claims.end(leak)} for leak in leaks]
+        rows = [leak.as_dict() | {"ended": fix and leaked_claims.end(leak)} for leak in leaks]
         return objects.NovaAudit.of(leaks=rows, marker=next_marker)
 
     def _ask_bridge(self, ctxt: RequestContext, instances: Sequence[str]) -> frozenset[str]:

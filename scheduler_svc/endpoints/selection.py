@@ -12,11 +12,12 @@ from rpcapi.endpoint import expose
 from rpcapi.validation.instances import check_uuids
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.core.request import FilterScope
-from scheduler_svc.endpoints import batches, bounds, decode, encode
+from scheduler_svc.endpoints import batches, decode, encode
 from scheduler_svc.endpoints.metered import MeteredEndpoint
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.dry_run import DryRun
 from scheduler_svc.scheduling.intake import RequestIntake
+from scheduler_svc.store import validation
 
 DRY_RUN_SCOPES = (FilterScope.ALL, FilterScope.REBUILD)
 
@@ -46,10 +47,10 @@ class SelectionEndpoint(MeteredEndpoint):
     ) -> objects.Selections:
         """Select and claim a host for each uuid, all or none."""
         check_uuids(uuids, self._max_instances)
-        bounds.check("attempt", attempt, 1)
-        bounds.check("alternates", alternates, 0, MAX_CANDIDATES - 1)
+        validation.check_number("attempt", attempt, 1, validation.MAX_NUMBER)
+        validation.check_number("alternates", alternates, 0, MAX_CANDIDATES - 1)
         request = decode.request(ctxt, spec)
-        call = SelectionCall(request, uuids, attempt, alternates, spec.consumer_type, fresh=fresh is True)
+        call = SelectionCall(request, uuids, attempt, alternates, spec.consumer_type, fresh=fresh)
         return encode.selections(attempt, self._intake.select(ctxt, call))
 
     @expose
@@ -59,14 +60,14 @@ class SelectionEndpoint(MeteredEndpoint):
         """Select and claim hosts for several requests together."""
         calls = batches.decode_calls(ctxt, requests, max_requests=self._max_requests, max_instances=self._max_instances)
         outcomes = batches.select(self._intake, calls)
-        return batches.answers(requests.attempts, outcomes, details=details is True)
+        return batches.answers(requests.attempts, outcomes, details=details)
 
     @expose
     def dry_run(
         self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1, scope: str = FilterScope.ALL
     ) -> objects.Decision:
         """Return the decision for a request without claiming."""
-        bounds.check("count", count, 1, self._max_instances)
+        validation.check_number("count", count, 1, self._max_instances)
         if scope not in DRY_RUN_SCOPES:
             raise errors.InvalidRequest(
                 why=f"unknown scope {str(scope)[:40]!r} of a dry run; known: {', '.join(DRY_RUN_SCOPES)}"

@@ -150,8 +150,9 @@ def check_abort(
         return [host] * len(refs)
     if len(destinations) != len(refs):
         raise refuse(f"a call with {len(refs)} claims needs as many destinations, got {len(destinations)}")
-    for destination in {*destinations} - {None, ""}:
-        check_service_host(destination)
+    for destination in destinations:
+        if destination not in (None, ""):
+            check_service_host(destination)
     return destinations
 
 
@@ -198,7 +199,7 @@ _canonical = lru_cache(maxsize=1 << 17)(names.canonical)  # the same host names 
 def check_number(what: str, value: Any, least: int, most: int) -> None:
     """Raise InvalidRequest unless ``value`` is an integer from ``least`` to ``most``."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise refuse(f"the {what} must be an integer from {least} to {most}, got {value!r}")
+        raise refuse(f"the {what} must be an integer from {least} to {most}, got {value!r:.80}")
 
 
 def check_page(limit: Any, marker: Any = None) -> None:

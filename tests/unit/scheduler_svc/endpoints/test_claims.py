@@ -248,9 +248,10 @@ def test_abort_without_a_host_is_one_in_all_partitions_with_its_destinations(hos
     assert calls == expected[: 1 if host else 2]
 
 
-def test_invalid_destinations_of_an_abort_are_refused(worker):
-    with pytest.raises(errors.InvalidRequest, match="destinations must be a list of strings and None"):
-        worker.claims.abort_claims(context.new(), worker.refs([str(uuid.uuid4())]), destinations=[1])
+@pytest.mark.parametrize("destination", [0, 1, [], ["h1"]])
+def test_invalid_destinations_of_an_abort_are_refused(worker, destination):
+    with pytest.raises(errors.InvalidRequest, match="is not a resource name: it is not a string"):
+        worker.claims.abort_claims(context.new(), worker.refs([str(uuid.uuid4())]), destinations=[destination])
 
 
 def test_changes_of_host_state_are_listed_after_a_position(worker):

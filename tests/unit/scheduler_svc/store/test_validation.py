@@ -143,3 +143,20 @@ def test_consumers_are_not_kept_in_the_cache_of_host_names() -> None:
 def test_allocations_of_a_wrong_shape_are_refused(allocations: Any) -> None:
     with pytest.raises(errors.InvalidRequest):
         validation.check_allocations(allocations)
+
+
+@pytest.mark.parametrize("value", [1, 2, 5])
+def test_integer_within_its_bounds_is_valid(value: int) -> None:
+    validation.check_number("attempt", value, 1, 5)
+
+
+@pytest.mark.parametrize("value", [0, 6, -1, True, 2.0, "2", None])
+def test_other_number_is_refused_with_its_name_and_bounds(value: Any) -> None:
+    with pytest.raises(errors.InvalidRequest, match=f"attempt must be an integer from 1 to 5, got {value!r}"):
+        validation.check_number("attempt", value, 1, 5)
+
+
+def test_long_value_is_cut_in_the_error() -> None:
+    with pytest.raises(errors.InvalidRequest) as caught:
+        validation.check_number("attempt", "x" * 1000, 1, 5)
+    assert str(caught.value).endswith("got '" + "x" * 79)
