@@ -13,7 +13,6 @@ from rpcapi.serializer import GanttSerializer
 from scheduler_svc.composition.scheduling import SchedulingParts, milliseconds
 from scheduler_svc.conf import namespaces
 from scheduler_svc.core import reads
-from scheduler_svc.endpoints.aggregates import AggregatesEndpoint
 from scheduler_svc.endpoints.claims import ClaimsEndpoint, UnverifiedHandler
 from scheduler_svc.endpoints.decisions import DecisionsEndpoint
 from scheduler_svc.endpoints.host_state import HostStateEndpoint
@@ -75,10 +74,10 @@ def _scheduler_endpoints(
         HostStateEndpoint(
             partitions,
             DeploymentStates(partitions, states),
+            AggregateWriter(partitions, registry.find("aggregate")),
             lambda: reads.required_keys(scheduling.current.policy.reads),
             StampSigner(conf.scheduler.stamp_key),
         ),
-        AggregatesEndpoint(AggregateWriter(partitions, registry.find("aggregate"))),
         NovaAuditEndpoint(partitions.own.store, milliseconds(conf.nova.build_timeout)),
         DecisionsEndpoint(
             partitions, lambda kind: extensions.list_entries(scheduling.current.policy.driver, kind), worker

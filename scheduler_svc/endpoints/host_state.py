@@ -17,6 +17,7 @@ from rpcapi.resources import names
 from scheduler_svc import metrics
 from scheduler_svc.endpoints import encode
 from scheduler_svc.endpoints.metered import MeteredEndpoint
+from scheduler_svc.host_state.aggregates import AggregateWriter
 from scheduler_svc.host_state.deployment import DeploymentStates
 from scheduler_svc.host_state.facts import drop_refused_facts
 from scheduler_svc.host_state.report_router import HostReportRouter
@@ -45,12 +46,14 @@ class HostStateEndpoint(MeteredEndpoint):
         self,
         partitions: OpenPartitions,
         states: DeploymentStates,
+        aggregates: AggregateWriter,
         get_reported_keys: GetReportedKeys,
         stamps: StampSigner,
     ) -> None:
         self._partitions = partitions
         self._report_router = HostReportRouter(partitions)
         self._states = states
+        self._aggregates = aggregates
         self._get_reported_keys = get_reported_keys
         self._stamps = stamps
         self._versions = VersionReports()
@@ -188,6 +191,16 @@ class HostStateEndpoint(MeteredEndpoint):
         """Delete a document of the declared writer."""
         validation.check_number("version", version, 0, validation.MAX_NUMBER)
         self._states.delete(namespace, names.canonical(name), version, writer)
+
+    @expose
+    def update_aggregates(self, ctxt: RequestContext, aggregates: list[dict[str, Any]]) -> None:
+        """Create or replace aggregates."""
+        self._aggregates.update(aggregates)
+
+    @expose
+    def delete_aggregate(self, ctxt: RequestContext, name: str, version: int | str | None = None) -> None:
+        """Delete an aggregate."""
+        self._aggregates.delete(name, version)
 
     def _page(
         self,

@@ -8,7 +8,6 @@ import pytest
 from compute_agent.endpoints.compute import ComputeEndpoint
 from conductor.endpoints.conductor import ConductorEndpoint
 from rpcapi.access.callers import CALLERS, CONTEXT, RECORDS
-from scheduler_svc.endpoints.aggregates import AggregatesEndpoint
 from scheduler_svc.endpoints.claims import ClaimsEndpoint
 from scheduler_svc.endpoints.decisions import DecisionsEndpoint
 from scheduler_svc.endpoints.host_state import HostStateEndpoint
@@ -17,7 +16,7 @@ from scheduler_svc.endpoints.selection import SelectionEndpoint
 from tests import documentation
 
 ENDPOINTS = {
-    "scheduler": (SelectionEndpoint, HostStateEndpoint, AggregatesEndpoint, NovaAuditEndpoint, DecisionsEndpoint),
+    "scheduler": (SelectionEndpoint, HostStateEndpoint, NovaAuditEndpoint, DecisionsEndpoint),
     "claims": (ClaimsEndpoint,),
     "conductor": (ConductorEndpoint,),
     "compute": (ComputeEndpoint,),

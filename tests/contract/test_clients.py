@@ -19,7 +19,6 @@ from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.clients.scheduler import BusBackend, SchedulerAPI
 from rpcapi.messaging import bus
-from scheduler_svc.endpoints.aggregates import AggregatesEndpoint
 from scheduler_svc.endpoints.claims import ClaimsEndpoint
 from scheduler_svc.endpoints.decisions import DecisionsEndpoint
 from scheduler_svc.endpoints.host_state import HostStateEndpoint
@@ -27,7 +26,7 @@ from scheduler_svc.endpoints.nova_audit import NovaAuditEndpoint
 from scheduler_svc.endpoints.selection import SelectionEndpoint
 
 ENDPOINTS = {
-    SchedulerAPI: [SelectionEndpoint, HostStateEndpoint, AggregatesEndpoint, NovaAuditEndpoint, DecisionsEndpoint],
+    SchedulerAPI: [SelectionEndpoint, HostStateEndpoint, NovaAuditEndpoint, DecisionsEndpoint],
     ClaimsAPI: [ClaimsEndpoint],
     ConductorAPI: [ConductorEndpoint],
     ComputeAPI: [ComputeEndpoint],

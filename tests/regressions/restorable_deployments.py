@@ -58,7 +58,7 @@ class Deployment:
     def restart_scheduler(self) -> None:
         """Start a scheduler on the current store, that has observed nothing."""
         partitions: Any = OnePartition(self.partition.store)
-        self.endpoint = HostStateEndpoint(partitions, None, lambda: None, StampSigner(KEY))  # type: ignore[arg-type]
+        self.endpoint = HostStateEndpoint(partitions, None, None, lambda: None, StampSigner(KEY))  # type: ignore[arg-type]
 
     def report(self, host: str, stats: objects.StatsReport) -> objects.StatsAnswer:
         return HostStateEndpoint.update_resource_stats.__wrapped__(self.endpoint, context.new(), host, stats)  # type: ignore[attr-defined,no-any-return]

@@ -5,7 +5,6 @@ import pytest
 
 from scheduler_svc.composition import endpoints, policy, stores
 from scheduler_svc.composition.scheduling import SchedulingParts
-from scheduler_svc.endpoints.aggregates import AggregatesEndpoint
 from scheduler_svc.endpoints.claims import ClaimsEndpoint
 from scheduler_svc.endpoints.decisions import DecisionsEndpoint
 from scheduler_svc.endpoints.host_state import HostStateEndpoint
@@ -39,7 +38,6 @@ def test_worker_serves_the_scheduler_and_the_claims_of_its_served_partitions(con
     scheduler_endpoints = [
         SelectionEndpoint,
         HostStateEndpoint,
-        AggregatesEndpoint,
         NovaAuditEndpoint,
         DecisionsEndpoint,
     ]
