@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the hosts of a worker's table: how many are in which state, and what they have and gave away."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from prometheus_client import Gauge
 
 from scheduler_svc import metrics
 from scheduler_svc.core.table.columns import Column
@@ -12,14 +14,7 @@ from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 MAX_CLASSES = 64  # of resources; the metrics of further ones are left out
 MAX_AGGREGATES = 100
 
-
-class Amount(NamedTuple):
-    """The sums of one resource class over some hosts and the providers below them."""
-
-    resource_class: str
-    capacity: int
-    reserved: int
-    used: int
+Amounts = tuple[str, int, int, int]  # resource class, capacity, reserved and used
 
 
 class HostMeasurement:
@@ -45,28 +40,24 @@ class HostMeasurement:
             metrics.HOSTS.labels(partition=name, state=state).set(count)
         with replica.unchecked_table.reading() as view:
             amounts = list(_amounts(view, view.present & view.partitions.members(name)))
-        for amount in amounts:
-            labels = {"partition": name, "resource_class": amount.resource_class}
-            self._set(metrics.CAPACITY.labels(**labels), amount.capacity)
-            self._set(metrics.RESERVED.labels(**labels), amount.reserved)
-            self._set(metrics.USED.labels(**labels), amount.used)
+        self._set((metrics.CAPACITY, metrics.RESERVED, metrics.USED), {"partition": name}, amounts)
 
     def _measure_aggregates(self) -> None:
+        gauges = metrics.AGGREGATE_CAPACITY, metrics.AGGREGATE_RESERVED, metrics.AGGREGATE_USED
         table = self._partitions.own.replica.unchecked_table
         with table.reading() as view:
             names = sorted(view.aggregates.names)[:MAX_AGGREGATES]
         for name in names:
             with table.reading() as view:
                 amounts = list(_amounts(view, view.present & view.aggregates.members([name])))
-            for amount in amounts:
-                labels = {"aggregate": name, "resource_class": amount.resource_class}
-                self._set(metrics.AGGREGATE_CAPACITY.labels(**labels), amount.capacity)
-                self._set(metrics.AGGREGATE_RESERVED.labels(**labels), amount.reserved)
-                self._set(metrics.AGGREGATE_USED.labels(**labels), amount.used)
+            self._set(gauges, {"aggregate": name}, amounts)
 
-    def _set(self, gauge: Any, value: float) -> None:
-        gauge.set(value)
-        self._gauges.add(gauge)
+    def _set(self, gauges: Sequence[Gauge], labels: Mapping[str, str], amounts: Iterable[Amounts]) -> None:
+        for resource_class, *figures in amounts:
+            for gauge, figure in zip(gauges, figures, strict=True):
+                child = gauge.labels(**labels, resource_class=resource_class)
+                child.set(figure)
+                self._gauges.add(child)
 
 
 def measure_silence(partitions: Iterable[OpenPartition]) -> None:
@@ -75,7 +66,7 @@ def measure_silence(partitions: Iterable[OpenPartition]) -> None:
         metrics.SILENCE.labels(partition=partition.name).set(partition.replica.last_contact_s)
 
 
-def _amounts(view: View, hosts: Column) -> Iterator[Amount]:
+def _amounts(view: View, hosts: Column) -> Iterator[Amounts]:
     """Yield the sums of each resource class over ``hosts`` and the providers below them, where there are any."""
     for resource_class in sorted(view.trees.classes)[:MAX_CLASSES]:
         measured = [
@@ -86,4 +77,4 @@ def _amounts(view: View, hosts: Column) -> Iterator[Amount]:
         reserved = sum(int(providers.reserved(resource_class)[rows].sum()) for providers, rows in measured)
         used = capacity - sum(round(providers.free(resource_class)[rows].sum()) for providers, rows in measured)
         if capacity or reserved or used:
-            yield Amount(resource_class, capacity, reserved, used)
+            yield resource_class, capacity, reserved, used
