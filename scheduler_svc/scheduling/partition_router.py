@@ -92,8 +92,6 @@ class PartitionRouter:
         known_in = None if call.fresh else self._earlier_attempts.locate(call)
         if known_in is not None:
             return self._select_where_known(policy, ctxt, call, known_in, unavailable)
-        if call.request.group is not None:
-            return self._select_for_group(policy, ctxt, call, call.request.group, unavailable)
         return self._select(policy, ctxt, call, unavailable)
 
     def select_batch(
@@ -112,25 +110,39 @@ class PartitionRouter:
     def _select(
         self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall, unavailable: list[str]
     ) -> ServedCall:
+        """Serve a call in its partition, and in the next one where it is refused.
+
+        A call of a server group goes to the group's home; a home that refuses it without members is left.
+        """
+        group = call.request.group
         prospects = PartitionProspects(policy, call, list(self._schedulers.values()), unavailable)
-        partition = self._agree(call, self._propose(prospects, unavailable))
+        # Read before a home is agreed on: a partition that begins a later epoch may forget that the group left it
+        epochs = {partition.name: partition.replica.log_position.epoch for partition in self._partitions}
+        proposed = self._propose(prospects, unavailable)
+        home = GroupHome(self._agree(call, proposed), "") if group is None else self._homes.agree(group, proposed)
         refused: dict[str, RefusedCall] = {}
-        while partition not in refused:
-            if partition in unavailable:
-                self._check_over(call, partition)
-                refused[partition] = RefusedCall(refusals.no_valid_host(0, {}), 0, {})
+        while home.partition not in refused:
+            if group is None and home.partition in unavailable:
+                self._check_over(call, home.partition)
+                refused[home.partition] = RefusedCall(refusals.no_valid_host(0, {}), 0, {})
             else:
-                outcome = self._schedule(policy, ctxt, call, partition, prospects=prospects)
+                epoch = None if group is None else epochs[home.partition]
+                outcome = self._schedule(policy, ctxt, call, home, prospects=prospects, group_epoch=epoch)
                 if isinstance(outcome, ServedCall):
                     return outcome
                 if outcome.may_hold_claims or not isinstance(outcome.error, errors.NoValidHost):
                     raise outcome.error
-                refused[partition] = outcome
+                refused[home.partition] = outcome
+                if group is not None and not self._homes.leave(group, home):
+                    raise self._refusal_at_home(home.partition, outcome)
             next_partition = prospects.best(excluded=refused)
             if next_partition is None:
                 break
-            full_partition, partition = partition, self._agree(call, next_partition, instead_of=partition)
-            LOG.info("Partition %s cannot serve request %s, trying %s", full_partition, call.request.id, partition)
+            LOG.info("Partition %s cannot serve request %s, trying another", home.partition, call.request.id)
+            if group is None:
+                home = GroupHome(self._agree(call, next_partition, instead_of=home.partition), "")
+            else:
+                home = self._homes.move(group, home, next_partition)
         raise prospects.refusal(refused)
 
     def _select_where_known(
@@ -143,48 +155,10 @@ class PartitionRouter:
     ) -> ServedCall:
         """Serve a call in the partition that knows an attempt of it, and in no other."""
         prospects = PartitionProspects(policy, call, list(self._schedulers.values()), unavailable)
-        outcome = self._schedule(policy, ctxt, call, partition, prospects=prospects)
+        outcome = self._schedule(policy, ctxt, call, GroupHome(partition, ""), prospects=prospects)
         if isinstance(outcome, RefusedCall):
             raise outcome.error
         return outcome
-
-    def _select_for_group(
-        self,
-        policy: SchedulingPolicy,
-        ctxt: RequestContext,
-        call: SelectionCall,
-        group: ClaimGroup,
-        unavailable: list[str],
-    ) -> ServedCall:
-        """Serve a call of a server group in its partition; a partition that refuses it without members is left."""
-        prospects = PartitionProspects(policy, call, list(self._schedulers.values()), unavailable)
-        # Read before a home is agreed on: a partition that begins a later epoch may forget that the group left it
-        epochs = {partition.name: partition.replica.log_position.epoch for partition in self._partitions}
-        home = self._homes.agree(group, self._propose(prospects, unavailable))
-        refused: dict[str, RefusedCall] = {}
-        while home.partition not in refused:
-            outcome = self._schedule(
-                policy,
-                ctxt,
-                call,
-                home.partition,
-                prospects=prospects,
-                group_generation=home.generation,
-                group_epoch=epochs[home.partition],
-            )
-            if isinstance(outcome, ServedCall):
-                return outcome
-            if outcome.may_hold_claims or not isinstance(outcome.error, errors.NoValidHost):
-                raise outcome.error
-            refused[home.partition] = outcome
-            if not self._homes.leave(group, home):
-                raise self._refusal_at_home(home.partition, outcome)
-            next_partition = prospects.best(excluded=refused)
-            if next_partition is None:
-                break
-            LOG.info("Partition %s cannot serve request %s of a server group", home.partition, call.request.id)
-            home = self._homes.move(group, home, next_partition)
-        raise prospects.refusal(refused)
 
     def _refusal_at_home(self, home: str, outcome: RefusedCall) -> errors.NoValidHost:
         """Return the error for a call whose server group has members in a partition that refused it."""
@@ -197,14 +171,14 @@ class PartitionRouter:
         policy: SchedulingPolicy,
         ctxt: RequestContext,
         call: SelectionCall,
-        partition: str,
+        home: GroupHome,
         *,
         prospects: PartitionProspects,
-        group_generation: str = "",
         group_epoch: int | None = None,
     ) -> ServedCall | RefusedCall:
+        partition = home.partition
         request = call.request.with_decision(
-            partition=partition, group_generation=group_generation, group_epoch=group_epoch
+            partition=partition, group_generation=home.generation, group_epoch=group_epoch
         )
         try:
             return self._schedulers[partition].schedule(
