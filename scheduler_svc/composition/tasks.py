@@ -12,21 +12,24 @@ from oslo_config import cfg
 
 from rpcapi.background import Periodic
 from rpcapi.clients.served_versions import served_versions
-from rpcapi.daemon.coordination import CoordinationGroup
+from rpcapi.daemon.coordination import CoordinationGroup, Coordinator
+from rpcapi.daemon.membership import Membership
 from scheduler_svc.composition.scheduling import milliseconds
 from scheduler_svc.composition.stores import liveness_source
 from scheduler_svc.conf import weighers
 from scheduler_svc.host_state import measurement
 from scheduler_svc.host_state.aggregate_warnings import AggregateMetadataChecker
 from scheduler_svc.host_state.service_versions import VersionReports
-from scheduler_svc.notifications.publishers import NotificationPublishers
+from scheduler_svc.notifications import lease as publisher_lease
+from scheduler_svc.notifications.publisher import NotificationPublisher
 from scheduler_svc.notifications.sender import NotificationSender
 from scheduler_svc.replication import reaper
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
-from scheduler_svc.replication.servicegroup.liveness import GroupLiveness
+from scheduler_svc.replication.servicegroup.watch import ServiceGroupWatcher
 from scheduler_svc.replication.size_measurement import SizeMeasurement
 from scheduler_svc.scheduling.nova_state import NovaStateAge
 from scheduler_svc.store.interface import Store
+from scheduler_svc.store.lease import DocumentLease
 from scheduler_svc.store.reports import service_name
 
 BINARY = "gantt-scheduler"
@@ -67,39 +70,46 @@ def build(
             tasks.append(_nova_state_measurement(conf, partition_set, nova_state))
     own_group = CoordinationGroup.from_conf(conf, conf.rpc.partition)
     if own_group is not None:
-        tasks.append(group_liveness(conf, own_group, served, polls=is_first))
+        tasks.extend(group_liveness(conf, own_group, served, polls=is_first))
     if is_first and conf.host_state_notifications.enabled:
-        tasks.append(notification_publishers(conf, [store.partition for store in served], opener))
+        tasks.extend(notification_publishers(conf, [store.partition for store in served], opener))
     return tasks
 
 
 def group_liveness(
     conf: cfg.ConfigOpts, own_group: CoordinationGroup, stores: Sequence[Store], *, polls: bool
-) -> GroupLiveness:
-    """Return the membership of this daemon in ``own_group``, which polls the groups of ``stores`` if ``polls``."""
+) -> list[BackgroundTask]:
+    """Return the membership of this daemon in ``own_group`` and, if it ``polls``, the polling of the stores' groups."""
     host = conf.scheduler.host
     polled = [(store, CoordinationGroup.from_conf(conf, store.partition)) for store in stores if polls]
-    return GroupLiveness(
-        own_group,
-        service_name(host, BINARY),
-        # The configuration of a group is the same for every partition.
-        [(store, group) for store, group in polled if group is not None],
-        watcher=f"watch:{host}:{os.getpid()}",
-    )
+    # The configuration of a group is the same for every partition.
+    return [
+        Membership(own_group, [service_name(host, BINARY)]),
+        *(_polling(store, group, f"watch:{host}:{os.getpid()}") for store, group in polled if group is not None),
+    ]
+
+
+def _polling(store: Store, group: CoordinationGroup, member: str) -> Periodic:
+    coordinator = Coordinator(group, member)
+    watcher = ServiceGroupWatcher(store, coordinator, grace=group.grace, settling=group.timeout)
+    return Periodic("Polling the service group", watcher.poll, lambda: group.interval, coordinator.close)
 
 
 def notification_publishers(
     conf: cfg.ConfigOpts, partitions: Sequence[str], opener: StoreOpener
-) -> NotificationPublishers:
-    """Return the publishers of these partitions; raises BadConfiguration for an unknown transport or driver."""
+) -> list[NotificationPublisher]:
+    """Return a publisher for each of these partitions; raises BadConfiguration for an unknown transport or driver."""
     group, host = conf.host_state_notifications, conf.scheduler.host
-    return NotificationPublishers(
-        [opener(partition) for partition in partitions],
-        lambda: NotificationSender(conf, group.transport_url, group.driver, group.topics, f"gantt-scheduler.{host}"),
-        owner=f"{host}:{uuid.uuid4().hex}",
-        lease=group.lease,
-        kinds=group.kinds,
-    )
+    owner = f"{host}:{uuid.uuid4().hex}"
+    return [
+        NotificationPublisher(
+            store,
+            DocumentLease(store, publisher_lease.PLACE, owner, group.lease),
+            NotificationSender(conf, group.transport_url, group.driver, group.topics, f"gantt-scheduler.{host}"),
+            group.kinds,
+        )
+        for store in map(opener, partitions)
+    ]
 
 
 def _reaping(conf: cfg.ConfigOpts, store: Store, *, follows_load: bool) -> Periodic:

@@ -2,7 +2,7 @@
 """Publishes a partition's log: at least once, in order, by one worker at a time."""
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from oslo_log import log
@@ -14,8 +14,9 @@ from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.notifications import changes
 from scheduler_svc.notifications.changes import Change
+from scheduler_svc.notifications.sender import NotificationSender
+from scheduler_svc.store.interface import Store
 from scheduler_svc.store.lease import DocumentLease
-from scheduler_svc.store.protocols.log import LogStore
 
 LOG = log.getLogger(__name__)
 
@@ -24,17 +25,15 @@ BATCH = 200  # changes published between two renewals of the lease: at most thes
 BLOCK_MS = 1000
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0
 
-SendNotification = Callable[[str, Mapping[str, Any]], None]  # event type, payload; raises Unavailable
-
 
 class NotificationPublisher(BackgroundLoop):
-    """Follows one partition's log in its own thread, with its own ``store``, while it has the lease."""
+    """Follows one partition's log in its own thread while it has the lease; it closes ``store`` and ``sender``."""
 
-    def __init__(self, store: LogStore, lease: DocumentLease, send: SendNotification, kinds: Collection[str]) -> None:
+    def __init__(self, store: Store, lease: DocumentLease, sender: NotificationSender, kinds: Collection[str]) -> None:
         super().__init__(f"notifications {store.partition}")
         self._store = store
         self._lease = lease
-        self._send = send
+        self._sender = sender
         self._kinds = frozenset(kinds)
         self._published: LogPosition | None = None  # None: this worker does not have the lease
         self._pause = FIRST_PAUSE  # after the next failure
@@ -91,7 +90,7 @@ class NotificationPublisher(BackgroundLoop):
 
     def _notify(self, change: Change) -> None:
         partition = self._store.partition
-        self._send(f"host_state.{change.kind}", {"version": VERSION, "partition": partition, **change._asdict()})
+        self._sender.send(f"host_state.{change.kind}", {"version": VERSION, "partition": partition, **change._asdict()})
         metrics.NOTIFICATIONS.labels(partition=partition, kind=change.kind).inc()
 
     def _stop_publishing(self) -> bool:
@@ -116,7 +115,9 @@ class NotificationPublisher(BackgroundLoop):
         return pause
 
     def finish(self) -> None:
-        """Release the lease."""
+        """Release the lease, and close what this publisher used."""
         if self._published is not None:
             with contextlib.suppress(errors.Unavailable):  # then another worker takes over when the lease expires
                 self._lease.release(self._published._asdict())
+        self._sender.close()
+        self._store.close()

@@ -50,7 +50,7 @@ def test_publisher_failover_loses_no_notification(rabbit_node, redis_server):
     store = open_partition(partition)
     store.check_identity()
     join(store, {"a/1": node()})
-    first, second = (notification_publishers(conf, [partition], open_partition) for _ in range(2))
+    (first,), (second,) = (notification_publishers(conf, [partition], open_partition) for _ in range(2))
     watts, version = [], 0
     first.start()
     second.start()

@@ -2,10 +2,10 @@
 """Which background tasks a worker has."""
 
 from rpcapi.background import Periodic
+from rpcapi.daemon.membership import Membership
 from scheduler_svc.composition import stores, tasks
-from scheduler_svc.notifications.publishers import NotificationPublishers
+from scheduler_svc.notifications.publisher import NotificationPublisher
 from scheduler_svc.replication import reaper
-from scheduler_svc.replication.servicegroup.liveness import GroupLiveness
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes.workers import configure
 
@@ -21,7 +21,7 @@ def test_first_worker_also_checks_aggregates_and_publishes_notifications(conf):
     conf.set_override("enabled", True, group="host_state_notifications")
     conf.set_override("transport_url", "fake://", group="host_state_notifications")
     # Two reapers, two measurements of stores, one of hosts and the heartbeat; the first also checks aggregates.
-    assert task_classes(conf, 0) == [*[Periodic] * 7, NotificationPublishers]
+    assert task_classes(conf, 0) == [*[Periodic] * 7, *[NotificationPublisher] * 2]
     assert task_classes(conf, 1) == [Periodic] * 6
 
 
@@ -37,7 +37,8 @@ def test_partition_is_cleaned_up_twice_within_the_longest_step_of_its_time(conf)
 def test_every_worker_joins_a_configured_service_group(conf):
     configure(conf).set_override("driver", "tooz", group="service_group")
     conf.set_override("backend_url", "redis://127.0.0.1:1", group="service_group")
-    assert [task_classes(conf, index)[-1] for index in (0, 1)] == [GroupLiveness] * 2
+    assert task_classes(conf, 0)[-2:] == [Membership, Periodic]
+    assert task_classes(conf, 1)[-1] is Membership
 
 
 def test_only_the_first_worker_of_a_daemon_repeats_cleanups_while_more_is_due(conf, monkeypatch):

@@ -20,6 +20,10 @@ class Bus:
     def __init__(self):
         self.sent = []
         self.remaining = None
+        self.is_closed = False
+
+    def close(self):
+        self.is_closed = True
 
     def send(self, event_type, payload):
         if self.remaining == 0:
@@ -47,7 +51,7 @@ class PublisherBench:
 
     def worker(self, name, kinds=KINDS):
         turn = DocumentLease(self.store, PLACE, name, LEASE, lambda: self.now)
-        return NotificationPublisher(self.store, turn, self.bus.send, kinds)
+        return NotificationPublisher(self.store, turn, self.bus, kinds)
 
     def publish(self, worker):
         """Run one step of a publisher; return whether it had the lease."""
@@ -134,13 +138,14 @@ def test_only_lease_holder_publishes_and_successor_continues_at_its_position(ben
     assert [payload["payload"]["rack"]["a"]["watts"] for _e, payload in bench.bus.sent[1:]] == [1, 2, 3]
 
 
-def test_stopped_publisher_releases_its_lease(bench):
+def test_stopped_publisher_releases_its_lease_and_closes_its_bus(bench):
     first, second = bench.worker("first"), bench.worker("second")
     bench.publish(first)
     assert not second.step(0)
     first.stop()
     first.start()
     first.wait()
+    assert bench.bus.is_closed
     assert second.step(0)
 
 

@@ -7,7 +7,6 @@ from rpcapi.daemon.coordination import CoordinationGroup
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import tasks
 from scheduler_svc.composition.stores import liveness_source
-from scheduler_svc.replication.servicegroup import liveness
 from scheduler_svc.store.memory import MemoryStore
 
 BACKEND = "redis://127.0.0.1:1"
@@ -26,8 +25,11 @@ def created(monkeypatch):
         def __init__(self, group, member):
             events["looked at"].append(group.name)
 
-    monkeypatch.setattr(liveness, "Membership", Membership)
-    monkeypatch.setattr(liveness, "Coordinator", Coordinator)
+        def close(self):
+            """Do nothing."""
+
+    monkeypatch.setattr(tasks, "Membership", Membership)
+    monkeypatch.setattr(tasks, "Coordinator", Coordinator)
     return events
 
 
