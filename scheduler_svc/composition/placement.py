@@ -45,7 +45,6 @@ from scheduler_svc.placement.catalogue import Catalogue
 from scheduler_svc.placement.consumers import Consumers
 from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.freshness import Freshness
-from scheduler_svc.placement.provider_list import ProviderList
 from scheduler_svc.placement.reshaping import Reshaper
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.partitions import OpenPartition
@@ -159,7 +158,6 @@ def routes(
         store,
         freshness,
         directory,
-        ProviderList(store, table, number, freshness),
         catalogue,
         consumers,
         Reshaper(store, directory, catalogue, consumers),

@@ -8,8 +8,9 @@ from oslo_utils import uuidutils
 from rpcapi.resources import names
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.placement.freshness import Freshness
-from scheduler_svc.placement.identities import AgentIdentities
-from scheduler_svc.placement.providers import Provider
+from scheduler_svc.placement.identities import AgentIdentities, uuid_of
+from scheduler_svc.placement.provider_filters import ProviderFilters
+from scheduler_svc.placement.providers import ListedProvider, Provider
 from scheduler_svc.placement.refusals import no_provider
 from scheduler_svc.store import paging
 from scheduler_svc.store.protocols.providers import ProviderStore
@@ -55,6 +56,25 @@ class ProviderDirectory:
             self.learn_agents()
             providers |= self._read_each(uuid for uuid in unknown if self._agents.find(uuid) is not None)
         return providers
+
+    def find_all(self, filters: ProviderFilters) -> list[ListedProvider]:
+        """Return the providers that fulfil all conditions, from the table: only generations are read from the store."""
+        self._freshness.require()
+        with self._table.reading_providers(self._number) as providers:
+            rows = list(providers.rows(filters.select(providers)))
+        # They may be later than the rows: a generation protects nothing of what a list shows.
+        generations = paging.read_generations(self._store, [row.id for row in rows])
+        return [
+            ListedProvider(
+                uuid_of(row.id),
+                row.name,
+                generations[row.id],
+                None if row.parent is None else uuid_of(row.parent),
+                uuid_of(row.root),
+                row.changed_ms,
+            )
+            for row in rows
+        ]
 
     def get(self, uuid: str) -> Provider:
         """Return the provider with this UUID; raises Problem 404."""

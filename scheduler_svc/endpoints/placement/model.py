@@ -9,7 +9,6 @@ from scheduler_svc.placement.catalogue import Catalogue
 from scheduler_svc.placement.consumers import Consumers
 from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.freshness import Freshness
-from scheduler_svc.placement.provider_list import ProviderList
 from scheduler_svc.placement.reshaping import Reshaper
 from scheduler_svc.store.protocols.allocations import AllocationStore
 
@@ -24,7 +23,6 @@ class PlacementModel:
     store: AllocationStore
     freshness: Freshness
     directory: ProviderDirectory
-    providers: ProviderList
     catalogue: Catalogue
     consumers: Consumers
     reshaper: Reshaper

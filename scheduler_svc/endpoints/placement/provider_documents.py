@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from scheduler_svc.endpoints.placement.microversions import Microversion
-from scheduler_svc.placement.provider_list import ListedProvider
+from scheduler_svc.placement.providers import ListedProvider
 
 TREES_SINCE = Microversion(1, 14)
 _LINKS = (  # to what is below a provider, and since when

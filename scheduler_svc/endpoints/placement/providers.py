@@ -25,8 +25,7 @@ from scheduler_svc.placement.problems import (
     not_found,
 )
 from scheduler_svc.placement.provider_filters import ProviderFilters
-from scheduler_svc.placement.provider_list import ListedProvider
-from scheduler_svc.placement.providers import Provider
+from scheduler_svc.placement.providers import ListedProvider, Provider
 from scheduler_svc.placement.refusals import no_provider, owned_by_agent
 from scheduler_svc.store.providers.changes import (
     UNCHANGED,
@@ -44,7 +43,7 @@ MOVES_SINCE = Microversion(1, 37)
 def list_all(model: PlacementModel, request: Request) -> Response:
     """Return the providers that fulfil all parameters of the query."""
     filters = _filters(model, request)
-    providers = [] if filters is None else model.providers.find_all(filters)
+    providers = [] if filters is None else model.directory.find_all(filters)
     return Response(200, as_list(providers, request.prefix, request.version), modified=_last_change(providers))
 
 
