@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import parsedate_to_datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from requests import Response
 
@@ -19,23 +19,6 @@ NO_TYPE = "unknown"  # the type that Placement shows of consumers without one
 
 T = TypeVar("T")
 S = TypeVar("S")
-
-
-class _Parts(NamedTuple):
-    """What a provider has, at its generation, and who holds from it."""
-
-    generation: int
-    inventories: Mapping[str, Inventory]
-    traits: frozenset[str]
-    aggregates: frozenset[str]
-    consumers: frozenset[str]
-    changed_ms: int
-
-
-class _Moving(NamedTuple):
-    """A provider whose generation moved during each of the reads, and who held from it at the last one."""
-
-    consumers: frozenset[str]
 
 
 class HttpReader:
@@ -70,51 +53,46 @@ class HttpReader:
         providers: dict[str, ProviderRecord] = {}
         unread: dict[str, str] = {}
         holders: set[str] = set()
-        read = self._each(threads, "read providers", self._parts, [entry["uuid"] for entry in listed])
-        for entry, parts in zip(listed, read, strict=True):
-            if parts is None:
+        for entry, read in zip(listed, self._each(threads, "read providers", self._provider, listed), strict=True):
+            if read is None:
                 continue  # deleted since it was listed
-            holders |= parts.consumers
-            if isinstance(parts, _Moving):
+            record, consumers = read
+            holders |= consumers
+            if record is None:
                 unread[entry["uuid"]] = f"its name is {entry['name']}, and it changed during each of {READS} reads"
-                continue
-            providers[entry["uuid"]] = ProviderRecord(
-                entry["uuid"],
-                entry["name"],
-                entry["parent_provider_uuid"],
-                parts.generation,
-                parts.inventories,
-                parts.traits,
-                parts.aggregates,
-                parts.changed_ms,
-                parts.changed_ms,
-            )
+            else:
+                providers[record.uuid] = record
         return providers, unread, holders
 
-    def _parts(self, uuid: str) -> _Parts | _Moving | None:
-        """Return what a provider has, None if it is deleted."""
+    def _provider(self, entry: Mapping[str, Any]) -> tuple[ProviderRecord | None, frozenset[str]] | None:
+        """Return a listed provider and who holds from it; no provider if it moved during each read, None if deleted."""
         consumers: frozenset[str] = frozenset()
         for _ in range(READS):
-            path = f"/resource_providers/{uuid}"
+            path = f"/resource_providers/{entry['uuid']}"
             parts = ("inventories", "traits", "aggregates", "allocations")
             answers = [self._client.get(f"{path}/{part}") for part in parts]
             responses = [answer for answer in answers if answer is not None]
             if len(responses) < len(parts):
                 return None
-            inventories, traits, aggregates, allocations = (response.json() for response in responses)
-            documents = (inventories, traits, aggregates, allocations)
+            documents = [response.json() for response in responses]
+            inventories, traits, aggregates, allocations = documents
             consumers = frozenset(allocations["allocations"])
             generations = {document["resource_provider_generation"] for document in documents}
             if len(generations) == 1:
-                return _Parts(
+                changed_ms = max(_modified(response) for response in responses[:2])
+                record = ProviderRecord(
+                    entry["uuid"],
+                    entry["name"],
+                    entry["parent_provider_uuid"],
                     generations.pop(),
                     {name: _inventory(raw) for name, raw in inventories["inventories"].items()},
                     frozenset(traits["traits"]),
                     frozenset(aggregates["aggregates"]),
-                    consumers,
-                    max(_modified(response) for response in responses[:2]),
+                    changed_ms,
+                    changed_ms,
                 )
-        return _Moving(consumers)
+                return record, consumers
+        return None, consumers
 
     def _consumer(self, uuid: str) -> ConsumerRecord | None:
         response = self._client.get(f"/allocations/{uuid}")
