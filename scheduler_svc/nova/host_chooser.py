@@ -19,7 +19,7 @@ from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.table.view import View
 from scheduler_svc.nova import exceptions, hosts, request_spec, selection
 from scheduler_svc.nova.allocations import AllocationReader
-from scheduler_svc.nova.cell_hosts import CellHosts
+from scheduler_svc.nova.cell_hosts import rank_in_cell
 from scheduler_svc.nova.hosts import NovaHost
 from scheduler_svc.nova.request_spec import NovaRequest
 from scheduler_svc.scheduling import requests
@@ -158,8 +158,11 @@ class HostChooser:
         cells = {choice.host.cell for choice in choices if len(choice.alternates) < alternates}
         if not cells or call.request.force_hosts:
             return choices
-        cell_hosts = CellHosts(self._ranker, ctxt, call)
-        further = {cell: cell_hosts.rank(cell, alternates, _selected(result)) for cell in cells}
+        selected = _selected(result)
+        further = {
+            cell: rank_in_cell(self._ranker, ctxt, call, cell=cell, count=alternates, ignored=selected)
+            for cell in cells
+        }
         return self._choices_among(call.request, result, alternates, further) if any(further.values()) else choices
 
     def _choices_among(
