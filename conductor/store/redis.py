@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Redis store: each verb is one script."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -272,10 +272,11 @@ class RedisConductorStore(ConductorStore):
     def close(self) -> None:
         self._connection.close()
 
-    def _read(self, fill: Callable[[Any], None]) -> Sequence[Any]:
+    def _read(self, *commands: Sequence[Any]) -> Sequence[Any]:
         def execute(client: redis.Redis) -> Sequence[Any]:
             pipeline = client.pipeline(transaction=True)
-            fill(pipeline)
+            for command in commands:
+                pipeline.execute_command(*command)
             return pipeline.execute()
 
         return self._connection.execute(execute)

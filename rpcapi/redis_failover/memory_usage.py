@@ -28,30 +28,23 @@ def key_type(description: str) -> str:
 
 
 def measure(
-    read: Callable[[Callable[[Any], None]], Sequence[Any]], collections: Mapping[str, Sequence[MeasuredKey]]
+    read: Callable[..., Sequence[Any]], collections: Mapping[str, Sequence[MeasuredKey]]
 ) -> dict[str, CollectionSize]:
-    """Return the size of each collection and of ``ALL_KEYS``.
-
-    ``read`` returns the answers to the commands put into a pipeline.
-    """
-
-    def fill(pipe: Any) -> None:
-        for keys in collections.values():
-            for key in keys:
-                pipe.execute_command(COUNTS[key.type], key.name)
-                pipe.memory_usage(key.name, samples=SAMPLES)
-        pipe.info()
-
-    answers = iter(read(fill))
+    """Return the size of each collection and of ``ALL_KEYS``; ``read`` returns the answers to commands."""
+    measured = [key for keys in collections.values() for key in keys]
+    counts = [(COUNTS[key.type], key.name) for key in measured]
+    usages = [("MEMORY USAGE", key.name, "SAMPLES", SAMPLES) for key in measured]
+    *numbers, info = read(*counts, *usages, ("INFO",))
+    answers = iter(zip(numbers[: len(measured)], numbers[len(measured) :], strict=True))
     sizes = {}
     for name, keys in collections.items():
         entries = size = 0
         for key in keys:
-            count, usage = next(answers), next(answers)
+            count, usage = next(answers)
             entries += count if key.counts else 0
             size += usage or 0
         sizes[name] = CollectionSize(entries, size)
-    return {**sizes, ALL_KEYS: _all_keys(next(answers))}
+    return {**sizes, ALL_KEYS: _all_keys(info)}
 
 
 def _all_keys(info: Mapping[str, Any]) -> CollectionSize:

@@ -60,8 +60,8 @@ class ClaimCalls:
 
     def _claim_arguments(self, number: int) -> list[Any]:
         batch = self._batch(number)
-        limits = {"log_length": LOG_LENGTH, "decision_bytes": DECISION_BYTES, "max_step_ms": MAX_STEP_MS}
-        values = {**limits, **prepare.arguments(batch)}
+        limits = {"log_length": LOG_LENGTH, "max_step_ms": MAX_STEP_MS}
+        values = {**limits, **prepare.arguments(batch, DECISION_BYTES)}
         return self._scripts[CLAIM].arguments(prepare.rows(batch), **values)
 
     def _bare_arguments(self, number: int) -> list[Any]:

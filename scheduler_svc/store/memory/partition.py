@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state of a partition in dictionaries."""
 
-import copy
 import heapq
 from collections import OrderedDict, deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -198,46 +197,42 @@ class MemoryPartition(PartitionState):
         return list(islice(later, limit))
 
     def snapshot(self, namespaces: Iterable[str]) -> Snapshot:
-        return copy.deepcopy(
-            Snapshot(
-                epoch=self.epoch,
-                position=self.position,
-                providers=self.providers,
-                used=self.used,
-                services=self.services,
-                alive=self.alive,
-                opened={host: max(0, epoch) for host, epoch in self.opened.items()},
-                states={namespace: self._documents(namespace) for namespace in namespaces},
-            )
+        return Snapshot(
+            epoch=self.epoch,
+            position=self.position,
+            providers=self.providers,
+            used=self.used,
+            services=self.services,
+            alive=self.alive,
+            opened={host: max(0, epoch) for host, epoch in self.opened.items()},
+            states={namespace: self._documents(namespace) for namespace in namespaces},
         )
 
     def dump(self) -> StoreDump:
-        return copy.deepcopy(
-            StoreDump(
-                epoch=self.epoch,
-                position=self.position,
-                claims=list(self.claims.values()),
-                capacity=self.capacity,
-                used=self.used,
-                groups=self.groups,
-                deadlines=self.deadlines,
-                unverified=self.unverified,
-                sources=self.sources,
-                provider_names=self.provider_names,
-                holders=set(self.holders),
-                tallies=tallies.flat(self.tallies),
-                tallied=set(tallies.flat(self.tallies)),
-                children={(above, child) for above, children in self.children.items() for child in children},
-                api_providers={name: document for name, document in self.providers.items() if is_api_owned(document)},
-                by_host={(claim.host, claim.consumer) for claim in self.claims.values()},
-                opened=self.opened,
-                awaited=self._awaited,
-                excess={
-                    (name, resource_class): since + self.lead_ms
-                    for name, over in self.excess.items()
-                    for resource_class, since in over.items()
-                },
-            )
+        return StoreDump(
+            epoch=self.epoch,
+            position=self.position,
+            claims=list(self.claims.values()),
+            capacity=self.capacity,
+            used=self.used,
+            groups=self.groups,
+            deadlines=self.deadlines,
+            unverified=self.unverified,
+            sources=self.sources,
+            provider_names=self.provider_names,
+            holders=set(self.holders),
+            tallies=tallies.flat(self.tallies),
+            tallied=set(tallies.flat(self.tallies)),
+            children={(above, child) for above, children in self.children.items() for child in children},
+            api_providers={name: document for name, document in self.providers.items() if is_api_owned(document)},
+            by_host={(claim.host, claim.consumer) for claim in self.claims.values()},
+            opened=self.opened,
+            awaited=self._awaited,
+            excess={
+                (name, resource_class): since + self.lead_ms
+                for name, over in self.excess.items()
+                for resource_class, since in over.items()
+            },
         )
 
     def _names(self, namespace: str) -> Iterable[str]:

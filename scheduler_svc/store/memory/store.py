@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The in-memory backend: every verb under one lock."""
 
+import copy
 import time
 from collections.abc import Callable, Collection
 from threading import Condition
-from typing import TypeVar
+from typing import Concatenate
 
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.store.log import without_gap
 from scheduler_svc.store.memory.partition import MemoryPartition
+from scheduler_svc.store.protocols.runner import P, T
 from scheduler_svc.store.records import DECISION_BYTES, MAX_STEP_MS, Liveness
-from scheduler_svc.store.verbs import PartitionState, VerbStore
-
-T = TypeVar("T")
+from scheduler_svc.store.verb_store import VerbStore
+from scheduler_svc.store.verbs.partition import PartitionState
 
 
 def wall_clock() -> int:
@@ -58,15 +59,17 @@ class MemoryStore(VerbStore):
             self._changed.notify_all()
             return self.state.epoch
 
-    def _transact(self, step: Callable[[PartitionState, int], T]) -> T:
+    def _run(
+        self, verb: Callable[Concatenate[PartitionState, int, P], T], /, *arguments: P.args, **options: P.kwargs
+    ) -> T:
         with self._changed:
             now = self.state.advance(self._clock(), self._max_step_ms)
             try:
-                return step(self.state, now)
+                return verb(self.state, now, *arguments, **options)
             finally:  # a verb that raises may have ended expired claims before
                 self.state.flush(now)
                 self._changed.notify_all()
 
-    def _read(self, step: Callable[[PartitionState], T]) -> T:
+    def _read(self, verb: Callable[Concatenate[PartitionState, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
         with self._changed:
-            return step(self.state)
+            return copy.deepcopy(verb(self.state, *arguments, **options))

@@ -1,31 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocations as the Placement API reads and replaces them."""
 
-import abc
 from collections.abc import Sequence
 from typing import Protocol
 
-from rpcapi.bounds import StoreBounds
 from scheduler_svc.store import allocations, validation
 from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, ConsumerState, Usage
 from scheduler_svc.store.bounded import CLAIMS
 from scheduler_svc.store.certainty import RepeatCounter, certain
+from scheduler_svc.store.protocols.runner import VerbRunner
 from scheduler_svc.store.providers.changes import Refusal
+from scheduler_svc.store.verbs import allocating, importing
 
 
-class AllocationStore(Protocol):
+class AllocationStore(VerbRunner, Protocol):
     """What consumers hold, by claims of either owner."""
 
-    bounds: StoreBounds
     repeats: RepeatCounter
 
     def read_allocations(self, consumers: Sequence[str]) -> dict[str, ConsumerState]:
         """Return what each of ``consumers`` holds that holds anything; at most MAX_REFS."""
         validation.check_consumers(consumers)
-        return self._read_allocations(consumers)
-
-    @abc.abstractmethod
-    def _read_allocations(self, consumers: Sequence[str]) -> dict[str, ConsumerState]: ...
+        return self._run(allocating.read, consumers)
 
     def list_holders(
         self, provider: str, marker: str | None = None, limit: int = 1000
@@ -36,12 +32,7 @@ class AllocationStore(Protocol):
         """
         validation.check_name(provider)
         validation.check_page(limit, marker)
-        return self._list_holders(provider, marker, limit)
-
-    @abc.abstractmethod
-    def _list_holders(
-        self, provider: str, marker: str | None, limit: int
-    ) -> tuple[list[ConsumerState], str | None]: ...
+        return self._run(allocating.list_holders, provider, marker, limit)
 
     def usages(self, project: str, user: str | None = None, consumer_type: str | None = None) -> dict[str, Usage]:
         """Return what the consumers of ``project`` hold, by consumer type; of one user or one type if these are set.
@@ -50,10 +41,7 @@ class AllocationStore(Protocol):
         project with more in several steps.
         """
         allocations.check_usages(project, user, consumer_type)
-        return self._usages(project, user, consumer_type)
-
-    @abc.abstractmethod
-    def _usages(self, project: str, user: str | None, consumer_type: str | None) -> dict[str, Usage]: ...
+        return self._run(allocating.usages, project, user, consumer_type)
 
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         """Replace what these consumers hold, all of them or none; return why it is refused, or None.
@@ -69,10 +57,7 @@ class AllocationStore(Protocol):
         """
         allocations.check(changes)
         self._check_consumers(changes)
-        return certain(self.repeats, lambda: self._allocate(changes))
-
-    @abc.abstractmethod
-    def _allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None: ...
+        return certain(self.repeats, lambda: self._run(allocating.allocate, changes))
 
     def import_allocations(self, imports: Sequence[ConsumerImport], *, overwrite: bool = False) -> Refusal | None:
         """Store what consumers hold in another Placement, all of them or none; return why it is refused, or None.
@@ -85,13 +70,10 @@ class AllocationStore(Protocol):
         """
         allocations.check_imports(imports)
         self._check_consumers(imports)
-        return self._import_allocations(imports, overwrite)
-
-    @abc.abstractmethod
-    def _import_allocations(self, imports: Sequence[ConsumerImport], overwrite: bool) -> Refusal | None: ...
+        return self._run(importing.import_allocations, imports, overwrite=overwrite)
 
     def _check_consumers(self, changes: Sequence[AllocationChange | ConsumerImport]) -> None:
         if self.bounds.is_full(CLAIMS):
             consumers = [change.consumer for change in changes if change.allocations]
-            if len(self._read_allocations(consumers)) < len(consumers):
+            if len(self._run(allocating.read, consumers)) < len(consumers):
                 self.bounds.check(CLAIMS)

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Audits of service hosts."""
 
-import abc
 from collections.abc import Sequence
 from typing import Protocol
 
 from scheduler_svc.core.records import ClaimRef, ClaimResult
 from scheduler_svc.store import validation
+from scheduler_svc.store.protocols.runner import VerbRunner
 from scheduler_svc.store.records import AuditOutcome, RunningClaim
+from scheduler_svc.store.verbs import audit as auditing
+from scheduler_svc.store.verbs import fencing
 
 
-class ClaimAudits(Protocol):
+class ClaimAudits(VerbRunner, Protocol):
     """Comparison of claims with what runs on a service host."""
 
     def audit(
@@ -41,12 +43,7 @@ class ClaimAudits(Protocol):
         validation.check_service_host(host)
         validation.check_running(host, running)
         validation.check_number("grace in milliseconds", grace_ms, 0, validation.MAX_TTL_MS)
-        return self._audit(host, epoch, running, grace_ms, host_uuid)
-
-    @abc.abstractmethod
-    def _audit(
-        self, host: str, epoch: int, running: Sequence[RunningClaim], grace_ms: int, host_uuid: str | None
-    ) -> AuditOutcome: ...
+        return self._run(auditing.audit, host, epoch, running, grace_ms=grace_ms, host_uuid=host_uuid)
 
     def vouch(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         """Make unverified claims of service host ``host`` claims of their consumers: records name these attempts.
@@ -57,10 +54,7 @@ class ClaimAudits(Protocol):
         """
         validation.check_service_host(host)
         validation.check_refs(refs)
-        return self._vouch(host, refs)
-
-    @abc.abstractmethod
-    def _vouch(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]: ...
+        return self._run(auditing.vouch_all, host, refs)
 
     def fence(self, host: str, token: str, *, force: bool = False, replace: bool = False) -> int:
         """Release all claims of service host ``host``, on which an operator declares that nothing runs.
@@ -76,10 +70,6 @@ class ClaimAudits(Protocol):
         """
         validation.check_service_host(host)
         validation.check_name(token)
-        while (ended := self._fence(host, token, force, replace)) is None:
+        while (ended := self._run(fencing.fence, host, token, force=force, replace=replace)) is None:
             pass
         return ended
-
-    @abc.abstractmethod
-    def _fence(self, host: str, token: str, force: bool, replace: bool) -> int | None:
-        """Do one step; return the number of claims that the fence released, or None if there is more to do."""

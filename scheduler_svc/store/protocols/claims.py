@@ -3,20 +3,22 @@
 
 import abc
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Protocol
 
 from rpcapi import errors
-from rpcapi.bounds import StoreBounds
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, Claim, ClaimBatch, ClaimRef, ClaimResult
 from scheduler_svc.store import validation
 from scheduler_svc.store.bounded import CLAIMS, TOMBSTONES
+from scheduler_svc.store.protocols.runner import VerbRunner
 from scheduler_svc.store.records import Verification
+from scheduler_svc.store.verbs import ending, moves, queries
+from scheduler_svc.store.verbs import prepare as preparing
 
 NOT_STORED = frozenset({Answer.UNKNOWN, Answer.CLOSED})  # of ``find``, for an attempt without claim and tombstone
 
 
-class ClaimQueries(Protocol):
+class ClaimQueries(VerbRunner, Protocol):
     """Reads of live claims, and their verification."""
 
     def claims(
@@ -35,12 +37,7 @@ class ClaimQueries(Protocol):
             if name is not None:
                 validation.check_name(name)
         validation.check_page(limit, marker)
-        return self._claims(host, consumer, marker, limit)
-
-    @abc.abstractmethod
-    def _claims(
-        self, host: str | None, consumer: str | None, marker: str | None, limit: int
-    ) -> tuple[list[Claim], str | None]: ...
+        return self._run(queries.page, host, consumer, marker=marker, limit=limit)
 
     def prepared_claims(self, limit: int = 1000) -> list[Claim]:
         """Return the prepared claims that expire first, in this order; raises InvalidRequest as ``claims`` does.
@@ -48,10 +45,7 @@ class ClaimQueries(Protocol):
         Those past their deadline on a host that must audit first are not among them, and count as confirmed.
         """
         validation.check_page(limit)
-        return self._prepared_claims(limit)
-
-    @abc.abstractmethod
-    def _prepared_claims(self, limit: int) -> list[Claim]: ...
+        return self._run(queries.prepared, limit)
 
     def find(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         """Look up claims; accepts at most MAX_REFS.
@@ -61,18 +55,12 @@ class ClaimQueries(Protocol):
         UNKNOWN. A claim past its deadline on an open host is ended.
         """
         validation.check_refs(refs)
-        return self._find(refs)
-
-    @abc.abstractmethod
-    def _find(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]: ...
+        return self._run(ending.find_all, refs)
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
         """Return the number of live claims of a server group on each host: a hint, since ``prepare`` checks again."""
         validation.check_name(group_id)
-        return self._group_hosts(group_id)
-
-    @abc.abstractmethod
-    def _group_hosts(self, group_id: str) -> dict[str, int]: ...
+        return self._run(queries.group_hosts, group_id)
 
     def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
         """Return the node of each consumer's live claim, for those that have one.
@@ -80,10 +68,7 @@ class ClaimQueries(Protocol):
         Accepts at most MAX_REFS consumers.
         """
         validation.check_consumers(consumers)
-        return self._hosts_of(consumers)
-
-    @abc.abstractmethod
-    def _hosts_of(self, consumers: Sequence[str]) -> dict[str, str]: ...
+        return self._run(queries.hosts_of, consumers)
 
     def sources_of(self, consumers: Sequence[str], group_id: str) -> dict[str, str]:
         """Return the node on which each consumer that moves counts already: a migration holds its source there.
@@ -92,10 +77,7 @@ class ClaimQueries(Protocol):
         """
         validation.check_consumers(consumers)
         validation.check_name(group_id)
-        return self._sources_of(consumers, group_id)
-
-    @abc.abstractmethod
-    def _sources_of(self, consumers: Sequence[str], group_id: str) -> dict[str, str]: ...
+        return self._run(queries.sources_of, consumers, group_id)
 
     @abc.abstractmethod
     def clock_lead(self) -> int:
@@ -112,8 +94,6 @@ class ClaimQueries(Protocol):
 class ClaimVerbs(ClaimQueries, Protocol):
     """Changes of claims."""
 
-    bounds: StoreBounds
-
     def accepts_claims(self) -> bool:
         """Return whether new claims are accepted, as far as this process knows; nothing is sent to the store."""
         return not (self.bounds.is_full(CLAIMS) or self.bounds.is_full(TOMBSTONES))
@@ -127,13 +107,9 @@ class ClaimVerbs(ClaimQueries, Protocol):
         validation.check_batch(batch)
         if not self.accepts_claims() and self._may_add_claims(batch):
             self.bounds.check(CLAIMS, TOMBSTONES)
-        while (answer := self._prepare(batch)) is None:
+        while (answer := self._run(preparing.prepare, batch, self._decision_bytes)) is None:
             pass  # it ended as many claims past their deadline as one step may
         return answer
-
-    @abc.abstractmethod
-    def _prepare(self, batch: ClaimBatch) -> BatchAnswer | None:
-        """Do one step; return None if there is more to do."""
 
     def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
         """Prepare one batch after the other: return for each its answer, or the error that ``prepare`` would raise.
@@ -157,8 +133,8 @@ class ClaimVerbs(ClaimQueries, Protocol):
 
     def _may_add_claims(self, batch: ClaimBatch) -> bool:
         """Return whether a claim of the batch would be neither known, nor ended, nor in place of a live one."""
-        live = self._hosts_of([intent.consumer for intent in batch.intents])
-        results = self._find([ClaimRef(intent.consumer, intent.attempt) for intent in batch.intents])
+        live = self._run(queries.hosts_of, [intent.consumer for intent in batch.intents])
+        results = self._run(ending.find_all, [ClaimRef(intent.consumer, intent.attempt) for intent in batch.intents])
         return any(result.consumer not in live and result.answer in NOT_STORED for result in results)
 
     def confirm(self, host: str, refs: Sequence[ClaimRef], *, host_uuid: str | None = None) -> list[ClaimResult]:
@@ -174,7 +150,7 @@ class ClaimVerbs(ClaimQueries, Protocol):
         """
         validation.check_service_host(host)
         validation.check_refs(refs)
-        return self._end_claims("confirm", host, refs, host_uuid)
+        return self._run(ending.end_all, "confirm", host, refs, host_uuid=host_uuid)
 
     def abort(
         self,
@@ -196,12 +172,7 @@ class ClaimVerbs(ClaimQueries, Protocol):
         destination is ended without that host's audit.
         """
         destinations = validation.check_abort(refs, host, destinations)
-        return self._abort(refs, host, destinations, host_uuid)
-
-    @abc.abstractmethod
-    def _abort(
-        self, refs: Sequence[ClaimRef], host: str | None, destinations: Sequence[str | None], host_uuid: str | None
-    ) -> list[ClaimResult]: ...
+        return self._run(ending.abort_all, refs, host, destinations, host_uuid=host_uuid)
 
     def release(self, host: str, refs: Sequence[ClaimRef], *, host_uuid: str | None = None) -> list[ClaimResult]:
         """Release claims of service host ``host``, prepared or confirmed.
@@ -211,12 +182,7 @@ class ClaimVerbs(ClaimQueries, Protocol):
         """
         validation.check_service_host(host)
         validation.check_refs(refs)
-        return self._end_claims("release", host, refs, host_uuid)
-
-    @abc.abstractmethod
-    def _end_claims(
-        self, verb: Literal["confirm", "release"], host: str, refs: Sequence[ClaimRef], host_uuid: str | None
-    ) -> list[ClaimResult]: ...
+        return self._run(ending.end_all, "release", host, refs, host_uuid=host_uuid)
 
     def begin_moves(self, refs: Sequence[ClaimRef], migrations: Sequence[str]) -> list[ClaimResult]:
         """Make confirmed claims the sources of migrations; each keeps its identity, and no sum changes.
@@ -226,7 +192,7 @@ class ClaimVerbs(ClaimQueries, Protocol):
         nothing was changed.
         """
         validation.check_moves(refs, migrations)
-        return self._change_moves("begin_moves", refs, migrations)
+        return self._run(moves.change_all, "begin_moves", refs, migrations)
 
     def end_moves(self, refs: Sequence[ClaimRef], migrations: Sequence[str]) -> list[ClaimResult]:
         """Make the sources of migrations the only claims of their instances again, and end the migrations.
@@ -235,9 +201,4 @@ class ClaimVerbs(ClaimQueries, Protocol):
         destination while that is live; or else as ``find``, and nothing was changed.
         """
         validation.check_moves(refs, migrations)
-        return self._change_moves("end_moves", refs, migrations)
-
-    @abc.abstractmethod
-    def _change_moves(
-        self, verb: Literal["begin_moves", "end_moves"], refs: Sequence[ClaimRef], migrations: Sequence[str]
-    ) -> list[ClaimResult]: ...
+        return self._run(moves.change_all, "end_moves", refs, migrations)

@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Host state of a partition: reports, documents and liveness."""
 
-import abc
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 from rpcapi import errors
-from rpcapi.bounds import StoreBounds
 from scheduler_svc.store import documents, namespaces, reports, validation
 from scheduler_svc.store.bounded import DOCUMENTS, HOSTS
 from scheduler_svc.store.external_states import DeclaredStateStore, ExternalStates
-from scheduler_svc.store.namespaces import Versioned
+from scheduler_svc.store.protocols.runner import VerbRunner
 from scheduler_svc.store.records import HostReport, StatsOutcome
+from scheduler_svc.store.verbs import removal, states
 
 
-class HostStateStore(Protocol):
+class HostStateStore(VerbRunner, Protocol):
     """Documents of host state, by namespace and name."""
 
-    bounds: StoreBounds
     external: ExternalStates | None
     _declared: Collection[str]  # namespaces besides the built-in ones
 
@@ -25,7 +23,7 @@ class HostStateStore(Protocol):
         """Return (version, document); raises UnknownHost, UnknownNamespace."""
         validation.check_name(name)
         external = self._find_external(namespace)
-        return self._get_state(namespace, name) if external is None else external.get(namespace, name)
+        return self._read(states.get_state, namespace, name) if external is None else external.get(namespace, name)
 
     def find_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
         """Return (version, document), version 0 and nothing where there is none; raises UnknownNamespace."""
@@ -34,9 +32,6 @@ class HostStateStore(Protocol):
         except errors.UnknownHost:
             return 0, {}
 
-    @abc.abstractmethod
-    def _get_state(self, namespace: str, name: str) -> Versioned: ...
-
     def list_state(
         self, namespace: str, marker: str | None = None, limit: int = 1000
     ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
@@ -44,13 +39,8 @@ class HostStateStore(Protocol):
         validation.check_page(limit, marker)
         external = self._find_external(namespace)
         if external is None:
-            return self._list_state(namespace, marker, limit)
+            return self._read(states.list_state, namespace, marker, limit)
         return external.page(namespace, marker, limit)
-
-    @abc.abstractmethod
-    def _list_state(
-        self, namespace: str, marker: str | None, limit: int
-    ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]: ...
 
     def put_state(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
         """Replace the document recorded at ``version`` (0: there is none), and return its new version.
@@ -69,10 +59,7 @@ class HostStateStore(Protocol):
         is_full = namespace not in namespaces.BUILT_IN and self.bounds.is_full(DOCUMENTS)
         if is_full and len(documents.encode(document)) > self._document_length(namespace, name):
             self.bounds.check(DOCUMENTS)
-        return self._put_state(namespace, name, version, document)
-
-    @abc.abstractmethod
-    def _put_state(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int: ...
+        return self._run(states.put_state, namespace, name, version, document)
 
     def delete_state(self, namespace: str, name: str, version: int) -> None:
         """Delete the document recorded at ``version``; does nothing where there is none.
@@ -84,12 +71,9 @@ class HostStateStore(Protocol):
         namespaces.check_deletable(namespace)
         validation.check_name(name)
         if external is None:
-            self._delete_state(namespace, name, version)
+            self._run(states.delete_state, namespace, name, version)
         else:
             external.delete(namespace, name, version)
-
-    @abc.abstractmethod
-    def _delete_state(self, namespace: str, name: str, version: int) -> None: ...
 
     def _find_external(self, namespace: str) -> DeclaredStateStore | None:
         """Return the other server that has the namespace's documents, if any; raises UnknownNamespace."""
@@ -99,7 +83,7 @@ class HostStateStore(Protocol):
     def _document_length(self, namespace: str, name: str) -> int:
         """Return the length of a stored document as text, 0 if there is none."""
         try:
-            return len(documents.encode(self._get_state(namespace, name)[1]))
+            return len(documents.encode(self._read(states.get_state, namespace, name)[1]))
         except errors.UnknownHost:
             return 0
 
@@ -123,20 +107,17 @@ class HostReportStore(HostStateStore, Protocol):
         reports.check(host, report)
         if report.register and self.bounds.is_full(HOSTS) and not self._is_stored(host):
             self.bounds.check(HOSTS)
-        return self._update_stats(host, report)
-
-    @abc.abstractmethod
-    def _update_stats(self, host: str, report: HostReport) -> StatsOutcome: ...
+        outcome = self._run(states.update_stats, host, report)
+        if isinstance(outcome, errors.GanttError):
+            raise outcome
+        return outcome
 
     def heartbeat(self, host: str, binary: str) -> None:
         """Record a heartbeat of a service without nodes; its name is ``binary@host`` (see reports.service_name)."""
         validation.check_service_host(host)
         name = reports.service_name(host, binary)
         validation.check_name(name)
-        self._heartbeat(name, binary)
-
-    @abc.abstractmethod
-    def _heartbeat(self, name: str, binary: str) -> None: ...
+        self._run(states.beat, name, binary)
 
     def note_clock(self, name: str, sent_ms: int) -> None:
         """Record how far the clock of a service is from the server's, where it differs by MAX_CLOCK_OFFSET_MS or more.
@@ -145,10 +126,7 @@ class HostReportStore(HostStateStore, Protocol):
         document shows the offset until its next heartbeat. Does nothing for an unknown service.
         """
         validation.check_name(name)
-        self._note_clock(name, sent_ms)
-
-    @abc.abstractmethod
-    def _note_clock(self, name: str, sent_ms: int) -> None: ...
+        self._run(states.note_clock, name, sent_ms)
 
     def remove(self, host: str, *, lost: bool = False) -> None:
         """Remove service host ``host``: its nodes, its reports, its service document, and that it was awaited.
@@ -159,14 +137,11 @@ class HostReportStore(HostStateStore, Protocol):
         unless it counts as alive.
         """
         validation.check_service_host(host)
-        self._remove(host, lost)
-
-    @abc.abstractmethod
-    def _remove(self, host: str, is_lost: bool) -> None: ...
+        self._run(removal.remove, self.partition, host, lost=lost)
 
     def _is_stored(self, host: str) -> bool:
         try:
-            self._get_state(namespaces.SERVICE, host)
+            self._read(states.get_state, namespaces.SERVICE, host)
         except errors.UnknownHost:
             return False
         return True
@@ -175,12 +150,10 @@ class HostReportStore(HostStateStore, Protocol):
 class LivenessStore(HostStateStore, Protocol):
     """Host state, and which of its services are alive."""
 
-    partition: str
-
-    @abc.abstractmethod
     def settle_alive(self, living: Collection[str]) -> int:
         """Set exactly these of the known services alive, log the changes, and return their number.
 
         For stores opened with liveness "group", in which a heartbeat is recorded but does not mark a dead service
         alive.
         """
+        return self._run(states.settle_alive, living)

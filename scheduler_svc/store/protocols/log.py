@@ -10,12 +10,14 @@ from scheduler_svc.core.records import LogEntry, Snapshot
 from scheduler_svc.store import validation
 from scheduler_svc.store.decisions import project_of
 from scheduler_svc.store.external_states import ExternalStates
+from scheduler_svc.store.protocols.runner import VerbRunner
+from scheduler_svc.store.verbs import collecting
+from scheduler_svc.store.verbs import decisions as recorded
 
 
-class LogStore(Protocol):
+class LogStore(VerbRunner, Protocol):
     """The log that replicas follow, and the epoch in which its positions hold."""
 
-    partition: str
     external: ExternalStates | None
 
     @abc.abstractmethod
@@ -29,13 +31,13 @@ class LogStore(Protocol):
         Returns (epoch, whether this call began it). Called on every new connection.
         """
 
-    @abc.abstractmethod
     def begin_epoch_if_behind(self, epoch: int, position: int) -> tuple[int, int]:
         """Begin an epoch if the store is behind (epoch, position), which it once had: a backup was restored.
 
         Returns its (epoch, position) afterwards. A new epoch is later than ``epoch``; of callers that race, one begins
         it.
         """
+        return self._run(collecting.begin_epoch_if_behind, epoch, position)
 
     def name_hosts(self, epoch: int, hosts: Sequence[str], *, complete: bool) -> bool:
         """Name at most 1,000 service hosts that the caller knows from before ``epoch``; return whether to name more.
@@ -45,10 +47,7 @@ class LogStore(Protocol):
         awaited from then on. Nothing is changed in another epoch, or when no names are collected.
         """
         validation.check_named_hosts(hosts)
-        return self._name_hosts(epoch, hosts, complete)
-
-    @abc.abstractmethod
-    def _name_hosts(self, epoch: int, hosts: Sequence[str], complete: bool) -> bool: ...
+        return self._run(collecting.name_hosts, epoch, hosts, complete=complete)
 
     def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
         """Return a consistent copy of the state that replicas hold, with its log position.
@@ -79,17 +78,14 @@ class LogStore(Protocol):
     def _follow(self, position: int, block_ms: int, limit: int) -> list[LogEntry] | None: ...
 
 
-class DecisionRecordStore(Protocol):
+class DecisionRecordStore(VerbRunner, Protocol):
     """The bounded record of decisions."""
 
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         """Append a decision that led to no prepare to the bounded decision record."""
         validation.check_text("request_id", request_id)
         validation.check_text("project", project_of(document))
-        self._record_decision(request_id, document)
-
-    @abc.abstractmethod
-    def _record_decision(self, request_id: str, document: Mapping[str, Any]) -> None: ...
+        self._run(recorded.record, request_id, document, self._decision_bytes)
 
     def find_decision(self, request_id: str, project: str | None = None) -> dict[str, Any]:
         """Return the newest recorded decision of a request, with the claim script's answer; raises UnknownDecision.
@@ -98,19 +94,11 @@ class DecisionRecordStore(Protocol):
         is returned if there is one.
         """
         validation.check_text("request_id", request_id)
-        return self._find_decision(request_id, project)
-
-    @abc.abstractmethod
-    def _find_decision(self, request_id: str, project: str | None) -> dict[str, Any]: ...
+        return self._read(recorded.find, request_id, project)
 
     def list_decisions(
         self, marker: str | None = None, limit: int = 100
     ) -> tuple[list[tuple[str, dict[str, Any]]], str | None]:
         """Return a page of (request id, document), oldest first, and the next marker, an opaque string."""
         validation.check_page(limit)
-        return self._list_decisions(marker, limit)
-
-    @abc.abstractmethod
-    def _list_decisions(
-        self, marker: str | None, limit: int
-    ) -> tuple[list[tuple[str, dict[str, Any]]], str | None]: ...
+        return self._read(recorded.page, marker, limit)

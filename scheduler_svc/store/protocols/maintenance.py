@@ -5,18 +5,17 @@ import abc
 from collections.abc import Mapping
 from typing import Protocol
 
-from rpcapi.bounds import CollectionSize, StoreBounds
+from rpcapi.bounds import CollectionSize
 from scheduler_svc.store import validation
 from scheduler_svc.store.bounded import PINS
 from scheduler_svc.store.protocols.claims import ClaimQueries
+from scheduler_svc.store.protocols.runner import VerbRunner
 from scheduler_svc.store.records import COLLECT_MS, GroupHome, GroupMembership, ReapResult, departure_key, home_key
+from scheduler_svc.store.verbs import pinning
 
 
-class MaintenanceStore(Protocol):
+class MaintenanceStore(VerbRunner, Protocol):
     """Cleanup, and the counters of claims."""
-
-    partition: str
-    bounds: StoreBounds
 
     @abc.abstractmethod
     def reap(
@@ -58,9 +57,6 @@ class MaintenanceStore(Protocol):
 class PinStore(ClaimQueries, Protocol):
     """The partitions of requests and of server groups."""
 
-    partition: str
-    bounds: StoreBounds
-
     def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
         """Pin ``key``, a request, to ``partition``, and return the partition that serves it.
 
@@ -70,10 +66,7 @@ class PinStore(ClaimQueries, Protocol):
         validation.check_text("key", key)
         validation.check_number("lifetime in milliseconds", ttl_ms, 1, validation.MAX_TTL_MS)
         self._check_pin(key)
-        return self._pin(key, partition, ttl_ms, instead_of)
-
-    @abc.abstractmethod
-    def _pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None) -> str: ...
+        return self._run(pinning.pin, key, partition, ttl_ms=ttl_ms, instead_of=instead_of)
 
     @abc.abstractmethod
     def has_pin(self, key: str) -> bool:
@@ -87,10 +80,7 @@ class PinStore(ClaimQueries, Protocol):
         """
         validation.check_group_home(group_id, partition, ttl_ms)
         self._check_pin(home_key(group_id))
-        return self._group_home(group_id, partition, ttl_ms, instead_of)
-
-    @abc.abstractmethod
-    def _group_home(self, group_id: str, partition: str, ttl_ms: int, instead_of: str) -> GroupHome: ...
+        return self._run(pinning.group_home, group_id, partition, ttl_ms=ttl_ms, instead_of=instead_of)
 
     def leave_group(
         self, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool = False
@@ -104,10 +94,7 @@ class PinStore(ClaimQueries, Protocol):
         validation.check_group_home(group_id, self.partition, ttl_ms)
         if self.bounds.is_full(PINS) and not self.group_hosts(group_id):  # with members nothing is stored
             self._check_pin(departure_key(group_id))
-        return self._leave_group(group_id, generation, ttl_ms, only_if_certain)
-
-    @abc.abstractmethod
-    def _leave_group(self, group_id: str, generation: str, ttl_ms: int, only_if_certain: bool) -> GroupMembership: ...
+        return self._run(pinning.leave_group, group_id, generation, ttl_ms, only_if_certain=only_if_certain)
 
     def _check_pin(self, key: str) -> None:
         if self.bounds.is_full(PINS) and not self.has_pin(key):

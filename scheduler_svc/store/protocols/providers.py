@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Providers as the Placement API reads and changes them."""
 
-import abc
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from rpcapi.bounds import StoreBounds
 from scheduler_svc.store import namespaces, validation
 from scheduler_svc.store.bounded import HOSTS
 from scheduler_svc.store.certainty import RepeatCounter, certain
 from scheduler_svc.store.external_states import ExternalStates
+from scheduler_svc.store.protocols.runner import VerbRunner
 from scheduler_svc.store.providers import checks
 from scheduler_svc.store.providers.changes import (
     AddInventory,
@@ -22,16 +21,16 @@ from scheduler_svc.store.providers.changes import (
     SetInventories,
     SetTraits,
 )
+from scheduler_svc.store.verbs import providing
 
 
-class ProviderStore(Protocol):
+class ProviderStore(VerbRunner, Protocol):
     """Providers of both owners, by id: names.api_provider(uuid), or the name under which an agent reports one.
 
     A generation never repeats between a provider's creation and its deletion, in all epochs. It is increased by the
     changes that say so, and for a provider of the API by each verb that adds claims on it, once.
     """
 
-    bounds: StoreBounds
     repeats: RepeatCounter
     external: ExternalStates | None
     _declared: Collection[str]  # namespaces besides the built-in ones
@@ -39,18 +38,12 @@ class ProviderStore(Protocol):
     def read_providers(self, ids: Sequence[str]) -> dict[str, ProviderState]:
         """Return the state of each provider of ``ids`` that exists, all as of one moment; at most MAX_PAGE ids."""
         checks.check_ids(ids, validation.MAX_PAGE)
-        return self._read_providers(ids)
-
-    @abc.abstractmethod
-    def _read_providers(self, ids: Sequence[str]) -> dict[str, ProviderState]: ...
+        return self._read(providing.read, ids)
 
     def read_generations(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the generation of each of ``ids``, in order, whether it exists or not; at most MAX_GENERATIONS ids."""
         checks.check_ids(ids, checks.MAX_GENERATIONS)
-        return self._read_generations(ids)
-
-    @abc.abstractmethod
-    def _read_generations(self, ids: Sequence[str]) -> dict[str, int]: ...
+        return self._read(providing.read_generations, ids)
 
     def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
         """Apply one change and return the provider's state after it, of a deleted one the last; or why it is refused.
@@ -62,10 +55,7 @@ class ProviderStore(Protocol):
         """
         checks.check(change)
         self._check_growth([change])
-        return certain(self.repeats, lambda: self._change_provider(change))
-
-    @abc.abstractmethod
-    def _change_provider(self, change: ProviderChange) -> ProviderState | Refusal: ...
+        return certain(self.repeats, lambda: self._run(providing.change, change))
 
     def import_providers(self, imports: Sequence[ImportProvider]) -> list[Refusal | None]:
         """Store 1 to MAX_IMPORTS providers, and return for each why it is refused, or None.
@@ -76,10 +66,7 @@ class ProviderStore(Protocol):
         """
         checks.check_imports(imports)
         self._check_growth(imports)
-        return self._import_providers(imports)
-
-    @abc.abstractmethod
-    def _import_providers(self, imports: Sequence[ImportProvider]) -> list[Refusal | None]: ...
+        return self._run(providing.import_all, imports)
 
     def retire(self, namespace: str, name: str, as_of: int) -> Refusal | None:
         """Delete the document of a custom trait or resource class that no provider had at position ``as_of``.
@@ -94,10 +81,7 @@ class ProviderStore(Protocol):
         namespaces.check(namespace, self._declared)
         if self.external is not None and self.external.server_of(namespace) is not None:
             raise validation.refuse(f"namespace {namespace!r} is on another server: it has no names to retire")
-        return self._retire(namespace, name, as_of)
-
-    @abc.abstractmethod
-    def _retire(self, namespace: str, name: str, as_of: int) -> Refusal | None: ...
+        return self._run(providing.retire, namespace, name, as_of)
 
     def _check_growth(self, changes: Sequence[ProviderChange]) -> None:
         if self.bounds.is_full(HOSTS) and any(map(self._may_grow, changes)):
@@ -105,7 +89,7 @@ class ProviderStore(Protocol):
 
     def _may_grow(self, change: ProviderChange) -> bool:
         """Return whether a provider would be new, or have more inventories, traits or aggregates than before."""
-        stored = self._read_providers([change.provider]).get(change.provider)
+        stored = self._read(providing.read, [change.provider]).get(change.provider)
         if isinstance(change, (CreateProvider, ImportProvider)):
             return stored is None
         if stored is None or isinstance(change, AddInventory):

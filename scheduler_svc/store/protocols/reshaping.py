@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inventories and allocations as the Placement API changes them together."""
 
-import abc
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -9,8 +8,9 @@ from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.certainty import certain
 from scheduler_svc.store.protocols.allocations import AllocationStore
 from scheduler_svc.store.protocols.providers import ProviderStore
-from scheduler_svc.store.providers import reshaping
+from scheduler_svc.store.providers import reshaping as reshaping_checks
 from scheduler_svc.store.providers.changes import Refusal, SetInventories
+from scheduler_svc.store.verbs import reshaping
 
 
 class ReshapingStore(AllocationStore, ProviderStore, Protocol):
@@ -28,12 +28,7 @@ class ReshapingStore(AllocationStore, ProviderStore, Protocol):
         - PROVIDER, OWNER, GENERATION: of a provider whose inventories are replaced;
         - IN_USE: of the classes that it would lose.
         """
-        reshaping.check(inventories, changes)
+        reshaping_checks.check(inventories, changes)
         self._check_consumers(changes)
         self._check_growth(inventories)
-        return certain(self.repeats, lambda: self._reshape(inventories, changes))
-
-    @abc.abstractmethod
-    def _reshape(
-        self, inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]
-    ) -> Refusal | None: ...
+        return certain(self.repeats, lambda: self._run(reshaping.reshape, inventories, changes))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations in Redis."""
+"""Verbs on allocations, by scripts."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -7,78 +7,74 @@ from typing import Any
 
 from scheduler_svc.store import allocations, documents, tallies
 from scheduler_svc.store.allocations import ANY, IMPORT_REQUEST, AllocationChange, ConsumerImport, ConsumerState, Usage
-from scheduler_svc.store.interface import Store
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 from scheduler_svc.store.redis.connect import RedisConnection
-from scheduler_svc.store.redis.keys import prefix
 
 TALLY_PAGE = 1000  # sums that one script returns
 
 
-class RedisAllocations(Store):
-    """The verbs on allocations."""
+def read(connection: RedisConnection, consumers: Sequence[str]) -> dict[str, ConsumerState]:
+    if not consumers:
+        return {}
+    connection.run("hosts", consumers)  # ends those past their deadline
+    base, texts = connection.read(("HGET", "meta", "generation_base"), ("HMGET", "claims", *consumers))
+    return {
+        consumer: allocations.state_of(documents.decode_claim(text), int(base or 0))
+        for consumer, text in zip(consumers, texts, strict=True)
+        if text is not None
+    }
 
-    _connection: RedisConnection
 
-    def _read_allocations(self, consumers: Sequence[str]) -> dict[str, ConsumerState]:
-        if not consumers:
-            return {}
-        self._connection.run("hosts", consumers)  # ends those past their deadline
-        head = prefix(self.partition)
+def list_holders(
+    connection: RedisConnection, provider: str, marker: str | None, limit: int
+) -> tuple[list[ConsumerState], str | None]:
+    base, following, *texts = connection.run("holders", provider=provider, marker=marker or "", limit=limit)
+    holding = [documents.decode_claim(text) for text in texts if text is not None]
+    states = [allocations.state_of(claim, int(base)) for claim in holding if provider in claim.allocations]
+    return states, following or None
 
-        def fill(pipe: Any) -> None:
-            pipe.hget(head + "meta", "generation_base")
-            pipe.hmget(head + "claims", consumers)
 
-        base, texts = self._connection.read(fill)
-        return {
-            consumer: allocations.state_of(documents.decode_claim(text), int(base or 0))
-            for consumer, text in zip(consumers, texts, strict=True)
-            if text is not None
-        }
+def usages(connection: RedisConnection, project: str, user: str | None, consumer_type: str | None) -> dict[str, Usage]:
+    return tallies.usages(_tallies(connection, project, user), consumer_type)
 
-    def _list_holders(self, provider: str, marker: str | None, limit: int) -> tuple[list[ConsumerState], str | None]:
-        base, following, *texts = self._connection.run("holders", provider=provider, marker=marker or "", limit=limit)
-        holding = [documents.decode_claim(text) for text in texts if text is not None]
-        states = [allocations.state_of(claim, int(base)) for claim in holding if provider in claim.allocations]
-        return states, following or None
 
-    def _usages(self, project: str, user: str | None, consumer_type: str | None) -> dict[str, Usage]:
-        return tallies.usages(self._tallies(project, user), consumer_type)
+def _tallies(connection: RedisConnection, project: str, user: str | None) -> Iterator[tuple[str, str, int]]:
+    """Yield (consumer type, resource class or '' for the number of consumers, sum) of each user."""
+    arguments: dict[str, Any] = {
+        "project": project,
+        "has_user": int(user is not None),
+        "user": user or "",
+        "limit": TALLY_PAGE,
+    }
+    marker = None
+    while marker != "":
+        outcome, *rows = connection.run("usages", marker=marker or "", **arguments)
+        if outcome == "page":
+            marker, *values = rows
+            for names, amount in zip(values[::2], values[1::2], strict=True):
+                _user, type_name, resource_class = json.loads(names)
+                yield type_name, resource_class, int(amount)
 
-    def _tallies(self, project: str, user: str | None) -> Iterator[tuple[str, str, int]]:
-        """Yield (consumer type, resource class or '' for the number of consumers, sum) of each user."""
-        arguments: dict[str, Any] = {
-            "project": project,
-            "has_user": int(user is not None),
-            "user": user or "",
-            "limit": TALLY_PAGE,
-        }
-        marker = None
-        while marker != "":
-            outcome, *rows = self._connection.run("usages", marker=marker or "", **arguments)
-            if outcome == "page":
-                marker, *values = rows
-                for names, amount in zip(values[::2], values[1::2], strict=True):
-                    _user, type_name, resource_class = json.loads(names)
-                    yield type_name, resource_class, int(amount)
 
-    def _allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
-        values = [value for change in changes for value in arguments(change)]
-        return refusal_of(self._connection.run("allocate", values), changes)
+def allocate(connection: RedisConnection, changes: Sequence[AllocationChange]) -> Refusal | None:
+    values = [value for change in changes for value in arguments(change)]
+    return refusal_of(connection.run("allocate", values), changes)
 
-    def _import_allocations(self, imports: Sequence[ConsumerImport], overwrite: bool) -> Refusal | None:
-        answer = self._connection.run(
-            "import_allocations",
-            [value for item in imports for value in _import_arguments(item)],
-            import_request=IMPORT_REQUEST,
-            overwrite=int(overwrite),
-            generation=max(item.generation for item in imports),
-        )
-        if not answer:
-            return None
-        kind, consumer, provider, generation = answer
-        return Refusal(RefusalKind(kind), provider, actual=int(generation) if generation else None, consumer=consumer)
+
+def import_allocations(
+    connection: RedisConnection, imports: Sequence[ConsumerImport], *, overwrite: bool
+) -> Refusal | None:
+    answer = connection.run(
+        "import_allocations",
+        [value for item in imports for value in _import_arguments(item)],
+        import_request=IMPORT_REQUEST,
+        overwrite=int(overwrite),
+        generation=max(item.generation for item in imports),
+    )
+    if not answer:
+        return None
+    kind, consumer, provider, generation = answer
+    return Refusal(RefusalKind(kind), provider, actual=int(generation) if generation else None, consumer=consumer)
 
 
 def refusal_of(answer: Sequence[Any], changes: Sequence[AllocationChange]) -> Refusal | None:

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The audit as several bounded scripts: the reported claims in batches, then all others, then the host is opened.
 
-The last script reads the reported claims again, so that the answer is true at the moment when the host is opened."""
+Verbs may run between two batches: a closed host is opened only by the last script, and on an open host a claim
+confirmed meanwhile is at worst an orphan whose grace begins. The last script reads the reported claims again: one that
+ended meanwhile is answered with its end.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -11,7 +14,6 @@ from rpcapi import errors
 from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import ClaimResult
 from scheduler_svc.store import documents, paging
-from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import SCHEMA, AuditOutcome, RunningClaim
 from scheduler_svc.store.redis.claims import claim_result
 from scheduler_svc.store.redis.connect import RedisConnection, caller
@@ -20,36 +22,32 @@ SETTLE_BATCH = 100  # reported claims that one script settles
 _LIVE = frozenset({Answer.CONFIRMED, Answer.PREPARED})
 
 
-class RedisAudits(Store):
-    """The verb ``audit``.
-
-    Verbs may run between two batches: a closed host is opened only by the last script, and on an open host a claim
-    confirmed meanwhile is at worst an orphan whose grace begins. A reported claim that ended meanwhile is answered
-    with its end.
-    """
-
-    _connection: RedisConnection
-
-    def _audit(
-        self, host: str, epoch: int, running: Sequence[RunningClaim], grace_ms: int, host_uuid: str | None
-    ) -> AuditOutcome:
-        head = {"epoch": epoch, "host": host, "host_uuid": caller(host_uuid)}
-        answers: list[ClaimResult] = []
-        reasserted = 0
-        for batch in paging.batches(running, SETTLE_BATCH):
-            reply = self._connection.run("audit_settle", _settle_rows(batch), **head)
-            if len(reply) == 1:
-                return _no_audit(host, reply[0])
-            answers += [claim_result(claim.ref, answer) for claim, answer in zip(batch, reply[1::2], strict=True)]
-            reasserted += sum(reply[2::2])
-        refs = [value for claim in running for value in (claim.consumer, claim.attempt)]
-        reply = self._connection.run("audit_open", refs, grace_ms=grace_ms, **head)
+def audit(
+    connection: RedisConnection,
+    host: str,
+    epoch: int,
+    running: Sequence[RunningClaim],
+    *,
+    grace_ms: int,
+    host_uuid: str | None,
+) -> AuditOutcome:
+    head = {"epoch": epoch, "host": host, "host_uuid": caller(host_uuid)}
+    answers: list[ClaimResult] = []
+    reasserted = 0
+    for batch in paging.batches(running, SETTLE_BATCH):
+        reply = connection.run("audit_settle", _settle_rows(batch), **head)
         if len(reply) == 1:
             return _no_audit(host, reply[0])
-        _epoch, position, released, orphans, again_ms, *ends = reply
-        self._connection.identity.observe(epoch, position)
-        current = [_current_answer(result, end) for result, end in zip(answers, ends, strict=True)]
-        return AuditOutcome(epoch, current, reasserted, released, orphans, again_ms, position)
+        answers += [claim_result(claim.ref, answer) for claim, answer in zip(batch, reply[1::2], strict=True)]
+        reasserted += sum(reply[2::2])
+    refs = [value for claim in running for value in (claim.consumer, claim.attempt)]
+    reply = connection.run("audit_open", refs, grace_ms=grace_ms, **head)
+    if len(reply) == 1:
+        return _no_audit(host, reply[0])
+    _epoch, position, released, orphans, again_ms, *ends = reply
+    connection.identity.observe(epoch, position)
+    current = [_current_answer(result, end) for result, end in zip(answers, ends, strict=True)]
+    return AuditOutcome(epoch, current, reasserted, released, orphans, again_ms, position)
 
 
 def _current_answer(result: ClaimResult, end: str) -> ClaimResult:

@@ -48,17 +48,20 @@ class RedisConnection:
         replicas: ReplicaAcknowledgement | None = None,
         *,
         repeats: RepeatCounter | None = None,
+        beats_decide: bool = True,
         max_step_ms: int = MAX_STEP_MS,
         wait_seconds: float | None = None,
     ) -> None:
-        """``repeats`` counts scripts that are sent again.
+        """``repeats`` counts scripts that are sent again; ``beats_decide``: heartbeats mark services alive.
 
         ``wait_seconds`` limits how long a command waits for a server that does not answer, retries included.
         """
         self.partition = partition
+        self.head = prefix(partition)
         self._wait_seconds = wait_seconds
         self._repeats = repeats or RepeatCounter()
         self._max_step_ms = max_step_ms
+        self.beats_decide = int(beats_decide)
         self._replicas = replicas or ReplicaAcknowledgement()
         self.identity = identity
         self.log_length = log_length
@@ -114,12 +117,13 @@ class RedisConnection:
     def _arguments(self, script: LuaScript, rest: Iterable[Any], values: Mapping[str, Any]) -> list[Any]:
         return script.arguments(rest, log_length=self.log_length, max_step_ms=self._max_step_ms, **values)
 
-    def read(self, fill: Callable[[Any], Any]) -> list[Any]:
-        """Return the answers to the commands that ``fill`` puts into one transaction."""
+    def read(self, *commands: Sequence[Any]) -> list[Any]:
+        """Return the answers to commands in one transaction, each (command, word of its key, arguments)."""
 
         def attempt() -> list[Any]:
             pipeline = self._client.pipeline(transaction=True)
-            fill(pipeline)
+            for name, *rest in commands:
+                pipeline.execute_command(name, *(self.head + word for word in rest[:1]), *rest[1:])
             return pipeline.execute()
 
         return self.run_with_retries(attempt)
@@ -159,7 +163,7 @@ class RedisConnection:
         # A partition is in one slot of a cluster, so that any of its keys locates all of them.
         return open_client(
             url,
-            prefix(self.partition),
+            self.head,
             "store",
             self.identity,
             on_green_threads=green.is_patched(),
@@ -186,7 +190,7 @@ class RedisConnection:
                 keys,
                 arguments,
                 replicas=replicas,
-                marker=f"{prefix(self.partition)}acknowledged",
+                marker=self.head + "acknowledged",
             )
         except redis.ResponseError as error:
             code, _space, owner = str(error).partition(" ")
@@ -200,9 +204,3 @@ class RedisConnection:
 def caller(host_uuid: str | None) -> str:
     """Return the argument ``host_uuid`` of a script that an agent, or None for another caller, runs."""
     return NO_AGENT if host_uuid is None else host_uuid
-
-
-def place(recorded: Sequence[str | None]) -> tuple[int, int]:
-    """Return (epoch, position) of a partition, given these fields of its hash ``meta``."""
-    epoch, position = (int(value or 0) for value in recorded)
-    return epoch, position

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Import of many providers into Redis: one read, and one round trip for many scripts."""
+"""Import of many providers into Redis: one read, and one round trip for many scripts.
+
+All providers of an import are planned on what was there before the first of them. One that this refuses, or that
+reads what an earlier one writes, is planned again when those before it are written.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,48 +11,41 @@ from scheduler_svc.store.providers import planner
 from scheduler_svc.store.providers.changes import ImportProvider, Refusal
 from scheduler_svc.store.providers.plans import ProviderPlan
 from scheduler_svc.store.redis.connect import RedisConnection
-from scheduler_svc.store.redis.providers import RedisProviders, RedisReads, script_arguments
+from scheduler_svc.store.redis.providers import RedisReads, change, generation_after, script_arguments
 
 
-class RedisImports(RedisProviders):
-    """The verbs on providers, and their import.
+def import_all(connection: RedisConnection, imports: Sequence[ImportProvider]) -> list[Refusal | None]:
+    refusals: dict[str, Refusal | None] = {}
+    group = _Group()
+    for request, planned, reads in _plans(connection, imports):
+        if isinstance(planned, Refusal) or group.affects(reads):
+            refusals |= _write_group(connection, group)
+            refusals[request.provider] = _import_alone(connection, request)
+        else:
+            group.add(request, planned, reads)
+    refusals |= _write_group(connection, group)
+    return [refusals[request.provider] for request in imports]
 
-    All providers of an import are planned on what was there before the first of them. One that this refuses, or that
-    reads what an earlier one writes, is planned again when those before it are written.
-    """
 
-    def _import_providers(self, imports: Sequence[ImportProvider]) -> list[Refusal | None]:
-        refusals: dict[str, Refusal | None] = {}
-        group = _Group()
-        for request, planned, reads in _plans(self._connection, imports):
-            if isinstance(planned, Refusal) or group.affects(reads):
-                refusals |= self._write_group(group)
-                refusals[request.provider] = self._import_alone(request)
-            else:
-                group.add(request, planned, reads)
-        refusals |= self._write_group(group)
-        return [refusals[request.provider] for request in imports]
+def _write_group(connection: RedisConnection, group: "_Group") -> dict[str, Refusal | None]:
+    """Write what was added since the last call; return by provider why it is refused, or None."""
+    members, group.members = group.members, []
+    changed = [(planned, reads) for _request, planned, reads in members if planned.documents]
+    answers = connection.run_all("change_provider", [script_arguments(planned, reads) for planned, reads in changed])
+    stale = {
+        planned.provider
+        for (planned, reads), answer in zip(changed, answers, strict=True)
+        if generation_after(connection, reads, answer) is None
+    }
+    return {
+        request.provider: _import_alone(connection, request) if request.provider in stale else None
+        for request, _planned, _reads in members
+    }
 
-    def _write_group(self, group: "_Group") -> dict[str, Refusal | None]:
-        """Write what was added since the last call; return by provider why it is refused, or None."""
-        members, group.members = group.members, []
-        changed = [(planned, reads) for _request, planned, reads in members if planned.documents]
-        answers = self._connection.run_all(
-            "change_provider", [script_arguments(planned, reads) for planned, reads in changed]
-        )
-        stale = {
-            planned.provider
-            for (planned, reads), answer in zip(changed, answers, strict=True)
-            if self._generation_after(reads, answer) is None
-        }
-        return {
-            request.provider: self._import_alone(request) if request.provider in stale else None
-            for request, _planned, _reads in members
-        }
 
-    def _import_alone(self, request: ImportProvider) -> Refusal | None:
-        answer = self._change_provider(request)
-        return answer if isinstance(answer, Refusal) else None
+def _import_alone(connection: RedisConnection, request: ImportProvider) -> Refusal | None:
+    answer = change(connection, request)
+    return answer if isinstance(answer, Refusal) else None
 
 
 class _Group:

@@ -55,9 +55,9 @@ KEYS: dict[str, str] = {
 }
 
 
-def state_key(partition: str, namespace: str) -> str:
-    """Return the key of a declared namespace's documents."""
-    return f"{prefix(partition)}state:{namespace}"
+def state_word(namespace: str) -> str:
+    """Return the word of the key of a declared namespace's documents."""
+    return f"state:{namespace}"
 
 
 def prefix(partition: str) -> str:

@@ -10,47 +10,44 @@ import redis
 from rpcapi import errors
 from scheduler_svc.core.records import Amounts, BatchAnswer, LogEntry
 from scheduler_svc.store import log
-from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.redis.connect import BLOCK_MS, RedisConnection
 from scheduler_svc.store.redis.keys import prefix
 
 
-class RedisLog(Store):
-    """The verb ``follow``.
+def follow(connection: RedisConnection, position: int, block_ms: int, limit: int) -> list[LogEntry] | None:
+    """Return the entries after ``position``, waiting for the first, or None for a gap.
 
     Gaps are detected from the positions of the entries, so that one read is enough where there are any. Only where
     there are none, the log's last position is read too.
     """
+    if block_ms > 0:
+        after: dict[Any, Any] = {connection.head + "log": f"{position}-0"}  # redis-py requires a union of key types
+        # 0 would block for ever: wait at least a millisecond, and less than the socket's time-out.
+        wait_ms = min(max(block_ms, 1), BLOCK_MS)
+        streams: Any = connection.wait(lambda client: client.xread(after, count=limit, block=wait_ms))
+        if streams:
+            entries = [_entry(*row) for row in streams[0][1]]
+            return _without_gap(connection, position, entries, entries[-1].position)
+    newest, rows = connection.read(("HGET", "meta", "position"), ("XRANGE", "log", *_after(position, limit)))
+    return _without_gap(connection, position, [_entry(*row) for row in rows], int(newest or 0))
 
-    _connection: RedisConnection
 
-    def _follow(self, position: int, block_ms: int, limit: int) -> list[LogEntry] | None:
-        head = prefix(self.partition)
-        after: dict[Any, Any] = {head + "log": f"{position}-0"}  # redis-py requires a union of key types
-        if block_ms > 0:
-            # 0 would block for ever: wait at least a millisecond, and less than the socket's time-out.
-            wait_ms = min(max(block_ms, 1), BLOCK_MS)
-            entries = _entries(self._connection.wait(lambda client: client.xread(after, count=limit, block=wait_ms)))
-            if entries:
-                return self._without_gap(position, entries, entries[-1].position)
-
-        def fill(pipe: Any) -> None:
-            pipe.hget(head + "meta", "position")
-            pipe.xread(after, count=limit)
-
-        newest, streams = self._connection.read(fill)
-        return self._without_gap(position, _entries(streams), int(newest or 0))
-
-    def _without_gap(self, position: int, entries: list[LogEntry], newest: int) -> list[LogEntry] | None:
-        if entries:
-            self._connection.identity.observe(0, entries[-1].position)
-        return log.without_gap(position, entries, newest)
+def _without_gap(
+    connection: RedisConnection, position: int, entries: list[LogEntry], newest: int
+) -> list[LogEntry] | None:
+    if entries:
+        connection.identity.observe(0, entries[-1].position)
+    return log.without_gap(position, entries, newest)
 
 
 def read_command(partition: str, position: int) -> Sequence[Any]:
     """Return the command that reads the next CARRIED_ENTRIES entries after ``position``."""
-    return "XREAD", "COUNT", log.CARRIED_ENTRIES, "STREAMS", f"{prefix(partition)}log", f"{position}-0"
+    return "XRANGE", f"{prefix(partition)}log", *_after(position, log.CARRIED_ENTRIES)
+
+
+def _after(position: int, limit: int) -> Sequence[Any]:
+    return f"({position}-0", "+", "COUNT", limit
 
 
 def carried(position: int, raw: Any, outcomes: Iterable[BatchAnswer | errors.GanttError]) -> list[LogEntry] | None:
@@ -65,8 +62,7 @@ def carried(position: int, raw: Any, outcomes: Iterable[BatchAnswer | errors.Gan
     try:
         entries = [
             _own_entry(entry_id, own_sums) or _entry(entry_id, dict(zip(fields[::2], fields[1::2], strict=True)))
-            for _stream, items in raw or ()
-            for entry_id, fields in items
+            for entry_id, fields in raw
         ]
     except errors.IncompatibleObject:
         return None  # the claims stand; the follower of the log reports it
@@ -81,10 +77,6 @@ def _own_entry(entry_id: str, own_sums: Mapping[int, Mapping[str, Amounts]]) -> 
 
 def _position(entry_id: str) -> int:
     return int(entry_id.partition("-")[0])
-
-
-def _entries(streams: Any) -> list[LogEntry]:
-    return [_entry(entry_id, fields) for _stream, entries in streams or () for entry_id, fields in entries]
 
 
 def _entry(entry_id: str, fields: dict[str, str]) -> LogEntry:

@@ -1,20 +1,67 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encoding of a batch as the claim script's arguments, and decoding of its answer."""
+"""The claim script: a batch as its arguments, and decoding of its answer."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
 from typing import Any
 
+from rpcapi import errors
 from rpcapi.resources.claims import Answer, Verdict
-from scheduler_svc.core.records import NO_MEMBERS, BatchAnswer, Candidate, ClaimBatch, GroupMembers, IntentResult
-from scheduler_svc.store import documents
+from scheduler_svc.core.records import (
+    NO_MEMBERS,
+    BatchAnswer,
+    BatchOutcomes,
+    Candidate,
+    ClaimBatch,
+    GroupMembers,
+    IntentResult,
+)
+from scheduler_svc.store import documents, validation
 from scheduler_svc.store.decisions import project_of
 from scheduler_svc.store.records import SCHEMA
+from scheduler_svc.store.redis import log
+from scheduler_svc.store.redis.connect import RedisConnection
 
 _FIELDS = 6  # values in the script's answer for one intent
 
 
-def arguments(batch: ClaimBatch) -> dict[str, Any]:
+def prepare(connection: RedisConnection, batch: ClaimBatch, decision_bytes: int) -> BatchAnswer | None:
+    """Run the script once; return None if more claims past their deadline must be ended first."""
+    raw = connection.run("prepare", rows(batch), **arguments(batch, decision_bytes))
+    return _observed(connection, batch, raw) if raw else None
+
+
+def prepare_all(
+    connection: RedisConnection,
+    batches: Sequence[ClaimBatch],
+    decision_bytes: int,
+    log_after: int | None,
+    prepare_alone: Callable[[ClaimBatch], BatchAnswer | errors.GanttError],
+) -> BatchOutcomes:
+    """Run the script for all batches in one packet; what that does not answer is answered by ``prepare_alone``."""
+    valid = [validation.is_valid_batch(batch) for batch in batches]
+    calls = [(rows(batch), arguments(batch, decision_bytes)) for batch in compress(batches, valid)]
+    read = [] if log_after is None else [log.read_command(connection.partition, log_after)]
+    raws = iter(connection.run_each("prepare", calls, read))
+    outcomes: list[BatchAnswer | errors.GanttError] = []
+    for batch, is_valid in zip(batches, valid, strict=True):
+        raw = next(raws) if is_valid else None
+        # What was refused, failed, or only ended claims past their deadline, is answered on its own.
+        if isinstance(raw, list) and raw:
+            outcomes.append(_observed(connection, batch, raw))
+        else:
+            outcomes.append(prepare_alone(batch))
+    return BatchOutcomes(outcomes, None if log_after is None else log.carried(log_after, next(raws), outcomes))
+
+
+def _observed(connection: RedisConnection, batch: ClaimBatch, raw: list[Any]) -> BatchAnswer:
+    decoded = answer(batch, raw)
+    connection.identity.observe(decoded.epoch, decoded.position)
+    return decoded
+
+
+def arguments(batch: ClaimBatch, decision_bytes: int) -> dict[str, Any]:
     """Return the script's arguments about the whole batch, by the names that prepare.lua declares."""
     return {
         "epoch": batch.epoch,
@@ -31,6 +78,7 @@ def arguments(batch: ClaimBatch) -> dict[str, Any]:
         "project": project_of(batch.record or {}),
         "fresh": int(batch.fresh),
         "final": int(batch.final),
+        "decision_bytes": decision_bytes,
     }
 
 

@@ -9,13 +9,11 @@ from rpcapi import errors
 from rpcapi.resources import names
 from scheduler_svc.core.records import Amounts
 from scheduler_svc.store import documents, paging, reports
-from scheduler_svc.store.interface import Store
 from scheduler_svc.store.providers import planner
 from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal, RefusalKind
 from scheduler_svc.store.providers.plans import Document, ProviderPlan, holder_of
 from scheduler_svc.store.providers.reported import ApiProviders
 from scheduler_svc.store.redis.connect import RedisConnection
-from scheduler_svc.store.redis.keys import prefix
 
 RACES = 50  # attempts to write a change that concurrent changes disturb; of those that race, one succeeds each time
 EXPIRE_BATCH = 500  # claims past their deadline that are ended before a provider counts as in use
@@ -26,7 +24,6 @@ class RedisReads:
 
     def __init__(self, connection: RedisConnection) -> None:
         self._connection = connection
-        self._head = prefix(connection.partition)
         self._texts: dict[str, str | None] = {}
         self._documents: dict[str, Document | None] = {}
         self._used: dict[str, Amounts] = {}
@@ -44,18 +41,15 @@ class RedisReads:
         ids, provider_names = list(dict.fromkeys(ids)), list(provider_names)
         documents_of = [*ids, *(name for name in provider_names if not names.is_api_provider(name))]
 
-        def fill(pipe: Any) -> None:
-            pipe.time()
-            pipe.hmget(self._head + "meta", "epoch", "generation_base")
-            pipe.hmget(self._head + "providers", documents_of)
-            pipe.hmget(self._head + "used", ids)
-            pipe.hmget(self._head + "generations", ids)
-            if provider_names:
-                pipe.hmget(self._head + "provider_names", provider_names)
-            for provider in ids:
-                pipe.zrangebylex(self._head + "children", *_children_range(provider))
-
-        (seconds, micros), meta, texts, used, increments, *more = self._connection.read(fill)
+        (seconds, micros), meta, texts, used, increments, *more = self._connection.read(
+            ("TIME",),
+            ("HMGET", "meta", "epoch", "generation_base"),
+            ("HMGET", "providers", *documents_of),
+            ("HMGET", "used", *ids),
+            ("HMGET", "generations", *ids),
+            *([("HMGET", "provider_names", *provider_names)] if provider_names else []),
+            *(("ZRANGEBYLEX", "children", *_children_range(provider)) for provider in ids),
+        )
         holders = more.pop(0) if provider_names else ()
         self.epoch, self._generation_base = (int(value or 0) for value in meta)
         self.clock_ms = seconds * 1000 + micros // 1000
@@ -130,63 +124,57 @@ class RedisReads:
             yield provider, text or "", children, increments
 
 
-class RedisProviders(Store):
-    """The verbs on providers."""
+def read(connection: RedisConnection, ids: Sequence[str]) -> dict[str, ProviderState]:
+    reads = RedisReads(connection)
+    if ids:
+        reads.fetch(ids)
+    return {
+        provider: planner.state_after(ProviderPlan(provider), reads, reads.generation(provider))
+        for provider in ids
+        if reads.document(provider) is not None
+    }
 
-    _connection: RedisConnection
 
-    def _read_providers(self, ids: Sequence[str]) -> dict[str, ProviderState]:
-        reads = RedisReads(self._connection)
-        if ids:
-            reads.fetch(ids)
-        return {
-            provider: planner.state_after(ProviderPlan(provider), reads, reads.generation(provider))
-            for provider in ids
-            if reads.document(provider) is not None
-        }
+def read_generations(connection: RedisConnection, ids: Sequence[str]) -> dict[str, int]:
+    if not ids:
+        return {}
+    base, increments = connection.read(("HGET", "meta", "generation_base"), ("HMGET", "generations", *ids))
+    return {provider: int(base or 0) + int(number or 0) for provider, number in zip(ids, increments, strict=True)}
 
-    def _read_generations(self, ids: Sequence[str]) -> dict[str, int]:
-        head = prefix(self.partition)
-        if not ids:
-            return {}
 
-        def fill(pipe: Any) -> None:
-            pipe.hget(head + "meta", "generation_base")
-            pipe.hmget(head + "generations", ids)
+def change(connection: RedisConnection, request: ProviderChange) -> ProviderState | Refusal:
+    for _ in range(RACES):
+        reads = RedisReads(connection)
+        reads.fetch(*planner.related(request))
+        planned = planner.plan(request, reads, reads.clock_ms)
+        if isinstance(planned, Refusal):
+            if planned.kind is RefusalKind.IN_USE and connection.run("expire", limit=EXPIRE_BATCH):
+                continue  # what holds from it may have been past its deadline
+            return planned
+        generation = _write_plan(connection, planned, reads)
+        if generation is not None:
+            return planner.state_after(planned, reads, generation)
+    raise errors.StoreUnavailable(why=f"too many concurrent changes of provider {request.provider!r}; retry")
 
-        base, increments = self._connection.read(fill)
-        return {provider: int(base or 0) + int(number or 0) for provider, number in zip(ids, increments, strict=True)}
 
-    def _change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
-        for _ in range(RACES):
-            reads = RedisReads(self._connection)
-            reads.fetch(*planner.related(change))
-            planned = planner.plan(change, reads, reads.clock_ms)
-            if isinstance(planned, Refusal):
-                if planned.kind is RefusalKind.IN_USE and self._connection.run("expire", limit=EXPIRE_BATCH):
-                    continue  # what holds from it may have been past its deadline
-                return planned
-            generation = self._write_plan(planned, reads)
-            if generation is not None:
-                return planner.state_after(planned, reads, generation)
-        raise errors.StoreUnavailable(why=f"too many concurrent changes of provider {change.provider!r}; retry")
+def _write_plan(connection: RedisConnection, planned: ProviderPlan, reads: RedisReads) -> int | None:
+    """Write a plan and return the generation; None where it was planned on what has changed since."""
+    if not planned.documents:
+        return reads.generation(planned.provider)
+    rest, values = script_arguments(planned, reads)
+    return generation_after(connection, reads, connection.run("change_provider", rest, **values))
 
-    def _write_plan(self, planned: ProviderPlan, reads: RedisReads) -> int | None:
-        """Write a plan and return the generation; None where it was planned on what has changed since."""
-        if not planned.documents:
-            return reads.generation(planned.provider)
-        rest, values = script_arguments(planned, reads)
-        return self._generation_after(reads, self._connection.run("change_provider", rest, **values))
 
-    def _generation_after(self, reads: RedisReads, answer: Sequence[int]) -> int | None:
-        """Return the generation that the script answers; None where it has not written the plan."""
-        is_written, epoch, position, increments = answer
-        self._connection.identity.observe(epoch, position)
-        return reads.generation_base + increments if is_written else None
+def generation_after(connection: RedisConnection, reads: RedisReads, answer: Sequence[int]) -> int | None:
+    """Return the generation that the script answers; None where it has not written the plan."""
+    is_written, epoch, position, increments = answer
+    connection.identity.observe(epoch, position)
+    return reads.generation_base + increments if is_written else None
 
-    def _retire(self, namespace: str, name: str, as_of: int) -> Refusal | None:
-        vocabulary = self._connection.run("retire", namespace=namespace, name=name, as_of=as_of)
-        return Refusal(RefusalKind.BEHIND, name, (), as_of, vocabulary) if vocabulary else None
+
+def retire(connection: RedisConnection, namespace: str, name: str, as_of: int) -> Refusal | None:
+    vocabulary = connection.run("retire", namespace=namespace, name=name, as_of=as_of)
+    return Refusal(RefusalKind.BEHIND, name, (), as_of, vocabulary) if vocabulary else None
 
 
 def script_arguments(planned: ProviderPlan, reads: RedisReads) -> tuple[list[Any], dict[str, Any]]:

@@ -8,7 +8,6 @@ from rpcapi import errors
 from rpcapi.resources import names
 from scheduler_svc.store import documents, reports
 from scheduler_svc.store.allocations import AllocationChange
-from scheduler_svc.store.interface import Store
 from scheduler_svc.store.providers import reshaping
 from scheduler_svc.store.providers.changes import Refusal, SetInventories
 from scheduler_svc.store.providers.reshaping import ReshapedProvider
@@ -17,34 +16,33 @@ from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.providers import RACES, RedisReads
 
 
-class RedisReshaping(Store):
-    """The verb that replaces inventories and allocations."""
+def reshape(
+    connection: RedisConnection, inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]
+) -> Refusal | None:
+    for _ in range(RACES):
+        reads = RedisReads(connection)
+        reads.fetch([change.provider for change in inventories])
+        plans = reshaping.plan(inventories, reads, reads.clock_ms)
+        if isinstance(plans, Refusal):
+            return plans
+        is_as_read, *refusal = _write_reshape(connection, plans, reads, changes)
+        if is_as_read:
+            return allocations.refusal_of(refusal, changes)
+    raise errors.StoreUnavailable(why=f"too many concurrent changes of {len(inventories)} providers; retry")
 
-    _connection: RedisConnection
 
-    def _reshape(self, inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]) -> Refusal | None:
-        for _ in range(RACES):
-            reads = RedisReads(self._connection)
-            reads.fetch([change.provider for change in inventories])
-            plans = reshaping.plan(inventories, reads, reads.clock_ms)
-            if isinstance(plans, Refusal):
-                return plans
-            is_as_read, *refusal = self._write_reshape(plans, reads, changes)
-            if is_as_read:
-                return allocations.refusal_of(refusal, changes)
-        raise errors.StoreUnavailable(why=f"too many concurrent changes of {len(inventories)} providers; retry")
-
-    def _write_reshape(
-        self, plans: Sequence[ReshapedProvider], reads: RedisReads, changes: Sequence[AllocationChange]
-    ) -> Any:
-        hosts = {names.host_of(planned.final["root"]) for planned in plans} - {names.API_HOST}
-        values = [value for planned in plans for value in _arguments(planned)]
-        values += [
-            value for provider, text, _, increments in reads.compared() for value in (provider, text, increments)
-        ]
-        values += hosts
-        values += [value for change in changes for value in allocations.arguments(change)]
-        return self._connection.run("reshape", values, epoch=reads.epoch, providers=len(plans), hosts=len(hosts))
+def _write_reshape(
+    connection: RedisConnection,
+    plans: Sequence[ReshapedProvider],
+    reads: RedisReads,
+    changes: Sequence[AllocationChange],
+) -> Any:
+    hosts = {names.host_of(planned.final["root"]) for planned in plans} - {names.API_HOST}
+    values = [value for planned in plans for value in _arguments(planned)]
+    values += [value for provider, text, _, increments in reads.compared() for value in (provider, text, increments)]
+    values += hosts
+    values += [value for change in changes for value in allocations.arguments(change)]
+    return connection.run("reshape", values, epoch=reads.epoch, providers=len(plans), hosts=len(hosts))
 
 
 def _arguments(planned: ReshapedProvider) -> Iterator[Any]:

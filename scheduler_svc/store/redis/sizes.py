@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from rpcapi.bounds import CollectionSize
 from rpcapi.redis_failover.memory_usage import MeasuredKey, key_type, measure
 from scheduler_svc.store.redis.connect import RedisConnection
-from scheduler_svc.store.redis.keys import KEYS, prefix, state_key
+from scheduler_svc.store.redis.keys import KEYS, state_word
 
 # Words of the key schema; the entries of the first are those of the collection. `meta` never grows.
 WORDS = {
@@ -25,13 +25,11 @@ WORDS = {
 
 def sizes(connection: RedisConnection, namespaces: Iterable[str]) -> dict[str, CollectionSize]:
     """Measure the collections; ``namespaces`` are the declared ones."""
-    head = prefix(connection.partition)
     collections = {
-        name: [MeasuredKey(head + word, key_type(KEYS[word]), word == words[0]) for word in words]
+        name: [MeasuredKey(word, key_type(KEYS[word]), word == words[0]) for word in words]
         for name, words in WORDS.items()
     }
     collections["documents"] = [
-        MeasuredKey(state_key(connection.partition, namespace), key_type(KEYS["state"]), True)
-        for namespace in sorted(namespaces)
+        MeasuredKey(state_word(namespace), key_type(KEYS["state"]), True) for namespace in sorted(namespaces)
     ]
     return measure(connection.read, collections)

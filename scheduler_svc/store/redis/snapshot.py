@@ -7,23 +7,20 @@ applied to them in the end. They have absolute values, so it does not matter whi
 (https://redis.io/docs/latest/commands/scan: what is in a hash during the whole iteration is returned).
 """
 
-import functools
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from rpcapi import errors
 from scheduler_svc.core.records import LogEntry, Snapshot
 from scheduler_svc.store import documents
+from scheduler_svc.store.redis import log
 from scheduler_svc.store.redis.connect import RedisConnection
-from scheduler_svc.store.redis.keys import prefix, state_key
-from scheduler_svc.store.redis.log import RedisLog
+from scheduler_svc.store.redis.keys import state_word
 
 PAGE = 1000  # fields of a hash that one command reads, approximately
 ATTEMPTS = 5  # to read a partition whose log is shorter than what is written meanwhile, or that begins epochs
-
-Follow = Callable[[int, int, int], list[LogEntry] | None]
 
 _WORDS = ("providers", "used", "services", "alive", "opened")
 
@@ -57,26 +54,24 @@ class DecodedTexts(MutableMapping[str, Any]):
         return repr(dict(self))
 
 
-class RedisSnapshots(RedisLog):
-    """The log, and the verb ``snapshot``.
+def snapshot(connection: RedisConnection, namespaces: Collection[str]) -> Snapshot:
+    """Return a copy of the state that replicas hold.
 
-    It raises StoreUnavailable where the partition changes faster than it can be read, and IncompatibleObject, for
+    Raises StoreUnavailable where the partition changes faster than it can be read, and IncompatibleObject, for
     providers when they are read from the snapshot.
     """
-
-    def _snapshot(self, namespaces: Collection[str]) -> Snapshot:
-        for _ in range(ATTEMPTS):
-            pages = _Pages(self._connection, namespaces)
-            pages.read_first()
-            is_large = pages.read_others()
-            complete = pages.catch_up(pages.snapshot(), self._follow) if is_large else pages.snapshot()
-            if complete is not None:
-                self._connection.identity.observe(complete.epoch, complete.position)
-                return complete
-        raise errors.StoreUnavailable(
-            why=f"partition {self.partition!r} changed too fast for {ATTEMPTS} attempts to read a snapshot; "
-            "with a larger [store] log_length it may change more meanwhile"
-        )
+    for _ in range(ATTEMPTS):
+        pages = _Pages(connection, namespaces)
+        pages.read_first()
+        is_large = pages.read_others()
+        complete = pages.catch_up(pages.snapshot()) if is_large else pages.snapshot()
+        if complete is not None:
+            connection.identity.observe(complete.epoch, complete.position)
+            return complete
+    raise errors.StoreUnavailable(
+        why=f"partition {connection.partition!r} changed too fast for {ATTEMPTS} attempts to read a snapshot; "
+        "with a larger [store] log_length it may change more meanwhile"
+    )
 
 
 class _Pages:
@@ -84,22 +79,20 @@ class _Pages:
 
     def __init__(self, connection: RedisConnection, namespaces: Collection[str]) -> None:
         self._connection = connection
-        self._head = prefix(connection.partition)
-        self._keys = {word: self._head + word for word in _WORDS}
-        self._keys |= {f"state:{namespace}": state_key(connection.partition, namespace) for namespace in namespaces}
         self._namespaces = namespaces
-        self._texts: dict[str, dict[str, str]] = {word: {} for word in self._keys}
+        self._texts: dict[str, dict[str, str]] = {word: {} for word in (*_WORDS, *map(state_word, namespaces))}
         self._cursors: dict[str, int] = {}  # of the hashes that have more pages
         self.epoch = self.position = 0
 
     def read_first(self) -> None:
         """Read the first page of each hash, all at one moment."""
-        reply = self._connection.read(self._fill)
+        commands = [("HMGET", "meta", "epoch", "position"), *(_scan(word, 0) for word in self._texts)]
+        reply = self._connection.read(*commands)
         if reply[0][0] is None:  # the keys were deleted while the server kept running
             self._connection.check_identity()
-            reply = self._connection.read(self._fill)
+            reply = self._connection.read(*commands)
         self.epoch, self.position = (int(value) for value in reply[0])
-        for word, (cursor, texts) in zip(self._keys, reply[1:], strict=True):
+        for word, (cursor, texts) in zip(self._texts, reply[1:], strict=True):
             self._add(word, int(cursor), texts)
 
     def read_others(self) -> bool:
@@ -107,19 +100,18 @@ class _Pages:
         is_large = bool(self._cursors)
         while self._cursors:
             word, cursor = next(iter(self._cursors.items()))
-            scan = functools.partial(_scan, key=self._keys[word], cursor=cursor)
-            ((following, texts),) = self._connection.read(scan)
+            ((following, texts),) = self._connection.read(_scan(word, cursor))
             self._add(word, int(following), texts)
         return is_large
 
-    def catch_up(self, snapshot: Snapshot, follow: Follow) -> Snapshot | None:
+    def catch_up(self, snapshot: Snapshot) -> Snapshot | None:
         """Return the snapshot after all log entries up to now; None where the log no longer has them all."""
-        epoch, last = self._connection.read(lambda pipe: pipe.hmget(self._head + "meta", "epoch", "position"))[0]
+        ((epoch, last),) = self._connection.read(("HMGET", "meta", "epoch", "position"))
         if epoch is None or int(epoch) != snapshot.epoch:
             return None
         position = snapshot.position
         while position < int(last):
-            entries = follow(position, 0, PAGE)
+            entries = log.follow(self._connection, position, 0, PAGE)
             if not entries or any(entry.kind == "epoch" for entry in entries):
                 return None
             for entry in entries:
@@ -139,15 +131,12 @@ class _Pages:
             alive={name: value == "1" for name, value in texts["alive"].items()},
             opened={host: max(0, int(value)) for host, value in texts["opened"].items()},
             states={
-                namespace: {name: documents.decode_state(text)[1] for name, text in texts[f"state:{namespace}"].items()}
+                namespace: {
+                    name: documents.decode_state(text)[1] for name, text in texts[state_word(namespace)].items()
+                }
                 for namespace in self._namespaces
             },
         )
-
-    def _fill(self, pipe: Any) -> None:
-        pipe.hmget(self._head + "meta", "epoch", "position")
-        for key in self._keys.values():
-            _scan(pipe, key, 0)
 
     def _add(self, word: str, cursor: int, texts: Mapping[str, str]) -> None:
         self._texts[word].update(texts)
@@ -156,8 +145,8 @@ class _Pages:
             self._cursors[word] = cursor
 
 
-def _scan(pipe: Any, key: str, cursor: int) -> None:
-    pipe.hscan(key, cursor, count=PAGE)
+def _scan(word: str, cursor: int) -> Sequence[Any]:
+    return "HSCAN", word, cursor, "COUNT", PAGE
 
 
 def _decode_provider(text: str) -> Mapping[str, Any]:

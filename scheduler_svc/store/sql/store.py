@@ -3,7 +3,7 @@
 
 import time
 from collections.abc import Callable, Collection
-from typing import TypeVar
+from typing import Concatenate
 
 from sqlalchemy import Connection
 from sqlalchemy.engine import make_url
@@ -12,6 +12,7 @@ from sqlalchemy.exc import ArgumentError
 from rpcapi import errors
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.store.log import without_gap
+from scheduler_svc.store.protocols.runner import P, T
 from scheduler_svc.store.records import DECISION_BYTES, MAX_STEP_MS, Durability, Liveness
 from scheduler_svc.store.sql.database import PartitionRow, SqlDatabase
 from scheduler_svc.store.sql.dialect import SqlDialect
@@ -19,9 +20,8 @@ from scheduler_svc.store.sql.identity import SqlIdentity
 from scheduler_svc.store.sql.partition import SqlPartition
 from scheduler_svc.store.sql.postgresql import Postgresql
 from scheduler_svc.store.sql.sqlite import Sqlite
-from scheduler_svc.store.verbs import PartitionState, VerbStore
-
-T = TypeVar("T")
+from scheduler_svc.store.verb_store import VerbStore
+from scheduler_svc.store.verbs.partition import PartitionState
 
 BLOCK_SECONDS = 2.0  # the longest that one follow waits
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.05  # seconds between polls of the log, without notifications
@@ -73,11 +73,13 @@ class SqlStore(VerbStore):
         super().close()
         self._dialect.close()
 
-    def _transact(self, step: Callable[[PartitionState, int], T]) -> T:
+    def _run(
+        self, verb: Callable[Concatenate[PartitionState, int, P], T], /, *arguments: P.args, **options: P.kwargs
+    ) -> T:
         def work(connection: Connection, meta: PartitionRow, clock_ms: int) -> tuple[SqlPartition, T]:
             partition = self._open(connection, meta)
             now = partition.advance(clock_ms, self._max_step_ms)
-            answer = step(partition, now)
+            answer = verb(partition, now, *arguments, **options)
             partition.flush(now)
             if partition.epoch != meta["epoch"]:
                 self._identity.note_epoch_change()
@@ -87,10 +89,10 @@ class SqlStore(VerbStore):
 
         return self._observe(self._database.transact(work))
 
-    def _read(self, step: Callable[[PartitionState], T]) -> T:
+    def _read(self, verb: Callable[Concatenate[PartitionState, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
         def work(connection: Connection, meta: PartitionRow) -> tuple[SqlPartition, T]:
             partition = self._open(connection, meta)
-            return partition, step(partition)
+            return partition, verb(partition, *arguments, **options)
 
         return self._observe(self._database.read(work))
 

@@ -1,7 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs in Python, for backends that run them one at a time on a partition, each as a transaction."""
+"""The verbs as functions of a partition's state."""
 
-from scheduler_svc.store.verbs.partition import PartitionState
-from scheduler_svc.store.verbs.store import VerbStore
+from scheduler_svc.store.verbs import (
+    allocating,
+    audit,
+    collecting,
+    decisions,
+    ending,
+    fencing,
+    importing,
+    moves,
+    pinning,
+    prepare,
+    providing,
+    queries,
+    removal,
+    reshaping,
+    states,
+)
 
-__all__ = ["PartitionState", "VerbStore"]
+__all__ = [
+    "allocating",
+    "audit",
+    "collecting",
+    "decisions",
+    "ending",
+    "fencing",
+    "importing",
+    "moves",
+    "pinning",
+    "prepare",
+    "providing",
+    "queries",
+    "removal",
+    "reshaping",
+    "states",
+]

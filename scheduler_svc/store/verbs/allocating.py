@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads and changes of allocations by the Placement API; the script `allocate` does the same."""
 
+import copy
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,9 +11,9 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState
 from scheduler_svc.core.records import Claim
 from scheduler_svc.store import allocations, tallies
-from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerImport, ConsumerState
+from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerImport, ConsumerState, Usage
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
-from scheduler_svc.store.verbs.partition import PartitionState
+from scheduler_svc.store.verbs.partition import ALL, PartitionState
 
 EXPIRE_BATCH = 1000  # claims past their deadline that are ended first, at most
 
@@ -21,19 +22,20 @@ Unit = int | list[int]  # the capacity of a class alone, or with its min_unit, m
 Capacities = Mapping[str, dict[str, Unit]]  # by provider and resource class
 
 
-def read(partition: PartitionState, consumers: Sequence[str], now: int) -> dict[str, ConsumerState]:
+def read(partition: PartitionState, now: int, consumers: Sequence[str]) -> dict[str, ConsumerState]:
     """Return what each of these consumers holds that holds anything."""
     partition.prefetch(consumers=consumers)
     live_claims = ((consumer, partition.live_claim(consumer, now)) for consumer in consumers)
-    return {
+    states = {
         consumer: allocations.state_of(claim, partition.generation_base)
         for consumer, claim in live_claims
         if claim is not None
     }
+    return copy.deepcopy(states)
 
 
 def list_holders(
-    partition: PartitionState, provider: str, marker: str | None, limit: int, now: int
+    partition: PartitionState, now: int, provider: str, marker: str | None, limit: int
 ) -> tuple[list[ConsumerState], str | None]:
     """Return a page of the claims that hold from a provider, by the name of the claim, and the next marker."""
     partition.expire(now, EXPIRE_BATCH)
@@ -44,10 +46,18 @@ def list_holders(
     states = [
         allocations.state_of(claim, partition.generation_base) for claim in claims if provider in claim.allocations
     ]
-    return states, shown[-1] if len(page) > limit else None
+    return copy.deepcopy(states), shown[-1] if len(page) > limit else None
 
 
-def allocate(partition: PartitionState, changes: Sequence[AllocationChange], now: int) -> Refusal | None:
+def usages(
+    partition: PartitionState, now: int, project: str, user: str | None, consumer_type: str | None
+) -> dict[str, Usage]:
+    """Return what the consumers of a project hold, by consumer type."""
+    partition.expire(now, ALL)
+    return tallies.usages(tallies.rows_of(partition.tallies_of(project), user), consumer_type)
+
+
+def allocate(partition: PartitionState, now: int, changes: Sequence[AllocationChange]) -> Refusal | None:
     """Replace what consumers hold, as checked, or return why nothing is changed."""
     former = read_former(partition, changes, now)
     refusal = refusal_of(partition, changes, former, partition.capacity)
@@ -195,7 +205,8 @@ def _claim_after(partition: PartitionState, change: AllocationChange, live: Clai
     if live is not None and not allocations.is_api_claim(live):
         reported = allocations.reported_allocations(live)
         parts["reported"] = None if reported == change.allocations else reported
-        return replace(live, project=change.project, user=change.user, allocations=change.allocations, **parts)
+        copied = copy.deepcopy(change.allocations)
+        return replace(live, project=change.project, user=change.user, allocations=copied, **parts)
     return api_claim(partition, change, live, request_id="", created_ms=clock_ms, **parts)
 
 
@@ -219,7 +230,7 @@ def api_claim(
         user=change.user,
         state=ClaimState.CONFIRMED,
         host=names.API_HOST,
-        allocations=change.allocations,
+        allocations=copy.deepcopy(change.allocations),
         request_id=request_id,
         created_ms=created_ms,
     )

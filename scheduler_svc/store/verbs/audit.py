@@ -21,9 +21,17 @@ SHARED_PAUSE_MS = 10_000  # until the next audit of a duplicate identity with or
 
 
 def audit(
-    partition: PartitionState, host: str, epoch: int, running: Sequence[RunningClaim], *, grace_ms: int, now: int
+    partition: PartitionState,
+    now: int,
+    host: str,
+    epoch: int,
+    running: Sequence[RunningClaim],
+    *,
+    grace_ms: int,
+    host_uuid: str | None,
 ) -> AuditOutcome:
     """Reconcile claims with what runs on ``host``; arguments are validated before. Raises UnknownHost."""
+    partition.check_identity(host, host_uuid)
     if host not in partition.reports:
         raise errors.UnknownHost(name=host)
     if epoch != partition.epoch:
@@ -44,6 +52,13 @@ def audit(
     answers = [ClaimResult(*claim.ref, answer) for claim, (answer, _again) in zip(running, outcomes, strict=True)]
     reasserted = sum(again for _answer, again in outcomes)
     return AuditOutcome(epoch, answers, reasserted, released, orphans, again_ms, partition.position)
+
+
+def vouch_all(partition: PartitionState, now: int, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+    """Make unverified claims of ``host`` claims of their consumers."""
+    results = [vouch(partition, host, ref, now) for ref in refs]
+    partition.flush(now, flag=True)
+    return results
 
 
 def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> ClaimResult:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collection of the hosts that a store may have forgotten: in a new epoch, until all who know hosts have named them."""
+"""New epochs: collection of the hosts that a store may have forgotten, until all who know hosts have named them."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,15 @@ from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
 from scheduler_svc.store.verbs.partition import PartitionState
 
 
-def name_hosts(partition: PartitionState, epoch: int, hosts: Iterable[str], *, complete: bool) -> bool:
+def begin_epoch_if_behind(partition: PartitionState, now: int, epoch: int, position: int) -> tuple[int, int]:
+    """Begin an epoch if the partition is behind (epoch, position), which it once had; return its present ones."""
+    if (partition.epoch, partition.position) < (epoch, position):
+        partition.epoch, partition.position = max(partition.epoch, epoch), max(partition.position, position)
+        partition.begin_epoch(now)
+    return partition.epoch, partition.position
+
+
+def name_hosts(partition: PartitionState, _now: int, epoch: int, hosts: Iterable[str], *, complete: bool) -> bool:
     """Await the audits of hosts that have neither audited nor been fenced in this epoch.
 
     Returns whether names are still collected in this epoch.

@@ -12,7 +12,7 @@ from scheduler_svc.store.validation import refuse
 from scheduler_svc.store.verbs.partition import PartitionState
 
 
-def record(partition: PartitionState, request_id: str, document: Mapping[str, Any], most: int, now: int) -> None:
+def record(partition: PartitionState, now: int, request_id: str, document: Mapping[str, Any], most: int) -> None:
     """Append a decision; the oldest beyond ``most`` bytes are dropped."""
     partition.record(request_id, {"schema": SCHEMA, "at_ms": now + partition.lead_ms, **copy.deepcopy(document)}, most)
 
@@ -22,7 +22,7 @@ def find(partition: PartitionState, request_id: str, project: str | None) -> dic
     document = (partition.decision_of(request_id, project) if project else None) or partition.decision_of(request_id)
     if document is None:
         raise errors.UnknownDecision(request_id=request_id)
-    return copy.deepcopy(document)
+    return document
 
 
 def page(
@@ -32,5 +32,5 @@ def page(
     if marker is not None and not is_sequence(marker):
         raise refuse(f"{marker[:60]!r} is not a decision marker; use the marker that the previous page returned")
     rows = partition.decisions_after(int(marker or 0), limit + 1)
-    shown = [(request_id, copy.deepcopy(document)) for _number, request_id, document in rows[:limit]]
+    shown = [(request_id, document) for _number, request_id, document in rows[:limit]]
     return shown, str(rows[limit - 1][0]) if len(rows) > limit else None

@@ -1,11 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verbs on one claim: confirm, abort, release, find."""
 
+from collections.abc import Sequence
+from typing import Literal
+
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store.unverified import unverified_name
 from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
+
+
+def end_all(
+    partition: PartitionState,
+    now: int,
+    verb: Literal["confirm", "release"],
+    host: str,
+    refs: Sequence[ClaimRef],
+    *,
+    host_uuid: str | None,
+) -> list[ClaimResult]:
+    """Confirm or release claims for their host."""
+    partition.check_identity(host, host_uuid)
+    partition.prefetch(consumers={ref.consumer for ref in refs})
+    end = confirm if verb == "confirm" else release
+    return [end(partition, host, ref, now) for ref in refs]
+
+
+def abort_all(
+    partition: PartitionState,
+    now: int,
+    refs: Sequence[ClaimRef],
+    host: str | None,
+    destinations: Sequence[str | None],
+    *,
+    host_uuid: str | None,
+) -> list[ClaimResult]:
+    """End prepared claims."""
+    partition.check_identity(host or "", host_uuid)
+    partition.prefetch(consumers={ref.consumer for ref in refs})
+    rows = zip(refs, destinations, strict=True)
+    return [abort(partition, host, ref, destination, now) for ref, destination in rows]
+
+
+def find_all(partition: PartitionState, now: int, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+    """Look up claims."""
+    partition.prefetch(consumers={ref.consumer for ref in refs})
+    return [find(partition, ref, now) for ref in refs]
 
 
 def confirm(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> ClaimResult:

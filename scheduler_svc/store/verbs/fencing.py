@@ -15,9 +15,7 @@ FENCE_BATCH = 500  # claims that one step checks
 PROGRESS = "fencing "
 
 
-def fence(
-    partition: PartitionState, host: str, token: str, now: int, *, force: bool, replace: bool = False
-) -> int | None:
+def fence(partition: PartitionState, now: int, host: str, token: str, *, force: bool, replace: bool) -> int | None:
     """Close ``host`` and release some of its live claims; after the last of them stop awaiting the host.
 
     With ``replace`` the agent of any other state folder may register then.

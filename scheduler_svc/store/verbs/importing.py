@@ -12,7 +12,7 @@ from scheduler_svc.store.verbs.partition import PartitionState
 
 
 def import_allocations(
-    partition: PartitionState, imports: Sequence[ConsumerImport], now: int, *, overwrite: bool
+    partition: PartitionState, now: int, imports: Sequence[ConsumerImport], *, overwrite: bool
 ) -> Refusal | None:
     """Store what consumers hold, as checked, or return why nothing is changed."""
     partition.expire(now, EXPIRE_BATCH)

@@ -4,7 +4,9 @@
 The migration holds the resources of the source, so that the instance can hold the resources of a destination.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 from rpcapi.resources.claims import INSTANCE, MIGRATION, Answer, ClaimRole, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
@@ -13,6 +15,19 @@ from scheduler_svc.store.verbs.ending import find_for_host, without_claim
 from scheduler_svc.store.verbs.partition import PartitionState, answer_of
 
 MIGRATION_ATTEMPT = 1  # attempt of the tombstone that records the end of a migration
+
+
+def change_all(
+    partition: PartitionState,
+    now: int,
+    verb: Literal["begin_moves", "end_moves"],
+    refs: Sequence[ClaimRef],
+    migrations: Sequence[str],
+) -> list[ClaimResult]:
+    """Begin or end migrations of claims."""
+    partition.prefetch(consumers={*(ref.consumer for ref in refs), *migrations})
+    change = begin_move if verb == "begin_moves" else end_move
+    return [change(partition, ref, migration, now) for ref, migration in zip(refs, migrations, strict=True)]
 
 
 def begin_move(partition: PartitionState, ref: ClaimRef, migration: str, now: int) -> ClaimResult:

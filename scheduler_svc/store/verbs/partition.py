@@ -17,6 +17,7 @@ from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS, PartitionStorage
 
 POSITION_LEAP = 1 << 20  # positions that a new epoch skips: more than any log may have forgotten
 NEVER_MS = (1 << 63) - 1  # later than any deadline
+ALL = 1 << 60  # claims past their deadline, when all of them must be ended first
 UNKNOWN_END = "unknown"  # the end of a claim that never existed, as the first abort was answered
 
 
@@ -92,13 +93,6 @@ class PartitionState(PartitionStorage):
             self.generation_base = self.position
             self.reset_generations()
         self.append("epoch", self.epoch)
-
-    def begin_epoch_if_behind(self, epoch: int, position: int, now: int) -> tuple[int, int]:
-        """Begin an epoch if the partition is behind (epoch, position), which it once had; return its present ones."""
-        if (self.epoch, self.position) < (epoch, position):
-            self.epoch, self.position = max(self.epoch, epoch), max(self.position, position)
-            self.begin_epoch(now)
-        return self.epoch, self.position
 
     def generation_of(self, provider: str) -> int:
         """Return a provider's generation, which never repeats while the provider exists.

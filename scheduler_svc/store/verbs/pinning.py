@@ -8,7 +8,7 @@ RETURNED = " returned"  # after the generation under which a group left; generat
 EXPIRE_PER_LEAVE = 1000  # claims past their deadline that are ended before a group's members are counted
 
 
-def pin(partition: PartitionState, key: str, requested: str, instead_of: str | None, *, now: int, ttl_ms: int) -> str:
+def pin(partition: PartitionState, now: int, key: str, requested: str, *, ttl_ms: int, instead_of: str | None) -> str:
     """Return the partition that serves ``key``: the pinned one, unless it expired or is ``instead_of``."""
     pinned, until = partition.pins.get(key, (requested, 0))
     if until <= now or pinned == instead_of:
@@ -18,7 +18,7 @@ def pin(partition: PartitionState, key: str, requested: str, instead_of: str | N
 
 
 def group_home(
-    partition: PartitionState, group_id: str, requested: str, instead_of: str, *, now: int, ttl_ms: int
+    partition: PartitionState, now: int, group_id: str, requested: str, *, ttl_ms: int, instead_of: str
 ) -> GroupHome:
     """Return the partition that serves a server group; replace an expired choice, and that of ``instead_of``.
 
@@ -37,7 +37,7 @@ def group_home(
 
 
 def leave_group(
-    partition: PartitionState, group_id: str, generation: str, *, now: int, ttl_ms: int, only_if_certain: bool
+    partition: PartitionState, now: int, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool
 ) -> GroupMembership:
     """Close the partition to a server group without members, up to this generation of its home."""
     partition.expire(now, EXPIRE_PER_LEAVE)

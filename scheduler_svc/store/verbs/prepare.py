@@ -17,6 +17,8 @@ from scheduler_svc.core.records import (
     IntentResult,
 )
 from scheduler_svc.store.allocations import generation_of, is_api_claim
+from scheduler_svc.store.decisions import outcome
+from scheduler_svc.store.verbs import decisions
 from scheduler_svc.store.verbs.members import count_members
 from scheduler_svc.store.verbs.moves import source_host_of
 from scheduler_svc.store.verbs.partition import PartitionState
@@ -26,11 +28,18 @@ from scheduler_svc.store.verbs.verdicts import PreparePlan, has_changed, judge, 
 EXPIRE_BATCH = 500  # claims past their deadline that one call ends first
 
 
-def prepare(partition: PartitionState, batch: ClaimBatch, now: int) -> BatchAnswer | None:
-    """Prepare the batch; the caller has exclusive access and has validated the batch.
+def prepare(partition: PartitionState, now: int, batch: ClaimBatch, decision_bytes: int) -> BatchAnswer | None:
+    """Prepare the batch, which was validated, and record the decision; ``decision_bytes`` bounds all records.
 
     No claim past its deadline counts. None: only such claims were ended, and more are left; call it again.
     """
+    answer = _prepare(partition, batch, now)
+    if answer is not None and answer.current and batch.record is not None:
+        decisions.record(partition, now, batch.request_id, {**batch.record, **outcome(batch, answer)}, decision_bytes)
+    return answer
+
+
+def _prepare(partition: PartitionState, batch: ClaimBatch, now: int) -> BatchAnswer | None:
     if partition.expire(now, EXPIRE_BATCH).due == EXPIRE_BATCH:
         partition.flush(now)
         return None

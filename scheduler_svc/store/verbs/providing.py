@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads and changes of providers by the Placement API."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -64,7 +65,7 @@ def read_generations(partition: PartitionState, ids: Sequence[str]) -> dict[str,
     return {provider: partition.generation_of(provider) for provider in ids}
 
 
-def change(partition: PartitionState, request: ProviderChange, now: int) -> ProviderState | Refusal:
+def change(partition: PartitionState, now: int, request: ProviderChange) -> ProviderState | Refusal:
     """Carry out a change that was checked."""
     partition.expire(now, EXPIRE_BATCH)
     partition.flush(now)
@@ -75,26 +76,26 @@ def change(partition: PartitionState, request: ProviderChange, now: int) -> Prov
         return planned
     state = planner.state_after(planned, reads, 0)
     _apply(partition, planned, now)
-    return replace(state, generation=partition.generation_of(planned.provider))
+    return copy.deepcopy(replace(state, generation=partition.generation_of(planned.provider)))
 
 
-def import_all(partition: PartitionState, imports: Sequence[ImportProvider], now: int) -> list[Refusal | None]:
+def import_all(partition: PartitionState, now: int, imports: Sequence[ImportProvider]) -> list[Refusal | None]:
     """Import providers that were checked, in order, and return for each why it is refused, or None."""
     partition.prefetch(
         providers={name for request in imports for name in planner.related(request)[0]},
         provider_names=[request.name for request in imports],
     )
-    answers = (change(partition, request, now) for request in imports)
+    answers = (change(partition, now, request) for request in imports)
     return [answer if isinstance(answer, Refusal) else None for answer in answers]
 
 
-def retire(partition: PartitionState, namespace: str, name: str, as_of: int) -> Refusal | None:
+def retire(partition: PartitionState, now: int, namespace: str, name: str, as_of: int) -> Refusal | None:
     """Delete a trait's or resource class' document unless a provider may have taken it into use after ``as_of``."""
     if partition.vocabulary > as_of:
         return Refusal(RefusalKind.BEHIND, name, (), as_of, partition.vocabulary)
     versioned = partition.document_of(namespace, name)
     if versioned is not None:
-        delete_state(partition, namespace, name, versioned[0])
+        delete_state(partition, now, namespace, name, versioned[0])
     return None
 
 

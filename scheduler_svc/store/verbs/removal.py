@@ -10,7 +10,7 @@ from scheduler_svc.store.verbs.states import drop_nodes
 EXPIRE_BATCH = 1000  # claims past their deadline that are ended first, at most
 
 
-def remove(partition: PartitionState, name: str, host: str, now: int, *, lost: bool) -> None:
+def remove(partition: PartitionState, now: int, name: str, host: str, *, lost: bool) -> None:
     """Remove ``host`` from partition ``name``; raises HostInUse or Conflict.
 
     An awaited host that is ``lost`` is also fenced.

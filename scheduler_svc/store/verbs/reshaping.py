@@ -16,7 +16,7 @@ from scheduler_svc.store.verbs.providing import PartitionReads
 
 
 def reshape(
-    partition: PartitionState, inventories: Sequence[SetInventories], changes: Sequence[AllocationChange], now: int
+    partition: PartitionState, now: int, inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]
 ) -> Refusal | None:
     """Replace inventories and allocations, as checked, or return why nothing is changed."""
     former = allocating.read_former(partition, changes, now, [change.provider for change in inventories])

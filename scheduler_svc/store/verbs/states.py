@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Host state: reports, heartbeats and documents by namespace."""
 
+import copy
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,19 +11,20 @@ from rpcapi.resources import names
 from scheduler_svc.store import aggregates, documents, namespaces, registrations, reports
 from scheduler_svc.store.providers.reported import ApiProviders
 from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, HostReport, StatsOutcome
+from scheduler_svc.store.verbs.collecting import begin_epoch_if_behind
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
 from scheduler_svc.store.verbs.partition import PartitionState
 
 
 def update_stats(
-    partition: PartitionState, host: str, report: HostReport, now: int
+    partition: PartitionState, now: int, host: str, report: HostReport
 ) -> StatsOutcome | errors.HostIdentityConflict:
     """Apply a checked report, in a new epoch if it proves that the store was rolled back.
 
     Returns the refusal of a registration, which keeps that epoch.
     """
     if report.proof is not None:
-        partition.begin_epoch_if_behind(*report.proof, now)
+        begin_epoch_if_behind(partition, now, *report.proof)
     last = partition.reports.get(host)
     partition.prefetch(
         services=[host],
@@ -36,14 +38,14 @@ def update_stats(
     if handling in (reports.ReportHandling.APPLY, reports.ReportHandling.REGISTER):
         stored = {name: partition.providers[name] for name in report.nodes if name in partition.providers}
         plan = reports.plan(host, last, report, stored, _api_providers(partition, last, report))
-        beat(partition, host, reports.COMPUTE, now)
+        beat(partition, now, host, reports.COMPUTE)
         applied = replace(last, sequence=report.sequence, nodes=plan.nodes) if last else None
         if applied is None or handling is reports.ReportHandling.REGISTER:
             applied = _register(partition, host, report, plan.nodes, now)
         _apply(partition, plan, now)
         partition.reports[host] = applied
     elif handling is reports.ReportHandling.NEED_FULL:
-        beat(partition, host, reports.COMPUTE, now)
+        beat(partition, now, host, reports.COMPUTE)
     if handling in (reports.ReportHandling.APPLY, reports.ReportHandling.NEED_FULL):
         _end_quiet_duplicate(partition, host, now)
     superseded = handling is reports.ReportHandling.SUPERSEDED
@@ -128,7 +130,7 @@ def _end_quiet_duplicate(partition: PartitionState, host: str, now: int) -> None
         partition.make_stale([host])
 
 
-def beat(partition: PartitionState, name: str, binary: str, now: int) -> None:
+def beat(partition: PartitionState, now: int, name: str, binary: str) -> None:
     """Record a heartbeat; log a service that is new, or was down."""
     if name not in partition.services:
         partition.services[name] = reports.new_service(binary)
@@ -171,7 +173,7 @@ def drop_nodes(partition: PartitionState, removed: Sequence[str], now: int) -> N
         partition.drop_idle_sums(name)
 
 
-def note_clock(partition: PartitionState, name: str, sent_ms: int, now: int) -> None:
+def note_clock(partition: PartitionState, now: int, name: str, sent_ms: int) -> None:
     """Record how far a known service's clock is from the server's, if that is much."""
     offset = sent_ms - now - partition.lead_ms
     if abs(offset) >= MAX_CLOCK_OFFSET_MS and name in partition.services:
@@ -186,7 +188,7 @@ def mark_silent_down(partition: PartitionState, since: int) -> None:
         partition.append("alive", dict.fromkeys(dead, False))
 
 
-def settle_alive(partition: PartitionState, living: Collection[str]) -> int:
+def settle_alive(partition: PartitionState, _now: int, living: Collection[str]) -> int:
     """Mark exactly these of the known services alive; log the changes, and return their number."""
     changes = {}
     service_names = sorted(partition.services)
@@ -232,7 +234,9 @@ def list_state(
     return [(name, *get_state(partition, namespace, name)) for name in page], following
 
 
-def put_state(partition: PartitionState, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
+def put_state(
+    partition: PartitionState, _now: int, namespace: str, name: str, version: int, document: Mapping[str, Any]
+) -> int:
     """Put a document that was checked, and return its version: the position of its last change."""
     if namespace == namespaces.SERVICE:
         return _put_service(partition, name, version, document)
@@ -241,13 +245,14 @@ def put_state(partition: PartitionState, namespace: str, name: str, version: int
         return at
     if at != version:
         raise namespaces.conflict(namespace, name, at, version)
-    position = partition.append("state", {namespace: {name: dict(document)}})
-    partition.put_document(namespace, name, (position, dict(document)))
+    copied = copy.deepcopy(dict(document))
+    position = partition.append("state", {namespace: {name: copied}})
+    partition.put_document(namespace, name, (position, copied))
     _make_members_stale(partition, namespace, stored, document)
     return position
 
 
-def delete_state(partition: PartitionState, namespace: str, name: str, version: int) -> None:
+def delete_state(partition: PartitionState, _now: int, namespace: str, name: str, version: int) -> None:
     """Delete a declared namespace's document."""
     versioned = partition.document_of(namespace, name)
     if versioned is None:

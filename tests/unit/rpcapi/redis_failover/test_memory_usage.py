@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sizes of collections in Redis."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 from devstack.servers.redis import RedisServer
@@ -13,10 +13,8 @@ def test_entries_and_bytes_are_summed_over_the_keys_of_a_collection(redis_server
     keys = {name: f"measured:{name}" for name in ("things", "index", "set", "log", "missing")}
     with redis_server.client() as client:
 
-        def read(fill: Callable[[Any], None]) -> list[Any]:
-            pipe = client.pipeline(transaction=True)
-            fill(pipe)
-            return pipe.execute()
+        def read(*commands: Sequence[Any]) -> list[Any]:
+            return [client.execute_command(*command) for command in commands]
 
         client.delete(*keys.values())
         client.hset(keys["things"], mapping={f"thing-{number}": "x" * 200 for number in range(1000)})

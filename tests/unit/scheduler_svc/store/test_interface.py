@@ -2,12 +2,15 @@
 """Every backend has every verb; the tests beside this file compare what they do."""
 
 import inspect
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.redis import RedisStore
+from scheduler_svc.store.redis.verbs import SCRIPTED
 from scheduler_svc.store.sql import SqlStore
 
 VERBS = sorted(Store.__abstractmethods__)
@@ -27,6 +30,15 @@ def test_verb_has_the_parameters_of_the_interface(backend: type, verb: str) -> N
         return [(item.name, item.kind, item.default) for item in signature.parameters.values()]
 
     assert parameters(backend) == parameters(Store)
+
+
+@pytest.mark.parametrize("verb", SCRIPTED, ids=lambda verb: f"{verb.__module__}.{verb.__name__}")
+def test_script_has_the_arguments_of_the_verb_in_python(verb: Callable[..., Any]) -> None:
+    def parameters(function: Callable[..., Any]) -> list[tuple[str, object, object]]:
+        return [(item.name, item.kind, item.annotation) for item in inspect.signature(function).parameters.values()]
+
+    own = [row for row in parameters(verb) if row[0] not in {"partition", "now", "_now"}]
+    assert parameters(SCRIPTED[verb])[1:] == own
 
 
 @pytest.mark.parametrize("backend", [MemoryStore, RedisStore, SqlStore])

@@ -41,7 +41,7 @@ def test_claims_expired_by_a_verb_that_fails_are_logged() -> None:
         raise errors.UnknownHost(name="h9")
 
     with pytest.raises(errors.UnknownHost):
-        partition.store._transact(fail)
+        partition.store._run(fail)
     entries = partition.store.follow(position, 0)
     assert [(entry.kind, entry.payload) for entry in entries] == [("used", {"h1": {"VCPU": 0, "MEMORY_MB": 0}})]
 

@@ -4,12 +4,14 @@
 import pytest
 from redis.crc import key_slot
 
-from scheduler_svc.store.redis.keys import KEYS, prefix, state_key
+from scheduler_svc.store.redis.keys import KEYS, prefix, state_word
 
 
 @pytest.mark.parametrize("partition", ["default", "cell1", "p-2"])
 def test_all_keys_of_a_partition_are_in_one_slot(partition: str) -> None:
-    keys = [prefix(partition) + word for word in KEYS] + [state_key(partition, name) for name in ("rack", "volume")]
+    keys = [prefix(partition) + word for word in KEYS] + [
+        prefix(partition) + state_word(name) for name in ("rack", "volume")
+    ]
     assert len({key_slot(key.encode()) for key in keys}) == 1
     assert len(set(keys)) == len(keys)
 
@@ -21,5 +23,5 @@ def test_no_partitions_prefix_begins_anothers() -> None:
 
 
 def test_documents_of_a_namespace_are_below_the_declared_word() -> None:
-    assert state_key("p1", "rack") == prefix("p1") + "state:rack"
+    assert state_word("rack") == "state:rack"
     assert "state" in KEYS

@@ -96,7 +96,7 @@ def test_claims_stand_where_the_log_has_an_entry_of_a_newer_schema(
 
 def test_claims_stand_where_the_log_cannot_be_read(partition: StorePartition, redis_server: RedisServer) -> None:
     with redis_server.client() as client:
-        client.acl_setuser("default", enabled=True, nopass=True, commands=["+@all", "-xread"], keys=["*"])
+        client.acl_setuser("default", enabled=True, nopass=True, commands=["+@all", "-xrange"], keys=["*"])
         try:
             assert claim_after(partition, 0, "one", "two") is None
         finally:

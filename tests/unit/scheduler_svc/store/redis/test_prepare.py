@@ -34,7 +34,7 @@ def test_rows_have_a_fixed_head_and_the_candidates_of_each_intent() -> None:
 
 
 def test_common_members_complete_a_claim_document() -> None:
-    arguments = prepare.arguments(BATCH)
+    arguments = prepare.arguments(BATCH, 50)
     claim = json.loads('{"schema":1' + arguments["common"] + "}")
     assert claim == {
         "schema": 1,
@@ -50,7 +50,7 @@ def test_common_members_complete_a_claim_document() -> None:
 
 def test_batch_without_group_and_record_sends_empty_strings() -> None:
     plain = ClaimBatch("req-1", "p", "u", {}, [], 3, 10, 1000)
-    arguments = prepare.arguments(plain)
+    arguments = prepare.arguments(plain, 50)
     assert (arguments["resources"], arguments["group"], arguments["record"]) == ("", "", "")
 
 

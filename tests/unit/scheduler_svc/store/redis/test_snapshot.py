@@ -38,10 +38,10 @@ def write_between(partition: StorePartition, monkeypatch: pytest.MonkeyPatch, wr
     """Call ``write`` with 0, 1 ... before each page but the first ones."""
     scan, numbers = snapshots._scan, itertools.count()
 
-    def scan_after_write(pipe: Any, key: str, cursor: int) -> None:
+    def scan_after_write(word: str, cursor: int) -> Any:
         if cursor:
             write(next(numbers))
-        scan(pipe, key, cursor)
+        return scan(word, cursor)
 
     monkeypatch.setattr(snapshots, "_scan", scan_after_write)
 
@@ -94,7 +94,9 @@ def test_small_partition_is_read_in_one_transaction(redis_server: RedisServer, m
     partition.add_host("h1")
     reads = []
     connection = partition.store._connection
-    monkeypatch.setattr(connection, "read", lambda fill, read=connection.read: reads.append(fill) or read(fill))
+    monkeypatch.setattr(
+        connection, "read", lambda *commands, read=connection.read: reads.append(commands) or read(*commands)
+    )
     partition.store.snapshot()
     assert len(reads) == 1
 

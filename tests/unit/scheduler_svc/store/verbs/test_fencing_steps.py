@@ -27,16 +27,18 @@ def fence_by_steps(
 ) -> list[int | None]:
     """Let fences take steps of ``batch`` claims, with ``between`` after each; return the list of the steps' answers."""
     answers = []
-    fence = partition.store._fence
+    run = partition.store._run
 
-    def step(*arguments: Any) -> int | None:
-        answers.append(fence(*arguments))
-        if answers[-1] is None:
-            between()
-        return answers[-1]
+    def step(verb: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        answer = run(verb, *arguments, **options)
+        if verb is fencing.fence:
+            answers.append(answer)
+            if answer is None:
+                between()
+        return answer
 
     monkeypatch.setattr(fencing, "FENCE_BATCH", batch)
-    monkeypatch.setattr(partition.store, "_fence", step)
+    monkeypatch.setattr(partition.store, "_run", step)
     return answers
 
 

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions that carry out verbs by scripts, with the arguments of the verbs in Python."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from scheduler_svc.store import verbs
+from scheduler_svc.store.redis import (
+    allocations,
+    audit,
+    claims,
+    decisions,
+    importing,
+    pinning,
+    prepare,
+    providers,
+    reshaping,
+    states,
+)
+
+SCRIPTED: Mapping[Callable[..., Any], Callable[..., Any]] = {
+    verbs.allocating.allocate: allocations.allocate,
+    verbs.allocating.list_holders: allocations.list_holders,
+    verbs.allocating.read: allocations.read,
+    verbs.allocating.usages: allocations.usages,
+    verbs.audit.audit: audit.audit,
+    verbs.audit.vouch_all: claims.vouch_all,
+    verbs.collecting.begin_epoch_if_behind: states.begin_epoch_if_behind,
+    verbs.collecting.name_hosts: states.name_hosts,
+    verbs.decisions.find: decisions.find,
+    verbs.decisions.page: decisions.page,
+    verbs.decisions.record: decisions.record,
+    verbs.ending.abort_all: claims.abort_all,
+    verbs.ending.end_all: claims.end_all,
+    verbs.ending.find_all: claims.find_all,
+    verbs.fencing.fence: claims.fence,
+    verbs.importing.import_allocations: allocations.import_allocations,
+    verbs.moves.change_all: claims.change_moves,
+    verbs.pinning.group_home: pinning.group_home,
+    verbs.pinning.leave_group: pinning.leave_group,
+    verbs.pinning.pin: pinning.pin,
+    verbs.prepare.prepare: prepare.prepare,
+    verbs.providing.change: providers.change,
+    verbs.providing.import_all: importing.import_all,
+    verbs.providing.read: providers.read,
+    verbs.providing.read_generations: providers.read_generations,
+    verbs.providing.retire: providers.retire,
+    verbs.queries.group_hosts: claims.group_hosts,
+    verbs.queries.hosts_of: claims.hosts_of,
+    verbs.queries.page: claims.page,
+    verbs.queries.prepared: claims.prepared,
+    verbs.queries.sources_of: claims.sources_of,
+    verbs.removal.remove: states.remove,
+    verbs.reshaping.reshape: reshaping.reshape,
+    verbs.states.beat: states.beat,
+    verbs.states.delete_state: states.delete_state,
+    verbs.states.get_state: states.get_state,
+    verbs.states.list_state: states.list_state,
+    verbs.states.note_clock: states.note_clock,
+    verbs.states.put_state: states.put_state,
+    verbs.states.settle_alive: states.settle_alive,
+    verbs.states.update_stats: states.update_stats,
+}

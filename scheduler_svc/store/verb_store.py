@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A store with the verbs in Python: each runs with exclusive access to the partition."""
+
+from collections.abc import Collection, Mapping
+
+from rpcapi.bounds import CollectionSize
+from scheduler_svc.core.records import Snapshot
+from scheduler_svc.store import verification
+from scheduler_svc.store.interface import Store
+from scheduler_svc.store.records import COLLECT_MS, ReapResult, Verification
+from scheduler_svc.store.verbs import collecting, states
+from scheduler_svc.store.verbs.partition import ALL, PartitionState
+
+
+class VerbStore(Store):
+    """The verbs for any backend.
+
+    A backend runs each verb as a transaction with exclusive access to the partition, or as a read of one state.
+    """
+
+    def counts(self) -> Mapping[str, int]:
+        return self._read(lambda partition: partition.counts())
+
+    def clock_lead(self) -> int:
+        return self._read(lambda partition: partition.lead_ms)
+
+    def clock_ms(self) -> int:
+        return self._run(lambda partition, now: now + partition.lead_ms)
+
+    def verify(self) -> Verification:
+        self._run(lambda partition, now: partition.expire(now, ALL))
+        # A second, separate read: verbs need not wait while everything is read.
+        return verification.verify(self._read(lambda partition: partition.dump()))
+
+    def reap(
+        self, *, dead_after_ms: int | None, tombstone_ms: int, collect_ms: int = COLLECT_MS, limit: int = 500
+    ) -> ReapResult:
+        def step(partition: PartitionState, now: int) -> ReapResult:
+            ended, due = partition.expire(now, limit)
+            partition.flush(now)
+            if dead_after_ms is not None:
+                states.mark_silent_down(partition, now - dead_after_ms)
+            collecting.expire(partition, now - collect_ms)
+            tombstones = partition.drop_tombstones(now - tombstone_ms, limit)
+            pins = partition.drop_expired_pins(now, limit)
+            return ReapResult(ended, max(due, tombstones, pins) >= limit, partition.prepared_ms())
+
+        return self._run(step)
+
+    def _sizes(self) -> Mapping[str, CollectionSize]:
+        return self._read(lambda partition: partition.sizes())
+
+    def trim_log(self, length: int) -> None:
+        self._run(lambda partition, _now: partition.trim_log(length))
+
+    def has_pin(self, key: str) -> bool:
+        return self._read(lambda partition: key in partition.pins)
+
+    def _snapshot(self, namespaces: Collection[str]) -> Snapshot:
+        return self._read(lambda partition: partition.snapshot(namespaces))
