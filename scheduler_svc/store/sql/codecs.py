@@ -6,10 +6,22 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sqlalchemy import Column, Table
+
 from scheduler_svc.core.records import Claim
 from scheduler_svc.store import documents
 from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.registrations import AppliedReport
+from scheduler_svc.store.sql.tables import (
+    CONSUMERS,
+    GROUPS,
+    HOLDERS,
+    PINS,
+    PROVIDER_NAMES,
+    PROVIDERS,
+    SERVICES,
+    TALLIES,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,31 +63,37 @@ PIN = ColumnCodec(_encode_pin, lambda text: tuple(json.loads(text)))
 PROVIDER = ColumnCodec(documents.encode, lambda text: documents.decode(text, "provider"))
 SERVICE = ColumnCodec(documents.encode, lambda text: documents.decode(text, "service"))
 
-# by column of a table
-CONSUMER_CODECS = {
-    "claim": CLAIM,
-    "deadline_ms": PLAIN,
-    "ends": ENDS,
-    "ended_ms": PLAIN,
-    "unverified": PLAIN,
-    "source": PLAIN,
+# The mappings of PartitionStorage, each with its column and the codec of that; ``awaited`` has the awaited hosts.
+VIEWS: dict[str, tuple[Column[Any], ColumnCodec]] = {
+    "claims": (CONSUMERS.c.claim, CLAIM),
+    "deadlines": (CONSUMERS.c.deadline_ms, PLAIN),
+    "ended": (CONSUMERS.c.ends, ENDS),
+    "ended_at": (CONSUMERS.c.ended_ms, PLAIN),
+    "unverified": (CONSUMERS.c.unverified, PLAIN),
+    "sources": (CONSUMERS.c.source, PLAIN),
+    "holders": (HOLDERS.c.present, PLAIN),
+    "tallies": (TALLIES.c.tally, JSON),
+    "groups": (GROUPS.c.hosts, JSON),
+    "providers": (PROVIDERS.c.document, PROVIDER),
+    "capacity": (PROVIDERS.c.capacity, JSON),
+    "used": (PROVIDERS.c.used, JSON),
+    "changed": (PROVIDERS.c.changed, PLAIN),
+    "eligible": (PROVIDERS.c.eligible, PLAIN),
+    "excess": (PROVIDERS.c.excess, JSON),
+    "generations": (PROVIDERS.c.generation, PLAIN),
+    "children": (PROVIDERS.c.children, JSON),
+    "provider_names": (PROVIDER_NAMES.c.provider, PLAIN),
+    "services": (SERVICES.c.document, SERVICE),
+    "reports": (SERVICES.c.report, REPORT),
+    "beats": (SERVICES.c.beat_ms, PLAIN),
+    "alive": (SERVICES.c.alive, PLAIN),
+    "opened": (SERVICES.c.opened, PLAIN),
+    "awaited": (SERVICES.c.awaited, PLAIN),
+    "clock_offsets": (SERVICES.c.clock_offset, JSON),
+    "pins": (PINS.c.pinned, PIN),
 }
-PROVIDER_CODECS = {
-    "document": PROVIDER,
-    "capacity": JSON,
-    "used": JSON,
-    "changed": PLAIN,
-    "eligible": PLAIN,
-    "excess": JSON,
-    "generation": PLAIN,
-    "children": JSON,
-}
-SERVICE_CODECS = {
-    "document": SERVICE,
-    "report": REPORT,
-    "beat_ms": PLAIN,
-    "alive": PLAIN,
-    "opened": PLAIN,
-    "awaited": PLAIN,
-    "clock_offset": JSON,
+# Tables of rows by name, the first ones in the order of the arguments of PartitionStorage.prefetch; codecs by column.
+CODECS: dict[Table, dict[str, ColumnCodec]] = {
+    table: {str(column.key): codec for column, codec in VIEWS.values() if column.table is table}
+    for table in (CONSUMERS, PROVIDERS, SERVICES, GROUPS, PROVIDER_NAMES, HOLDERS, TALLIES, PINS)
 }

@@ -57,7 +57,7 @@ class SqlIdentity:
             identity = dialect.identity(connection)
             connection.execute(insert, new_row)
             meta, now = dialect.lock(connection, self.partition)
-            recorded: Mapping[str, Any] = meta or new_row
+            recorded: Mapping[str, Any] = meta or {}  # the row exists now
             behind = recorded["epoch"] < observed_epoch or recorded["position"] < observed_position
             if recorded["identity"] == identity and not behind:
                 self.observe(recorded["epoch"], recorded["position"])

@@ -2,24 +2,22 @@
 """The state of a partition in tables, within one transaction."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Table, and_, or_, select, update
 
 from rpcapi.bounds import CollectionSize
 from rpcapi.resources import names
 from scheduler_svc.core.records import Claim, LogEntry, Snapshot
 from scheduler_svc.store import namespaces
 from scheduler_svc.store.sql import codecs, copies, decisions, log, sizes, states
-from scheduler_svc.store.sql.rows import ColumnView, SqlRows
+from scheduler_svc.store.sql.rows import ColumnView, DerivedColumns, SqlRows
 from scheduler_svc.store.sql.tables import (
     CONSUMERS,
-    GROUPS,
     HOLDERS,
     PARTITIONS,
     PINS,
-    PROVIDER_NAMES,
     PROVIDERS,
     SERVICES,
     STATES,
@@ -46,66 +44,35 @@ class SqlPartition(PartitionState):
     ``meta`` is the partition's row. ``dump`` and ``snapshot`` read whole tables, all other methods single rows.
     """
 
+    decision: int  # number of the newest one
+    awaited: MutableMapping[str, bool]
+
     def __init__(self, connection: Connection, meta: Mapping[str, Any], *, log_length: int, by_group: bool) -> None:
         super().__init__()
         self._connection = connection
         self._name = str(meta["name"])
-        self._meta = {key: meta.get(key) for key in COUNTERS}
+        self._meta = {key: meta[key] for key in COUNTERS}
+        for key, value in self._meta.items():
+            setattr(self, key, value)
         self._log_length = log_length
         self._entries: list[LogEntry] = []
         self._awaits: bool | None = None
         self.by_group = by_group
-        self.epoch, self.position, self._decision = (int(meta[key]) for key in ("epoch", "position", "decision"))
-        self.time_ms, self.clock_ms = self._meta["time_ms"], self._meta["clock_ms"]
-        self.generation_base, self.vocabulary = (int(self._meta[key] or 0) for key in COUNTERS[-2:])
-        self._consumers = SqlRows(connection, CONSUMERS, self._name, codecs.CONSUMER_CODECS, _place)
-        self._providers = SqlRows(connection, PROVIDERS, self._name, codecs.PROVIDER_CODECS)
-        self._holders = SqlRows(connection, HOLDERS, self._name, {"present": codecs.PLAIN})
-        self._provider_names = SqlRows(connection, PROVIDER_NAMES, self._name, {"provider": codecs.PLAIN})
-        self._tallies = SqlRows(connection, TALLIES, self._name, {"tally": codecs.JSON}, _project)
-        self._services = SqlRows(connection, SERVICES, self._name, codecs.SERVICE_CODECS)
-        self._groups = SqlRows(connection, GROUPS, self._name, {"hosts": codecs.JSON})
-        self._pins = SqlRows(connection, PINS, self._name, {"pinned": codecs.PIN}, _until)
-        self._bind()
-
-    def _bind(self) -> None:
-        self.claims = ColumnView(self._consumers, CONSUMERS.c.claim)
-        self.ended = ColumnView(self._consumers, CONSUMERS.c.ends)
-        self.ended_at = ColumnView(self._consumers, CONSUMERS.c.ended_ms)
-        self.deadlines = ColumnView(self._consumers, CONSUMERS.c.deadline_ms)
-        self.unverified = ColumnView(self._consumers, CONSUMERS.c.unverified)
-        self.sources = ColumnView(self._consumers, CONSUMERS.c.source)
-        self.holders = ColumnView(self._holders, HOLDERS.c.present)
-        self.tallies = ColumnView(self._tallies, TALLIES.c.tally)
-        self.groups = ColumnView(self._groups, GROUPS.c.hosts)
-        self.providers = ColumnView(self._providers, PROVIDERS.c.document)
-        self.capacity = ColumnView(self._providers, PROVIDERS.c.capacity)
-        self.used = ColumnView(self._providers, PROVIDERS.c.used)
-        self.changed = ColumnView(self._providers, PROVIDERS.c.changed)
-        self.eligible = ColumnView(self._providers, PROVIDERS.c.eligible)
-        self.excess = ColumnView(self._providers, PROVIDERS.c.excess)
-        self.generations = ColumnView(self._providers, PROVIDERS.c.generation)
-        self.children = ColumnView(self._providers, PROVIDERS.c.children)
-        self.provider_names = ColumnView(self._provider_names, PROVIDER_NAMES.c.provider)
-        self.services = ColumnView(self._services, SERVICES.c.document)
-        self.reports = ColumnView(self._services, SERVICES.c.report)
-        self.beats = ColumnView(self._services, SERVICES.c.beat_ms)
-        self.alive = ColumnView(self._services, SERVICES.c.alive)
-        self.clock_offsets = ColumnView(self._services, SERVICES.c.clock_offset)
-        self.opened = ColumnView(self._services, SERVICES.c.opened)
-        self.pins = ColumnView(self._pins, PINS.c.pinned)
+        self._rows = {
+            table: SqlRows(connection, table, self._name, columns, DERIVED.get(table))
+            for table, columns in codecs.CODECS.items()
+        }
+        for attribute, (column, _codec) in codecs.VIEWS.items():
+            setattr(self, attribute, ColumnView(self._rows[column.table], column))
 
     def finish(self) -> bool:
         """Write everything that the verb changed; return whether the log grew."""
-        for rows in self._all_rows():
+        for rows in self._rows.values():
             rows.write()
         if self._entries:
             log.write(self._connection, self._name, self._entries)
             log.trim(self._connection, self._name, int(self._meta["position"] or 0), self.position, self._log_length)
-        times = (self.time_ms, self.clock_ms)
-        bases = (self.generation_base, self.vocabulary)
-        numbers = (self.epoch, self.position, self._decision, *times, *bases)
-        counters = dict(zip(COUNTERS, numbers, strict=True))
+        counters = {key: getattr(self, key) for key in COUNTERS}
         if counters != self._meta:
             self._connection.execute(update(PARTITIONS).where(PARTITIONS.c.name == self._name).values(counters))
         return bool(self._entries)
@@ -122,7 +89,7 @@ class SqlPartition(PartitionState):
         tallies: Collection[str] = (),
     ) -> None:
         fetched = (consumers, providers, services, groups, provider_names, holders, tallies)
-        for rows, row_names in zip(self._all_rows(), fetched, strict=False):
+        for rows, row_names in zip(self._rows.values(), fetched, strict=False):
             rows.fetch(row_names)
 
     def append_entry(self, entry: LogEntry) -> None:
@@ -133,10 +100,10 @@ class SqlPartition(PartitionState):
 
     def due_consumers(self, until: int, limit: int) -> list[str]:
         at = CONSUMERS.c.deadline_ms
-        return self._consumers.find(at <= until, at, CONSUMERS.c.name, limit=limit)
+        return self._rows[CONSUMERS].find(at <= until, at, CONSUMERS.c.name, limit=limit)
 
     def claims_on(self, host: str) -> list[Claim]:
-        return [self.claims[name] for name in self._consumers.find(CONSUMERS.c.host == host, CONSUMERS.c.name)]
+        return [self.claims[name] for name in self._rows[CONSUMERS].find(CONSUMERS.c.host == host, CONSUMERS.c.name)]
 
     def page_of_claims(
         self, host: str | None, consumer: str | None, marker: str | None, limit: int
@@ -152,23 +119,28 @@ class SqlPartition(PartitionState):
             conditions.append(CONSUMERS.c.name.in_(consumers))
         if marker is not None:
             conditions.append(place > marker)
-        matches = self._consumers.find(and_(*conditions), place, limit=limit + 1)
+        matches = self._rows[CONSUMERS].find(and_(*conditions), place, limit=limit + 1)
         shown = [self.claims[name] for name in matches[:limit]]
         return shown, f"{shown[-1].host}|{shown[-1].consumer}" if len(matches) > limit else None
 
     def claims_at(self, provider: str, marker: str, limit: int) -> list[str]:
         head, after, end = f"{provider}|", f"{provider}|{marker}", f"{provider}}}"
-        indexed = self._holders.find(and_(HOLDERS.c.name > after, HOLDERS.c.name < end), HOLDERS.c.name, limit=limit)
+        indexed = self._rows[HOLDERS].find(
+            and_(HOLDERS.c.name > after, HOLDERS.c.name < end), HOLDERS.c.name, limit=limit
+        )
         place = CONSUMERS.c.place
-        hosted = self._consumers.find(and_(place > after, place < end), place, limit=limit)
+        hosted = self._rows[CONSUMERS].find(and_(place > after, place < end), place, limit=limit)
         return sorted({*(key.removeprefix(head) for key in indexed), *hosted})[:limit]
 
     def tallies_of(self, project: str) -> list[Tally]:
-        return [self.tallies[name] for name in self._tallies.find(TALLIES.c.project == project)]
+        return [self.tallies[name] for name in self._rows[TALLIES].find(TALLIES.c.project == project)]
 
     def counts(self) -> Mapping[str, int]:
         prepared = len(self.deadlines)
-        return {"prepared": prepared, "confirmed": self._consumers.count(CONSUMERS.c.place.is_not(None)) - prepared}
+        return {
+            "prepared": prepared,
+            "confirmed": self._rows[CONSUMERS].count(CONSUMERS.c.place.is_not(None)) - prepared,
+        }
 
     def sizes(self) -> Mapping[str, CollectionSize]:
         return sizes.sizes(self._connection, self._name)
@@ -178,48 +150,48 @@ class SqlPartition(PartitionState):
 
     def drop_tombstones(self, until: int, limit: int) -> int:
         at = CONSUMERS.c.ended_ms
-        old = self._consumers.find(at <= until, at, CONSUMERS.c.name, limit=limit)
+        old = self._rows[CONSUMERS].find(at <= until, at, CONSUMERS.c.name, limit=limit)
         for name in old:
             del self.ended[name], self.ended_at[name]
         return len(old)
 
     def drop_expired_pins(self, now: int, limit: int) -> int:
-        expired = self._pins.find(PINS.c.until_ms <= now, PINS.c.until_ms, limit=limit)
+        expired = self._rows[PINS].find(PINS.c.until_ms <= now, PINS.c.until_ms, limit=limit)
         for key in expired:
             del self.pins[key]
         return len(expired)
 
     def silent_services(self, since: int) -> list[str]:
-        return self._services.find(and_(SERVICES.c.beat_ms <= since, SERVICES.c.alive.is_(True)))
+        return self._rows[SERVICES].find(and_(SERVICES.c.beat_ms <= since, SERVICES.c.alive.is_(True)))
 
     def is_awaited(self, host: str) -> bool:
-        return bool(self._services.get(host, "awaited"))
+        return host in self.awaited
 
     def awaits_any(self) -> bool:
         if self._awaits is None:
-            self._awaits = bool(self._services.names(SERVICES.c.awaited.is_not(None), limit=1))
+            self._awaits = bool(self._rows[SERVICES].names(SERVICES.c.awaited.is_not(None), limit=1))
         return self._awaits
 
     def await_hosts(self) -> None:
-        self._services.write()
+        self._rows[SERVICES].write()
         is_alive = and_(SERVICES.c.report.is_not(None), SERVICES.c.alive.is_(True))
         may_run = and_(SERVICES.c.partition == self._name, or_(SERVICES.c.opened > 0, is_alive))
         self._connection.execute(update(SERVICES).where(may_run).values(awaited=True))
-        self._services.forget()
+        self._rows[SERVICES].forget()
         self._awaits = None
 
     def reset_generations(self) -> None:
-        self._providers.write()
+        self._rows[PROVIDERS].write()
         own = PROVIDERS.c.partition == self._name
         self._connection.execute(update(PROVIDERS).where(own).values(generation=None))
-        self._providers.forget()
+        self._rows[PROVIDERS].forget()
 
     def await_host(self, host: str) -> None:
-        self._services.put(host, "awaited", True)
+        self.awaited[host] = True
         self._awaits = None
 
     def stop_awaiting(self, host: str) -> None:
-        self._services.put(host, "awaited", None)
+        self.awaited.pop(host, None)
         self._awaits = None
 
     def page_of_names(self, namespace: str, marker: str | None, limit: int) -> tuple[list[str], str | None]:
@@ -243,9 +215,9 @@ class SqlPartition(PartitionState):
         states.write(self._connection, self._name, namespace, name, versioned)
 
     def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:
-        self._decision += 1
-        decisions.write(self._connection, self._name, self._decision, request_id, document)
-        decisions.trim(self._connection, self._name, self._decision, most)
+        self.decision += 1
+        decisions.write(self._connection, self._name, self.decision, request_id, document)
+        decisions.trim(self._connection, self._name, self.decision, most)
 
     def decision_of(self, request_id: str, project: str | None = None) -> dict[str, Any] | None:
         return decisions.newest(self._connection, self._name, request_id, project)
@@ -259,10 +231,6 @@ class SqlPartition(PartitionState):
     def dump(self) -> StoreDump:
         as_of = (self.epoch, self.position)
         return copies.dump(self._connection, self._name, as_of, self.lead_ms)
-
-    def _all_rows(self) -> tuple[SqlRows, ...]:
-        named = (self._consumers, self._providers, self._services, self._groups, self._provider_names, self._holders)
-        return (*named, self._tallies, self._pins)
 
 
 def _place(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -279,3 +247,7 @@ def _project(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _until(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"until_ms": json.loads(raw["pinned"])[1]}
+
+
+# Columns that are computed from others.
+DERIVED: dict[Table, DerivedColumns] = {CONSUMERS: _place, TALLIES: _project, PINS: _until}

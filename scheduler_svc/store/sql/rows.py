@@ -23,6 +23,7 @@ from scheduler_svc.store import paging
 from scheduler_svc.store.sql.codecs import ColumnCodec
 
 V = TypeVar("V")
+DerivedColumns = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 
 BATCH = 1000  # names in one statement
 INSERTS: Mapping[str, Any] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
@@ -55,7 +56,7 @@ class SqlRows:
         table: Table,
         partition: str,
         codecs: Mapping[str, ColumnCodec],
-        derive: Callable[[str, Mapping[str, Any]], Mapping[str, Any]] | None = None,
+        derive: DerivedColumns | None = None,
     ) -> None:
         self._connection = connection
         self._table = table
