@@ -11,3 +11,15 @@ local function find_claim(consumer, attempt, host)
   end
   return nil, end_of(ends_of(consumer), attempt), own
 end
+
+-- Returns the values that `decide` returns for the claim in each row of `width` arguments, after writing what it changed.
+local function answer_each(width, decide)
+  local answers = {}
+  for i = REST, #ARGV, width do
+    for _, value in ipairs({ decide(ARGV[i], ARGV[i + 1], ARGV[i + 2]) }) do
+      answers[#answers + 1] = value
+    end
+  end
+  flush(false)
+  return answers
+end

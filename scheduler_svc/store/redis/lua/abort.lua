@@ -8,30 +8,24 @@
 --@ include _caller
 --@ include _find
 --@ include _forgotten
-local host, answers = A.host, {}
 
-for i = REST, #ARGV, 3 do
-  local destination = ARGV[i + 2]
-  local claim, answer = find_claim(ARGV[i], ARGV[i + 1], host)
-  if answer == nil and claim == nil then
+local function abort(consumer, attempt, destination)
+  local claim, answer = find_claim(consumer, attempt, A.host)
+  if answer then
+    return answer, claim and claim.host or ''
+  elseif not claim then
     if may_be_forgotten(destination) then
-      answer = 'closed'
-    else
-      add_tombstone(ARGV[i], ARGV[i + 1], UNKNOWN_END)
-      answer = 'unknown'
+      return 'closed', ''
     end
-  elseif answer == nil then
-    if claim.state == 'confirmed' then
-      answer = 'confirmed'
-    elseif not is_open(claim.host) and (destination == '*' or destination == host_of(claim.host)) then
-      answer = 'closed'
-    else
-      end_claim(claim, 'aborted')
-      answer = 'aborted'
-    end
+    add_tombstone(consumer, attempt, UNKNOWN_END)
+    return 'unknown', ''
+  elseif claim.state == 'confirmed' then
+    return 'confirmed', claim.host
+  elseif not is_open(claim.host) and (destination == '*' or destination == host_of(claim.host)) then
+    return 'closed', claim.host
   end
-  answers[#answers + 1] = answer
-  answers[#answers + 1] = claim and claim.host or ''
+  end_claim(claim, 'aborted')
+  return 'aborted', claim.host
 end
-flush(false)
-return answers
+
+return answer_each(3, abort)

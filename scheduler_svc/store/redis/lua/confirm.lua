@@ -6,24 +6,19 @@
 --@ include _partition
 --@ include _caller
 --@ include _find
-local host, answers = A.host, {}
-for i = REST, #ARGV, 2 do
-  local claim, answer = find_claim(ARGV[i], ARGV[i + 1], host)
+
+local function confirm(consumer, attempt)
+  local claim, answer = find_claim(consumer, attempt, A.host)
   if not claim then
-    answer = answer or 'unknown'
-  elseif not answer then
-    answer = 'confirmed'
-    if claim.state == 'prepared' then
-      if is_open(claim.host) and not has_unverified(claim.consumer) then
-        confirm_claim(claim)
-      else
-        -- the store may have forgotten its end, and the next attempt elsewhere; or another host reports a copy
-        answer = 'closed'
-      end
+    return answer or 'unknown', ''
+  elseif not answer and claim.state == 'prepared' then
+    if not is_open(claim.host) or has_unverified(claim.consumer) then
+      -- the store may have forgotten its end, and the next attempt elsewhere; or another host reports a copy
+      return 'closed', claim.host
     end
+    confirm_claim(claim)
   end
-  answers[#answers + 1] = answer
-  answers[#answers + 1] = claim and claim.host or ''
+  return answer or 'confirmed', claim.host
 end
-flush(false)
-return answers
+
+return answer_each(2, confirm)

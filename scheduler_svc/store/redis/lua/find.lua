@@ -7,21 +7,15 @@
 --@ include _partition
 --@ include _find
 --@ include _forgotten
-local answers = {}
-for i = REST, #ARGV, 2 do
-  local claim, answer, live = find_claim(ARGV[i], ARGV[i + 1], '')
-  local migration, ended = claim and move_of(claim) or '', ''
+
+local function find(consumer, attempt)
+  local claim, answer, live = find_claim(consumer, attempt, '')
   if claim then
-    answer = claim.state
-  elseif live and live.attempt > tonumber(ARGV[i + 1]) then
-    claim, answer, ended = live, 'conflict', answer or ''
-  elseif not answer then
-    answer = unknown_answer(ARGV[i])
+    return claim.state, claim.host, move_of(claim) or '', ''
+  elseif live and live.attempt > tonumber(attempt) then
+    return 'conflict', live.host, '', answer or ''
   end
-  answers[#answers + 1] = answer
-  answers[#answers + 1] = claim and claim.host or ''
-  answers[#answers + 1] = migration
-  answers[#answers + 1] = ended
+  return answer or unknown_answer(consumer), '', '', ''
 end
-flush(false)
-return answers
+
+return answer_each(2, find)

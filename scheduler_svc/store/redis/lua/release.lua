@@ -6,26 +6,20 @@
 --@ include _partition
 --@ include _caller
 --@ include _find
-local host, answers = A.host, {}
-for i = REST, #ARGV, 2 do
-  local claim, answer = find_claim(ARGV[i], ARGV[i + 1], host)
-  local unverified = has_unverified(ARGV[i])
-    and redis.call('HGET', K.claims, unverified_name(ARGV[i], ARGV[i + 1], host))
+
+local function release(consumer, attempt)
+  local claim, answer = find_claim(consumer, attempt, A.host)
+  local unverified = has_unverified(consumer)
+    and redis.call('HGET', K.claims, unverified_name(consumer, attempt, A.host))
   if unverified then
     end_claim(cjson.decode(unverified))
   end
-  if answer == UNKNOWN_END then
-    answer = 'released'
-  elseif answer == nil then
-    answer = 'released'
-    if claim then
-      end_claim(claim, 'released')
-    elseif not unverified then
-      add_tombstone(ARGV[i], ARGV[i + 1], 'released')
-    end
+  if not answer and claim then
+    end_claim(claim, 'released')
+  elseif not answer and not unverified then
+    add_tombstone(consumer, attempt, 'released')
   end
-  answers[#answers + 1] = answer
-  answers[#answers + 1] = claim and claim.host or ''
+  return answer ~= UNKNOWN_END and answer or 'released', claim and claim.host or ''
 end
-flush(false)
-return answers
+
+return answer_each(2, release)
