@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors
-from scheduler_svc.store import documents, namespaces, paging, registrations, reports
+from scheduler_svc.store import aggregates, documents, namespaces, paging, registrations, reports
 from scheduler_svc.store.providers.reported import ApiProviders
 from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, SCHEMA, HostReport, StatsOutcome
 from scheduler_svc.store.redis import clock, providers
@@ -167,15 +167,25 @@ def list_state(
 def put_state(connection: RedisConnection, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
     if namespace == namespaces.SERVICE:
         return _put_service(connection, name, version, document)
-    return _write_state(connection, namespace, name, version, documents.encode(document))
+    return _write_state(connection, namespace, name, version, document)
 
 
 def delete_state(connection: RedisConnection, namespace: str, name: str, version: int) -> None:
-    _write_state(connection, namespace, name, version, "")
+    _write_state(connection, namespace, name, version, None)
 
 
-def _write_state(connection: RedisConnection, namespace: str, name: str, version: int, text: str) -> int:
-    done, recorded = connection.run("state", namespace=namespace, name=name, version=version, document=text)
+def _write_state(
+    connection: RedisConnection, namespace: str, name: str, version: int, document: Mapping[str, Any] | None
+) -> int:
+    """Replace or delete (None) a document; make earlier decisions stale that a change of an aggregate affects."""
+    stale: Collection[str] = ()
+    if namespace == aggregates.NAMESPACE:
+        rows = _read_states(connection, namespace, [name])
+        # The script replaces no other document than that of the version.
+        before = next((stored for _name, recorded, stored in rows if recorded == version), None)
+        stale = aggregates.touched(before, document)
+    text = "" if document is None else documents.encode(document)
+    done, recorded = connection.run("state", stale, namespace=namespace, name=name, version=version, document=text)
     if not done:
         raise namespaces.conflict(namespace, name, recorded, version)
     return recorded

@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Replaces or deletes a document of a declared namespace that is still at the expected version.
--- ARGV: log length, namespace, name, expected version (0: no document), document as JSON or '' to delete it
+-- ARGV: log length, namespace, name, expected version (0: no document), document as JSON or '' to delete it,
+--       then names on which earlier decisions become stale, of which those without a host or provider are skipped
 -- Returns: done 0|1, current version (the position of its last change; 0: no document)
 --@ args log_length namespace name version document
---@ keys state
+--@ keys state reports eligible
 --@ include _partition
---@ include _aggregates
+local BATCH = 1000 -- names in one command
 local namespace, name, document = A.namespace, A.name, A.document
 local stored = redis.call('HGET', K.state, name) or ''
 local head, version, start = string.match(stored, '^({"schema":1,"version":(%d+),"state":)()')
@@ -20,8 +21,15 @@ elseif version ~= tonumber(A.version) then
 end
 local logged = document == '' and 'null' or document
 version = append('state', '{' .. quote(namespace) .. ':{' .. quote(name) .. ':' .. logged .. '}}')
-if namespace == 'aggregate' then
-  make_members_stale(text == '' and '{}' or text, document == '' and '{}' or document)
+for first = REST, #ARGV, BATCH do
+  local last = math.min(#ARGV, first + BATCH - 1)
+  local reports = redis.call('HMGET', K.reports, unpack(ARGV, first, last))
+  local capacities = redis.call('HMGET', K.capacity, unpack(ARGV, first, last))
+  for i = first, last do
+    if reports[i - first + 1] or capacities[i - first + 1] then
+      redis.call('HSET', K.eligible, ARGV[i], int(position))
+    end
+  end
 end
 if document == '' then
   redis.call('HDEL', K.state, name)
