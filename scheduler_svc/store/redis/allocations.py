@@ -73,7 +73,7 @@ def import_allocations(
     )
     if not answer:
         return None
-    kind, consumer, provider, generation = answer
+    kind, consumer, provider, _classes, generation = answer
     return Refusal(RefusalKind(kind), provider, actual=int(generation) if generation else None, consumer=consumer)
 
 
@@ -94,8 +94,9 @@ def _import_arguments(item: ConsumerImport) -> Iterator[Any]:
     yield item.consumer
     yield item.generation
     yield documents.encode_in_order(item.allocations) if item.allocations else ""
+    yield from (0, 1, item.type)
     members = {part: getattr(item, part) for part in ("created_ms", "type", "project", "user")}
-    yield "," + documents.encode(members)[1:-1]
+    yield "," + documents.encode({**members, "request_id": IMPORT_REQUEST})[1:-1]
 
 
 def arguments(change: AllocationChange) -> Iterator[Any]:

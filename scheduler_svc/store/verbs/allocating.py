@@ -3,7 +3,7 @@
 
 import copy
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -67,7 +67,10 @@ def allocate(partition: PartitionState, now: int, changes: Sequence[AllocationCh
 
 
 def read_former(
-    partition: PartitionState, changes: Sequence[AllocationChange], now: int, providers: Collection[str] = ()
+    partition: PartitionState,
+    changes: Sequence[AllocationChange | ConsumerImport],
+    now: int,
+    providers: Collection[str] = (),
 ) -> FormerClaims:
     """Return what each consumer holds, and fetch what the changes and ``providers`` need."""
     partition.expire(now, EXPIRE_BATCH)
@@ -77,20 +80,13 @@ def read_former(
         providers={*providers, *(provider for change in changes for provider in change.allocations)},
     )
     former = {change.consumer: partition.live_claim(change.consumer, now) for change in changes}
-    prefetch_tallies(partition, changes, former)
-    partition.flush(now)
-    return former
-
-
-def prefetch_tallies(
-    partition: PartitionState, changes: Sequence[AllocationChange | ConsumerImport], former: FormerClaims
-) -> None:
-    """Fetch the tallies that count what these consumers hold and will hold."""
-    live_claims = [claim for claim in former.values() if claim is not None]
+    # The tallies that count what these consumers hold and will hold.
     partition.prefetch(
-        tallies={tallies.key_of(claim) for claim in live_claims}
+        tallies={tallies.key_of(claim) for claim in former.values() if claim is not None}
         | {tallies.key_of_owner(change.project, change.user, change.type or "") for change in changes}
     )
+    partition.flush(now)
+    return former
 
 
 def refusal_of(
@@ -101,7 +97,17 @@ def refusal_of(
         refusal = _consumer_refusal(partition, change, former[change.consumer])
         if refusal is not None:
             return refusal
-    return next(_provider_refusals(partition, changes, deltas_of(changes, former), capacity), None)
+    unknown = unknown_provider(changes, capacity)
+    return unknown or next(_amount_refusals(partition, changes, deltas_of(changes, former), capacity), None)
+
+
+def unknown_provider(changes: Sequence[AllocationChange | ConsumerImport], capacity: Container[str]) -> Refusal | None:
+    """Return the refusal of the first provider without ``capacity``, in order of consumer and provider, or None."""
+    for change in changes:
+        for provider in sorted(change.allocations):
+            if provider not in capacity:
+                return Refusal(RefusalKind.PROVIDER, provider, consumer=change.consumer)
+    return None
 
 
 def replace_all(partition: PartitionState, changes: Sequence[AllocationChange], former: FormerClaims, now: int) -> None:
@@ -147,17 +153,13 @@ def deltas_of(changes: Sequence[AllocationChange], former: FormerClaims) -> Coun
     return deltas
 
 
-def _provider_refusals(
+def _amount_refusals(
     partition: PartitionState,
     changes: Sequence[AllocationChange],
     deltas: Mapping[tuple[str, str], int],
     capacity: Capacities,
 ) -> Iterator[Refusal]:
-    """Yield why amounts cannot be part: unknown providers first, all in order of consumer, provider and class."""
-    for change in changes:
-        for provider in sorted(change.allocations):
-            if provider not in capacity:
-                yield Refusal(RefusalKind.PROVIDER, provider, consumer=change.consumer)
+    """Yield why amounts cannot be part, in order of consumer, provider and class."""
     for change in changes:
         for provider, amounts in sorted(change.allocations.items()):
             for resource_class, amount in sorted(amounts.items()):

@@ -7,7 +7,7 @@ from scheduler_svc.core.records import Claim
 from scheduler_svc.store import allocations
 from scheduler_svc.store.allocations import IMPORT_REQUEST, ConsumerImport
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
-from scheduler_svc.store.verbs.allocating import EXPIRE_BATCH, api_claim, prefetch_tallies
+from scheduler_svc.store.verbs.allocating import api_claim, read_former, unknown_provider
 from scheduler_svc.store.verbs.partition import PartitionState
 
 
@@ -15,15 +15,7 @@ def import_allocations(
     partition: PartitionState, now: int, imports: Sequence[ConsumerImport], *, overwrite: bool
 ) -> Refusal | None:
     """Store what consumers hold, as checked, or return why nothing is changed."""
-    partition.expire(now, EXPIRE_BATCH)
-    partition.flush(now)
-    partition.prefetch(
-        consumers=[item.consumer for item in imports],
-        providers={provider for item in imports for provider in item.allocations},
-    )
-    former = {item.consumer: partition.live_claim(item.consumer, now) for item in imports}
-    prefetch_tallies(partition, imports, former)
-    partition.flush(now)
+    former = read_former(partition, imports, now)
     refusal = _refusal(partition, imports, former, overwrite=overwrite)
     if refusal is not None:
         return refusal
@@ -54,8 +46,4 @@ def _refusal(
         if live is not None and not overwrite and not allocations.is_imported(live):
             actual = allocations.generation_of(live, partition.generation_base)
             return Refusal(RefusalKind.CONSUMER, "", actual=actual, consumer=item.consumer)
-    for item in imports:
-        for provider in sorted(item.allocations):
-            if provider not in partition.capacity:
-                return Refusal(RefusalKind.PROVIDER, provider, consumer=item.consumer)
-    return None
+    return unknown_provider(imports, partition.capacity)

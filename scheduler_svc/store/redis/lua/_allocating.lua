@@ -100,6 +100,19 @@ local function amount_refusal(provider, class, amount)
   return sum_afterwards(provider, class) > capacity_in(unit) and 'capacity' or nil
 end
 
+-- Returns what refusal() returns of the first provider that does not exist, nil without one.
+local function unknown_provider()
+  for _, change in ipairs(changes) do
+    for _, provider in ipairs(sorted_keys(change.allocations)) do
+      local raw = not capacities[provider] and redis.call('HGET', K.capacity, provider)
+      capacities[provider] = capacities[provider] or raw and cjson.decode(raw)
+      if not capacities[provider] then
+        return { 'provider', change.consumer, provider, '', '' }
+      end
+    end
+  end
+end
+
 -- Returns nil if the changes may be made; else kind, consumer, provider or '', resource classes or '', the consumer's
 -- generation or '' if it holds nothing.
 local function refusal()
@@ -109,14 +122,9 @@ local function refusal()
       return { kind, change.consumer, provider or '', classes or '', change.generation and int(change.generation) or '' }
     end
   end
-  for _, change in ipairs(changes) do
-    for _, provider in ipairs(sorted_keys(change.allocations)) do
-      local raw = not capacities[provider] and redis.call('HGET', K.capacity, provider)
-      capacities[provider] = capacities[provider] or raw and cjson.decode(raw)
-      if not capacities[provider] then
-        return { 'provider', change.consumer, provider, '', '' }
-      end
-    end
+  local unknown = unknown_provider()
+  if unknown then
+    return unknown
   end
   for _, change in ipairs(changes) do
     for _, provider in ipairs(sorted_keys(change.allocations)) do
