@@ -39,7 +39,7 @@ def _write_reshape(
 ) -> Any:
     hosts = {names.host_of(planned.final["root"]) for planned in plans} - {names.API_HOST}
     values = [value for planned in plans for value in _arguments(planned)]
-    values += [value for provider, text, _, increments in reads.compared() for value in (provider, text, increments)]
+    values += [value for row in reads.compared() for value in row]
     values += hosts
     values += [value for change in changes for value in allocations.arguments(change)]
     return connection.run("reshape", values, epoch=reads.epoch, providers=len(plans), hosts=len(hosts))

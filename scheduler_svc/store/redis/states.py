@@ -2,7 +2,7 @@
 """Verbs on host state: reports are compared here, and written by a script that fails if another came between."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors
@@ -47,7 +47,7 @@ def _try_report(connection: RedisConnection, host: str, report: HostReport) -> S
     links = providers.link_arguments(plan.linked, plan.unlinked)
     answer = connection.run(
         "report",
-        (*_change_arguments(plan.changes), *links, *plan.stale_roots, *plan.removed_nodes),
+        (*_document_rows(plan), *links, *plan.stale_roots),
         host=host,
         mode=mode,
         service=documents.encode(reports.new_service(reports.COMPUTE)),
@@ -62,9 +62,8 @@ def _try_report(connection: RedisConnection, host: str, report: HostReport) -> S
         returned_ms="" if last is None or last.returned_ms is None else last.returned_ms,
         quiet_ms=registrations.DUPLICATE_QUIET_MS,
         api_changed=api_changed or "",
-        changes=len(plan.changes),
+        changes=len(plan.changes) + len(plan.removed_nodes),
         links=len(plan.linked) + len(plan.unlinked),
-        stale=len(plan.stale_roots),
     )
     if len(answer) == 3:
         obstacle, owner_uuid, claims = answer
@@ -274,9 +273,9 @@ def _new_record(last: AppliedReport | None, report: HostReport) -> str:
     return documents.encode(record)
 
 
-def _change_arguments(changes: Sequence[reports.NodeChange]) -> list[Any]:
-    values: list[Any] = []
-    for change in changes:
+def _document_rows(plan: reports.ReportPlan) -> Iterator[str]:
+    for change in plan.changes:
         capacity = documents.encode(reports.capacity_of(change.document)) if change.inventory else ""
-        values += [change.document["id"], documents.encode(change.document), capacity]
-    return values
+        yield from (change.document["id"], documents.encode(change.document), capacity)
+    for name in plan.removed_nodes:
+        yield from (name, "", "")

@@ -15,8 +15,6 @@ from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerImpor
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 from scheduler_svc.store.verbs.partition import ALL, PartitionState
 
-EXPIRE_BATCH = 1000  # claims past their deadline that are ended first, at most
-
 FormerClaims = Mapping[str, Claim | None]  # by consumer
 Unit = int | list[int]  # the capacity of a class alone, or with its min_unit, max_unit and step_size
 Capacities = Mapping[str, dict[str, Unit]]  # by provider and resource class
@@ -38,7 +36,7 @@ def list_holders(
     partition: PartitionState, now: int, provider: str, marker: str | None, limit: int
 ) -> tuple[list[ConsumerState], str | None]:
     """Return a page of the claims that hold from a provider, by the name of the claim, and the next marker."""
-    partition.expire(now, EXPIRE_BATCH)
+    partition.expire(now)
     page = partition.claims_at(provider, marker or "", limit + 1)
     shown = page[:limit]
     partition.prefetch(consumers=shown)
@@ -73,7 +71,7 @@ def read_former(
     providers: Collection[str] = (),
 ) -> FormerClaims:
     """Return what each consumer holds, and fetch what the changes and ``providers`` need."""
-    partition.expire(now, EXPIRE_BATCH)
+    partition.expire(now)
     partition.flush(now)
     partition.prefetch(
         consumers=[change.consumer for change in changes],

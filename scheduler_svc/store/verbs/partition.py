@@ -16,6 +16,7 @@ from scheduler_svc.store.unverified import consumer_of, counted_allocations
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS, PartitionStorage
 
 POSITION_LEAP = 1 << 20  # positions that a new epoch skips: more than any log may have forgotten
+EXPIRE_BATCH = 1000  # claims past their deadline that most verbs end first, at most
 NEVER_MS = (1 << 63) - 1  # later than any deadline
 ALL = 1 << 60  # claims past their deadline, when all of them must be ended first
 UNKNOWN_END = "unknown"  # the end of a claim that never existed, as the first abort was answered
@@ -246,7 +247,7 @@ class PartitionState(PartitionStorage):
         """Return whether a claim is prepared and its deadline has passed."""
         return claim.state == ClaimState.PREPARED and claim.deadline_ms is not None and claim.deadline_ms <= now
 
-    def expire(self, now: int, limit: int) -> ExpiryCount:
+    def expire(self, now: int, limit: int = EXPIRE_BATCH) -> ExpiryCount:
         """End claims past their deadline, oldest first, at most ``limit``; park those whose host must audit."""
         expired = self.due_consumers(now, limit)
         self.prefetch(consumers=expired)

@@ -5,7 +5,6 @@ from scheduler_svc.store.records import GroupHome, GroupMembership, departure_ke
 from scheduler_svc.store.verbs.partition import PartitionState
 
 RETURNED = " returned"  # after the generation under which a group left; generations compare with both alike
-EXPIRE_PER_LEAVE = 1000  # claims past their deadline that are ended before a group's members are counted
 
 
 def pin(partition: PartitionState, now: int, key: str, requested: str, *, ttl_ms: int, instead_of: str | None) -> str:
@@ -40,7 +39,7 @@ def leave_group(
     partition: PartitionState, now: int, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool
 ) -> GroupMembership:
     """Close the partition to a server group without members, up to this generation of its home."""
-    partition.expire(now, EXPIRE_PER_LEAVE)
+    partition.expire(now)
     partition.flush(now)
     members = sum(partition.groups.get(group_id, {}).values())
     may_have_forgotten = partition.awaits_any()

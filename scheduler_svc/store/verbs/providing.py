@@ -13,8 +13,6 @@ from scheduler_svc.store.providers.plans import Document, ProviderPlan, holder_o
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verbs.states import delete_state, drop_nodes
 
-EXPIRE_BATCH = 1000  # claims past their deadline that are ended first, at most
-
 
 class PartitionReads:
     """The providers of a partition, while one verb has exclusive access."""
@@ -67,7 +65,7 @@ def read_generations(partition: PartitionState, ids: Sequence[str]) -> dict[str,
 
 def change(partition: PartitionState, now: int, request: ProviderChange) -> ProviderState | Refusal:
     """Carry out a change that was checked."""
-    partition.expire(now, EXPIRE_BATCH)
+    partition.expire(now)
     partition.flush(now)
     reads = PartitionReads(partition)
     partition.prefetch(providers=planner.related(request)[0])

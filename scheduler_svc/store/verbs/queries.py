@@ -4,7 +4,6 @@
 from collections.abc import Sequence
 
 from scheduler_svc.core.records import Claim
-from scheduler_svc.store.validation import MAX_PAGE
 from scheduler_svc.store.verbs.members import node_of
 from scheduler_svc.store.verbs.moves import source_host_of
 from scheduler_svc.store.verbs.partition import ALL, NEVER_MS, PartitionState
@@ -14,7 +13,7 @@ def page(
     partition: PartitionState, now: int, host: str | None, consumer: str | None, *, marker: str | None, limit: int
 ) -> tuple[list[Claim], str | None]:
     """Return a page of claims, and the next marker."""
-    partition.expire(now, MAX_PAGE)
+    partition.expire(now)
     return partition.page_of_claims(host, consumer, marker, limit)
 
 

@@ -7,8 +7,6 @@ from scheduler_svc.store.verbs.fencing import close_awaited
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verbs.states import drop_nodes
 
-EXPIRE_BATCH = 1000  # claims past their deadline that are ended first, at most
-
 
 def remove(partition: PartitionState, now: int, name: str, host: str, *, lost: bool) -> None:
     """Remove ``host`` from partition ``name``; raises HostInUse or Conflict.
@@ -20,7 +18,7 @@ def remove(partition: PartitionState, now: int, name: str, host: str, *, lost: b
         raise errors.Conflict(what=f"Removing host {host!r}", why=reports.AWAITED)
     if is_awaited and partition.alive.get(host):
         raise errors.Conflict(what=f"Removing host {host!r}", why=reports.AWAITED_AND_UP)
-    partition.expire(now, EXPIRE_BATCH)
+    partition.expire(now)
     live = [claim for claim in partition.claims_on(host) if partition.live_claim(claim.consumer, now) is not None]
     if live:
         raise errors.HostInUse(host=host, claims=len(live), partition=name)

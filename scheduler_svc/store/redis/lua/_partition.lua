@@ -7,6 +7,7 @@
 --@ include _tallies
 --@ keys meta claims ended ended_at sources deadlines by_host holders groups providers capacity used changed opened excess generations log
 local POSITION_LEAP = 1048576 -- positions that a new epoch skips: more than any log may have forgotten
+local EXPIRE_BATCH = 1000 -- claims past their deadline that most scripts end first, at most
 local UNKNOWN_END = 'unknown' -- the end of a claim that never existed
 
 -- Ten times faster than Redis' own conversion of a number to a string.
@@ -244,9 +245,9 @@ local function live_claim(raw)
 end
 
 -- Ends claims past their deadline, oldest first; parks those whose host must audit first; drops deadlines without a
--- claim. Returns the number ended, and the number of deadlines that had passed, at most `limit`.
+-- claim. Returns the number ended, and the number of deadlines that had passed, at most `limit`, or EXPIRE_BATCH.
 local function expire(limit)
-  local consumers = redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now_text, 'LIMIT', '0', limit)
+  local consumers = redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now_text, 'LIMIT', '0', limit or EXPIRE_BATCH)
   local ended = 0
   if #consumers == 0 then
     return ended, 0

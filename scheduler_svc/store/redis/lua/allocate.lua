@@ -6,8 +6,7 @@
 --@ args log_length
 --@ include _partition
 --@ include _allocating
-local EXPIRE_BATCH = 1000 -- claims past their deadline that are ended first, at most
-expire(EXPIRE_BATCH)
+expire()
 
 read_changes(REST)
 local refused = refusal()

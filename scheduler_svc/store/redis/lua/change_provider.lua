@@ -13,37 +13,21 @@
 --       then the roots on which earlier decisions become stale
 -- Returns: done 0|1, epoch, position, increments of the generation
 --@ args log_length epoch provider bump increments generation idle reads free_names writes names links hosts
---@ keys eligible provider_names api_changed
+--@ keys provider_names api_changed
 --@ include _partition
 --@ include _reach
---@ include _nodes
---@ include _children
-local at = REST
+--@ include _plan
+local reads, free_names, writes = rows(A.reads, 4), rows(A.free_names, 1), rows(A.writes, 3)
+local names, links, hosts = rows(A.names, 2), rows(A.links, 3), rows(A.hosts, 1)
 
--- Returns a function that returns the next row of `width` arguments, or nil after `count` of them.
-local function rows(count, width)
-  local first, last = at, at + (tonumber(count) - 1) * width
-  at = last + width
-  return function()
-    if first <= last then
-      first = first + width
-      return unpack(ARGV, first - width, first - 1)
+local function are_free()
+  for name in free_names do
+    if redis.call('HEXISTS', K.provider_names, name) == 1
+      or string.sub(name, 1, 5) ~= '@api/' and redis.call('HEXISTS', K.providers, name) == 1 then
+      return false
     end
   end
-end
-
-local function is_as_read()
-  local same = tonumber(A.epoch) == epoch
-  for id, document, children, increments in rows(A.reads, 4) do
-    same = same and (redis.call('HGET', K.providers, id) or '') == document
-      and (children == '' or count_children(id) == tonumber(children))
-      and (increments == '' or (redis.call('HGET', K.generations, id) or '0') == increments)
-  end
-  for name in rows(A.free_names, 1) do
-    same = same and redis.call('HEXISTS', K.provider_names, name) == 0
-      and (string.sub(name, 1, 5) == '@api/' or redis.call('HEXISTS', K.providers, name) == 0)
-  end
-  return same
+  return true
 end
 
 local function is_idle()
@@ -64,7 +48,7 @@ local function is_idle()
   return true
 end
 
-if not is_as_read() or not is_idle() then
+if not is_as_read(A.epoch, reads) or not are_free() or not is_idle() then
   return { 0, epoch, position, 0 }
 end
 
@@ -72,50 +56,19 @@ if A.increments ~= '' then
   reach(tonumber(A.generation))
   redis.call('HSET', K.generations, A.provider, A.increments)
 end
-
-local function write_documents()
-  local body, deleted, new_capacity = {}, {}, nil
-  for id, document, capacity in rows(A.writes, 3) do
-    if document == '' then
-      deleted[#deleted + 1] = id
-    else
-      body[#body + 1] = quote(id) .. ':' .. document
-      redis.call('HSET', K.providers, id, document)
-      new_capacity = capacity ~= '' and capacity or new_capacity
-    end
-  end
-  if #body > 0 then
-    append('provider', '{' .. table.concat(body, ',') .. '}')
-  end
-  if new_capacity then
-    redis.call('HSET', K.capacity, A.provider, new_capacity)
-    redis.call('HSET', K.changed, A.provider, int(position))
-    update_excess(A.provider, sums_of(A.provider), true)
-  end
-  drop_nodes(deleted)
-  return new_capacity ~= nil
-end
-
-local has_new_inventories = write_documents()
-for name, id in rows(A.names, 2) do
+local has_new_capacity = write_documents(writes)
+for name, id in names do
   if id == '' then
     redis.call('HDEL', K.provider_names, name)
   else
     redis.call('HSET', K.provider_names, name, id)
   end
 end
-for parent, child, added in rows(A.links, 3) do
-  set_child(parent, child, added)
-end
-for host in rows(A.hosts, 1) do
+write_links(links)
+for host in hosts do
   redis.call('HSET', K.api_changed, host, int(position))
 end
-for i = at, #ARGV do
-  redis.call('HSET', K.eligible, ARGV[i], int(position)) -- not before the position of its last log entry
-end
-if has_new_inventories or at <= #ARGV then
-  redis.call('HSET', K.meta, 'vocabulary', int(position))
-end
+make_stale(has_new_capacity)
 if A.bump == '1' then
   redis.call('HINCRBY', K.generations, A.provider, 1)
 end

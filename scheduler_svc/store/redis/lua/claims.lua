@@ -4,7 +4,7 @@
 -- Returns: the last index member if more follow, else ''; then each claim as JSON
 --@ args log_length limit
 --@ include _partition
-expire(1000)
+expire()
 flush(false)
 local limit, members, more = tonumber(A.limit), {}, false
 for i = REST, #ARGV, 2 do

@@ -4,8 +4,7 @@
 -- Returns: generation base, name of the last claim if more follow else '', then each claim as JSON
 --@ args log_length provider marker limit
 --@ include _partition
-local EXPIRE_BATCH = 1000 -- claims past their deadline that are ended first, at most
-expire(EXPIRE_BATCH)
+expire()
 flush(false)
 local head, limit, names = A.provider .. '|', tonumber(A.limit), {}
 local function note(members)

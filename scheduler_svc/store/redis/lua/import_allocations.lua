@@ -7,8 +7,7 @@
 --@ include _partition
 --@ include _allocating
 --@ include _reach
-local EXPIRE_BATCH = 1000 -- claims past their deadline that are ended first, at most
-expire(EXPIRE_BATCH)
+expire()
 read_changes(REST)
 
 local function import_refusal()

@@ -7,8 +7,7 @@
 --@ keys pins pins_at
 --@ include _partition
 --@ include _forgotten
-local EXPIRE_BATCH = 1000 -- claims past their deadline that are ended first, at most
-expire(EXPIRE_BATCH)
+expire()
 local members = 0
 for _, count in pairs(group_of(A.group).hosts) do
   members = members + count

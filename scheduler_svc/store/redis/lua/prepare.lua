@@ -22,14 +22,14 @@
 --@ include _candidates
 --@ include _group_policy
 --@ include _judge
-local EXPIRE_BATCH = 500 -- claims past their deadline that one call ends first
+local MAX_EXPIRED = 500 -- claims past their deadline that one call ends first
 local ttl, alternates, common = tonumber(A.ttl_ms), tonumber(A.alternates), A.common
 local final = A.final == '1'
 local generation_base = final and tonumber(redis.call('HGET', K.meta, 'generation_base') or 0)
 
 -- No claim past its deadline counts when candidates are judged.
-local _, due = expire(EXPIRE_BATCH)
-if due == EXPIRE_BATCH then
+local _, due = expire(MAX_EXPIRED)
+if due == MAX_EXPIRED then
   flush(false)
   return {}
 end

@@ -8,7 +8,6 @@
 --@ include _partition
 --@ include _nodes
 --@ include _children
-local EXPIRE_BATCH = 1000 -- claims past their deadline that are ended first, at most
 local host = A.host
 local is_awaited = redis.call('SISMEMBER', K.awaited, host) == 1
 if is_awaited and A.lost == '0' then
@@ -17,7 +16,7 @@ elseif is_awaited and redis.call('HGET', K.alive, host) == '1' then
   return -3
 end
 
-expire(EXPIRE_BATCH)
+expire()
 flush(false)
 local claims = 0
 for _, after in ipairs({ '/', '|' }) do

@@ -5,20 +5,16 @@
 --       uuid of the agent's state folder or '', 1 if a store has served that folder before else 0, why the agent takes no
 --       new guests or '', 1 if the agent registers again after another agent superseded it else 0, ms of the last such
 --       return or '', ms without a return after which a duplicate identity ends,
---       position of the Placement API's last change in the host's trees as read or '', number of changed nodes,
---       number of entries of children, number of nodes whose eligibility changed;
---       for each changed node: id, document as JSON, capacity as JSON or '' if unchanged;
---       for each entry of children: parent, child, 1 if it is added, 0 if it is removed;
---       then the nodes whose eligibility changed, then the removed nodes
+--       position of the Placement API's last change in the host's trees as read or '', number of changed and removed
+--       nodes, number of entries of children, then rows of both and the names whose eligibility changed: see _plan
 -- Returns: done 0|1 (0: another report, or a change by the Placement API, came between), epoch, position, audited in this epoch 0|1,
 --          the position of the registration or 0; or alone, where the agent may not register: the obstacle as in
 --          scheduler_svc/store/registrations.py, uuid of the state folder that owns the host's name or '', number of claims
---@ args log_length host mode service read_report report nodes beats_decide host_uuid served refusal returning returned_ms quiet_ms api_changed changes links stale
+--@ args log_length host mode service read_report report nodes beats_decide host_uuid served refusal returning returned_ms quiet_ms api_changed changes links
 --@ keys reports nodes api_changed provider_names awaited
 --@ include _partition
 --@ include _beat
---@ include _nodes
---@ include _children
+--@ include _plan
 --@ include _unnamed
 local host, mode = A.host, A.mode
 local applies = mode == 'apply' or mode == 'register'
@@ -28,8 +24,8 @@ local function is_name_taken()
   if redis.call('HLEN', K.provider_names) == 0 then
     return false
   end
-  for at = REST, REST + 3 * (tonumber(A.changes) - 1), 3 do
-    if redis.call('HEXISTS', K.provider_names, ARGV[at]) == 1 then
+  for i = REST, REST + 3 * (tonumber(A.changes) - 1), 3 do
+    if ARGV[i + 1] ~= '' and redis.call('HEXISTS', K.provider_names, ARGV[i]) == 1 then
       return true
     end
   end
@@ -135,46 +131,13 @@ local function register(report)
   return string.sub(report, 1, -2) .. ',"issued":[' .. int(epoch) .. ',' .. int(position) .. ']' .. returned .. '}'
 end
 
-local function change_node(id, document, capacity)
-  redis.call('HSET', K.providers, id, document)
-  if capacity ~= '' then
-    redis.call('HSET', K.capacity, id, capacity)
-    redis.call('HSET', K.changed, id, int(position))
-    update_excess(id, sums_of(id), true)
-  end
-end
-
 local function apply(report)
-  local changes, stale, body, removed = tonumber(A.changes), tonumber(A.stale), {}, {}
-  local has_new_inventories = false
-  for i = 1, changes do
-    local at = REST + 3 * (i - 1)
-    body[i] = quote(ARGV[at]) .. ':' .. ARGV[at + 1]
-  end
-  if changes > 0 then
-    append('provider', '{' .. table.concat(body, ',') .. '}')
-  end
-  for i = 1, changes do
-    local at = REST + 3 * (i - 1)
-    change_node(ARGV[at], ARGV[at + 1], ARGV[at + 2])
-    has_new_inventories = has_new_inventories or ARGV[at + 2] ~= ''
-  end
-  local links_end = REST + 3 * (changes + tonumber(A.links))
-  for at = REST + 3 * changes, links_end - 3, 3 do
-    set_child(ARGV[at], ARGV[at + 1], ARGV[at + 2])
-  end
-  for i = links_end + stale, #ARGV do
-    removed[#removed + 1] = ARGV[i]
-  end
-  drop_nodes(removed)
-  for i = links_end, links_end - 1 + stale do
-    redis.call('HSET', K.eligible, ARGV[i], int(position)) -- not before the position of its last log entry
-  end
-  if stale > 0 or has_new_inventories then
-    redis.call('HSET', K.meta, 'vocabulary', int(position))
-  end
+  local documents, links = rows(A.changes, 3), rows(A.links, 3)
+  local has_new_capacity = write_documents(documents)
+  write_links(links)
+  make_stale(has_new_capacity)
   redis.call('HSET', K.reports, host, report)
-  if changes > 0 or #removed > 0 then
+  if A.changes ~= '0' then
     redis.call('HSET', K.nodes, host, A.nodes)
   end
 end

@@ -4,7 +4,7 @@
 -- ARGV: log length, epoch as read, number of providers, number of service hosts, then
 --       for each provider: id, document while allocations are replaced or '' if that is no step of its own, its
 --       capacity then as JSON, document afterwards, its capacity then, the classes that it loses as a JSON list;
---       for each provider: id, document as read, increments of the generation as read or '' if they do not count;
+--       for each provider, what the plan read of it: see _plan;
 --       service hosts of agents in whose trees this is;
 --       seven for each consumer: see _allocating
 -- Returns: 1, and as allocate why it is refused, the resource classes joined by commas; or 0
@@ -12,25 +12,14 @@
 --@ keys api_changed
 --@ include _partition
 --@ include _allocating
-local EXPIRE_BATCH = 1000 -- claims past their deadline that are ended first, at most
-local first_read = REST + 6 * tonumber(A.providers)
-local first_host = first_read + 3 * tonumber(A.providers)
-local first_change = first_host + tonumber(A.hosts)
-
-local function is_as_read()
-  local same = tonumber(A.epoch) == epoch
-  for i = first_read, first_host - 1, 3 do
-    same = same and redis.call('HGET', K.providers, ARGV[i]) == ARGV[i + 1]
-      and (ARGV[i + 2] == '' or (redis.call('HGET', K.generations, ARGV[i]) or '0') == ARGV[i + 2])
-  end
-  return same
-end
+--@ include _plan
+local plan_rows, reads, hosts = rows(A.providers, 6), rows(A.providers, 4), rows(A.hosts, 1)
 
 local plans = {}
-for i = REST, first_read - 1, 6 do
+for provider, interim, interim_capacity, final, final_capacity, removed in plan_rows do
   plans[#plans + 1] = {
-    provider = ARGV[i], interim = ARGV[i + 1], interim_capacity = ARGV[i + 2], final = ARGV[i + 3],
-    final_capacity = ARGV[i + 4], removed = cjson.decode(ARGV[i + 5]),
+    provider = provider, interim = interim, interim_capacity = interim_capacity, final = final,
+    final_capacity = final_capacity, removed = cjson.decode(removed),
   }
 end
 
@@ -81,18 +70,18 @@ local function finish()
     update_excess(provider, sums_of(provider), true)
     redis.call('HINCRBY', K.generations, provider, 1)
   end
-  for i = first_host, first_change - 1 do
-    redis.call('HSET', K.api_changed, ARGV[i], int(position))
+  for host in hosts do
+    redis.call('HSET', K.api_changed, host, int(position))
   end
   redis.call('HSET', K.meta, 'vocabulary', int(position))
 end
 
-expire(EXPIRE_BATCH)
-if not is_as_read() then
+expire()
+if not is_as_read(A.epoch, reads) then
   flush(false)
   return { 0 }
 end
-read_changes(first_change)
+read_changes(at)
 for _, planned in ipairs(plans) do
   capacities[planned.provider] = cjson.decode(planned.interim_capacity)
 end

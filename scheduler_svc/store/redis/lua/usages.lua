@@ -6,8 +6,7 @@
 --          the sum; 'due': claims past their deadline are left to end
 --@ args log_length project has_user user marker limit
 --@ include _partition
-local EXPIRE_BATCH = 1000 -- claims past their deadline that one call ends first
-local _, due = expire(EXPIRE_BATCH)
+local _, due = expire()
 flush(false)
 if due == EXPIRE_BATCH then
   return { 'due' }
