@@ -75,9 +75,9 @@ class ConductorConnection:
 
     def epoch(self) -> int:
         """Return the newest epoch that this process observed; connects if it has not yet."""
-        if not self.identity.observed_epoch:
+        if not self.identity.high_water_mark[0]:
             self.execute(lambda client: client.ping())
-        return self.identity.observed_epoch
+        return self.identity.high_water_mark[0]
 
     def execute(self, command: Callable[[ScriptClient], T]) -> T:
         """Return the result of ``command``; raises StoreUnavailable, after which the caller may retry."""

@@ -261,7 +261,7 @@ class RedisConductorStore(ConductorStore):
         self._run("stamp", (value for pair in stamps.items() for value in pair))
 
     def epoch(self) -> int:
-        return self._connection.identity.observed_epoch
+        return self._connection.identity.high_water_mark[0]
 
     def check_replicas(self) -> None:
         self._connection.check_replicas()

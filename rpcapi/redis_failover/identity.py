@@ -3,12 +3,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
 import redis
 
 from rpcapi import errors
+from rpcapi.high_water_mark import HighWaterMark
 from rpcapi.redis_failover.scripts import LuaScript
 
 Execute = Callable[..., Any]  # sends one command over one connection and returns its answer
@@ -45,7 +45,7 @@ class RecordedServer:
     epoch: int
 
 
-class ServerIdentity:
+class ServerIdentity(HighWaterMark):
     """Checks the server on each new connection, before any verb is sent through it.
 
     If it ``is_durable`` (appendfsync always), a restarted server that has everything this process observed has
@@ -55,31 +55,10 @@ class ServerIdentity:
     """
 
     def __init__(self, record: IdentityRecord, *, is_durable: bool, arguments: Mapping[str, Any] | None = None) -> None:
+        super().__init__()
         self._record = record
         self._is_durable = is_durable
         self._arguments = dict(arguments or {})
-        self._lock = Lock()
-        self._observed_epoch = 0
-        self._observed_position = 0
-        self._epoch_changed = False
-
-    def observe(self, epoch: int, position: int) -> None:
-        """Record the newest observed epoch and position: a store that is behind them has forgotten something."""
-        with self._lock:
-            self._observed_epoch = max(self._observed_epoch, epoch)
-            self._observed_position = max(self._observed_position, position)
-
-    @property
-    def observed_epoch(self) -> int:
-        """The newest observed epoch, 0 before the first check."""
-        with self._lock:
-            return self._observed_epoch
-
-    def take_epoch_change(self) -> bool:
-        """Return whether this process began a new epoch since the last call."""
-        with self._lock:
-            changed, self._epoch_changed = self._epoch_changed, False
-            return changed
 
     def check(self, execute: Execute) -> int:
         """Compare and record the server's identity, begin a new epoch if necessary, and return the epoch.
@@ -90,8 +69,8 @@ class ServerIdentity:
         info = _fields(execute("INFO"))
         if info.get("role") != "master":
             raise redis.ReadOnlyError("the server is a replica, not the primary")
-        with self._lock:  # before the store is read: what other threads observe meanwhile must not make it look old
-            observed_epoch, observed_position = self._observed_epoch, self._observed_position
+        # Before the store is read: what other threads observe meanwhile must not make it look old.
+        observed_epoch, observed_position = self.high_water_mark
         names = ("schema", "run_id", "replid", self._record.counter, "epoch")
         schema, *values = execute("HMGET", self._record.hash_key, *names)
         if int(schema or SCHEMA) > SCHEMA:
@@ -115,8 +94,8 @@ class ServerIdentity:
         answer = execute("EVAL", script.text, len(keys), *keys, *arguments)
         epoch, position, changed = (int(float(value)) for value in answer)
         self.observe(epoch, position)
-        with self._lock:
-            self._epoch_changed = self._epoch_changed or bool(changed)
+        if changed:
+            self.note_epoch_change()
         return epoch
 
     def check_connection(self, connection: Any) -> None:

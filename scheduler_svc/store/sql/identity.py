@@ -2,48 +2,24 @@
 """Identity of the database server of a partition, and detection that it may have forgotten acknowledged writes."""
 
 from collections.abc import Mapping
-from threading import Lock
 from typing import Any
 
 from sqlalchemy import Connection, update
 
+from rpcapi.high_water_mark import HighWaterMark
 from scheduler_svc.store.sql.dialect import SqlDialect
 from scheduler_svc.store.sql.partition import SqlPartition
 from scheduler_svc.store.sql.rows import INSERTS
 from scheduler_svc.store.sql.tables import PARTITIONS
 
 
-class SqlIdentity:
+class SqlIdentity(HighWaterMark):
     """Checks the server on each new connection, before any verb is sent through it."""
 
     def __init__(self, partition: str, log_length: int) -> None:
+        super().__init__()
         self.partition = partition
         self._log_length = log_length
-        self._lock = Lock()
-        self._high_water_mark = (0, 0)
-        self._epoch_changed = False
-
-    @property
-    def high_water_mark(self) -> tuple[int, int]:
-        """The newest observed epoch and position of the partition."""
-        with self._lock:
-            return self._high_water_mark
-
-    def observe(self, epoch: int, position: int) -> None:
-        """Record the newest observed epoch and position: a store that is behind them has forgotten something."""
-        with self._lock:
-            self._high_water_mark = max(self._high_water_mark[0], epoch), max(self._high_water_mark[1], position)
-
-    def note_epoch_change(self) -> None:
-        """Record that a verb of this process began a new epoch."""
-        with self._lock:
-            self._epoch_changed = True
-
-    def take_epoch_change(self) -> bool:
-        """Return whether this process began a new epoch since the last call."""
-        with self._lock:
-            changed, self._epoch_changed = self._epoch_changed, False
-            return changed
 
     def check(self, dialect: SqlDialect, connection: Connection) -> None:
         """Compare and record the server's identity, and begin a new epoch if necessary.
@@ -70,5 +46,5 @@ class SqlIdentity:
             partition.finish()
             dialect.announce(connection, self.partition)
         self.observe(partition.epoch, partition.position)
-        with self._lock:
-            self._epoch_changed = self._epoch_changed or recorded["epoch"] > 0  # a new partition has forgotten nothing
+        if recorded["epoch"]:  # a new partition has forgotten nothing
+            self.note_epoch_change()
