@@ -8,7 +8,7 @@ from scheduler_svc.core.records import Snapshot
 from scheduler_svc.store import verification
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import COLLECT_MS, ReapResult, Verification
-from scheduler_svc.store.verbs import collecting, states
+from scheduler_svc.store.verbs import collecting, copies, states
 from scheduler_svc.store.verbs.partition import ALL, PartitionState
 
 
@@ -30,7 +30,7 @@ class VerbStore(Store):
     def verify(self) -> Verification:
         self._run(lambda partition, now: partition.expire(now, ALL))
         # A second, separate read: verbs need not wait while everything is read.
-        return verification.verify(self._read(lambda partition: partition.dump()))
+        return verification.verify(self._read(copies.dump))
 
     def reap(
         self, *, dead_after_ms: int | None, tombstone_ms: int, collect_ms: int = COLLECT_MS, limit: int = 500
@@ -41,9 +41,13 @@ class VerbStore(Store):
             if dead_after_ms is not None:
                 states.mark_silent_down(partition, now - dead_after_ms)
             collecting.expire(partition, now - collect_ms)
-            tombstones = partition.drop_tombstones(now - tombstone_ms, limit)
-            pins = partition.drop_expired_pins(now, limit)
-            return ReapResult(ended, max(due, tombstones, pins) >= limit, partition.prepared_ms())
+            old = partition.old_tombstones(now - tombstone_ms, limit)
+            for consumer in old:
+                del partition.ended[consumer], partition.ended_at[consumer]
+            pins = partition.expired_pins(now, limit)
+            for key in pins:
+                del partition.pins[key]
+            return ReapResult(ended, max(due, len(old), len(pins)) >= limit, partition.prepared_ms())
 
         return self._run(step)
 
@@ -57,4 +61,4 @@ class VerbStore(Store):
         return self._read(lambda partition: key in partition.pins)
 
     def _snapshot(self, namespaces: Collection[str]) -> Snapshot:
-        return self._read(lambda partition: partition.snapshot(namespaces))
+        return self._read(copies.snapshot, namespaces)

@@ -9,13 +9,11 @@ from typing import Any
 
 from rpcapi.bounds import CollectionSize, estimate
 from rpcapi.resources import names
-from scheduler_svc.core.records import Claim, LogEntry, Snapshot
-from scheduler_svc.store import documents, namespaces, paging, tallies
+from scheduler_svc.core.records import Claim, LogEntry
+from scheduler_svc.store import documents, namespaces, paging
 from scheduler_svc.store.decisions import project_of, record_bytes
-from scheduler_svc.store.providers.changes import is_api_owned
 from scheduler_svc.store.tallies import Tally
 from scheduler_svc.store.verbs.partition import PartitionState
-from scheduler_svc.store.verification import StoreDump
 
 
 class _NewestLast(OrderedDict[str, int]):
@@ -44,7 +42,7 @@ class MemoryPartition(PartitionState):
         self.generation_base = self.vocabulary = 0
         self.services, self.reports, self.beats, self.alive, self.opened = {}, {}, {}, {}, {}
         self.clock_offsets = {}
-        self._awaited: set[str] = set()
+        self.awaited: dict[str, bool] = {}
         self._states: dict[tuple[str, str], namespaces.Versioned] = {}
         self._log: deque[LogEntry] = deque(maxlen=log_length)
         self._decision = self._decision_bytes = 0  # number of the newest decision, and size of all
@@ -115,7 +113,7 @@ class MemoryPartition(PartitionState):
                 *(self.providers, self.capacity, self.used, self.changed, self.eligible, self.excess),
                 *(self.generations, self.children, self.provider_names),
                 *(self.services, self.reports, self.beats, self.alive, self.opened, self.clock_offsets),
-                dict.fromkeys(self._awaited),
+                self.awaited,
             ),
             "documents": (self._states,),
         }
@@ -128,39 +126,33 @@ class MemoryPartition(PartitionState):
         while len(self._log) > length:
             self._log.popleft()
 
-    def drop_tombstones(self, until: int, limit: int) -> int:
-        old = list(islice(takewhile(lambda consumer: self.ended_at[consumer] <= until, self.ended_at), limit))
-        for consumer in old:
-            del self.ended[consumer], self.ended_at[consumer]
-        return len(old)
+    def old_tombstones(self, until: int, limit: int) -> list[str]:
+        return list(islice(takewhile(lambda consumer: self.ended_at[consumer] <= until, self.ended_at), limit))
 
-    def drop_expired_pins(self, now: int, limit: int) -> int:
-        expired = list(islice((key for key, (_served, until) in self.pins.items() if until <= now), limit))
-        for key in expired:
-            del self.pins[key]
-        return len(expired)
+    def expired_pins(self, now: int, limit: int) -> list[str]:
+        return list(islice((key for key, (_served, until) in self.pins.items() if until <= now), limit))
 
     def silent_services(self, since: int) -> list[str]:
         return [name for name, at in self.beats.items() if at <= since and self.alive.get(name)]
 
     def is_awaited(self, host: str) -> bool:
-        return host in self._awaited
+        return host in self.awaited
 
     def awaits_any(self) -> bool:
-        return bool(self._awaited)
+        return bool(self.awaited)
 
     def await_hosts(self) -> None:
-        self._awaited.update(host for host, epoch in self.opened.items() if epoch > 0)
-        self._awaited.update(host for host in self.reports if self.alive.get(host))
+        hosts = [host for host, epoch in self.opened.items() if epoch > 0]
+        self.awaited |= dict.fromkeys([*hosts, *(host for host in self.reports if self.alive.get(host))], True)
 
     def reset_generations(self) -> None:
         self.generations.clear()
 
     def await_host(self, host: str) -> None:
-        self._awaited.add(host)
+        self.awaited[host] = True
 
     def stop_awaiting(self, host: str) -> None:
-        self._awaited.discard(host)
+        self.awaited.pop(host, None)
 
     def page_of_names(self, namespace: str, marker: str | None, limit: int) -> tuple[list[str], str | None]:
         return paging.cut(self._names(namespace), marker, limit)
@@ -196,51 +188,19 @@ class MemoryPartition(PartitionState):
         later = ((at, request, document) for at, (request, document, _size) in self._decisions.items() if at > number)
         return list(islice(later, limit))
 
-    def snapshot(self, namespaces: Iterable[str]) -> Snapshot:
-        return Snapshot(
-            epoch=self.epoch,
-            position=self.position,
-            providers=self.providers,
-            used=self.used,
-            services=self.services,
-            alive=self.alive,
-            opened={host: max(0, epoch) for host, epoch in self.opened.items()},
-            states={namespace: self._documents(namespace) for namespace in namespaces},
-        )
+    def whole(self, mapping: str) -> Mapping[str, Any]:
+        whole: Mapping[str, Any] = getattr(self, mapping)
+        return whole
 
-    def dump(self) -> StoreDump:
-        return StoreDump(
-            epoch=self.epoch,
-            position=self.position,
-            claims=list(self.claims.values()),
-            capacity=self.capacity,
-            used=self.used,
-            groups=self.groups,
-            deadlines=self.deadlines,
-            unverified=self.unverified,
-            sources=self.sources,
-            provider_names=self.provider_names,
-            holders=set(self.holders),
-            tallies=tallies.flat(self.tallies),
-            tallied=set(tallies.flat(self.tallies)),
-            children={(above, child) for above, children in self.children.items() for child in children},
-            api_providers={name: document for name, document in self.providers.items() if is_api_owned(document)},
-            by_host={(claim.host, claim.consumer) for claim in self.claims.values()},
-            opened=self.opened,
-            awaited=self._awaited,
-            excess={
-                (name, resource_class): since + self.lead_ms
-                for name, over in self.excess.items()
-                for resource_class, since in over.items()
-            },
-        )
+    def places(self) -> Collection[tuple[str, str]]:
+        return {(claim.host, claim.consumer) for claim in self.claims.values()}
 
     def _names(self, namespace: str) -> Iterable[str]:
         if namespace == namespaces.COMPUTE:
             return self.providers
-        return self.services if namespace == namespaces.SERVICE else self._documents(namespace)
+        return self.services if namespace == namespaces.SERVICE else self.documents(namespace)
 
-    def _documents(self, namespace: str) -> dict[str, dict[str, Any]]:
+    def documents(self, namespace: str) -> dict[str, dict[str, Any]]:
         return {
             name: document
             for (in_namespace, name), (_version, document) in self._states.items()

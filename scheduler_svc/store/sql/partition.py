@@ -2,16 +2,16 @@
 """The state of a partition in tables, within one transaction."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, or_, select, update
 
 from rpcapi.bounds import CollectionSize
 from rpcapi.resources import names
-from scheduler_svc.core.records import Claim, LogEntry, Snapshot
+from scheduler_svc.core.records import Claim, LogEntry
 from scheduler_svc.store import namespaces
-from scheduler_svc.store.sql import codecs, copies, decisions, log, sizes, states
+from scheduler_svc.store.sql import codecs, decisions, log, sizes, states
 from scheduler_svc.store.sql.rows import ColumnView, DerivedColumns, SqlRows
 from scheduler_svc.store.sql.tables import (
     CONSUMERS,
@@ -25,7 +25,6 @@ from scheduler_svc.store.sql.tables import (
 )
 from scheduler_svc.store.tallies import Tally
 from scheduler_svc.store.verbs.partition import PartitionState
-from scheduler_svc.store.verification import StoreDump
 
 COUNTERS = (
     "epoch",
@@ -41,7 +40,8 @@ COUNTERS = (
 class SqlPartition(PartitionState):
     """The data of a partition that one transaction reads and will write.
 
-    ``meta`` is the partition's row. ``dump`` and ``snapshot`` read whole tables, all other methods single rows.
+    ``meta`` is the partition's row. ``whole``, ``documents`` and ``places`` read whole tables, other methods single
+    rows.
     """
 
     decision: int  # number of the newest one
@@ -148,18 +148,12 @@ class SqlPartition(PartitionState):
     def trim_log(self, length: int) -> None:
         log.trim_to(self._connection, self._name, length)
 
-    def drop_tombstones(self, until: int, limit: int) -> int:
+    def old_tombstones(self, until: int, limit: int) -> list[str]:
         at = CONSUMERS.c.ended_ms
-        old = self._rows[CONSUMERS].find(at <= until, at, CONSUMERS.c.name, limit=limit)
-        for name in old:
-            del self.ended[name], self.ended_at[name]
-        return len(old)
+        return self._rows[CONSUMERS].find(at <= until, at, CONSUMERS.c.name, limit=limit)
 
-    def drop_expired_pins(self, now: int, limit: int) -> int:
-        expired = self._rows[PINS].find(PINS.c.until_ms <= now, PINS.c.until_ms, limit=limit)
-        for key in expired:
-            del self.pins[key]
-        return len(expired)
+    def expired_pins(self, now: int, limit: int) -> list[str]:
+        return self._rows[PINS].find(PINS.c.until_ms <= now, PINS.c.until_ms, limit=limit)
 
     def silent_services(self, since: int) -> list[str]:
         return self._rows[SERVICES].find(and_(SERVICES.c.beat_ms <= since, SERVICES.c.alive.is_(True)))
@@ -225,12 +219,18 @@ class SqlPartition(PartitionState):
     def decisions_after(self, number: int, limit: int) -> Sequence[tuple[int, str, dict[str, Any]]]:
         return decisions.after(self._connection, self._name, number, limit)
 
-    def snapshot(self, namespaces: Iterable[str]) -> Snapshot:
-        return copies.snapshot(self._connection, self._name, (self.epoch, self.position), namespaces)
+    def whole(self, mapping: str) -> Mapping[str, Any]:
+        column, codec = codecs.VIEWS[mapping]
+        query = select(column.table.c.name, column).where(column.table.c.partition == self._name, column.is_not(None))
+        return {name: codec.decode(raw) for name, raw in self._connection.execute(query)}
 
-    def dump(self) -> StoreDump:
-        as_of = (self.epoch, self.position)
-        return copies.dump(self._connection, self._name, as_of, self.lead_ms)
+    def documents(self, namespace: str) -> Mapping[str, Mapping[str, Any]]:
+        return states.read_all(self._connection, self._name, namespace)
+
+    def places(self) -> Collection[tuple[str, str]]:
+        query = select(CONSUMERS.c.place).where(CONSUMERS.c.partition == self._name, CONSUMERS.c.place.is_not(None))
+        pairs = (place.partition("|") for place in self._connection.scalars(query))
+        return {(node, consumer) for node, _bar, consumer in pairs}
 
 
 def _place(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:

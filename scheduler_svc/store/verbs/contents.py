@@ -2,15 +2,14 @@
 """The stored data of one partition, independent of the backend."""
 
 import abc
-from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from rpcapi.bounds import CollectionSize
-from scheduler_svc.core.records import Claim, LogEntry, Snapshot
+from scheduler_svc.core.records import Claim, LogEntry
 from scheduler_svc.store.namespaces import Versioned
 from scheduler_svc.store.registrations import AppliedReport
 from scheduler_svc.store.tallies import Tally
-from scheduler_svc.store.verification import StoreDump
 
 # Stands among the awaited hosts for those that the store may have forgotten and nobody has named yet. Its heartbeat is
 # the beginning of the epoch. No name of a host has spaces.
@@ -123,12 +122,12 @@ class PartitionStorage(abc.ABC):
         """Remove the oldest log entries beyond ``length``."""
 
     @abc.abstractmethod
-    def drop_tombstones(self, until: int, limit: int) -> int:
-        """Drop tombstones of consumers whose last claim ended at ``until`` or before, oldest first; count them."""
+    def old_tombstones(self, until: int, limit: int) -> list[str]:
+        """Return consumers whose last claim ended at ``until`` or before, the oldest first."""
 
     @abc.abstractmethod
-    def drop_expired_pins(self, now: int, limit: int) -> int:
-        """Drop expired pins, and count them."""
+    def expired_pins(self, now: int, limit: int) -> list[str]:
+        """Return keys of expired pins."""
 
     @abc.abstractmethod
     def silent_services(self, since: int) -> list[str]:
@@ -183,9 +182,13 @@ class PartitionStorage(abc.ABC):
         """Return (number, request id, document) of decisions, oldest first."""
 
     @abc.abstractmethod
-    def snapshot(self, namespaces: Iterable[str]) -> Snapshot:
-        """Return a copy of the state that replicas hold."""
+    def whole(self, mapping: str) -> Mapping[str, Any]:
+        """Return all of one of the mappings, for a copy of the partition."""
 
     @abc.abstractmethod
-    def dump(self) -> StoreDump:
-        """Return a copy of the data that ``verify`` compares, with times by the server's clock."""
+    def documents(self, namespace: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return all documents of a declared namespace."""
+
+    @abc.abstractmethod
+    def places(self) -> Collection[tuple[str, str]]:
+        """Return (node, consumer) of each live claim, as it is indexed."""

@@ -14,21 +14,18 @@ def test_log_keeps_its_newest_entries() -> None:
     assert [entry.position for entry in partition.entries(3, 1)] == [4]
 
 
-def test_oldest_tombstones_are_dropped_first() -> None:
+def test_oldest_tombstones_are_found_first() -> None:
     partition = MemoryPartition(10)
     for number, ended_ms in ((1, 5), (2, 10), (3, 20), (1, 30), (4, 99)):
         partition.add_tombstone(ClaimRef(f"c{number}", 1), "aborted", ended_ms)
-    assert partition.drop_tombstones(50, 2) == 2
-    assert set(partition.ended) == set(partition.ended_at) == {"c1", "c4"}
-    assert partition.drop_tombstones(50, 2) == 1
-    assert set(partition.ended) == {"c4"}
+    assert partition.old_tombstones(50, 2) == ["c2", "c3"]
+    assert partition.old_tombstones(50, 9) == ["c2", "c3", "c1"]
 
 
-def test_pins_are_dropped_from_their_expiry_on() -> None:
+def test_pins_are_found_from_their_expiry_on() -> None:
     partition = MemoryPartition(10)
     partition.pins = {"a": ("p1", 5), "b": ("p1", 6)}
-    assert partition.drop_expired_pins(5, 10) == 1
-    assert set(partition.pins) == {"b"}
+    assert partition.expired_pins(5, 10) == ["a"]
 
 
 def test_oldest_decisions_beyond_the_bound_are_dropped() -> None:

@@ -3,8 +3,8 @@
 
 from sqlalchemy import Connection
 
-from scheduler_svc.store.sql import copies
-from tests.unit.scheduler_svc.store.sql.connections import OTHER, PARTITION, confirmed, connect, open_partition
+from scheduler_svc.store.verbs import copies
+from tests.unit.scheduler_svc.store.sql.connections import OTHER, confirmed, connect, open_partition
 
 AS_OF = (3, 42)
 
@@ -35,7 +35,9 @@ def fill(connection: Connection) -> None:
 def test_snapshot_has_what_is_recorded_of_each_name() -> None:
     with connect() as connection:
         fill(connection)
-        snapshot = copies.snapshot(connection, PARTITION, AS_OF, ["rack", "network"])
+        partition = open_partition(connection)
+        partition.epoch, partition.position = AS_OF
+        snapshot = copies.snapshot(partition, ["rack", "network"])
     assert (snapshot.epoch, snapshot.position) == AS_OF
     assert snapshot.providers == {"h1": {"schema": 1, "id": "h1"}}
     assert snapshot.used == {"h1": {"VCPU": 1}, "only-used": {"VCPU": 2}}
@@ -47,7 +49,10 @@ def test_snapshot_has_what_is_recorded_of_each_name() -> None:
 def test_dump_has_claims_sums_and_indexes_with_times_by_the_servers_clock() -> None:
     with connect() as connection:
         fill(connection)
-        dump = copies.dump(connection, PARTITION, AS_OF, lead_ms=30)
+        partition = open_partition(connection)
+        partition.epoch, partition.position = AS_OF
+        partition.time_ms, partition.clock_ms = 70, 100
+        dump = copies.dump(partition)
     assert (dump.epoch, dump.position) == AS_OF
     assert [claim.consumer for claim in dump.claims] == ["c1"], "a tombstone is no claim"
     assert (dump.capacity, dump.groups) == ({"h1": {"VCPU": 4}}, {"g": {"h1": 1}})

@@ -103,23 +103,19 @@ def test_due_consumers_are_found_oldest_first() -> None:
         assert partition.due_consumers(30, 1) == ["c2"]
 
 
-def test_oldest_tombstones_are_dropped_first() -> None:
+def test_oldest_tombstones_are_found_first() -> None:
     with connect() as connection:
         partition = open_partition(connection)
         for consumer, ended_ms in (("c1", 30), ("c2", 10), ("c3", 20), ("c4", 99)):
             partition.ended[consumer], partition.ended_at[consumer] = {1: "aborted"}, ended_ms
-        assert partition.drop_tombstones(50, 2) == 2
-        partition.finish()
-        again = open_partition(connection)
-        assert [consumer for consumer in ("c1", "c2", "c3", "c4") if consumer in again.ended] == ["c1", "c4"]
+        assert partition.old_tombstones(50, 2) == ["c2", "c3"]
 
 
-def test_pins_are_dropped_from_their_expiry_on() -> None:
+def test_pins_are_found_from_their_expiry_on() -> None:
     with connect() as connection:
         partition = open_partition(connection)
         partition.pins["a"], partition.pins["b"] = ("p1", 5), ("p1", 6)
-        assert partition.drop_expired_pins(5, 10) == 1
-        assert ("a" in partition.pins, partition.pins["b"]) == (False, ("p1", 6))
+        assert partition.expired_pins(5, 10) == ["a"]
 
 
 def test_only_services_marked_alive_are_silent() -> None:
