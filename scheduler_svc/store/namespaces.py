@@ -22,6 +22,11 @@ _REMOVABLE = (DUPLICATE, OLDER_SEEN_MS)
 Versioned = tuple[int, dict[str, Any]]
 
 
+def entry_of(namespace: str, name: str) -> str:
+    """Return the name of a declared namespace's document among those of all."""
+    return f"{namespace}|{name}"
+
+
 def check(namespace: str, declared: Collection[str]) -> None:
     """Raise UnknownNamespace unless the namespace is built in or ``declared``."""
     if namespace not in BUILT_IN and namespace not in declared:

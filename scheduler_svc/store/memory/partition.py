@@ -41,9 +41,8 @@ class MemoryPartition(PartitionState):
         self.generations, self.children, self.provider_names = {}, {}, {}
         self.generation_base = self.vocabulary = 0
         self.services, self.reports, self.beats, self.alive, self.opened = {}, {}, {}, {}, {}
-        self.clock_offsets = {}
+        self.clock_offsets, self.states = {}, {}
         self.awaited: dict[str, bool] = {}
-        self._states: dict[tuple[str, str], namespaces.Versioned] = {}
         self._log: deque[LogEntry] = deque(maxlen=log_length)
         self._decision = self._decision_bytes = 0  # number of the newest decision, and size of all
         # number -> request, document, size; oldest first
@@ -115,7 +114,7 @@ class MemoryPartition(PartitionState):
                 *(self.services, self.reports, self.beats, self.alive, self.opened, self.clock_offsets),
                 self.awaited,
             ),
-            "documents": (self._states,),
+            "documents": (self.states,),
         }
         sizes = {name: estimate(*mappings) for name, mappings in collections.items()}
         sizes["log"] = estimate({entry.position: entry for entry in self._log})
@@ -157,15 +156,6 @@ class MemoryPartition(PartitionState):
     def page_of_names(self, namespace: str, marker: str | None, limit: int) -> tuple[list[str], str | None]:
         return paging.cut(self._names(namespace), marker, limit)
 
-    def document_of(self, namespace: str, name: str) -> namespaces.Versioned | None:
-        return self._states.get((namespace, name))
-
-    def put_document(self, namespace: str, name: str, versioned: namespaces.Versioned | None) -> None:
-        if versioned is None:
-            del self._states[namespace, name]
-        else:
-            self._states[namespace, name] = versioned
-
     def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:
         self._decision += 1
         project = project_of(document)
@@ -200,9 +190,7 @@ class MemoryPartition(PartitionState):
             return self.providers
         return self.services if namespace == namespaces.SERVICE else self.documents(namespace)
 
-    def documents(self, namespace: str) -> dict[str, dict[str, Any]]:
-        return {
-            name: document
-            for (in_namespace, name), (_version, document) in self._states.items()
-            if in_namespace == namespace
-        }
+    def documents(self, namespace: str) -> Mapping[str, Mapping[str, Any]]:
+        head = namespaces.entry_of(namespace, "")
+        own = ((entry, document) for entry, (_version, document) in self.states.items() if entry.startswith(head))
+        return {entry.removeprefix(head): document for entry, document in own}

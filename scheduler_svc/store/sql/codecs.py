@@ -10,6 +10,7 @@ from sqlalchemy import Column, Table
 
 from scheduler_svc.core.records import Claim
 from scheduler_svc.store import documents
+from scheduler_svc.store.namespaces import Versioned
 from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.registrations import AppliedReport
 from scheduler_svc.store.sql.tables import (
@@ -20,6 +21,7 @@ from scheduler_svc.store.sql.tables import (
     PROVIDER_NAMES,
     PROVIDERS,
     SERVICES,
+    STATES,
     TALLIES,
 )
 
@@ -51,6 +53,11 @@ def _encode_pin(pin: tuple[str, int]) -> str:
     return documents.encode(list(pin))
 
 
+def _encode_state(versioned: Versioned) -> str:
+    version, document = versioned
+    return documents.encode({"schema": SCHEMA, "version": version, "state": document})
+
+
 PLAIN = ColumnCodec(lambda value: value, lambda raw: raw)
 JSON = ColumnCodec(documents.encode, json.loads)
 ENDS = ColumnCodec(
@@ -61,6 +68,7 @@ CLAIM = ColumnCodec(_encode_claim, documents.decode_claim)
 REPORT = ColumnCodec(_encode_report, _decode_report)
 PIN = ColumnCodec(_encode_pin, lambda text: tuple(json.loads(text)))
 PROVIDER = ColumnCodec(documents.encode, lambda text: documents.decode(text, "provider"))
+STATE = ColumnCodec(_encode_state, documents.decode_state)
 SERVICE = ColumnCodec(documents.encode, lambda text: documents.decode(text, "service"))
 
 # The mappings of PartitionStorage, each with its column and the codec of that; ``awaited`` has the awaited hosts.
@@ -91,9 +99,10 @@ VIEWS: dict[str, tuple[Column[Any], ColumnCodec]] = {
     "awaited": (SERVICES.c.awaited, PLAIN),
     "clock_offsets": (SERVICES.c.clock_offset, JSON),
     "pins": (PINS.c.pinned, PIN),
+    "states": (STATES.c.document, STATE),
 }
 # Tables of rows by name, the first ones in the order of the arguments of PartitionStorage.prefetch; codecs by column.
 CODECS: dict[Table, dict[str, ColumnCodec]] = {
     table: {str(column.key): codec for column, codec in VIEWS.values() if column.table is table}
-    for table in (CONSUMERS, PROVIDERS, SERVICES, GROUPS, PROVIDER_NAMES, HOLDERS, TALLIES, PINS)
+    for table in (CONSUMERS, PROVIDERS, SERVICES, GROUPS, PROVIDER_NAMES, HOLDERS, TALLIES, PINS, STATES)
 }

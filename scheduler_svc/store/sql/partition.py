@@ -5,13 +5,13 @@ import json
 from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Table, and_, or_, select, true, update
 
 from rpcapi.bounds import CollectionSize
 from rpcapi.resources import names
 from scheduler_svc.core.records import Claim, LogEntry
 from scheduler_svc.store import namespaces
-from scheduler_svc.store.sql import codecs, decisions, log, sizes, states
+from scheduler_svc.store.sql import codecs, decisions, log, sizes
 from scheduler_svc.store.sql.rows import ColumnView, DerivedColumns, SqlRows
 from scheduler_svc.store.sql.tables import (
     CONSUMERS,
@@ -189,24 +189,12 @@ class SqlPartition(PartitionState):
         self._awaits = None
 
     def page_of_names(self, namespace: str, marker: str | None, limit: int) -> tuple[list[str], str | None]:
-        if namespace == namespaces.COMPUTE:
-            query = select(PROVIDERS.c.name).where(PROVIDERS.c.document.is_not(None))
-        elif namespace == namespaces.SERVICE:
-            query = select(SERVICES.c.name).where(SERVICES.c.document.is_not(None))
-        else:
-            query = select(STATES.c.name).where(STATES.c.namespace == namespace)
-        column = query.selected_columns[0]
-        query = query.where(column.table.c.partition == self._name)
-        if marker is not None:
-            query = query.where(column > marker)
-        page = list(self._connection.scalars(query.order_by(column).limit(limit + 1)))
+        built_in = {namespaces.COMPUTE: PROVIDERS, namespaces.SERVICE: SERVICES}
+        table = built_in.get(namespace, STATES)
+        head = "" if namespace in built_in else namespaces.entry_of(namespace, "")
+        after = and_(table.c.document.is_not(None), table.c.name > head + (marker or ""), _is_below(head))
+        page = [name.removeprefix(head) for name in self._rows[table].names(after, limit + 1)]
         return page[:limit], page[limit - 1] if len(page) > limit else None
-
-    def document_of(self, namespace: str, name: str) -> namespaces.Versioned | None:
-        return states.read(self._connection, self._name, namespace, name)
-
-    def put_document(self, namespace: str, name: str, versioned: namespaces.Versioned | None) -> None:
-        states.write(self._connection, self._name, namespace, name, versioned)
 
     def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:
         self.decision += 1
@@ -225,12 +213,19 @@ class SqlPartition(PartitionState):
         return {name: codec.decode(raw) for name, raw in self._connection.execute(query)}
 
     def documents(self, namespace: str) -> Mapping[str, Mapping[str, Any]]:
-        return states.read_all(self._connection, self._name, namespace)
+        head = namespaces.entry_of(namespace, "")
+        query = select(STATES.c.name, STATES.c.document).where(STATES.c.partition == self._name, _is_below(head))
+        return {name.removeprefix(head): codecs.STATE.decode(text)[1] for name, text in self._connection.execute(query)}
 
     def places(self) -> Collection[tuple[str, str]]:
         query = select(CONSUMERS.c.place).where(CONSUMERS.c.partition == self._name, CONSUMERS.c.place.is_not(None))
         pairs = (place.partition("|") for place in self._connection.scalars(query))
         return {(node, consumer) for node, _bar, consumer in pairs}
+
+
+def _is_below(head: str) -> ColumnElement[bool]:
+    """Return the condition for entries of one namespace; '' is no condition."""
+    return and_(STATES.c.name > head, STATES.c.name < f"{head[:-1]}}}") if head else true()
 
 
 def _place(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -74,16 +74,7 @@ TALLIES = _table(  # see tallies.key_of
 )
 GROUPS = _table("server_groups", Column("hosts", Text))
 PINS = _table("pins", Column("pinned", Text), Column("until_ms", BigInteger))
-STATES = Table(
-    "states",
-    METADATA,
-    Column("partition", NAME, nullable=False),
-    Column("namespace", NAME, nullable=False),
-    Column("name", NAME, nullable=False),
-    Column("version", BigInteger, nullable=False),
-    Column("document", Text, nullable=False),
-    PrimaryKeyConstraint("partition", "namespace", "name"),
-)
+STATES = _table("states", Column("document", Text))  # named as namespaces.entry_of
 LOG = Table(
     "log",
     METADATA,

@@ -62,6 +62,8 @@ class PartitionStorage(abc.ABC):
     alive: MutableMapping[str, bool]
     clock_offsets: MutableMapping[str, list[int]]  # -> ms by which its clock was ahead, time of the note
     opened: MutableMapping[str, int]  # -> epoch of its last audit; negative: epoch in which it was fenced since
+    # by namespaces.entry_of
+    states: MutableMapping[str, Versioned]  # -> version and document of declared namespaces
     # by pinned key
     pins: MutableMapping[str, tuple[str, int]]  # -> (partition that serves it, expiry in ms)
 
@@ -160,14 +162,6 @@ class PartitionStorage(abc.ABC):
     @abc.abstractmethod
     def page_of_names(self, namespace: str, marker: str | None, limit: int) -> tuple[list[str], str | None]:
         """Return names in a namespace, in order, and the next marker."""
-
-    @abc.abstractmethod
-    def document_of(self, namespace: str, name: str) -> Versioned | None:
-        """Return a declared namespace's document with its version."""
-
-    @abc.abstractmethod
-    def put_document(self, namespace: str, name: str, versioned: Versioned | None) -> None:
-        """Store a declared namespace's document, or delete it (None)."""
 
     @abc.abstractmethod
     def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:

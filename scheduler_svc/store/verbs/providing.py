@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from scheduler_svc.core.records import Amounts
-from scheduler_svc.store import reports
+from scheduler_svc.store import namespaces, reports
 from scheduler_svc.store.providers import planner
 from scheduler_svc.store.providers.changes import ImportProvider, ProviderChange, ProviderState, Refusal, RefusalKind
 from scheduler_svc.store.providers.plans import Document, ProviderPlan, holder_of
@@ -91,7 +91,7 @@ def retire(partition: PartitionState, now: int, namespace: str, name: str, as_of
     """Delete a trait's or resource class' document unless a provider may have taken it into use after ``as_of``."""
     if partition.vocabulary > as_of:
         return Refusal(RefusalKind.BEHIND, name, (), as_of, partition.vocabulary)
-    versioned = partition.document_of(namespace, name)
+    versioned = partition.states.get(namespaces.entry_of(namespace, name))
     if versioned is not None:
         delete_state(partition, now, namespace, name, versioned[0])
     return None

@@ -216,7 +216,7 @@ def get_state(partition: PartitionState, namespace: str, name: str) -> namespace
             last_report_ms=None if beat is None else beat + partition.lead_ms,
             clock_offset_ms=namespaces.shown_offset(partition.clock_offsets.get(name), beat),
         )
-    versioned = partition.document_of(namespace, name)
+    versioned = partition.states.get(namespaces.entry_of(namespace, name))
     if versioned is None:
         raise errors.UnknownHost(name=name)
     return versioned
@@ -240,27 +240,29 @@ def put_state(
     """Put a document that was checked, and return its version: the position of its last change."""
     if namespace == namespaces.SERVICE:
         return _put_service(partition, name, version, document)
-    at, stored = partition.document_of(namespace, name) or (0, None)
+    entry = namespaces.entry_of(namespace, name)
+    at, stored = partition.states.get(entry, (0, None))
     if stored is not None and documents.is_same(stored, document):
         return at
     if at != version:
         raise namespaces.conflict(namespace, name, at, version)
     copied = copy.deepcopy(dict(document))
     position = partition.append("state", {namespace: {name: copied}})
-    partition.put_document(namespace, name, (position, copied))
+    partition.states[entry] = (position, copied)
     _make_members_stale(partition, namespace, stored, document)
     return position
 
 
 def delete_state(partition: PartitionState, _now: int, namespace: str, name: str, version: int) -> None:
     """Delete a declared namespace's document."""
-    versioned = partition.document_of(namespace, name)
+    entry = namespaces.entry_of(namespace, name)
+    versioned = partition.states.get(entry)
     if versioned is None:
         return
     if versioned[0] != version:
         raise namespaces.conflict(namespace, name, versioned[0], version)
     partition.append("state", {namespace: {name: None}})
-    partition.put_document(namespace, name, None)
+    del partition.states[entry]
     _make_members_stale(partition, namespace, versioned[1], None)
 
 

@@ -21,8 +21,7 @@ def fill(connection: Connection) -> None:
     partition.claims["c1"], partition.deadlines["c1"] = confirmed("c1", "h1"), 500
     partition.ended["c0"] = {1: "aborted"}
     partition.groups["g"] = {"h1": 1}
-    partition.put_document("rack", "h1", (2, {"watts": 5}))
-    partition.put_document("volume", "v1", (1, {}))
+    partition.states["rack|h1"], partition.states["volume|v1"] = (2, {"watts": 5}), (1, {})
     partition.finish()
     partition.await_hosts()
     partition.stop_awaiting("h2")

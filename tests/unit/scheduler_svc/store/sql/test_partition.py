@@ -148,8 +148,8 @@ def test_names_are_paged_in_order() -> None:
     with connect() as connection:
         partition = open_partition(connection)
         for name in ("b", "a", "C", "d"):
-            partition.put_document("rack", name, (1, {}))
-        partition.put_document("volume", "e", (1, {}))
+            partition.states[f"rack|{name}"] = (1, {})
+        partition.states["volume|e"] = (1, {})
         assert partition.page_of_names("rack", None, 3) == (["C", "a", "b"], "b")
         assert partition.page_of_names("rack", "b", 3) == (["d"], None)
 
