@@ -80,8 +80,8 @@ def lose_guest(instance: InstanceRecord, reason: str) -> InstanceRecord:
 
     The source ends after its destination runs, if it still can: a later loss of this record then ends no last copy.
     """
-    lost = replace(instance, migration=replace(instance.move, copy_phase=FAILED, reason=reason))
-    return set_step(lost, SagaStep.END_SOURCE) if lost.has_ended(lost.attempt) else _end_when_complete(lost)
+    failed = replace(instance, migration=replace(instance.move, copy_phase=FAILED, reason=reason))
+    return set_step(failed, SagaStep.END_SOURCE) if failed.has_ended(failed.attempt) else _end_when_complete(failed)
 
 
 def apply_source_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:

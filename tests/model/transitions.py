@@ -291,8 +291,8 @@ def switch_over(record: Record, **changes: Any) -> Record:
 
 def lose_guest(record: Record) -> Record:
     """Return the record of a guest whose memory is lost; a destination that may have to run it does so first."""
-    lost = with_migration(record, phase="failed", has_reason=True)
-    return lost._replace(step="end_source") if record.has_ended(record.attempt) else end_when_complete(lost)
+    failed = with_migration(record, phase="failed", has_reason=True)
+    return failed._replace(step="end_source") if record.has_ended(record.attempt) else end_when_complete(failed)
 
 
 def lose_destination(record: Record, outcome: str) -> Record:
