@@ -406,21 +406,20 @@ class MovesCluster(LiveCluster):
 
     def check_runs_once(self) -> None:
         """Assert that each instance runs on at most one host, and only on that of its record where that is at rest."""
-        for uuid in self.consumers:
-            running = [
-                (host, guest.attempt)
-                for host, guest in self.hosts.running()
-                # The exception of docs/failures.md: it ran already when its machine was fenced and not powered off.
-                if guest.uuid == uuid and (host, *guest.ref) not in self.hosts.outlasting
-            ]
-            require(1, len(running) <= 1, f"{uuid} runs as {running}")
-            if self._has_forgotten_records:
-                continue
-            hosts = {host for host, _attempt in running}
-            for record in self.store.get([uuid]).values():
-                is_elsewhere = hosts - {names.host_of(record.guest_host or "")}
-                is_right = not is_elsewhere or record.step not in SETTLED
-                require(4, is_right, f"{uuid} runs on {hosts}, and its record rests as {record}")
+        running: dict[str, list[tuple[str, int]]] = {}
+        for host, guest in self.hosts.running():
+            # The exception of docs/failures.md: it ran already when its machine was fenced and not powered off.
+            if (host, *guest.ref) not in self.hosts.outlasting:
+                running.setdefault(guest.uuid, []).append((host, guest.attempt))
+        for uuid, guests in running.items():
+            require(1, len(guests) == 1, f"{uuid} runs as {guests}")
+        if self._has_forgotten_records:
+            return
+        for uuid, record in self.store.get(list(running)).items():
+            hosts = {host for host, _attempt in running[uuid]}
+            is_elsewhere = hosts - {names.host_of(record.guest_host or "")}
+            is_right = not is_elsewhere or record.step not in SETTLED
+            require(4, is_right, f"{uuid} runs on {hosts}, and its record rests as {record}")
 
     def check_always(self) -> None:
         """Assert what holds at any moment."""

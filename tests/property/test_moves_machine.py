@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moves of all kinds under random interleavings: of requests, deletions, deaths, fences, epochs and late messages."""
 
+import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,6 +24,9 @@ from tests.unit.conductor.saga.simulated_cluster import KillSwitch
 from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
 from tests.unit.scheduler_svc.store.databases import sql_partition
 from tests.unit.scheduler_svc.store.store_partition import StorePartition
+
+# Agents make each record of their journals durable.
+IN_MEMORY = "/dev/shm"  # noqa: S108 - each example makes a private folder there
 
 hosts = st.sampled_from(HOSTS)
 slots = st.integers(0, SLOTS - 1)
@@ -61,7 +65,7 @@ class MovesMachine(RecordedMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = tempfile.TemporaryDirectory(dir=IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else None)
         self.cluster = MovesCluster(Path(self.folder.name), type(self).make_partition())
         self.cluster.settle()
 
