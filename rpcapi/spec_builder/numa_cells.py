@@ -71,21 +71,13 @@ def _check_split(flavor_image: FlavorImageProperties, cpus: list[frozenset[int]]
 
 def _read_per_cell(flavor_image: FlavorImageProperties, key: str, read: Callable[[str], T]) -> list[T] | None:
     """Return the values of KEY.0, KEY.1, ... of the flavor or of the image; None when neither has KEY.0."""
-    values = []
-    for source, other_source in (
-        (flavor_image.flavor_value, flavor_image.image_value),
-        (flavor_image.image_value, flavor_image.flavor_value),
-    ):
-        if source(f"{key}.0") is None:
-            continue
-        if other_source(f"{key}.0") is not None:
-            raise flavor_image.conflict(f"{key}.0")
-        for number in range(MAX_NODES):
-            text = source(f"{key}.{number}")
-            if text is None:
-                break
-            values.append(read(text))
-    return values or None
+    if flavor_image.exclusive_value(f"{key}.0") is None:
+        return None
+    value = flavor_image.image_value if flavor_image.flavor_value(f"{key}.0") is None else flavor_image.flavor_value
+    values: list[T] = []
+    while (text := value(f"{key}.{len(values)}")) is not None and len(values) < MAX_NODES:
+        values.append(read(text))
+    return values
 
 
 def _parse_cpus(flavor_image: FlavorImageProperties, text: str) -> frozenset[int]:
