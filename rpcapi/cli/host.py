@@ -118,24 +118,16 @@ def _row(state: Any, service: Mapping[str, Any], zones: Sequence[str]) -> tuple[
     )
 
 
-def _format_node(item: Any) -> str:
-    return f"{item['name']} [{item['zone'] or '-'}]: {_format_usage(item)}"
-
-
-def _format_child(item: Any) -> str:
-    return f"{item['name']}: {_format_usage(item)}"
+def _format_provider(item: Mapping[str, Any]) -> str:
+    zone = f" [{item['zone'] or '-'}]" if "zone" in item else ""  # of a node
+    resources = item["resources"].items()
+    usage = (f"{amounts['used']}/{amounts['capacity']} {resource_class}" for resource_class, amounts in resources)
+    return f"{item['name']}{zone}: {', '.join(usage)}"
 
 
 def _format_numa_cell(item: Any) -> str:
     pages = "".join(f", {used}/{total} pages of {size} kB" for size, (total, used) in item["pages"].items())
     return f"{item['id']}: pinned CPUs {item['pinned'] or '-'}, shared CPUs {item['shared'] or '-'}{pages}"
-
-
-def _format_usage(item: Mapping[str, Any]) -> str:
-    resources = item["resources"].items()
-    return ", ".join(
-        f"{amounts['used']}/{amounts['capacity']} {resource_class}" for resource_class, amounts in resources
-    )
 
 
 class ShowHost(ShowOne):
@@ -173,7 +165,7 @@ class ShowHost(ShowOne):
         tree = {child.name: child for child in api_providers.in_tree(self.session, document["root"])}
         below = [child for child in tree.values() if _is_below(child, state.name, tree)]
         if below:
-            fields["below"] = lines_cell([_child_summary(child) for child in below], _format_child)
+            fields["below"] = lines_cell([_child_summary(child) for child in below], _format_provider)
         return api_providers.show_names(self.session, fields)
 
     def _host_fields(self, name: str) -> dict[str, Any]:
@@ -202,11 +194,11 @@ class ShowHost(ShowOne):
             if nodes[0].document.get("numa"):
                 fields["numa_cells"] = lines_cell(nodes[0].document["numa"], _format_numa_cell)
         else:
-            fields["nodes"] = lines_cell([_node_summary(node, self._zone(node)) for node in nodes], _format_node)
+            fields["nodes"] = lines_cell([_node_summary(node, self._zone(node)) for node in nodes], _format_provider)
         children = [provider for provider in providers if provider not in nodes]
         children += [child for node in nodes for child in api_providers.in_tree(self.session, node.name)]
         if children:
-            fields["below"] = lines_cell([_child_summary(child) for child in children], _format_child)
+            fields["below"] = lines_cell([_child_summary(child) for child in children], _format_provider)
         return fields
 
     @functools.cached_property

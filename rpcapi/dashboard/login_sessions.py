@@ -8,6 +8,7 @@ is made at each start of the daemon, so that a restart ends all sessions.
 import hmac
 import secrets
 import time
+from typing import NamedTuple
 
 from webob import Request, Response
 from webob.cookies import CookieProfile, SignedSerializer
@@ -19,13 +20,12 @@ SECURE_COOKIE = f"__Host-{COOKIE}"  # browsers take this name over TLS only, fro
 HASH = "sha512"
 
 
-class LoginSession:
+class LoginSession(NamedTuple):
     """One session; ``csrf_token`` is what each form that changes something has to send back."""
 
-    def __init__(self, session_id: str, person: Person, csrf_token: str) -> None:
-        self.session_id = session_id
-        self.person = person
-        self.csrf_token = csrf_token
+    session_id: str
+    person: Person
+    csrf_token: str
 
     def has_csrf_token(self, request: Request) -> bool:
         """Return whether a form was sent by a page of this session."""
