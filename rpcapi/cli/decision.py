@@ -4,9 +4,7 @@
 import argparse
 import contextlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 from rpcapi.cli.argument import Argument
 from rpcapi.cli.command import Command
@@ -26,21 +24,15 @@ class ExportDecisions(Command):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        count = 0
-        with self._open_output(parsed_args.output) as file:
-            for decision in self.session.list_decisions(parsed_args.partition):
-                line = {**decision.document, "request_id": decision.request_id, "partition": decision.partition}
-                file.write(json.dumps(line) + "\n")
-                count += 1
-        self.show_message(f"{count} decisions")
-
-    @contextlib.contextmanager
-    def _open_output(self, path: Path | None) -> Iterator[IO[str]]:
-        if path is None:
-            yield self.app.stdout
-            return
+        path, count = parsed_args.output, 0
         try:
-            with path.open("w", encoding="utf-8") as file:
-                yield file
+            with contextlib.nullcontext(self.app.stdout) if path is None else path.open("w", encoding="utf-8") as file:
+                for decision in self.session.list_decisions(parsed_args.partition):
+                    line = {**decision.document, "request_id": decision.request_id, "partition": decision.partition}
+                    file.write(json.dumps(line) + "\n")
+                    count += 1
         except OSError as why:
+            if path is None:
+                raise
             raise CommandFailed(f"The decisions cannot be written to {path}: {why}") from why
+        self.show_message(f"{count} decisions")
