@@ -15,10 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from oslo_config import cfg
-
 from rpcapi import errors
-from rpcapi.daemon.service import Factory, Service
 
 if TYPE_CHECKING:
     from rpcapi.daemon.process_figures import DaemonProcesses
@@ -109,12 +106,3 @@ def _handler(registry: Any, processes: "DaemonProcesses") -> type[Any]:
             self.wfile.write(body)
 
     return Handler
-
-
-def factory(listener: socket.socket, folder: Path, workers: int) -> Factory:
-    """Return a factory of the exporter of a daemon with so many workers, for its own process."""
-
-    def make(conf: cfg.ConfigOpts, worker_index: int) -> Service:
-        return Exporter(listener, folder, workers)
-
-    return make

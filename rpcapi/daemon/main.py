@@ -2,6 +2,7 @@
 """Entry point of the daemons' console scripts."""
 
 import contextlib
+import pkgutil
 import socket
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -11,7 +12,7 @@ from oslo_config import cfg
 
 from rpcapi import errors, version
 from rpcapi.conf import transport
-from rpcapi.daemon import concurrency, configuration, exporter, logs, master, metrics_folder, process, service, worker
+from rpcapi.daemon import concurrency, configuration, exporter, logs, master, metrics_folder, process, worker
 from rpcapi.daemon.notify import Notifier
 
 
@@ -64,7 +65,7 @@ def _run(prog: str, make_service: str, workers: int, conf: cfg.ConfigOpts, notif
         if conf.metrics.listen:
             listener = stack.enter_context(exporter.bind(conf.metrics.listen))
             folder = stack.enter_context(metrics_folder.shared_folder(conf.metrics.folder))
-            roles.append(_exporter_role(prog, exporter.factory(listener, folder, workers)))
+            roles.append(_exporter_role(prog, listener, folder, workers))
         roles += [_worker_role(prog, make_service, index, folder, listener) for index in range(workers)]
 
         def on_worker_exit(role: worker.Role) -> None:
@@ -91,11 +92,13 @@ def _worker_role(
 
         process_metrics.record_serving()
 
-    return worker.Role(f"worker {index}", index, prepare, lambda: service.load_factory(make_service), record_serving)
+    return worker.Role(
+        f"worker {index}", index, prepare, lambda conf: pkgutil.resolve_name(make_service)(conf, index), record_serving
+    )
 
 
-def _exporter_role(prog: str, factory: service.Factory) -> worker.Role:
+def _exporter_role(prog: str, listener: socket.socket, folder: Path, workers: int) -> worker.Role:
     def prepare(conf: cfg.ConfigOpts) -> None:
         logs.setup(conf, prog, version.installed_version())
 
-    return worker.Role("metrics exporter", -1, prepare, lambda: factory)
+    return worker.Role("metrics exporter", -1, prepare, lambda conf: exporter.Exporter(listener, folder, workers))

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The protocol between the daemon framework and a service."""
 
-import importlib
-from collections.abc import Callable
 from typing import Protocol
-
-from oslo_config import cfg
 
 
 class Service(Protocol):
@@ -22,13 +18,3 @@ class Service(Protocol):
 
     def reset(self) -> None:
         """Apply the present values of the mutable options; raises a GanttError if it refuses them."""
-
-
-Factory = Callable[[cfg.ConfigOpts, int], Service]
-
-
-def load_factory(name: str) -> Factory:
-    """Import ``package.module:function``; called in workers only, as the master must not import a service."""
-    module, _, function = name.partition(":")
-    factory: Factory = getattr(importlib.import_module(module), function)
-    return factory

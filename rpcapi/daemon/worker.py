@@ -18,7 +18,7 @@ from oslo_log import log
 from rpcapi import errors, tracing
 from rpcapi.daemon import process, state_report, unknown_options
 from rpcapi.daemon.log_once import ProcessOnceFlag
-from rpcapi.daemon.service import Factory, Service
+from rpcapi.daemon.service import Service
 from rpcapi.daemon.waiting import ShutdownRequested
 
 LOG = log.getLogger(__name__)
@@ -32,16 +32,16 @@ _START_ENDED = 0
 
 @dataclass(frozen=True)
 class Role:
-    """The role of a worker process: its name in logs, its index, and its service factory.
+    """The role of a worker process: its name in logs, its index, and what makes its service.
 
-    ``prepare`` runs first in the child: monkey-patching, logs, metrics folder; ``load`` then imports the factory.
+    ``prepare`` runs first in the child: monkey-patching, logs, metrics folder; ``make`` then imports the service.
     ``on_serving`` is called once its service has started.
     """
 
     name: str
     index: int
     prepare: Callable[[cfg.ConfigOpts], None]
-    load: Callable[[], Factory]
+    make: Callable[[cfg.ConfigOpts], Service]
     on_serving: Callable[[], None] = lambda: None
 
 
@@ -92,7 +92,7 @@ class Worker:
     def _start(self) -> None:
         start_error = ""
         try:
-            service = self._role.load()(self._conf, self._role.index)
+            service = self._role.make(self._conf)
             self._service = service
             if not self._stopping.is_set():
                 service.start()
