@@ -4,6 +4,7 @@
 import copy
 import functools
 import json
+from collections.abc import Sequence
 from types import NoneType
 from typing import Any, Self
 
@@ -115,6 +116,15 @@ class GanttObject(base.VersionedObject):
             for name, attribute, field in cls._layout()
             if issubclass(type(field), Column)
         )
+
+
+def check_actions(actions: Sequence[str], allowed: Sequence[str], numbers: Sequence[int], maximum: int) -> None:
+    """Raise InvalidRequest for an unknown action on a guest, or a number of an action that is not 1 to ``maximum``."""
+    for action in actions:
+        if action not in allowed:
+            raise errors.InvalidRequest(why=f"unknown action {action[:40]!r}; allowed: {', '.join(allowed)}")
+    if any(not 1 <= number <= maximum for number in numbers):
+        raise errors.InvalidRequest(why=f"numbers must be from 1 to {maximum}")
 
 
 def _copy_default(default: Any) -> Any:

@@ -3,7 +3,6 @@
 
 from oslo_versionedobjects import fields
 
-from rpcapi import errors
 from rpcapi.objects import base
 from rpcapi.resources.inventory import MAX_AMOUNT
 
@@ -67,11 +66,7 @@ class GuestCopies(base.GanttObject):
 
     def check(self) -> None:
         """Raise InvalidRequest for an unknown action or a number out of range."""
-        for action in self.actions:
-            if action not in ACTIONS:
-                raise errors.InvalidRequest(why=f"unknown action {action[:40]!r}; allowed: {', '.join(ACTIONS)}")
-        if any(not 1 <= number <= MAX_AMOUNT for number in self.numbers):
-            raise errors.InvalidRequest(why=f"numbers must be from 1 to {MAX_AMOUNT}")
+        base.check_actions(self.actions, ACTIONS, self.numbers, MAX_AMOUNT)
 
 
 @base.GanttObjectRegistry.register

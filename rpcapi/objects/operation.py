@@ -3,7 +3,6 @@
 
 from oslo_versionedobjects import fields
 
-from rpcapi import errors
 from rpcapi.objects import base
 from rpcapi.validation.documents import check_image
 
@@ -35,11 +34,7 @@ class GuestOperations(base.GanttObject):
 
     def check(self) -> None:
         """Raise InvalidRequest for an unknown action, a number that is out of range, or an invalid image."""
-        for action in self.actions:
-            if action not in ACTIONS:
-                raise errors.InvalidRequest(why=f"unknown action {action[:40]!r}; allowed: {', '.join(ACTIONS)}")
-        if any(not 1 <= number <= MAX_NUMBER for number in self.numbers):
-            raise errors.InvalidRequest(why=f"numbers must be from 1 to {MAX_NUMBER}")
+        base.check_actions(self.actions, ACTIONS, self.numbers, MAX_NUMBER)
         for image in self.images:
             if image is not None:
                 check_image(image)

@@ -41,11 +41,7 @@ class GuestTransitions(base.GanttObject):
 
     def check(self) -> None:
         """Raise InvalidRequest for an unknown action, a number out of bounds or a malformed move."""
-        for action in self.actions:
-            if action not in ACTIONS:
-                raise errors.InvalidRequest(why=f"unknown action {action[:40]!r}; allowed: {', '.join(ACTIONS)}")
-        if any(not 1 <= number <= MAX_AMOUNT for number in self.numbers):
-            raise errors.InvalidRequest(why=f"the numbers of transitions must be from 1 to {MAX_AMOUNT}")
+        base.check_actions(self.actions, ACTIONS, self.numbers, MAX_AMOUNT)
         for move in filter(None, self.moves):
             _check_move(move)
 
