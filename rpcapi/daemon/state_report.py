@@ -4,6 +4,8 @@
 Values of secret options are masked by oslo.config, and what else looks like a password as in logs.
 """
 
+import io
+import logging
 import sys
 import threading
 import traceback
@@ -11,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 
 from oslo_config import cfg
-from oslo_log import log
 
 from rpcapi.daemon.redaction import redact
 from rpcapi.garbage import collection_suspended
@@ -63,17 +64,8 @@ def _frames() -> dict[int, FrameType]:
 
 
 def _options(conf: cfg.ConfigOpts) -> list[str]:
-    lines = _Lines()
-    conf.log_opt_values(lines, log.INFO)
-    return lines.texts
-
-
-class _Lines:
-    """The logger that oslo.config writes options to."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def log(self, level: int, msg: object, *args: object) -> None:
-        """Keep a line."""
-        self.texts.append(str(msg) % args if args else str(msg))
+    buffer = io.StringIO()
+    logger = logging.Logger("options")
+    logger.addHandler(logging.StreamHandler(buffer))
+    conf.log_opt_values(logger, logging.INFO)
+    return buffer.getvalue().splitlines()
