@@ -52,12 +52,7 @@ class BusIncoming(RpcIncomingMessage):
         self._on_begin(self._delivery)
 
     def requeue(self) -> None:
-        """Return the message to its queue; does nothing for a fan-out message."""
-        if self._delivery.tag is not None:
-            try:
-                self._outbox.channel.requeue(self._delivery.tag)
-            except Exception:  # the interface forbids raising; the visibility timeout requeues the message
-                LOG.exception("Could not requeue message %s", self.msg_id)
+        """Do nothing: only servers of notifications call it, which this bus does not carry."""
 
     def reply(self, reply: Any = None, failure: Any = None) -> None:
         """Send the reply, or a failure if the reply is not serialisable.

@@ -75,9 +75,6 @@ class RedisBusDriver(BaseDriver):
         """The senders that this bus authenticates."""
         return SenderDirectory.of_patterns(self.conf.rpc.shared_agent_hosts)
 
-    def require_features(self, requeue: bool = False) -> None:
-        """Accept: every feature is supported."""
-
     def send(
         self,
         target: Target,

@@ -21,22 +21,15 @@ class Outbox:
     send_timeout = 10.0
 
     def __init__(self, *errors: Exception) -> None:
-        self.channel = self
         self.errors = list(errors)
         self.sent: list[tuple[str, Any]] = []
         self.deadlines: list[float] = []
-        self.requeued: list[str] = []
 
     def send(self, queue: str, body: Any, deadline: float) -> None:
         self.deadlines.append(deadline)
         if self.errors:
             raise self.errors.pop(0)
         self.sent.append((queue, body))
-
-    def requeue(self, tag: str) -> None:
-        if self.errors:
-            raise self.errors.pop(0)
-        self.requeued.append(tag)
 
 
 def incoming(
@@ -123,11 +116,3 @@ def test_heartbeat_does_not_end_the_call_and_may_take_the_monitored_time() -> No
     ((queue, reply),) = outbox.sent
     assert (queue, reply.ending) == (INBOX, False)
     assert before + 5 <= outbox.deadlines[0] <= time.monotonic() + 5
-
-
-def test_requeue_never_raises_and_skips_fanouts() -> None:
-    outbox = Outbox()
-    incoming(outbox).requeue()
-    incoming(outbox, tag=None).requeue()
-    incoming(Outbox(ConnectionError("away"))).requeue()
-    assert outbox.requeued == ["t"]
