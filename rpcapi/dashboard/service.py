@@ -45,41 +45,37 @@ class DashboardService:
     """Serves the dashboard. Implements the service protocol of rpcapi.daemon."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
-        self._conf = conf
+        """Raise BadConfiguration; nothing is called before the first page."""
+        bus.set_defaults(conf)
+        options = conf.dashboard
         self._session = Session.of_daemon(conf)
-        self._server: HttpServer | None = None
-
-    def start(self) -> None:
-        """Serve; raises BadConfiguration. While the bus is away, pages say so."""
-        bus.set_defaults(self._conf)
-        options = self._conf.dashboard
         self._server = HttpServer(
-            make_application(self._conf, self._session),
+            make_application(conf, self._session),
             options.host,
             options.port,
             options.threads,
             max_body=MAX_BODY,
             shutdown_s=SHUTDOWN_SECONDS,
-            tls=listener_tls.context_source(self._conf, dashboard.GROUP),
+            tls=listener_tls.context_source(conf, dashboard.GROUP),
         )
+
+    def start(self) -> None:
+        """Serve; raises BadConfiguration where the address cannot be bound. While the bus is away, pages say so."""
         self._server.start()
         LOG.info("The dashboard is at %s", self._server.url)
 
     def stop(self) -> None:
         """Accept no more requests."""
-        if self._server is not None:
-            self._server.stop()
+        self._server.stop()
 
     def wait(self) -> None:
         """Wait until accepted requests are answered."""
-        if self._server is not None:
-            self._server.wait()
+        self._server.wait()
         self._session.close()
 
     def reset(self) -> None:
         """Apply the current certificate; raises BadConfiguration, and the former one remains."""
-        if self._server is not None:
-            self._server.reload()
+        self._server.reload()
 
 
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> DashboardService:
