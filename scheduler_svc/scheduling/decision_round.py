@@ -4,20 +4,19 @@
 Each fails alone: by its deadline, its request, a plugin or a lost race.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import ParamSpec, Protocol, TypeVar
 
 from rpcapi import errors, tracing
-from rpcapi.context import RequestContext
-from rpcapi.resources.claims import BUILT_TYPES, Verdict
+from rpcapi.resources.claims import BUILT_TYPES
 from scheduler_svc import metrics
 from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.decision_store import DecisionStore
 from scheduler_svc.scheduling.decisions import DecisionBuilder, Place
+from scheduler_svc.scheduling.pending_call import DecidedTry, PendingCall, RankedTry
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import PlannedClaim, RankingSnapshot, SharedRanking
 from scheduler_svc.scheduling.replica_view import ReplicaView
@@ -35,52 +34,6 @@ class TakeSnapshot(Protocol):
         """Rank hosts for ``count`` instances, with samples of rejected hosts if it ``explains``."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallTry:
-    """One try of a call: ``retry`` is 0 for the first one.
-
-    ``request`` is the call's with the members of its server group, ``snapshot`` the ranking if there is one already.
-    ``lost_candidates`` has the store's verdicts on the candidates that earlier tries lost.
-    """
-
-    policy: SchedulingPolicy
-    ctxt: RequestContext
-    call: SelectionCall
-    request: SchedulingRequest
-    retry: int = 0
-    snapshot: RankingSnapshot | None = None
-    lost_candidates: Mapping[str, Verdict] = field(default_factory=dict)
-
-    @property
-    def count(self) -> int:
-        """The number of instances."""
-        return len(self.call.consumers)
-
-    def is_like(self, other: "CallTry") -> bool:
-        """Return whether hosts pass and score for both alike."""
-        return (
-            (self.policy, self.retry, self.call.explains) == (other.policy, other.retry, other.call.explains)
-            and self.snapshot is other.snapshot is None
-            and self.request.is_like(other.request)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class RankedTry:
-    """What a try was decided on, and its batch for the store."""
-
-    snapshot: RankingSnapshot
-    log_position: LogPosition
-    batch: ClaimBatch
-
-
-@dataclass(frozen=True, slots=True)
-class DecidedTry(RankedTry):
-    """A try with the store's answer."""
-
-    answer: BatchAnswer
-
-
 class DecisionRound:
     """Decides tries of calls together, in one partition; safe to call from many threads."""
 
@@ -90,7 +43,7 @@ class DecisionRound:
         self._take_snapshot = take_snapshot
         self._ttl_ms = ttl_ms
 
-    def decide(self, tries: Sequence[CallTry]) -> list[DecidedTry | Exception]:
+    def decide(self, tries: Sequence[PendingCall]) -> list[DecidedTry | Exception]:
         """Return for each try how it was decided, or the error to raise.
 
         Raises StoreUnavailable where it is unknown which of them were claimed.
@@ -127,7 +80,7 @@ class DecisionRound:
             table.count_builds([str(result.host) for result in answer.prepared if result.is_new], number)
         return DecidedTry(decision.snapshot, decision.log_position, decision.batch, answer)
 
-    def _build(self, call_try: CallTry, snapshot: RankingSnapshot | Exception, place: Place) -> RankedTry:
+    def _build(self, call_try: PendingCall, snapshot: RankingSnapshot | Exception, place: Place) -> RankedTry:
         if isinstance(snapshot, Exception):
             raise snapshot
         log_position = snapshot.log_positions[self._replica.number]
@@ -150,7 +103,7 @@ class DecisionRound:
         call_try.ctxt.check_deadline()
         return RankedTry(snapshot, log_position, batch)
 
-    def _rank(self, tries: Sequence[CallTry]) -> list[RankingSnapshot | Exception]:
+    def _rank(self, tries: Sequence[PendingCall]) -> list[RankingSnapshot | Exception]:
         """Return the ranking of each try, those of requests that are alike from one ranking of all their instances."""
         rankings: dict[int, RankingSnapshot | Exception] = {}
         alike: list[list[int]] = []
@@ -165,12 +118,12 @@ class DecisionRound:
                     alike.append([number])
                 else:
                     same.append(number)
-        contended = [_contended(call_try) for call_try in tries] if len(tries) > 1 else tries
+        is_contended = len(tries) > 1
         planned: list[PlannedClaim] = []
         crowded_out: list[list[int]] = []
         with self._replica.table.planning(self._replica.number) as plan:
             for numbers in alike:
-                ranked = self._rank_alike([contended[number] for number in numbers])
+                ranked = self._rank_alike([tries[number] for number in numbers], is_contended)
                 if planned and not all(map(_has_candidates, ranked)):
                     crowded_out.append(numbers)
                     continue
@@ -186,13 +139,13 @@ class DecisionRound:
                         plan(*claim)
                     planned = [*planned, *expected]
         for numbers in crowded_out:  # what was planned may not be claimed: no reason to refuse anybody
-            ranked = self._rank_alike([contended[number] for number in numbers])
+            ranked = self._rank_alike([tries[number] for number in numbers], is_contended)
             rankings.update(zip(numbers, ranked, strict=True))
         return [rankings[number] for number in range(len(tries))]
 
-    def _rank_alike(self, tries: Sequence[CallTry]) -> Sequence[RankingSnapshot | Exception]:
+    def _rank_alike(self, tries: Sequence[PendingCall], is_contended: bool) -> Sequence[RankingSnapshot | Exception]:
         if len(tries) > 1:
-            shared = _attempt(self._snapshot, tries[0], sum(call_try.count for call_try in tries))
+            shared = _attempt(self._snapshot, tries[0], sum(call_try.count for call_try in tries), is_contended)
             if not isinstance(shared, Exception) and _has_candidates(shared):
                 return _split(shared, [call_try.count for call_try in tries])
         # Not all of them have room, or a plugin failed: each is ranked on its own, where that can make a difference.
@@ -202,20 +155,16 @@ class DecisionRound:
             if call_try.count in refused:
                 rankings.append(refused[call_try.count])
                 continue
-            ranking = _attempt(self._snapshot, call_try, call_try.count)
+            ranking = _attempt(self._snapshot, call_try, call_try.count, is_contended)
             if not isinstance(ranking, Exception) and not _has_candidates(ranking):
                 refused[call_try.count] = ranking
             rankings.append(ranking)
         return rankings
 
-    def _snapshot(self, call_try: CallTry, count: int) -> RankingSnapshot:
-        request = call_try.request
+    def _snapshot(self, call_try: PendingCall, count: int, is_contended: bool) -> RankingSnapshot:
+        request = call_try.request.with_decision(is_contended=True) if is_contended else call_try.request
         snapshot = self._take_snapshot(call_try.policy, request, count, call_try.retry, explains=call_try.call.explains)
         return replace(snapshot, group_hosts=request.decision.group_hosts)
-
-
-def _contended(call_try: CallTry) -> CallTry:
-    return replace(call_try, request=call_try.request.with_decision(is_contended=True))
 
 
 def _has_candidates(snapshot: RankingSnapshot | Exception) -> bool:

@@ -17,10 +17,10 @@ from scheduler_svc.core.records import BatchAnswer, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.batch import BatchRanker
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, ServedCall
-from scheduler_svc.scheduling.decision_round import CallTry, DecidedTry, DecisionRound
+from scheduler_svc.scheduling.decision_round import DecisionRound
 from scheduler_svc.scheduling.decision_store import DecisionStore
 from scheduler_svc.scheduling.decisions import record_refusal
-from scheduler_svc.scheduling.pending_call import PendingCall, ScheduledOutcome
+from scheduler_svc.scheduling.pending_call import DecidedTry, PendingCall, ScheduledOutcome
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot, rank_hosts
 from scheduler_svc.scheduling.replica_view import ReplicaView
@@ -150,7 +150,7 @@ class PartitionScheduler:
         contexts: Sequence[RequestContext],
         calls: Sequence[SelectionCall],
         snapshots: Sequence[RankingSnapshot | None],
-        decide: Callable[[Sequence[CallTry]], Sequence[DecidedTry | Exception]],
+        decide: Callable[[Sequence[PendingCall]], Sequence[DecidedTry | Exception]],
     ) -> list[ScheduledOutcome]:
         """Schedule calls with as many tries as the limits allow."""
         pending = [
@@ -164,9 +164,8 @@ class PartitionScheduler:
                 pending_call.take(error)
         tries = self._next_tries(pending)
         while tries:
-            decided_tries = decide([call_try for _, call_try in tries])
             position = 0
-            for (pending_call, _), decided in zip(tries, decided_tries, strict=True):
+            for pending_call, decided in zip(tries, decide(tries), strict=True):
                 if isinstance(decided, DecidedTry):
                     _count(decided.answer)
                     position = max(position, decided.answer.position)
@@ -182,21 +181,21 @@ class PartitionScheduler:
             tries = self._next_tries(pending)
         return [self._conclude(pending_call) for pending_call in pending]
 
-    def _next_tries(self, pending: Sequence[PendingCall]) -> list[tuple[PendingCall, CallTry]]:
+    def _next_tries(self, pending: Sequence[PendingCall]) -> list[PendingCall]:
         return [
-            (pending_call, call_try)
+            pending_call
             for pending_call in pending
-            if pending_call.outcome is None and (call_try := pending_call.next_try(self.store)) is not None
+            if pending_call.outcome is None and pending_call.begin_try(self.store)
         ]
 
-    def _decide_beside_others(self, tries: Sequence[CallTry]) -> Sequence[DecidedTry | Exception]:
+    def _decide_beside_others(self, tries: Sequence[PendingCall]) -> Sequence[DecidedTry | Exception]:
         """Decide a call's try in the next round, or one of many instances at once."""
         (call_try,) = tries
         if call_try.count > LARGEST_IN_ROUND:
             return self._round.decide(tries)
         return [self._rounds.call(call_try, call_try.ctxt.project_id or "", call_try.count)]
 
-    def _decide_together(self, tries: Sequence[CallTry]) -> Sequence[DecidedTry | Exception]:
+    def _decide_together(self, tries: Sequence[PendingCall]) -> Sequence[DecidedTry | Exception]:
         decided: list[DecidedTry | Exception] = []
         for chunk in _chunks(tries):
             try:
@@ -242,9 +241,9 @@ def _count(answer: BatchAnswer) -> None:
         metrics.INSTANCES_PLACED.inc(sum(result.is_new for result in answer.prepared))
 
 
-def _chunks(tries: Sequence[CallTry]) -> Iterator[list[CallTry]]:
+def _chunks(tries: Sequence[PendingCall]) -> Iterator[list[PendingCall]]:
     """Yield the tries in rounds of at most ROUND_SIZE instances, except for one that is larger by itself."""
-    chunk: list[CallTry] = []
+    chunk: list[PendingCall] = []
     size = 0
     for call_try in tries:
         if chunk and size + call_try.count > ROUND_SIZE:

@@ -2,13 +2,15 @@
 """A call in one partition on its way from try to try, until it is claimed or refused."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer, Verdict
+from scheduler_svc.core.records import BatchAnswer, ClaimBatch
+from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, ServedCall
-from scheduler_svc.scheduling.decision_round import CallTry, DecidedTry
 from scheduler_svc.scheduling.decision_store import DecisionStore
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot
@@ -17,10 +19,28 @@ from scheduler_svc.scheduling.server_groups import add_group_members
 ScheduledOutcome = ServedCall | RefusedCall | errors.GanttError
 
 
-class PendingCall:
-    """A call, its tries so far, and its ``outcome`` once there is one: an error is the one to raise.
+@dataclass(frozen=True, slots=True)
+class RankedTry:
+    """What a try was decided on, and its batch for the store."""
 
-    Take the ``next_try``, have it decided, and ``take`` what was decided, until there is an outcome.
+    snapshot: RankingSnapshot
+    log_position: LogPosition
+    batch: ClaimBatch
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedTry(RankedTry):
+    """A try with the store's answer."""
+
+    answer: BatchAnswer
+
+
+class PendingCall:
+    """A call with its present try, and its ``outcome`` once there is one: an error is the one to raise.
+
+    ``begin_try``, have it decided, and ``take`` what was decided, until there is an outcome. Of the try, ``retry`` is 0
+    for the first one, ``request`` is the call's with the members of its server group, ``snapshot`` the ranking if there
+    is one already, and ``lost_candidates`` has the store's verdicts on the candidates that earlier tries lost.
     """
 
     def __init__(
@@ -35,14 +55,15 @@ class PendingCall:
     ) -> None:
         """``snapshot`` is the ranking of the first try, if there is one already."""
         self.outcome: ScheduledOutcome | None = None
-        self.call = call
-        self._policy = policy
+        self.policy = policy
         self.ctxt = ctxt
+        self.call = call
+        self.request = call.request
+        self.snapshot = snapshot
+        self.retry = 0
+        self.lost_candidates: Mapping[str, Verdict] = {}
         self._partition = partition
         self._max_tries = max_tries
-        self._snapshot = snapshot
-        self._retry = 0
-        self._lost_candidates: Mapping[str, Verdict] = {}
         self._refusal = RefusedCall(
             errors.NotReady(
                 what="This scheduler worker", why="the store has begun a new epoch that it has not read yet"
@@ -52,20 +73,33 @@ class PendingCall:
             may_hold_claims=True,
         )
 
-    def next_try(self, store: DecisionStore) -> CallTry | None:
-        """Return the next try; None where there can be none, such as after the deadline, which is the outcome then."""
+    @property
+    def count(self) -> int:
+        """The number of instances."""
+        return len(self.call.consumers)
+
+    def is_like(self, other: "PendingCall") -> bool:
+        """Return whether hosts pass and score alike for the tries of both."""
+        return (
+            (self.policy, self.retry, self.call.explains) == (other.policy, other.retry, other.call.explains)
+            and self.snapshot is other.snapshot is None
+            and self.request.is_like(other.request)
+        )
+
+    def begin_try(self, store: DecisionStore) -> bool:
+        """Begin the next try; return False where there is none, such as after the deadline, which is the outcome."""
         try:
             self.ctxt.check_deadline()
-            request, snapshot = self.call.request, self._snapshot
-            if request.group is not None and (snapshot is None or snapshot.group_hosts is None):
+            self.request = self.call.request
+            if self.request.group is not None and (self.snapshot is None or self.snapshot.group_hosts is None):
                 # A ranking without members is of a batch that was refused: the store's present ones are read.
-                request, snapshot = add_group_members(store, self.call), None
+                self.request, self.snapshot = add_group_members(store, self.call), None
         except errors.GanttError as error:
             self.outcome = error
-            return None
-        if self._retry:
-            request = request.with_decision(lost_tries=self._retry)
-        return CallTry(self._policy, self.ctxt, self.call, request, self._retry, snapshot, self._lost_candidates)
+            return False
+        if self.retry:
+            self.request = self.request.with_decision(lost_tries=self.retry)
+        return True
 
     def take(self, decided: DecidedTry | errors.GanttError) -> None:
         """Take what became of the try."""
@@ -84,13 +118,13 @@ class PendingCall:
         """Learn from a try that was refused; return the refusal of the call if there are no more tries."""
         ranking, answer = decided.snapshot.ranking, decided.answer
         verdicts = refusals.last_verdicts(decided.batch.intents, answer.prepared)
-        self._lost_candidates = refusals.merge_lost_candidates(self._lost_candidates, verdicts)
+        self.lost_candidates = refusals.merge_lost_candidates(self.lost_candidates, verdicts)
         if answer.current:
             reasons = {**ranking.reasons, **refusals.count_lost_candidates(verdicts)}
             may_hold_claims = any(result.answer is Answer.PREPARED for result in answer.prepared)
             error = refusals.no_valid_host(ranking.hosts, reasons)
             self._refusal = RefusedCall(error, ranking.hosts, reasons, may_hold_claims)
-        self._snapshot = None
-        self._retry += 1
-        is_last = self._retry == self._max_tries or (answer.current and not ranking.candidates)
+        self.snapshot = None
+        self.retry += 1
+        is_last = self.retry == self._max_tries or (answer.current and not ranking.candidates)
         return self._refusal if is_last else None
