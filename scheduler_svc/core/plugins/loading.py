@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads external filters and weighers from their entry points."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -20,14 +20,14 @@ def filters(points: Sequence[EntryPoint], configuration: object, policy: Failure
     ``configuration`` is passed to entry points that are factories; ``policy`` is what a failure of a
     plugin causes. Raises BadConfiguration if an entry point cannot be loaded or is not a filter.
     """
-    loaded = [(point, _load(configuration, point, Filter, _to_filter)) for point in points]
+    loaded = [(point, _load(configuration, point, Filter)) for point in points]
     ordered = sorted(loaded, key=lambda pair: pair[1].per_host is not None)
     return [guard_filter(plugin, _guard(FILTER, point, policy)) for point, plugin in ordered]
 
 
 def weighers(points: Sequence[EntryPoint], configuration: object, policy: FailurePolicy) -> list[Weigher]:
     """Return the external weighers of these entry points; raises BadConfiguration as above."""
-    loaded = [(point, _load(configuration, point, Weigher, _to_weigher)) for point in points]
+    loaded = [(point, _load(configuration, point, Weigher)) for point in points]
     return [guard_weigher(plugin, _guard(WEIGHER, point, policy)) for point, plugin in loaded]
 
 
@@ -35,12 +35,12 @@ def _guard(kind: str, point: EntryPoint, policy: FailurePolicy) -> PluginGuard:
     return PluginGuard(kind, point.name, entry_points.source(point), policy)
 
 
-def _load(configuration: object, point: EntryPoint, kind: type, adapt: Callable[[str, Any], Any]) -> Any:
+def _load(configuration: object, point: EntryPoint, kind: type) -> Any:
     """Return the plugin of an entry point: the loaded object, or its result when called with the configuration."""
     try:
-        plugin = adapt(point.name, point.load())
+        plugin = _adapt(kind, point.name, point.load())
         if callable(plugin):
-            plugin = adapt(point.name, plugin(configuration))
+            plugin = _adapt(kind, point.name, plugin(configuration))
         if not isinstance(plugin, kind):
             raise TypeError(f"{point.value} must be a {kind.__name__}, got {type(plugin).__name__}")
     except Exception as error:  # plugin code may raise anything
@@ -50,17 +50,17 @@ def _load(configuration: object, point: EntryPoint, kind: type, adapt: Callable[
     return plugin
 
 
-def _to_filter(name: str, plugin: Any) -> Any:
-    if isinstance(plugin, Filter):
-        return replace(plugin, name=name)  # the name by which it is enabled
-    if hasattr(plugin, per_host.PASSES):
-        return per_host.adapt_filter(name, plugin() if isinstance(plugin, type) else plugin)
+def _adapt(kind: type, name: str, plugin: Any) -> Any:
+    """Return a plugin in the form of gantt, under the name by which it is enabled; anything else as it is."""
+    if isinstance(plugin, kind):
+        return replace(plugin, name=name)  # type: ignore[type-var]
+    is_nova_style, adapt = _NOVA_STYLES[kind]
+    if is_nova_style(plugin):
+        return adapt(name, plugin() if isinstance(plugin, type) else plugin)
     return plugin
 
 
-def _to_weigher(name: str, plugin: Any) -> Any:
-    if isinstance(plugin, Weigher):
-        return replace(plugin, name=name)
-    if per_host.find_weigh_method(plugin):
-        return per_host.adapt_weigher(name, plugin() if isinstance(plugin, type) else plugin)
-    return plugin
+_NOVA_STYLES: Mapping[type, tuple[Callable[[Any], object], Callable[[str, Any], Any]]] = {
+    Filter: (lambda plugin: hasattr(plugin, per_host.PASSES), per_host.adapt_filter),
+    Weigher: (per_host.find_weigh_method, per_host.adapt_weigher),
+}
