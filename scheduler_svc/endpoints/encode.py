@@ -7,7 +7,7 @@ from typing import Any
 from rpcapi import objects
 from rpcapi.resources.claims import CLAIM_REFUSALS, Answer, Verdict
 from scheduler_svc.core.records import Claim, ClaimResult, Intent, IntentResult
-from scheduler_svc.host_state.deployment import LocatedDocument
+from scheduler_svc.host_state.documents import HostStateDocument
 from scheduler_svc.notifications.changes import ChangePage
 from scheduler_svc.replication.partitions import PartitionOverview
 from scheduler_svc.scheduling.alternates import PreparedBatch
@@ -145,12 +145,9 @@ def change_page(page: ChangePage) -> objects.ChangePage:
     )
 
 
-def host_state(namespace: str, located: LocatedDocument) -> objects.HostState:
+def host_state(namespace: str, document: HostStateDocument) -> objects.HostState:
     """Return one document of host state."""
-    name, version, document = located.state
-    return objects.HostState.of(
-        namespace=namespace, name=name, version=version, document=document, partition=located.partition
-    )
+    return objects.HostState.of(namespace=namespace, **document._asdict())
 
 
 def partitions(overviews: Sequence[PartitionOverview]) -> objects.PartitionList:

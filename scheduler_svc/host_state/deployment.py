@@ -2,20 +2,13 @@
 """Host state across all partitions."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names
 from scheduler_svc.host_state.documents import CHUNK_SIZE, HostStateDocument, HostStates
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.store import aggregates, paging
-
-
-class LocatedDocument(NamedTuple):
-    """A host state document and the name of its partition."""
-
-    partition: str
-    state: HostStateDocument
 
 
 class DeploymentStates:
@@ -28,12 +21,12 @@ class DeploymentStates:
         self._partitions = partitions
         self._states = states
 
-    def get(self, namespace: str, name: str) -> LocatedDocument:
+    def get(self, namespace: str, name: str) -> HostStateDocument:
         """Return a document, as HostStates.get; raises StoreUnavailable if a partition that may have it is away."""
         missing: errors.GanttError | None = None
         for partition in self._partitions.search_order(names.host_of(name)):
             try:
-                return LocatedDocument(partition.name, self._states[partition.name].get(namespace, name))
+                return self._states[partition.name].get(namespace, name)
             except errors.UnknownHost as error:
                 missing = missing or error
             except errors.StoreUnavailable as error:
@@ -48,33 +41,30 @@ class DeploymentStates:
         limit: int,
         matching: Mapping[str, Any] | None = None,
         partition: str | None = None,
-    ) -> tuple[list[LocatedDocument], str | None]:
+    ) -> tuple[list[HostStateDocument], str | None]:
         """Return a page of documents of one partition or all, as HostStates.list, sorted by name.
 
         Raises StoreUnavailable if one of these partitions is away.
         """
         partitions = [self._partitions.find(partition)] if partition is not None else list(self._partitions)
-        pages = [
-            (partition, self._states[partition.name].list(namespace, marker, limit, matching))
-            for partition in partitions
-        ]
+        pages = [self._states[partition.name].list(namespace, marker, limit, matching) for partition in partitions]
         documents = sorted(
-            (LocatedDocument(partition.name, state) for partition, (states, _) in pages for state in states),
-            key=lambda document: (document.state.name, document.partition),
+            (document for page, _ in pages for document in page),
+            key=lambda document: (document.name, document.partition),
         )
         # Names after the end of the shortest page may be missing: that partition has further pages.
-        ends = [following for _, (_, following) in pages if following is not None]
+        ends = [following for _, following in pages if following is not None]
         if not ends and len(documents) <= limit:
             return documents, None
-        last = min(ends, default=documents[-1].state.name)
+        last = min(ends, default=documents[-1].name)
         if len(documents) > limit:
-            last = min(last, documents[limit - 1].state.name)
-        return [document for document in documents if document.state.name <= last], last
+            last = min(last, documents[limit - 1].name)
+        return [document for document in documents if document.name <= last], last
 
     def every(self, namespace: str) -> Iterator[Mapping[str, Any]]:
         """Return the documents of all partitions; raises as ``list``."""
         located = paging.entries(lambda marker: self.list(namespace, marker, CHUNK_SIZE))
-        return (document.state.document for document in located)
+        return (document.document for document in located)
 
     def update(
         self,
@@ -85,10 +75,10 @@ class DeploymentStates:
         *,
         writer: str,
         partition: str | None = None,
-    ) -> LocatedDocument:
+    ) -> HostStateDocument:
         """Update a document, as HostStates.update; raises InvalidRequest for an aggregate in several partitions."""
         owner = self._find_partition(namespace, name, partition)
-        return LocatedDocument(owner.name, self._states[owner.name].update(namespace, name, version, changes, writer))
+        return self._states[owner.name].update(namespace, name, version, changes, writer)
 
     def delete(self, namespace: str, name: str, version: int, writer: str) -> None:
         """Delete a document, as HostStates.delete."""

@@ -10,8 +10,8 @@ from rpcapi.resources import names
 from scheduler_svc.core.namespaces.registry import COMPOSED, NamespaceRegistry
 from scheduler_svc.store import paging
 from scheduler_svc.store.documents import is_same
+from scheduler_svc.store.interface import Store
 from scheduler_svc.store.namespaces import OLDER_SEEN_MS, RPC_VERSIONS
-from scheduler_svc.store.protocols.host_state import HostStateStore
 
 HOST = "host"  # key of ``matching`` that selects the documents of one service host
 MAX_SCANNED = 5000  # maximum documents that one call scans, so that a rare match does not block a worker
@@ -21,8 +21,9 @@ _CHANGEABLE = ("enabled", "disabled_reason")  # of a service
 
 
 class HostStateDocument(NamedTuple):
-    """A document and its version, which an update must name."""
+    """A document of a partition, and its version, which an update must name."""
 
+    partition: str
     name: str
     version: int
     document: dict[str, Any]
@@ -31,7 +32,7 @@ class HostStateDocument(NamedTuple):
 class HostStates:
     """Reads and writes the documents of one store. Thread-safe: the store compares versions on write."""
 
-    def __init__(self, documents: HostStateStore, namespaces: NamespaceRegistry) -> None:
+    def __init__(self, documents: Store, namespaces: NamespaceRegistry) -> None:
         self._documents = documents
         self._namespaces = namespaces
 
@@ -80,7 +81,9 @@ class HostStates:
         if current.version and is_same(merged, current.document):
             return current
         declaration.check_document(name, merged)
-        return HostStateDocument(name, self._documents.put_state(namespace, name, version, merged), merged)
+        return HostStateDocument(
+            self._documents.partition, name, self._documents.put_state(namespace, name, version, merged), merged
+        )
 
     def delete(self, namespace: str, name: str, version: int, writer: str) -> None:
         """Delete the document at ``version``; does nothing if it does not exist.
@@ -108,10 +111,10 @@ class HostStates:
 
     def _get_document(self, namespace: str, name: str, *, required: bool) -> HostStateDocument:
         try:
-            return HostStateDocument(name, *self._documents.get_state(namespace, name))
+            return HostStateDocument(self._documents.partition, name, *self._documents.get_state(namespace, name))
         except errors.UnknownHost as error:
             if not required:
-                return HostStateDocument(name, 0, {})
+                return HostStateDocument(self._documents.partition, name, 0, {})
             if namespace in COMPOSED:
                 raise
             where = f"in namespace {namespace!r}; see 'gantt state list {namespace}'"
@@ -119,7 +122,7 @@ class HostStates:
 
     def _iterate(self, namespace: str, marker: str | None) -> Iterator[HostStateDocument]:
         rows = paging.entries(lambda start: self._documents.list_state(namespace, start, CHUNK_SIZE), marker)
-        return (HostStateDocument(*row) for row in rows)
+        return (HostStateDocument(self._documents.partition, *row) for row in rows)
 
     def _iterate_host(self, namespace: str, host: Any, marker: str | None) -> Iterator[HostStateDocument]:
         """Yield the documents of a service host and of its nodes, by name."""

@@ -15,7 +15,7 @@ from scheduler_svc.core.records import (
 )
 from scheduler_svc.core.timings import PluginTimings
 from scheduler_svc.endpoints import encode
-from scheduler_svc.host_state.deployment import LocatedDocument
+from scheduler_svc.host_state.documents import HostStateDocument
 from scheduler_svc.replication.partitions import PartitionOverview
 from scheduler_svc.scheduling.alternates import PreparedBatch
 from scheduler_svc.scheduling.calls import ServedCall
@@ -147,7 +147,7 @@ def test_verification_is_sent_as_plain_values():
 
 
 def test_document_has_its_namespace_and_partition():
-    state = encode.host_state("rack", LocatedDocument("east", ("h1", 3, {"watts": 5})))
+    state = encode.host_state("rack", HostStateDocument("east", "h1", 3, {"watts": 5}))
     assert (state.namespace, state.name, state.version, state.document, state.partition) == (
         "rack",
         "h1",

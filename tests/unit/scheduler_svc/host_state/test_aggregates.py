@@ -187,7 +187,7 @@ def test_single_document_updates_are_refused_with_several_partitions(cells):
         deployed.update("aggregate", "ssd", 0, {"hosts": []}, writer="gantt")
     with pytest.raises(errors.InvalidRequest, match="'gantt aggregate'"):
         deployed.delete("aggregate", "ssd", 0, writer="gantt")
-    assert deployed.get("aggregate", "ssd").state.document == STORED_SSD
+    assert deployed.get("aggregate", "ssd").document == STORED_SSD
 
 
 def test_aggregates_over_rpc():

@@ -34,7 +34,7 @@ def test_pages_contain_each_document_of_all_partitions_once_by_name(cells, limit
     documents, marker = [], None
     for _ in range(20):
         page, marker = cells.states.list("compute", marker, limit)
-        documents += [(document.state.name, document.partition) for document in page]
+        documents += [(document.name, document.partition) for document in page]
         if marker is None:
             break
     assert documents == [("a1", "a"), ("b1", "b"), ("b2", "b"), ("m/1", "a"), ("n/1", "b"), ("z", "a")]
@@ -45,17 +45,17 @@ def test_documents_of_one_name_are_on_one_page(cells):
         "a1", HostReport(register=True, agent="a", incarnation=0, sequence=1, nodes={"a1": node()})
     )
     page, marker = cells.states.list("compute", None, 1)
-    assert [(document.state.name, document.partition) for document in page] == [("a1", "a"), ("a1", "b")]
-    assert cells.states.list("compute", marker, 1)[0][0].state.name == "b1"
+    assert [(document.name, document.partition) for document in page] == [("a1", "a"), ("a1", "b")]
+    assert cells.states.list("compute", marker, 1)[0][0].name == "b1"
 
 
 def test_listing_can_be_limited_to_an_existing_partition(cells):
-    assert [document.state.name for document in cells.states.list("compute", None, 9, partition="b")[0]] == [
+    assert [document.name for document in cells.states.list("compute", None, 9, partition="b")[0]] == [
         "b1",
         "b2",
         "n/1",
     ]
-    assert [document.state.name for document in cells.states.list("compute", None, 9, {"host": "n"})[0]] == ["n/1"]
+    assert [document.name for document in cells.states.list("compute", None, 9, {"host": "n"})[0]] == ["n/1"]
     with pytest.raises(errors.UnknownPartition, match="'c' here; configured: a, b"):
         cells.states.list("compute", None, 9, partition="c")
 
@@ -74,7 +74,7 @@ def test_other_partitions_are_readable_while_one_is_unavailable(cells):
 
 def test_document_is_updated_in_its_partition(cells):
     document = cells.states.get("service", "b1")
-    changed = cells.states.update("service", "b1", document.state.version, {"enabled": False}, writer="gantt")
+    changed = cells.states.update("service", "b1", document.version, {"enabled": False}, writer="gantt")
     assert changed.partition == "b"
     assert cells.deployment.stores["b"].get_state("service", "b1")[1]["enabled"] is False
     with pytest.raises(errors.UnknownHost):
