@@ -3,6 +3,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 
 import oslo_messaging as messaging
@@ -40,7 +41,7 @@ class NovaAuditEndpoint(MeteredEndpoint):
         """Find the claims of one page that no instance uses; ``fix``: and end them."""
         leaked_claims = LeakedClaims(self._store, partial(self._ask_bridge, ctxt), self._build_ms)
         leaks, next_marker = leaked_claims.find(marker, limit)
-        rows = [leak.as_dict() | {"ended": fix and leaked_claims.end(leak)} for leak in leaks]
+        rows = [asdict(leak) | {"ended": fix and leaked_claims.end(leak)} for leak in leaks]
         return objects.NovaAudit.of(leaks=rows, marker=next_marker)
 
     def _ask_bridge(self, ctxt: RequestContext, instances: Sequence[str]) -> frozenset[str]:

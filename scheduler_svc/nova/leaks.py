@@ -2,8 +2,7 @@
 """Claims whose answer was lost: Nova's conductor timed out or died, and no server was built under them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from rpcapi.resources import names
 from scheduler_svc.core.records import Allocations, Claim
@@ -22,10 +21,6 @@ class Leak:
     request_id: str
     created_ms: int
     allocations: Allocations
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
-        return asdict(self)
 
 
 class LeakedClaims:

@@ -4,7 +4,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
@@ -23,13 +23,6 @@ from scheduler_svc.scheduling.shadow import ShadowStore
 
 ANSWER = "dry run"
 LIMITS = RetryLimits(max_tries=1)
-
-
-class DryRunResult(NamedTuple):
-    """The document of the decision, and its partition."""
-
-    partition: str
-    document: dict[str, Any]
 
 
 class DryRunStore(ShadowStore):
@@ -64,8 +57,8 @@ class DryRun:
         self._partitions = partitions
         self._rewriter = rewriter
 
-    def decide(self, ctxt: RequestContext, request: SchedulingRequest, count: int) -> DryRunResult:
-        """Decide for ``count`` instances.
+    def decide(self, ctxt: RequestContext, request: SchedulingRequest, count: int) -> tuple[str, dict[str, Any]]:
+        """Decide for ``count`` instances; return the partition and the document of the decision.
 
         Prefilters apply to the scope ALL only. Raises CallerRefused if a client of one project names another project's
         instance in a hint: the answer would show the host of that instance. Also raises the errors of a selection,
@@ -82,7 +75,7 @@ class DryRun:
             except errors.NoValidHost as error:
                 own = self._partitions.own
                 record = refusal_document(call, own.replica.log_position, policy.driver.name_for(request), error)
-                return DryRunResult(own.name, _document(record, [], error))
+                return own.name, _document(record, [], error)
         batches: list[tuple[str, ClaimBatch]] = []
 
         def make(partition: OpenPartition) -> PartitionScheduler:
@@ -99,7 +92,7 @@ class DryRun:
         except errors.NoValidHost as error:
             refusal = error
         partition, batch = batches[-1]
-        return DryRunResult(partition, _document(batch.record or {}, batch.intents, refusal))
+        return partition, _document(batch.record or {}, batch.intents, refusal)
 
     def _check_hints(self, project: str | None, request: SchedulingRequest) -> None:
         if project is None or not request.hints:

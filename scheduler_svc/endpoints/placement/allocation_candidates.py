@@ -6,13 +6,12 @@ from datetime import UTC, datetime
 
 from rpcapi.resources.trees.tree import TreeRequest
 from scheduler_svc.endpoints.placement import candidate_query
-from scheduler_svc.endpoints.placement.candidate_summaries import TREES_SINCE
 from scheduler_svc.endpoints.placement.messages import Request, Response
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.endpoints.placement.model import PlacementModel
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import allocation_candidates as schemas
-from scheduler_svc.placement.candidates.request import CandidateList, CandidateRequest
+from scheduler_svc.placement.candidates.request import CandidateList
 from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, TRAITS
 
 SINCE = Microversion(1, 10)
@@ -26,8 +25,7 @@ def list_all(model: PlacementModel, request: Request) -> Response:
     trees = _with_roots(model, query.trees)
     answer = CandidateList()
     if trees is not None:
-        nested = request.version >= TREES_SINCE
-        answer = model.finder.find(CandidateRequest(trees, query.limit, nested, request.id), deadline)
+        answer = model.finder.find(replace(query, trees=trees), deadline)
     is_limited = query.limit is not None
     body = model.documents.to_json(answer, query.trees, request.version, deadline, is_limited=is_limited)
     return Response(200, body, modified=datetime.now(UTC))

@@ -4,7 +4,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from oslo_utils import uuidutils
 
@@ -13,10 +12,12 @@ from rpcapi.resources.trees.tree import TreeRequest
 from rpcapi.validation.amounts import MAX_CLASSES
 from rpcapi.validation.groups import MAX_GROUPS, MAX_SUBTREES
 from scheduler_svc.endpoints.placement import query_parameters
+from scheduler_svc.endpoints.placement.candidate_summaries import TREES_SINCE
 from scheduler_svc.endpoints.placement.messages import Request
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.endpoints.placement.query_parameters import FORBIDDEN_TRAITS_SINCE, INVALID
 from scheduler_svc.endpoints.placement.schemas import allocation_candidates as schemas
+from scheduler_svc.placement.candidates.request import CandidateRequest
 from scheduler_svc.placement.problems import BAD_PARAMETER, MISSING_PARAMETER, bad_request
 
 SUBTREES_SINCE = Microversion(1, 36)
@@ -25,15 +26,8 @@ _KEY = re.compile(rf"(resources|required|member_of|in_tree)({schemas.SUFFIX})?")
 Groups = Mapping[str, RequestGroup]  # by suffix
 
 
-class CandidateQuery(NamedTuple):
-    """A query; ``in_tree`` of its groups is a UUID."""
-
-    trees: TreeRequest
-    limit: int | None
-
-
-def read(request: Request) -> CandidateQuery:
-    """Return what a query requests; raises Problem 400."""
+def read(request: Request) -> CandidateRequest:
+    """Return what a query requests, with ``in_tree`` of its groups as a UUID; raises Problem 400."""
     policy, limit = request.parameter("group_policy"), request.parameter("limit")
     required, forbidden = _root_traits(request)
     subtrees = _subtrees(request)
@@ -50,7 +44,8 @@ def read(request: Request) -> CandidateQuery:
             'The "group_policy" parameter is required when specifying more than one "resources{N}" parameter.'
         )
     trees = TreeRequest(list(groups.values()), policy, required, forbidden, subtrees)
-    return CandidateQuery(trees, None if limit is None else int(limit))
+    nested = request.version >= TREES_SINCE
+    return CandidateRequest(trees, None if limit is None else int(limit), nested, request.id)
 
 
 def _groups(request: Request) -> dict[str, RequestGroup]:

@@ -164,7 +164,7 @@ def test_hints_of_a_client_of_one_project_name_its_instances_only(worker, hint):
         ctxt = context.new("one")
         ctxt.sender_project = project
         spec = objects.RequestSpec.of(resources=SMALL_REQUEST, hints={hint: list(instances)})
-        return dry_run.decide(ctxt, decode.request(ctxt, spec), 1).document
+        return dry_run.decide(ctxt, decode.request(ctxt, spec), 1)[1]
 
     assert decide(own)["outcome"] == decide(own, other, project=None)["outcome"] == "selected"
     for instances in ([other], [own, other]):
