@@ -219,7 +219,7 @@ class RedisConductorStore(ConductorStore):
 
     def _pick(self, name: str, fields: Sequence[str]) -> Iterator[tuple[str, str]]:
         for chunk in chunks(fields):
-            texts: list[Any] = self._connection.execute(partial(_fields, name, chunk))
+            texts: list[Any] = self._connection.execute(partial(redis.Redis.hmget, name=name, keys=chunk))
             yield from ((field, text) for field, text in zip(chunk, texts, strict=True) if text is not None)
 
     def page(self, marker: str | None, limit: int, *, deleted: bool) -> InstanceRecordPage:
@@ -290,7 +290,3 @@ class RedisConductorStore(ConductorStore):
 
 def _next_marker(records: Sequence[Any], limit: int) -> str | None:
     return str(max(record.sequence for record in records)) if len(records) == limit else None
-
-
-def _fields(name: str, fields: list[str], client: redis.Redis) -> Any:
-    return client.hmget(name, fields)

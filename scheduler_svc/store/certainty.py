@@ -11,20 +11,14 @@ from scheduler_svc.store.providers.changes import Refusal
 T = TypeVar("T")
 
 
-class RepeatCounter:
+class RepeatCounter(threading.local):
     """Counts for each thread what it has sent again since no answer came: the first run may have been carried out."""
 
-    def __init__(self) -> None:
-        self._local = threading.local()
-
-    @property
-    def count(self) -> int:
-        """This thread's count."""
-        return getattr(self._local, "count", 0)
+    count = 0
 
     def add(self) -> None:
         """Count one more."""
-        self._local.count = self.count + 1
+        self.count += 1
 
 
 def certain(repeats: RepeatCounter, write: Callable[[], T]) -> T:

@@ -8,7 +8,7 @@ from scheduler_svc.store.certainty import RepeatCounter
 from scheduler_svc.store.external_states import ExternalStates
 from scheduler_svc.store.protocols.audits import ClaimAudits
 from scheduler_svc.store.protocols.claims import ClaimVerbs
-from scheduler_svc.store.protocols.host_state import HostReportStore, LivenessStore
+from scheduler_svc.store.protocols.host_state import HostReportStore
 from scheduler_svc.store.protocols.log import DecisionRecordStore, LogStore
 from scheduler_svc.store.protocols.maintenance import MaintenanceStore, PinStore
 from scheduler_svc.store.protocols.reshaping import ReshapingStore
@@ -19,7 +19,6 @@ class Store(
     ClaimAudits,
     HostReportStore,
     ReshapingStore,
-    LivenessStore,
     LogStore,
     DecisionRecordStore,
     MaintenanceStore,

@@ -12,7 +12,7 @@ from rpcapi.daemon.coordination import Coordinator
 from scheduler_svc import metrics
 from scheduler_svc.store import paging
 from scheduler_svc.store.namespaces import SERVICE
-from scheduler_svc.store.protocols.host_state import LivenessStore
+from scheduler_svc.store.protocols.host_state import HostReportStore
 
 LOG = log.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class ServiceGroupWatcher:
 
     def __init__(
         self,
-        store: LivenessStore,
+        store: HostReportStore,
         group: Coordinator,
         *,
         grace: float,

@@ -3,7 +3,7 @@
 
 import heapq
 from collections import OrderedDict, deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import Any
 
@@ -154,7 +154,8 @@ class MemoryPartition(PartitionState):
         self.awaited.pop(host, None)
 
     def page_of_names(self, namespace: str, marker: str | None, limit: int) -> tuple[list[str], str | None]:
-        return paging.cut(self._names(namespace), marker, limit)
+        built_in = {namespaces.COMPUTE: self.providers, namespaces.SERVICE: self.services}
+        return paging.cut(built_in[namespace] if namespace in built_in else self.documents(namespace), marker, limit)
 
     def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:
         self._decision += 1
@@ -184,11 +185,6 @@ class MemoryPartition(PartitionState):
 
     def places(self) -> Collection[tuple[str, str]]:
         return {(claim.host, claim.consumer) for claim in self.claims.values()}
-
-    def _names(self, namespace: str) -> Iterable[str]:
-        if namespace == namespaces.COMPUTE:
-            return self.providers
-        return self.services if namespace == namespaces.SERVICE else self.documents(namespace)
 
     def documents(self, namespace: str) -> Mapping[str, Mapping[str, Any]]:
         head = namespaces.entry_of(namespace, "")

@@ -56,9 +56,10 @@ class HostStateStore(VerbRunner, Protocol):
         namespaces.check_document(namespace, document)
         if external is not None:
             return external.put(namespace, name, version, document)
-        is_full = namespace not in namespaces.BUILT_IN and self.bounds.is_full(DOCUMENTS)
-        if is_full and len(documents.encode(document)) > self._document_length(namespace, name):
-            self.bounds.check(DOCUMENTS)
+        if namespace not in namespaces.BUILT_IN and self.bounds.is_full(DOCUMENTS):
+            recorded, stored = self.find_state(namespace, name)
+            if not recorded or len(documents.encode(document)) > len(documents.encode(stored)):
+                self.bounds.check(DOCUMENTS)
         return self._run(states.put_state, namespace, name, version, document)
 
     def delete_state(self, namespace: str, name: str, version: int) -> None:
@@ -80,13 +81,6 @@ class HostStateStore(VerbRunner, Protocol):
         namespaces.check(namespace, self._declared)
         return self.external.server_of(namespace) if self.external is not None else None
 
-    def _document_length(self, namespace: str, name: str) -> int:
-        """Return the length of a stored document as text, 0 if there is none."""
-        try:
-            return len(documents.encode(self._read(states.get_state, namespace, name)[1]))
-        except errors.UnknownHost:
-            return 0
-
 
 class HostReportStore(HostStateStore, Protocol):
     """Reports and heartbeats of services, and the removal of their hosts."""
@@ -105,7 +99,7 @@ class HostReportStore(HostStateStore, Protocol):
         folder that was never served, if the store may have forgotten the host.
         """
         reports.check(host, report)
-        if report.register and self.bounds.is_full(HOSTS) and not self._is_stored(host):
+        if report.register and self.bounds.is_full(HOSTS) and not self.find_state(namespaces.SERVICE, host)[0]:
             self.bounds.check(HOSTS)
         outcome = self._run(states.update_stats, host, report)
         if isinstance(outcome, errors.GanttError):
@@ -138,17 +132,6 @@ class HostReportStore(HostStateStore, Protocol):
         """
         validation.check_service_host(host)
         self._run(removal.remove, self.partition, host, lost=lost)
-
-    def _is_stored(self, host: str) -> bool:
-        try:
-            self._read(states.get_state, namespaces.SERVICE, host)
-        except errors.UnknownHost:
-            return False
-        return True
-
-
-class LivenessStore(HostStateStore, Protocol):
-    """Host state, and which of its services are alive."""
 
     def settle_alive(self, living: Collection[str]) -> int:
         """Set exactly these of the known services alive, log the changes, and return their number.

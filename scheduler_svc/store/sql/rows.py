@@ -77,7 +77,8 @@ class SqlRows:
     def find(self, condition: ColumnElement[bool], *order: Any, limit: int | None = None) -> list[str]:
         """Return the names of the rows that fulfil ``condition`` now, in ``order``, and read these rows."""
         self.write()
-        return self._read(condition, *order, limit=limit)
+        query = select(self._table).where(self._table.c.partition == self._partition, condition)
+        return self._cache_rows(self._connection.execute(query.order_by(*order).limit(limit)))
 
     def names(self, condition: ColumnElement[bool], limit: int | None = None) -> list[str]:
         """Return the names of the rows that fulfil ``condition`` now, in order, without reading the rows."""
@@ -125,11 +126,9 @@ class SqlRows:
             condition = self._table.c.name.in_(batch)
             self._connection.execute(delete(self._table).where(self._table.c.partition == self._partition, condition))
         if changed:
-            self._upsert(changed)
-
-    def _read(self, condition: ColumnElement[bool], *order: Any, limit: int | None = None) -> list[str]:
-        query = select(self._table).where(self._table.c.partition == self._partition, condition)
-        return self._cache_rows(self._connection.execute(query.order_by(*order).limit(limit)))
+            columns = self._table.columns.keys()
+            statement = _upsert(self._table, self._connection.dialect.name)
+            self._connection.execute(statement, [{name: raw.get(name) for name in columns} for raw in changed])
 
     def _cache_rows(self, result: Result[Any]) -> list[str]:
         """Cache rows that were read, unless they are cached already; return the names of all."""
@@ -152,11 +151,6 @@ class SqlRows:
         derived = self._derive(name, unchanged | encoded) if self._derive else {}
         head = {"partition": self._partition, "name": name}
         return head | unchanged | encoded | {key: value for key, value in derived.items() if value is not None}
-
-    def _upsert(self, changed: list[Mapping[str, Any]]) -> None:
-        columns = self._table.columns.keys()
-        statement = _upsert(self._table, self._connection.dialect.name)
-        self._connection.execute(statement, [{name: raw.get(name) for name in columns} for raw in changed])
 
 
 @cache
