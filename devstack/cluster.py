@@ -21,7 +21,7 @@ from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
 
 STOP_SECONDS = 45.0
-INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH")
+INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "EVENTLET_NO_GREENDNS")
 
 
 class Cluster:

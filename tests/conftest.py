@@ -27,6 +27,10 @@ from tests.run_folders import claim_folder, release_folder, sweep
 from tests.run_order import spread
 from tests.time_limits import pytest_timeout_cancel_timer, pytest_timeout_set_timer  # noqa: F401  # hooks
 
+# Of the processes that tests start: eventlet's resolver takes each of them a seventh of its start, and a test's servers
+# have numeric addresses. The clusters of stack.sh and of the systemd units use it.
+os.environ.setdefault("EVENTLET_NO_GREENDNS", "yes")
+
 AGENT_HOSTS = ("h1", "h10")  # with users of their own on the shared RabbitMQ node
 
 OPT_IN = {

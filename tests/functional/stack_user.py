@@ -26,7 +26,8 @@ class StackUser:
         python.chmod(0o755)
         packaging = b"".join((PROJECT / name).read_bytes() for name in ("setup.py", "pyproject.toml"))
         (venv / ".gantt-stamp").write_text(hashlib.sha256(packaging).hexdigest())
-        machine_environment = {name: value for name, value in os.environ.items() if not name.startswith("GANTT_")}
+        of_tests = ("GANTT_", "EVENTLET_")
+        machine_environment = {name: value for name, value in os.environ.items() if not name.startswith(of_tests)}
         self._environment = {
             **machine_environment,
             "HOME": str(folder),
