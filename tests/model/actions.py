@@ -42,9 +42,9 @@ def with_agent(state: State, host: int, agent: Agent) -> State:
 
 
 def deliver(state: State, message: Message) -> State:
-    """Let a message arrive; that of a host without a living agent is lost."""
+    """Let a message arrive; that of a host without a living agent, or for another partition, is lost."""
     agent = state.agents[message.host]
-    if agent.life != ALIVE:
+    if agent.life != ALIVE or message.partition not in (None, state.store_of(message.host).partition):
         return state
     return _with_copied_disks(with_agent(state, message.host, agents.receive(agent, message)))
 
@@ -72,15 +72,14 @@ def _conductor(state: State, plan: requests.Plan) -> Iterator[Action]:
         yield from _executed(state, outcome, plan)
     for outcome in saga.compare(state):
         if _no_report_is_due(state):
-            yield Action(
-                f"conductor {outcome.label}", PROGRESS, state._replace(record=outcome.record, store=outcome.store)
-            )
+            compared = state._replace(record=outcome.record, stores=outcome.stores)
+            yield Action(f"conductor {outcome.label}", PROGRESS, compared)
     yield from _vouch(state)
 
 
 def _executed(state: State, outcome: saga.Outcome, plan: requests.Plan) -> Iterator[Action]:
     label, message = f"conductor {outcome.label}", outcome.message
-    executed = state._replace(store=outcome.store)
+    executed = state._replace(stores=outcome.stores)
     recorded = executed._replace(record=outcome.record)
     yield Action(label, PROGRESS, recorded if message is None else deliver(recorded, message))
     call = message or _call(state, plan.site)
@@ -104,7 +103,8 @@ def _call(state: State, site: saga.Site) -> Message | None:
     if record.step == "begin_move":
         return Message("begin_move", 0, record.move.source_attempt)
     if record.step in ("select", "destination", "evacuate"):
-        return Message("prepare", 0, record.attempt, record.step, "fresh" if record.is_certain else "")
+        host = 0 if record.step == "select" or len(state.stores) == 1 else site.destination[0]
+        return Message("prepare", host, record.attempt, record.step, "fresh" if record.is_certain else "")
     return None
 
 
@@ -119,20 +119,20 @@ def _no_report_is_due(state: State) -> bool:
 
 def _vouch(state: State) -> Iterator[Action]:
     """Let the conductor check unverified claims: it vouches for those that the record names."""
-    for claim in state.store.claims:
+    for claim in [claim for store in state.stores for claim in store.claims]:
         if claim.state != "unverified" or not reports.is_named(state.record, claim.attempt, claim.host):
             continue
-        store, answer = verbs.vouch(state.store, claim.host, claim.attempt)
-        vouched = state._replace(store=store)
+        store, answer = verbs.vouch(state.store_of(claim.host), claim.host, claim.attempt)
+        vouched = state.with_store(store)
         if answer != "confirmed":
-            vouched = _end_earlier(vouched, claim.attempt)
+            vouched = _end_earlier(vouched, store, claim.attempt)
         yield Action(f"conductor vouches for attempt {claim.attempt}", PROGRESS, vouched)
 
 
-def _end_earlier(state: State, attempt: int) -> State:
+def _end_earlier(state: State, store: Store, attempt: int) -> State:
     record = state.record
     source = record.moving.source_attempt if record is not None and record.moving is not None else 0
-    for claim in state.store.claims:
+    for claim in store.claims:
         if claim.state != "unverified" and claim.attempt < attempt and claim.attempt != source:
             state = deliver(state, Message("terminate", claim.host, claim.attempt))
     return state
@@ -158,16 +158,17 @@ def _agent(state: State, host: int) -> Iterator[Action]:
 
 
 def _audits(state: State, host: int, agent: Agent) -> Iterator[Action]:
-    claims = [claim for claim in state.store.claims if claim.host == host]
+    store = state.store_of(host)
+    claims = [claim for claim in store.claims if claim.host == host]
     is_watched = any(claim.is_orphan or claim.state == "unverified" for claim in claims)
-    if not agent.audit_due and state.store.opened[host] == OPEN and not is_watched:
+    if not agent.audit_due and store.opened[host] == OPEN and not is_watched:
         return
     running = agents.running_claims(agent)
     reported = {claim.attempt for claim in running}
     silent = [claim for claim in claims if claim.state in ("confirmed", "unverified") and claim.attempt not in reported]
     is_over = bool(silent) and all(claim.is_orphan for claim in silent)
-    store, answers = verbs.audit(state.store, host, running, grace_is_over=is_over)
-    audited = with_agent(state._replace(store=store), host, agents.after_audit(agent, running, answers))
+    store, answers = verbs.audit(store, host, running, grace_is_over=is_over)
+    audited = with_agent(state.with_store(store), host, agents.after_audit(agent, running, answers))
     yield Action(f"agent {host} audits" + (" after the grace period" if is_over else ""), PROGRESS, audited)
 
 
@@ -211,8 +212,8 @@ def _saga_of_agent(state: State, host: int, agent: Agent) -> Iterator[Action]:
 
 
 def _confirm(state: State, host: int, agent: Agent, attempt: Attempt) -> Iterator[Action]:
-    store, answer = verbs.confirm(state.store, host, attempt.number)
-    changed = state._replace(store=store)
+    store, answer = verbs.confirm(state.store_of(host), host, attempt.number)
+    changed = state.with_store(store)
     label = f"agent {host} confirms attempt {attempt.number}: {answer}"
     confirmed = with_agent(changed, host, put(agent, agents.after_confirm(attempt, answer)))
     yield Action(label, PROGRESS, confirmed)
@@ -223,14 +224,14 @@ def _confirm(state: State, host: int, agent: Agent, attempt: Attempt) -> Iterato
 
 
 def _end_claim(state: State, host: int, agent: Agent, attempt: Attempt) -> Iterator[Action]:
-    store, answer = state.store, ""
+    store, answer = state.store_of(host), ""
     if attempt.claim_end == "abort":
         store, lookup = verbs.abort(store, attempt.number, host, None)
         answer = lookup.answer
     if attempt.claim_end == "release" or answer == "confirmed":
         store, answer = verbs.release(store, host, attempt.number)
     is_settled = answer not in ("closed", "prepared", "confirmed")
-    ended = with_agent(state._replace(store=store), host, put(agent, attempt._replace(is_settled=is_settled)))
+    ended = with_agent(state.with_store(store), host, put(agent, attempt._replace(is_settled=is_settled)))
     label = f"agent {host} ends the claim of attempt {attempt.number}: {answer}"
     yield Action(label, PROGRESS, ended)
     yield from _repeated_later(ended, label, Message("release", host, attempt.number))
@@ -265,7 +266,7 @@ def _late_message(state: State) -> Iterator[Action]:
     arrived = state._replace(late=None)
     label = f"late: {message.kind} {message.action} of attempt {message.attempt} arrives at {message.host}"
     if message.kind in VERBS:
-        yield Action(label, FAULT, arrived._replace(store=_execute(state.store, message)))
+        yield Action(label, FAULT, arrived.with_store(_execute(state.store_of(message.host), message)))
     elif state.agents[message.host].life == ALIVE:
         yield Action(label, FAULT, deliver(arrived, message))
 
@@ -303,13 +304,14 @@ def _outages(state: State, plan: requests.Plan) -> Iterator[Action]:
             continue
         returned = agents.restart(agent) if agent.life == OFF else agents.resume(agent)
         yield Action(f"host {host} returns", PROGRESS, with_agent(state, host, returned))
-        if plan.fences and state.store.opened[host] >= 0 and not isinstance(state.mark, Store):
+        if plan.fences and state.store_of(host).opened[host] >= 0 and not isinstance(state.mark, Store):
             yield Action(f"operator fences host {host}", REQUEST, _fence(state, host, agent))
 
 
 def _fence(state: State, host: int, agent: Agent) -> State:
     ended = [(host, attempt.number) for attempt in agent.attempts if attempt.is_live]
-    fenced = state._replace(store=verbs.fence(state.store, host), fenced=tuple(sorted({*state.fenced, *ended})))
+    fenced = state.with_store(verbs.fence(state.store_of(host), host))
+    fenced = fenced._replace(fenced=tuple(sorted({*state.fenced, *ended})))
     return with_agent(fenced, host, agents.except_guests(agent)) if agent.life == SILENT else fenced
 
 
@@ -318,26 +320,39 @@ def _deadline(state: State) -> Iterator[Action]:
 
     It passes in the end if the record no longer acts on the claim, and by a slow host or conductor before.
     """
-    claim, record = verbs.own_claim(state.store), state.record
+    record = state.record
     is_left = record is None or record.step in ("done", "verify")
-    if claim is not None and claim.state == "prepared" and (is_left or state.left.failures):
-        overdue = verbs.with_claim(verbs.without(state.store, claim), claim._replace(state="overdue"))
-        passed = (state if is_left else spend(state, "failures"))._replace(store=overdue)
-        yield Action("the deadline of the claim passes", PROGRESS if is_left else FAULT, passed)
-    if claim is not None and claim.state == "overdue":
-        yield Action("the reaper ends overdue claims", PROGRESS, state._replace(store=verbs.expire(state.store)))
+    for store in state.stores:
+        claim, where = verbs.own_claim(store), _in_partition(state, store)
+        if claim is not None and claim.state == "prepared" and (is_left or state.left.failures):
+            overdue = verbs.with_claim(verbs.without(store, claim), claim._replace(state="overdue"))
+            passed = (state if is_left else spend(state, "failures")).with_store(overdue)
+            yield Action(f"the deadline of the claim passes{where}", PROGRESS if is_left else FAULT, passed)
+        if claim is not None and claim.state == "overdue":
+            reaped = state.with_store(verbs.expire(store))
+            yield Action(f"the reaper ends overdue claims{where}", PROGRESS, reaped)
+
+
+def _in_partition(state: State, store: Store) -> str:
+    """Return what a label says of one of several partitions."""
+    return "" if len(state.stores) == 1 else f" in partition {store.partition}"
 
 
 def _loss(state: State) -> Iterator[Action]:
     """Yield the loss of what a store has got since it was marked."""
     mark = state.mark
-    if isinstance(mark, Store) and mark != state.store:
-        late = None if state.late is not None and state.late.kind in VERBS else state.late
-        lost_record = state._replace(store=verbs.forget(mark), mark=None, late=late)
-        yield Action("THE PARTITION'S STORE FORGETS", FAULT, lost_record)
+    if isinstance(mark, Store) and mark != state.stores[mark.partition]:
+        late = None if state.late is not None and _is_call_of(state, state.late, mark) else state.late
+        lost_claims = state.with_store(verbs.forget(mark))._replace(mark=None, late=late)
+        yield Action(f"THE PARTITION'S STORE FORGETS{_in_partition(state, mark).upper()}", FAULT, lost_claims)
     if isinstance(mark, Record) and mark != state.record:
         lost_record = state._replace(record=mark._replace(is_certain=False), mark=None)
         yield Action("THE CONDUCTORS' STORE FORGETS", FAULT, lost_record)
+
+
+def _is_call_of(state: State, late: Message, store: Store) -> bool:
+    """Return whether what is late is a call of a store."""
+    return late.kind in VERBS and state.store_of(late.host).partition == store.partition
 
 
 def marked(before: State, after: State, stores: str) -> Iterator[State]:
@@ -346,7 +361,9 @@ def marked(before: State, after: State, stores: str) -> Iterator[State]:
         return
     reduced = spend(after, "losses")
     is_fence = before.fenced != after.fenced
-    if "store" in stores and before.store != after.store and not is_fence:
-        yield reduced._replace(mark=before.store)
+    if "store" in stores and not is_fence:
+        for store, store_after in zip(before.stores, after.stores, strict=True):
+            if store != store_after:
+                yield reduced._replace(mark=store)
     if "record" in stores and before.record is not None and before.record != after.record:
         yield reduced._replace(mark=before.record)

@@ -2,7 +2,7 @@
 """What users are promised, as checks of a state, of a transition, and of a state of rest."""
 
 from tests.model import verbs
-from tests.model.state import ALIVE, OPEN, Attempt, Record, State
+from tests.model.state import ALIVE, OPEN, Attempt, Record, State, Store
 
 RUNS_TWICE = "runs twice"
 WRONGLY_ENDED = "a guest was ended that nobody asked to end"
@@ -24,21 +24,27 @@ def broken_by_state(state: State) -> str:
         return RUNS_TWICE
     for host, attempt in running:
         agent = state.agents[host]
-        has_audited = agent.life == ALIVE and not agent.audit_due and state.store.opened[host] == OPEN
+        has_audited = agent.life == ALIVE and not agent.audit_due and state.store_of(host).opened[host] == OPEN
         if has_audited and not _is_claimed(state, host, attempt):
             return NO_CLAIM
-    claims = [claim for claim in state.store.claims if claim.state != "unverified"]
+    for store in state.stores:
+        if len(store.claims) > 1 and _has_two_claims(store):
+            return TWO_CLAIMS
+    return ""
+
+
+def _has_two_claims(store: Store) -> bool:
+    """Return whether a partition has two claims that are not the ends of one move; of others it knows none."""
+    claims = [claim for claim in store.claims if claim.state != "unverified"]
     own = [claim for claim in claims if claim.role != "source"]
     has_source = len(own) < len(claims)
-    if len(claims) - len(own) > 1 or len(own) > 1 or (has_source and own and own[0].role == "only"):
-        return TWO_CLAIMS
-    return ""
+    return len(claims) - len(own) > 1 or len(own) > 1 or bool(has_source and own and own[0].role == "only")
 
 
 def _is_claimed(state: State, host: int, attempt: Attempt) -> bool:
     return any(
         claim.attempt == attempt.number and claim.host == host and claim.state in ("confirmed", "unverified")
-        for claim in state.store.claims
+        for claim in state.store_of(host).claims
     )
 
 
@@ -80,10 +86,10 @@ def _ran_at_last(attempt: Attempt) -> bool:
 def is_good_rest(state: State) -> bool:
     """Return whether all is as users expect it when nothing is under way."""
     has_outage = any(agent.life != ALIVE or agent.audit_due for agent in state.agents)
-    if has_outage or min(state.store.opened) != OPEN:
+    if has_outage or any(min(store.opened) != OPEN for store in state.stores):
         return False
     live = [(host, attempt) for host, agent in enumerate(state.agents) for attempt in agent.attempts if attempt.is_live]
-    claims = {(claim.host, claim.attempt, claim.state) for claim in state.store.claims}
+    claims = {(claim.host, claim.attempt, claim.state) for store in state.stores for claim in store.claims}
     if claims != {(host, attempt.number, "confirmed") for host, attempt in live}:
         return False
     return state.record is None or _is_good_record(state, state.record, live)
@@ -96,8 +102,8 @@ def _is_good_record(state: State, record: Record, live: list[tuple[int, Attempt]
     here = [(record.host, record.attempt)]
     guests = [(host, attempt.number) for host, attempt in live]
     running = [(host, attempt.number) for host, attempt in live if attempt.stage == "spawned" and attempt.guest]
-    source = verbs.source_claim(state.store)
     if record.status == "VERIFY_RESIZE":
+        source = verbs.source_claim(state.stores[record.move.source_partition])
         is_source = source is not None and source.attempt == record.move.source_attempt
         return running == here and len(guests) == 2 and is_source
     lost_memory = record.migration is not None and record.migration.phase == "failed"  # in post-copy

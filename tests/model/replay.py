@@ -16,6 +16,7 @@ VERBS = (
     *("prepare", "confirm", "abort", "release", "find", "begin_move", "end_move"),
     *("vouch", "audit", "fence", "expire"),
 )
+CLAIMS_FORGOTTEN = "THE PARTITION'S STORE FORGETS"
 LENGTH = 60
 FAULT_SHARE = 0.3
 
@@ -76,14 +77,15 @@ class Replay:
     def __init__(self, plan: Plan, seed: int) -> None:
         self._plan = plan
         self._random = random.Random(seed)
-        self._real = RealStore()
         self._mark: Any = None
         self.state = begin(plan)
+        self._real = [RealStore(store) for store in self.state.stores]
         self.labels: list[str] = []
         self.calls = 0
         if plan.is_booted:
-            self._real.prepare(1, (0, 1), 0, is_fresh=True)
-            self._real.confirm(0, 1)
+            claim = self.state.stores[0].claims[0]
+            self._real[0].prepare(1, (0, *claim.alternates), 0, is_fresh=True)
+            self._real[0].confirm(0, 1)
 
     def run(self) -> None:
         self._compare()
@@ -96,7 +98,7 @@ class Replay:
         with recorded() as calls:
             possible = [action for action in actions(self.state, self._plan) if action.state != self.state]
         for call in calls:  # answers of all verbs that could be called now and change nothing
-            if call.before is self.state.store and call.after == call.before:
+            if call.before is self.state.stores[call.before.partition] and call.after == call.before:
                 self._execute(call)
         if not possible:
             return False
@@ -105,7 +107,8 @@ class Replay:
         with_marks = list(marked(self.state, after, self._plan.stores))
         if with_marks and self._random.random() < FAULT_SHARE:
             after = self._random.choice(with_marks)
-            self._mark = self._real.partition.mark() if isinstance(after.mark, Store) else None
+            mark = after.mark
+            self._mark = self._real[mark.partition].partition.mark() if isinstance(mark, Store) else None
         self.labels.append(action.label)
         self._follow(action, calls)
         self.state = after
@@ -113,23 +116,26 @@ class Replay:
 
     def _follow(self, action: Action, calls: list[Call]) -> None:
         """Make the calls that lead from the store before an action to the one after it."""
-        if action.label == "THE PARTITION'S STORE FORGETS":
-            self._real.partition.forget_since(self._mark)
-            return
-        if action.label == "the deadline of the claim passes":
-            self._real.pass_deadline()
-            return
-        for call in _chain(calls, self.state.store, action.state.store):
-            self._execute(call)
+        for before, after in zip(self.state.stores, action.state.stores, strict=True):
+            real = self._real[before.partition]
+            if before is after:
+                continue
+            if action.label.startswith(CLAIMS_FORGOTTEN):
+                real.partition.forget_since(self._mark)
+            elif action.label.startswith("the deadline of the claim passes"):
+                real.pass_deadline()
+            else:
+                for call in _chain(calls, before, after):
+                    self._execute(call)
 
     def _execute(self, call: Call) -> None:
         self.calls += 1
-        answer = getattr(self._real, call.verb)(*call.arguments, **call.keywords)
+        answer = getattr(self._real[call.before.partition], call.verb)(*call.arguments, **call.keywords)
         assert answer == call.answer, (self.labels, call, answer)
 
     def _compare(self) -> None:
-        contents = self._real.contents()
-        assert contents == self.state.store, (self.labels, contents, self.state.store)
+        contents = tuple(real.contents() for real in self._real)
+        assert contents == self.state.stores, (self.labels, contents, self.state.stores)
 
 
 def _chain(calls: list[Call], before: Store, after: Store) -> list[Call]:

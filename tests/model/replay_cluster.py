@@ -98,7 +98,7 @@ class ClusterReplay:
     def _compare(self) -> None:
         record, store = self._cluster.contents()
         assert record == _comparable(self.state.record), (self.labels, record, self.state.record)
-        assert store == self.state.store, (self.labels, store, self.state.store)
+        assert (store,) == self.state.stores, (self.labels, store, self.state.stores)
         for host, agent in enumerate(self.state.agents):
             if agent.life != OFF:
                 real = self._cluster.agents[host].contents()
@@ -149,7 +149,7 @@ class ClusterReplay:
         self._cluster.compare()
 
     def vouch(self, attempt: str) -> None:
-        claims = [claim for claim in self.state.store.claims if claim.state == "unverified"]
+        claims = [claim for store in self.state.stores for claim in store.claims if claim.state == "unverified"]
         host = next(claim.host for claim in claims if claim.attempt == int(attempt))
         self._cluster.vouch(host, int(attempt))
         self._deliver(self._take_messages())

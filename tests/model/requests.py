@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tests.model import reports, verbs
 from tests.model import transitions as to
 from tests.model.saga import Site
-from tests.model.state import ALIVE, NOWHERE, OPEN, Agent, Attempt, Claim, Left, Migration, Record, State, Store
+from tests.model.state import ALIVE, FOREIGN, NOWHERE, OPEN, Agent, Attempt, Claim, Left, Migration, Record, State
 
 ENDED = (*verbs.ENDS, "unknown")
 
@@ -26,13 +26,15 @@ class Plan(NamedTuple):
 
 def begin(plan: Plan) -> State:
     """Return the state in which the plan begins."""
+    stores = plan.site.make_stores()
     if not plan.is_booted:
-        return State(None, Store(), (Agent(), Agent()), left=plan.left)
-    claim = Claim(1, 0, "confirmed", alternates=(1,))
-    record = Record("ACTIVE", "done", 1, host=0, alternates=(1,))
+        return State(None, stores, (Agent(), Agent()), left=plan.left)
+    alternates = tuple(host for host in (1,) if stores[0].opened[host] != FOREIGN)
+    claim = Claim(1, 0, "confirmed", alternates=alternates)
+    record = Record("ACTIVE", "done", 1, host=0, alternates=alternates)
     guest = Attempt(1, "spawned", reported=1, guest="running", has_disk=True)
     agent = Agent(attempts=(guest,))
-    return State(record, Store((claim,)), (agent, Agent()), left=plan.left)
+    return State(record, stores, (agent, Agent()), left=plan.left).with_store(verbs.with_claim(stores[0], claim))
 
 
 def request(state: State, name: str) -> State | None:
@@ -107,7 +109,7 @@ def _evacuate(state: State, record: Record) -> State | None:
         return None
     if record.status not in ("ACTIVE", "STOPPING", "SHUTOFF", "ERROR"):
         return None
-    store, answer = state.store, ""
+    store, answer = state.stores[record.partition], ""
     if not record.has_ended(record.attempt):
         store, lookup = verbs.find(store, record.attempt)
         answer = lookup.answer
@@ -119,7 +121,9 @@ def _evacuate(state: State, record: Record) -> State | None:
     if is_up or not any(number == lost_record.attempt and outcome in to.RAN for number, outcome in lost_record.history):
         return None
     migration = Migration(
-        *("evacuation", "preparing", lost_record.host, lost_record.attempt), was_stopped=lost_record.was_stopped
+        *("evacuation", "preparing", lost_record.host, lost_record.attempt),
+        was_stopped=lost_record.was_stopped,
+        source_partition=lost_record.partition,
     )
     evacuating = lost_record._replace(
         step="evacuate",
@@ -130,7 +134,7 @@ def _evacuate(state: State, record: Record) -> State | None:
         history=(),
         alternates=(),
     )
-    return state._replace(record=evacuating, store=store)
+    return state.with_store(store)._replace(record=evacuating)
 
 
 def _lost(record: Record, answer: str) -> Record | None:

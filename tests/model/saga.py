@@ -8,11 +8,13 @@ from tests.model import reports, verbs
 from tests.model import transitions as to
 from tests.model.agents import POST_COPY, journalled
 from tests.model.rules import holds
-from tests.model.state import ALIVE, NOWHERE, Message, Migration, Record, State, Store
+from tests.model.state import ALIVE, FOREIGN, NOWHERE, OPEN, Message, Migration, Record, State, Store
 
 ENDED = frozenset({"aborted", "expired", "released", "fenced", "ended", "unknown"})
 MAX_ATTEMPTS = 3
 UNDECIDED = ("closed", "prepared")
+# The answers that all partitions together give about an attempt, the most important first.
+EVERYWHERE = ("confirmed", "conflict", "prepared", "closed", "fenced", "released", "expired", "aborted", "unknown")
 
 
 class Outcome(NamedTuple):
@@ -20,16 +22,27 @@ class Outcome(NamedTuple):
 
     label: str
     record: Record
-    store: Store
+    stores: tuple[Store, ...]
     message: Message | None = None
 
 
 class Site(NamedTuple):
-    """Where the scheduler may place: the hosts for a boot, and those for a destination or an evacuation."""
+    """Where the scheduler may place: the hosts for a boot, and those for a destination or an evacuation.
+
+    ``partitions`` has the partition of each host. A move may go to another one.
+    """
 
     boot: tuple[int, ...] = (0, 1)
     destination: tuple[int, ...] = (1,)
     post_copy: bool = False
+    partitions: tuple[int, ...] = (0, 0)
+
+    def make_stores(self) -> tuple[Store, ...]:
+        """Return the empty stores of the partitions."""
+        return tuple(
+            Store(opened=tuple(OPEN if number == own else FOREIGN for own in self.partitions), partition=number)
+            for number in range(1 + max(self.partitions))
+        )
 
 
 def step(state: State, site: Site) -> Iterator[Outcome]:
@@ -38,8 +51,8 @@ def step(state: State, site: Site) -> Iterator[Outcome]:
         yield from STEPS[state.record.step](state, state.record, site)
 
 
-def _unchanged(label: str, state: State, record: Record, message: Message | None = None) -> Outcome:
-    return Outcome(label, record, state.store, message)
+def _outcome(label: str, state: State, record: Record, message: Message | None = None) -> Outcome:
+    return Outcome(label, record, state.stores, message)
 
 
 # -- SELECT, DESTINATION, EVACUATE ------------------------------------------------------------------------------------
@@ -47,30 +60,59 @@ def _unchanged(label: str, state: State, record: Record, message: Message | None
 
 def _select(state: State, record: Record, site: Site) -> Iterator[Outcome]:
     if to.is_aborted(record):
-        yield _unchanged("gives the aborted migration up", state, _fail_selection(record))
+        yield _outcome("gives the aborted migration up", state, _fail_selection(record))
         return
     candidates = site.boot if record.step == "select" else site.destination
     if to.moves_live(record) and record.history:  # each destination is tried once
         candidates = ()
     if not candidates:
-        yield _unchanged("finds no host", state, _fail_selection(record))
+        yield _outcome("finds no host", state, _fail_selection(record))
         return
-    store, answer = verbs.prepare(state.store, record.attempt, candidates, 0, is_fresh=record.is_certain)
+    partition = site.partitions[candidates[0]]
+    if len(state.stores) > 1 and not record.is_certain:
+        state, answers = _locate(state, record)
+        if "closed" in answers.values():
+            yield _outcome("waits for a host", state, record)
+            return
+        partition = next((number for number in answers if answers[number]), partition)
+        candidates = tuple(host for host in candidates if site.partitions[host] == partition)
+        if not candidates:
+            yield _outcome("finds no host where its claims are", state, _fail_selection(record))
+            return
+    store, answer = verbs.prepare(state.stores[partition], record.attempt, candidates, 0, is_fresh=record.is_certain)
+    state = state.with_store(store)
     if answer.answer == "prepared":
-        assigned = to.assign_host(record, record.attempt, answer.host, answer.alternates, is_certain=True)
-        yield Outcome("selects a host", assigned, store)
+        assigned = to.assign_host(
+            record, record.attempt, answer.host, answer.alternates, is_certain=True, partition=partition
+        )
+        yield _outcome("selects a host", state, assigned)
     elif answer.answer in ("conflict", "confirmed"):
-        yield Outcome("finds another attempt", _settled(record), store)
+        yield _outcome("finds another attempt", state, _settled(record, partition))
     elif answer.answer == "ended":
-        yield from _start_new_attempt(state._replace(store=store), record)
+        yield from _start_new_attempt(state, record._replace(partition=partition))
     else:
-        yield Outcome("waits for a host", record, store)
+        yield _outcome("waits for a host", state, record)
         if record.is_certain or answer.answer == "refused":
-            yield Outcome("finds no host in time", _fail_selection(record), store)
+            yield _outcome("finds no host in time", state, _fail_selection(record))
 
 
-def _settled(record: Record) -> Record:
-    return record._replace(step="settle", status=to.building_status(record))
+def _locate(state: State, record: Record) -> tuple[State, dict[int, str]]:
+    """Return what each partition knows of an attempt of the instance: live, ended, closed or ""; the live one first.
+
+    See scheduler_svc/scheduling/earlier_attempts.py.
+    """
+    answers = {}
+    for partition in range(len(state.stores)):
+        store, lookup = verbs.find(state.stores[partition], record.attempt)
+        state = state.with_store(store)
+        is_live = verbs.own_claim(store) is not None
+        answer = "live" if is_live else "ended" if lookup.answer != "unknown" else ""
+        answers[partition] = "closed" if lookup.answer == "closed" else answer
+    return state, dict(sorted(answers.items(), key=lambda item: item[1] != "live"))
+
+
+def _settled(record: Record, partition: int) -> Record:
+    return record._replace(step="settle", status=to.building_status(record), partition=partition)
 
 
 def _fail_selection(record: Record) -> Record:
@@ -79,14 +121,40 @@ def _fail_selection(record: Record) -> Record:
 
 
 def _start_new_attempt(state: State, record: Record) -> Iterator[Outcome]:
-    store, lookup = verbs.abort(state.store, record.attempt, None, _destination(record))
+    state, (lookup,) = _abort_attempts(state, record, record.attempt)
     if lookup.answer in ("confirmed", "conflict"):
-        yield Outcome("finds its attempt confirmed", _settled(record), store)
+        yield _outcome("finds its attempt confirmed", state, _settled(record, _partition_of(lookup, record)))
     elif lookup.answer in ENDED:
-        yield Outcome("selects as a new attempt", record._replace(attempt=record.next_attempt), store)
+        yield _outcome("selects as a new attempt", state, record._replace(attempt=record.next_attempt))
     else:
-        yield Outcome("waits for the end of its attempt", record, store)
-        yield Outcome("finds no host in time", _fail_selection(record), store)
+        yield _outcome("waits for the end of its attempt", state, record)
+        yield _outcome("finds no host in time", state, _fail_selection(record))
+
+
+def _abort_attempts(state: State, record: Record, *attempts: int) -> tuple[State, list[verbs.Found]]:
+    """Abort attempts in the record's partition; where any host may run them, and there are others, in those too."""
+    destination, lookups = _destination(record), []
+    for attempt in attempts:
+        store, lookup = verbs.abort(state.stores[record.partition], attempt, None, destination)
+        state = state.with_store(store)
+        lookups.append(lookup)
+    if destination is not None or len(state.stores) == 1:
+        return state, lookups
+    answers: dict[int, list[verbs.Found]] = {attempt: [] for attempt in attempts}
+    for partition in range(len(state.stores)):
+        store, is_elsewhere = state.stores[partition], partition != record.partition
+        for attempt in attempts if is_elsewhere else ():
+            store, _lookup = verbs.abort(store, attempt, None, None)
+        for attempt in attempts:
+            store, lookup = verbs.find(store, attempt)
+            answers[attempt].append(lookup._replace(partition=partition) if is_elsewhere else lookup)
+        state = state.with_store(store)
+    return state, [min(answers[attempt], key=lambda lookup: EVERYWHERE.index(lookup.answer)) for attempt in attempts]
+
+
+def _partition_of(lookup: verbs.Found, record: Record) -> int:
+    """Return the partition that an answer is from."""
+    return record.partition if lookup.partition == NOWHERE else lookup.partition
 
 
 def _destination(record: Record) -> int | None:
@@ -101,58 +169,66 @@ def _destination(record: Record) -> int | None:
 
 def _build_message(record: Record) -> Message:
     role = "destination" if record.moving is not None else "only"
-    return Message("build", record.host, record.attempt, role=role)
+    return Message("build", record.host, record.attempt, role=role, partition=record.partition)
 
 
 def _cast(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
-    yield _unchanged("sends the build", state, record._replace(step="wait"), _build_message(record))
+    yield _outcome("sends the build", state, record._replace(step="wait"), _build_message(record))
 
 
 def _wait(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
-    yield _unchanged("sends the build again", state, record, _build_message(record))
-    yield _unchanged("has waited long enough", state, record._replace(step="alternate"))
+    yield _outcome("sends the build again", state, record, _build_message(record))
+    yield _outcome("has waited long enough", state, record._replace(step="alternate"))
 
 
 def _terminate_message(record: Record) -> Message:
     """Return the message that ends a guest; one that is not deleted ends only if its host followed no later message."""
     if record.status == "DELETING":
         return Message("terminate", record.host, record.attempt)
-    return Message("change", record.host, record.attempt, "end", number=record.transition_number)
+    return _change_message(record, "end")
+
+
+def _change_message(record: Record, action: str) -> Message:
+    number, partition = record.transition_number, record.partition
+    return Message("change", record.host, record.attempt, action, number=number, partition=partition)
 
 
 def _terminate(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
     if record.moving is not None and to.is_returning(record) and record.status != "DELETING":
-        store, lookup = verbs.find(state.store, record.move.source_attempt)
+        store, lookup = verbs.find(state.stores[record.move.source_partition], record.move.source_attempt)
         answer = lookup.end or lookup.answer
         if answer in verbs.ENDS and holds("a return asks for the source last"):
-            yield Outcome("has lost its source", to.end_source(record), store)
+            yield _outcome("has lost its source", state.with_store(store), to.end_source(record))
             return
     message = _terminate_message(record)
-    yield _unchanged("sends terminate", state, record, message)
-    yield _unchanged("checks the claim to be ended", state, record._replace(step="abort"))
+    yield _outcome("sends terminate", state, record, message)
+    yield _outcome("checks the claim to be ended", state, record._replace(step="abort"))
 
 
 # -- ABORT ------------------------------------------------------------------------------------------------------------
 
 
 def _abort(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
-    store, lookups = state.store, []
-    for attempt in (record.attempt, record.next_attempt):
-        store, lookup = verbs.abort(store, attempt, None, _destination(record))
-        lookups.append(lookup)
+    state, lookups = _abort_attempts(state, record, record.attempt, record.next_attempt)
     for attempt, lookup in zip((record.attempt, record.next_attempt), lookups, strict=True):
+        partition = _partition_of(lookup, record)
+        if lookup.answer == "conflict":
+            left = _claim_left(state.stores[partition], record)
+            yield _outcome("finds a later claim", state, left or record)
+            return
         if lookup.answer == "confirmed" and (record.status == "ERROR" or _may_have_moved(record)):
-            yield Outcome("finds a claim that runs", _settled(record), store)
+            yield _outcome("finds a claim that runs", state, _settled(record, partition))
             return
         if lookup.answer == "confirmed":
-            ending = record._replace(step="terminate", attempt=attempt, host=lookup.host)
-            yield Outcome("finds a confirmed claim", ending, store)
+            ending = record._replace(step="terminate", attempt=attempt, host=lookup.host, partition=partition)
+            yield _outcome("finds a confirmed claim", state, ending)
             return
         if lookup.answer not in ENDED:
-            yield Outcome("waits for the end of a claim", record, store)
+            yield _outcome("waits for the end of a claim", state, record)
             return
-    left = _claim_left(store, record) if record.status == "DELETING" and not record.is_certain else None
-    yield Outcome("has ended its claims", left or _finish_aborted(record), store)
+    is_doubtful = record.status == "DELETING" and not record.is_certain
+    left = _claim_left(state.stores[record.partition], record) if is_doubtful else None
+    yield _outcome("has ended its claims", state, left or _finish_aborted(record))
 
 
 def _may_have_moved(record: Record) -> bool:
@@ -168,7 +244,8 @@ def _claim_left(store: Store, record: Record) -> Record | None:
     live = [c for c in store.claims if c.state != "unverified" and not (existing and c.role == "source")]
     for claim in sorted(live, key=lambda claim: claim.role == "source"):
         if holds("a doubtful deletion ends all claims"):
-            return record._replace(step="abort", attempt=claim.attempt, host=claim.host)
+            partition = store.partition
+            return record._replace(step="abort", attempt=claim.attempt, host=claim.host, partition=partition)
     return None
 
 
@@ -187,74 +264,108 @@ def _alternate(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
         yield from _give_up(state, record)
         return
     store, answer = verbs.prepare(
-        state.store, record.next_attempt, record.alternates, record.attempt, is_fresh=record.is_certain
+        state.stores[record.partition],
+        *(record.next_attempt, record.alternates, record.attempt),
+        is_fresh=record.is_certain,
     )
-    state = state._replace(store=store)
+    state = state.with_store(store)
     if answer.answer == "prepared":
         ended = to.end_attempt(record, "timeout")
         rest = record.alternates[record.alternates.index(answer.host) + 1 :] if answer.host in record.alternates else ()
-        yield Outcome("prepares an alternate", to.assign_host(ended, record.next_attempt, answer.host, rest), store)
+        yield _outcome("prepares an alternate", state, to.assign_host(ended, record.next_attempt, answer.host, rest))
     elif answer.answer == "confirmed":
         yield _handle_confirmed(state, record)
     elif answer.answer in ("ended", "conflict"):
-        yield Outcome("finds another attempt", record._replace(step="settle"), store)
+        yield _outcome("finds another attempt", state, record._replace(step="settle"))
     else:
-        yield Outcome("waits for an alternate", record, store)
+        yield _outcome("waits for an alternate", state, record)
         if record.is_certain:
             yield from _give_up(state, record)
 
 
 def _give_up(state: State, record: Record) -> Iterator[Outcome]:
-    store, lookup = verbs.abort(state.store, record.attempt, None, _destination(record))
-    state = state._replace(store=store)
+    state, (lookup,) = _abort_attempts(state, record, record.attempt)
+    partition = _partition_of(lookup, record)
     if lookup.answer in ENDED:
-        yield Outcome("gives up", to.fail(to.end_attempt(record, "timeout")), store)
+        yield _outcome("gives up", state, to.fail(to.end_attempt(record, "timeout")))
+    elif lookup.answer == "conflict" or (lookup.answer == "confirmed" and partition != record.partition):
+        yield _outcome("finds another attempt", state, record._replace(step="settle", partition=partition))
     elif lookup.answer == "confirmed":
         yield _handle_confirmed(state, record)
     else:
-        yield Outcome("waits for the end of its attempt", record, store)
+        yield _outcome("waits for the end of its attempt", state, record)
 
 
 def _handle_confirmed(state: State, record: Record) -> Outcome:
     if record.has_ended(record.attempt):
-        return _unchanged("sends terminate", state, record, _terminate_message(record))
+        return _outcome("sends terminate", state, record, _terminate_message(record))
     if not record.is_second_try:
-        return _unchanged("asks once more", state, record._replace(step="cast", is_second_try=True))
+        return _outcome("asks once more", state, record._replace(step="cast", is_second_try=True))
     if record.moving is not None:
-        return _unchanged("reverts the move", state, to.revert_move(record, by_request=False))
-    return _unchanged("keeps the claim", state, to.finish(record, "ERROR"))
+        return _outcome("reverts the move", state, to.revert_move(record, by_request=False))
+    return _outcome("keeps the claim", state, to.finish(record, "ERROR"))
 
 
 # -- SETTLE -----------------------------------------------------------------------------------------------------------
 
 
 def _settle(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
-    state = state._replace(store=verbs.expire(state.store))  # as a list of claims does
-    source, own = verbs.source_claim(state.store), verbs.own_claim(state.store)
-    if source is None or record.moving is not None or not holds("settling adopts unknown moves"):
-        yield from _continue_without(state, record) if own is None else _adopt(state, record, own)
-    elif own is not None and record.evacuation is not None:
-        yield _unchanged(
-            "ends the evacuation", state, to.finish(record, "ACTIVE")._replace(status=record.status, step="settle")
-        )
+    state, source, own = _list_claims(state, record.partition)
+    if source is not None and record.moving is None and holds("settling adopts unknown moves"):
+        yield from _settle_unknown_move(state, record, source, own)
     elif own is not None:
-        yield from _rebuild_move(state, record, source, own)
+        yield from _adopt(state, record, own)
     else:
-        store, answer = verbs.end_move(state.store, source.attempt)
-        if answer == "confirmed":
-            claim = source._replace(role="only")
-            yield from _adopt(state._replace(store=store), record, claim)
+        state, elsewhere = (state, None) if record.moving is not None else _find_elsewhere(state, record)
+        if elsewhere is not None:
+            located = record._replace(partition=state.store_of(elsewhere.host).partition)
+            yield _outcome("finds a claim in another partition", state, located)
         else:
-            yield Outcome("waits for the claim on its source", record, store)
+            yield from _continue_without(state, record)
+
+
+def _list_claims(state: State, partition: int) -> tuple[State, verbs.Claim | None, verbs.Claim | None]:
+    """Return the source and the own claim in a partition; a list of claims ends overdue ones."""
+    state = state.with_store(verbs.expire(state.stores[partition]))
+    return state, verbs.source_claim(state.stores[partition]), verbs.own_claim(state.stores[partition])
+
+
+def _find_elsewhere(state: State, record: Record) -> tuple[State, verbs.Claim | None]:
+    """Return a claim in another partition than the record's."""
+    for partition in range(len(state.stores)):
+        if partition != record.partition:
+            state, source, own = _list_claims(state, partition)
+            if source is not None or own is not None:
+                return state, source or own
+    return state, None
+
+
+def _settle_unknown_move(
+    state: State, record: Record, source: verbs.Claim, destination: verbs.Claim | None
+) -> Iterator[Outcome]:
+    if destination is None:
+        state, destination = _find_elsewhere(state, record)
+    if destination is not None and record.evacuation is not None:
+        ended = to.finish(record, "ACTIVE")._replace(status=record.status, step="settle")
+        yield _outcome("ends the evacuation", state, ended)
+    elif destination is not None:
+        yield from _rebuild_move(state, record, source, destination)
+    else:
+        store, answer = verbs.end_move(state.stores[record.partition], source.attempt)
+        state = state.with_store(store)
+        if answer == "confirmed":
+            yield from _adopt(state, record, source._replace(role="only"))
+        else:
+            yield _outcome("waits for the claim on its source", state, record)
 
 
 def _rebuild_move(state: State, record: Record, source: verbs.Claim, own: verbs.Claim) -> Iterator[Outcome]:
     if state.agents[own.host].life != ALIVE:
-        yield _unchanged("waits for the agent of the destination", state, record)
+        yield _outcome("waits for the agent of the destination", state, record)
         return
     guest = _guest_of(state, own)
     if guest not in ("running", "to start") and state.agents[source.host].life != ALIVE:
-        yield _unchanged("waits for the agent of the source", state, record)
+        yield _outcome("waits for the agent of the source", state, record)
         return
     source_runs = guest not in ("running", "to start") and _guest_of(state, source) == "running"
     goes_on = guest in ("running", "to start") or (guest == "off" and not source_runs)
@@ -263,6 +374,7 @@ def _rebuild_move(state: State, record: Record, source: verbs.Claim, own: verbs.
         *(kind, status, source.host, source.attempt, own.attempt),
         has_reason=not goes_on,
         was_stopped=record.was_stopped,
+        source_partition=record.partition,
     )
     journalled_attempt = journalled(state.agents[own.host], own.attempt)
     followed = 0 if journalled_attempt is None or not guest else journalled_attempt.transition
@@ -276,8 +388,9 @@ def _rebuild_move(state: State, record: Record, source: verbs.Claim, own: verbs.
         step="stop_source" if goes_on else "terminate",
         was_stopped=False,
         migration=migration,
+        partition=state.store_of(own.host).partition,
     )
-    yield _unchanged("rebuilds the move", state, moving)
+    yield _outcome("rebuilds the move", state, moving)
 
 
 def _guest_of(state: State, claim: verbs.Claim) -> str:
@@ -297,13 +410,13 @@ def _adopt(state: State, record: Record, claim: verbs.Claim) -> Iterator[Outcome
     if record.evacuation is None:
         record = record._replace(was_stopped=False)
     if record.moving is not None and claim.attempt == record.move.source_attempt:
-        yield _unchanged("begins the move again", state, record._replace(step="begin_move"))
+        yield _outcome("begins the move again", state, record._replace(step="begin_move"))
         return
     history = tuple(item for item in record.history if item != (claim.attempt, "lost"))
     record = record._replace(history=history)  # its claim shows that it was not lost
     if record.has_ended(claim.attempt):
         message = _terminate_message(record._replace(host=claim.host, attempt=claim.attempt))
-        yield _unchanged("sends terminate", state, record, message)
+        yield _outcome("sends terminate", state, record, message)
         return
     if claim.attempt != record.attempt:
         record = to.end_attempt(record, "lost")
@@ -311,51 +424,53 @@ def _adopt(state: State, record: Record, claim: verbs.Claim) -> Iterator[Outcome
     agent = state.agents[claim.host]
     attempt = journalled(agent, claim.attempt) if agent.life == ALIVE else None
     if attempt is not None and attempt.is_held and record.moving is None:
-        store, answer = verbs.end_move(state.store, claim.attempt)
+        store, answer = verbs.end_move(state.stores[record.partition], claim.attempt)
         if answer != "confirmed":
             return
-        state = state._replace(store=store)
+        state = state.with_store(store)
         number = max(record.last_attempt, attempt.transition)
         status = "STOPPING" if was_stopped else "STARTING"
         adopted = adopted._replace(step="power", status=status, last_attempt=number)
-    yield _unchanged("adopts a claim", state, adopted)
+    yield _outcome("adopts a claim", state, adopted)
 
 
 def _continue_without(state: State, record: Record) -> Iterator[Outcome]:
     record = to.end_attempt(record, "lost")
     following = record._replace(step="alternate", attempt=record.next_attempt, host=NOWHERE)
-    yield _unchanged("continues without a claim", state, to.end_attempt(following, "lost"))
+    yield _outcome("continues without a claim", state, to.end_attempt(following, "lost"))
 
 
 # -- moves ------------------------------------------------------------------------------------------------------------
 
 
 def _begin_move(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
-    store, answer = verbs.begin_move(state.store, record.move.source_attempt)
+    store, answer = verbs.begin_move(state.stores[record.move.source_partition], record.move.source_attempt)
+    state = state.with_store(store)
     if answer == "confirmed":
         is_deleting = record.status == "DELETING"
         deleted = record._replace(step="abort", attempt=record.next_attempt, host=NOWHERE)
-        yield Outcome("begins the move", deleted if is_deleting else to.select_next(record), store)
+        yield _outcome("begins the move", state, deleted if is_deleting else to.select_next(record))
     elif answer in UNDECIDED:
-        yield Outcome("waits for the claim to be moved", record, store)
+        yield _outcome("waits for the claim to be moved", state, record)
     elif answer in ENDED and answer not in ("unknown", "ended"):
-        yield Outcome("has lost its claim", to.lose_claim(record, "lost"), store)
+        yield _outcome("has lost its claim", state, to.lose_claim(record, "lost"))
     else:
-        yield Outcome("settles without its move", to.settle_returned(record), store)
+        yield _outcome("settles without its move", state, to.settle_returned(record))
 
 
 def _end_move(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
-    store, answer = verbs.end_move(state.store, record.move.source_attempt)
+    store, answer = verbs.end_move(state.stores[record.move.source_partition], record.move.source_attempt)
+    state = state.with_store(store)
     if answer == "confirmed":
-        yield Outcome("ends the move", to.resume(record), store)
+        yield _outcome("ends the move", state, to.resume(record))
     elif answer in UNDECIDED:
-        yield Outcome("waits for the claim on its source", record, store)
+        yield _outcome("waits for the claim on its source", state, record)
     elif answer == "conflict":
-        yield Outcome("finds another attempt", record._replace(step="abort"), store)
+        yield _outcome("finds another attempt", state, record._replace(step="abort"))
     elif answer in ENDED:
-        yield Outcome("has lost its source", to.end_source(record), store)
+        yield _outcome("has lost its source", state, to.end_source(record))
     else:
-        yield Outcome("settles without its move", to.settle_returned(record), store)
+        yield _outcome("settles without its move", state, to.settle_returned(record))
 
 
 def _request(role: str, action_of: Callable[[Record], str], on_end: Callable[[Record], Record]) -> "StepFunction":
@@ -365,10 +480,14 @@ def _request(role: str, action_of: Callable[[Record], str], on_end: Callable[[Re
 
     def run(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
         move = record.move
-        host, attempt = (move.source, move.source_attempt) if role == "source" else (record.host, record.attempt)
-        message = Message("change", host, attempt, action_of(record), role, record.transition_number)
-        yield _unchanged(f"asks its {label}: {message.action}", state, record, message)
-        store, lookup = verbs.find(state.store, attempt)
+        host, attempt, partition = (
+            (move.source, move.source_attempt, move.source_partition)
+            if role == "source"
+            else (record.host, record.attempt, record.partition)
+        )
+        message = Message("change", host, attempt, action_of(record), role, record.transition_number, partition)
+        yield _outcome(f"asks its {label}: {message.action}", state, record, message)
+        store, lookup = verbs.find(state.stores[partition], attempt)
         answer = lookup.end or lookup.answer
         checked = record
         if answer in verbs.ENDS:
@@ -377,7 +496,7 @@ def _request(role: str, action_of: Callable[[Record], str], on_end: Callable[[Re
             begun_store, answer = verbs.begin_move(store, attempt)
             is_forgotten = answer == "confirmed" and holds("a forgotten move begins again")
             store, checked = (begun_store, record) if is_forgotten else (store, to.settle_returned(record))
-        yield Outcome(f"checks the claim on its {label}", checked, store)
+        yield _outcome(f"checks the claim on its {label}", state.with_store(store), checked)
 
     return run
 
@@ -396,20 +515,21 @@ def _finish_source(record: Record) -> Record:
 
 def _end_source(state: State, record: Record, site: Site) -> Iterator[Outcome]:
     """Ask the source to end, unless the destination of a confirmed move has ended: the source has the last copy."""
-    store, lookup = verbs.find(state.store, record.attempt)
+    store, lookup = verbs.find(state.stores[record.partition], record.attempt)
     is_confirmed = record.status != "DELETING" and not to.moves_live(record)
     if is_confirmed and lookup.answer in verbs.ENDS and holds("a confirm asks for the destination first"):
-        yield Outcome("has lost the destination", to.fail(to.end_attempt(record, "lost")), store)
+        lost_record = to.fail(to.end_attempt(record, "lost"))
+        yield _outcome("has lost the destination", state.with_store(store), lost_record)
     else:
         yield from _ASK_SOURCE_TO_END(state, record, site)
 
 
 def _power(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
     action = "run" if record.status == "STARTING" else "stop"
-    message = Message("change", record.host, record.attempt, action, number=record.transition_number)
-    yield _unchanged(f"asks its host: {action}", state, record, message)
-    store, lookup = verbs.find(state.store, record.attempt)
-    yield Outcome("checks the claim on its host", to.lose(record) if lookup.answer in verbs.ENDS else record, store)
+    yield _outcome(f"asks its host: {action}", state, record, _change_message(record, action))
+    store, lookup = verbs.find(state.stores[record.partition], record.attempt)
+    checked = to.lose(record) if lookup.answer in verbs.ENDS else record
+    yield _outcome("checks the claim on its host", state.with_store(store), checked)
 
 
 # -- live migration ---------------------------------------------------------------------------------------------------
@@ -417,56 +537,58 @@ def _power(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
 
 def _prepare_copy(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
     if to.is_aborted(record):
-        yield _unchanged("gives the aborted migration up", state, to.give_up(record))
+        yield _outcome("gives the aborted migration up", state, to.give_up(record))
         return
-    yield _unchanged("has waited long enough", state, to.give_up(record))
+    yield _outcome("has waited long enough", state, to.give_up(record))
     if not record.move.is_checked:
         source, destination = state.agents[record.move.source], state.agents[record.host]
         if source.life != ALIVE or destination.life != ALIVE:
-            yield _unchanged("waits for the checks", state, record)
+            yield _outcome("waits for the checks", state, record)
             return
         live = [attempt for attempt in source.attempts if attempt.is_live]
         if not live or live[-1].stage != "spawned":
-            yield _unchanged("fails the check at the source", state, to.give_up(record, is_final=True))
+            yield _outcome("fails the check at the source", state, to.give_up(record, is_final=True))
             return
         if any(attempt.is_live for attempt in destination.attempts):
-            yield _unchanged("fails the check at the destination", state, to.give_up(record))
+            yield _outcome("fails the check at the destination", state, to.give_up(record))
             return
         record = to.with_migration(record, is_checked=True)
-    message = Message("incoming", record.host, record.attempt, role="destination")
-    yield _unchanged("prepares the destination", state, record, message)
+    message = Message("incoming", record.host, record.attempt, role="destination", partition=record.partition)
+    yield _outcome("prepares the destination", state, record, message)
 
 
 def _copy_message(record: Record, site: Site) -> Message:
     move = record.move
     role = POST_COPY if site.post_copy else ""
-    return Message("copy", move.source, move.source_attempt, move.request or "start", role, record.attempt)
+    action, partition = move.request or "start", move.source_partition
+    return Message("copy", move.source, move.source_attempt, action, role, record.attempt, partition)
 
 
 def _copy(state: State, record: Record, site: Site) -> Iterator[Outcome]:
-    yield _unchanged("asks for the copy", state, record, _copy_message(record, site))
+    yield _outcome("asks for the copy", state, record, _copy_message(record, site))
     yield _check_claims(state, record)
 
 
 def _switch(state: State, record: Record, site: Site) -> Iterator[Outcome]:
-    message = Message("change", record.host, record.attempt, "run", "destination", record.transition_number)
+    message = _change_message(record, "run")._replace(role="destination")
     if record.move.is_resumed and record.move.phase != "done":
         message = _copy_message(record, site)
-    yield _unchanged("asks the destination to run", state, record, message)
+    yield _outcome("asks the destination to run", state, record, message)
     yield _check_claims(state, record)
 
 
 def _check_claims(state: State, record: Record) -> Outcome:
-    store, lookup = verbs.find(state.store, record.move.source_attempt)
+    store, lookup = verbs.find(state.stores[record.move.source_partition], record.move.source_attempt)
     source = lookup.end or lookup.answer
-    store, lookup = verbs.find(store, record.attempt)
+    state = state.with_store(store)
+    store, lookup = verbs.find(state.stores[record.partition], record.attempt)
     destination = lookup.answer
     can_report = state.agents[record.host].life == ALIVE or store.opened[record.host] == verbs.OPEN
     will_report = record.step == "switch" and destination == "released" and can_report
     changed = to.end_live_source(record) if source in verbs.ENDS else None
     if changed is None and destination in verbs.ENDS and not will_report:
         changed = to.lose_destination(record, "lost")
-    return Outcome("checks both claims", changed or record, store)
+    return _outcome("checks both claims", state.with_store(store), changed or record)
 
 
 # -- comparison and vouching ------------------------------------------------------------------------------------------
@@ -477,15 +599,17 @@ def compare(state: State) -> Iterator[Outcome]:
     record = state.record
     if record is None or not reports.is_settled(record):
         return
-    store, lookup = verbs.find(state.store, record.attempt)
+    store, lookup = verbs.find(state.stores[record.partition], record.attempt)
+    state = state.with_store(store)
     existing = reports.knows_move(record, moves=lookup.moves)
     changed = reports.compare_own(record, lookup, is_moves_known=existing)
     if record.status == "ERROR" and changed is not None and changed.step == "cast":
         changed = changed if state.agents[record.host].life == ALIVE else None
     if changed is None and record.moving is not None:
-        store, lookup = verbs.find(store, record.move.source_attempt)
+        store, lookup = verbs.find(state.stores[record.move.source_partition], record.move.source_attempt)
+        state = state.with_store(store)
         changed = reports.compare_source(record, lookup)
-    yield Outcome("compares with the claims", changed or record, store)
+    yield _outcome("compares with the claims", state, changed or record)
 
 
 StepFunction = Callable[[State, Record, Site], Iterator[Outcome]]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """State of the modelled cluster: one instance, two hosts, one migration; small tuples, so that states hash quickly.
 
-The words are those of the code where it has one: statuses, steps, answers and stages. A missing number is 0, a missing
-word "".
+The hosts are in one partition or in two, which are numbered, and each have a store. The words are those of the code
+where it has one: statuses, steps, answers and stages. A missing number is 0, a missing word "".
 """
 
 from typing import NamedTuple
@@ -10,7 +10,8 @@ from typing import NamedTuple
 HOSTS = (0, 1)
 NOWHERE = -1
 
-# Openness of a host in the store.
+# Openness of a host in a store.
+FOREIGN = 2  # it is in another partition
 OPEN = 1  # audited in this epoch
 CLOSED = 0  # not audited in this epoch, nor fenced
 FENCED = -1  # fenced in this epoch
@@ -37,13 +38,14 @@ class Claim(NamedTuple):
 
 
 class Store(NamedTuple):
-    """A partition. ``ended`` are the tombstones, ``migration_ended`` that of the migration."""
+    """A partition with its number. ``ended`` are the tombstones, ``migration_ended`` that of the migration."""
 
     claims: tuple[Claim, ...] = ()
     ended: tuple[tuple[int, str], ...] = ()
     migration_ended: bool = False
     opened: tuple[int, ...] = (OPEN, OPEN)
     awaited: tuple[bool, ...] = (False, False)
+    partition: int = 0
 
 
 class Copy(NamedTuple):
@@ -107,6 +109,7 @@ class Migration(NamedTuple):
     is_checked: bool = False
     has_reason: bool = False
     was_stopped: bool = False
+    source_partition: int = 0
 
     @property
     def has_ended(self) -> bool:
@@ -127,6 +130,7 @@ class Record(NamedTuple):
     is_certain: bool = True
     was_stopped: bool = False
     migration: Migration | None = None
+    partition: int = 0
 
     @property
     def transition_number(self) -> int:
@@ -164,7 +168,10 @@ class Record(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A message to an agent (build, incoming, terminate, change, copy), or a call of the store's verb ``kind``."""
+    """A message to an agent (build, incoming, terminate, change, copy), or a call of the store's verb ``kind``.
+
+    An agent refuses one for another partition than its own; None: it names none.
+    """
 
     kind: str
     host: int
@@ -172,6 +179,7 @@ class Message(NamedTuple):
     action: str = ""
     role: str = ""
     number: int = 0
+    partition: int | None = None
 
 
 class Left(NamedTuple):
@@ -187,15 +195,30 @@ class Left(NamedTuple):
 class State(NamedTuple):
     """The whole cluster, and what happened that the promises depend on.
 
-    ``late`` is what may still arrive, ``mark`` the earlier contents of a store that may be lost. ``requests`` are those
-    that users or operators have made, ``fenced`` the (host, attempt) that fences ended.
+    ``stores`` are those of the partitions, in their order. ``late`` is what may still arrive, ``mark`` the earlier
+    contents of a store that may be lost. ``requests`` are those that users or operators have made, ``fenced`` the
+    (host, attempt) that fences ended.
     """
 
     record: Record | None
-    store: Store
+    stores: tuple[Store, ...]
     agents: tuple[Agent, ...]
     late: Message | None = None
     mark: Record | Store | None = None
     left: Left = Left()
     requests: tuple[str, ...] = ()
     fenced: tuple[tuple[int, int], ...] = ()
+
+    def store_of(self, host: int) -> Store:
+        """Return the store of the partition that a host is in: the first or the second one."""
+        first = self.stores[0]
+        return first if first.opened[host] != FOREIGN else self.stores[1]
+
+    def with_store(self, store: Store) -> "State":
+        """Return the state in which the partition of ``store`` has that one."""
+        former = self.stores[store.partition]
+        if store is former:
+            return self
+        if len(self.stores) == 1:
+            return self._replace(stores=(store,))
+        return self._replace(stores=tuple(store if other is former else other for other in self.stores))

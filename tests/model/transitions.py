@@ -68,6 +68,7 @@ def _move_back(record: Record) -> Record:
         status=record.status if record.status == "DELETING" else status,
         attempt=record.next_attempt + 1,
         host=record.move.source,
+        partition=record.move.source_partition,
         alternates=(),
         is_second_try=False,
     )
@@ -96,7 +97,10 @@ def assign_host(record: Record, attempt: int, host: int, alternates: tuple[int, 
 
 
 def begin_move(record: Record, kind: str) -> Record:
-    migration = Migration(kind, "preparing", record.host, record.attempt)
+    migration = Migration(
+        *(kind, "preparing", record.host, record.attempt),
+        source_partition=record.partition,
+    )
     moving = record._replace(step="begin_move", migration=migration)
     return moving._replace(status=building_status(moving))
 
@@ -198,7 +202,8 @@ def settle_later(record: Record, number: int) -> Record:
 def settle_returned(record: Record) -> Record:
     if not holds("a move that does not begin leaves the instance where it is"):
         return settle_without_move(record)
-    return settle_without_move(_at_source(record)._replace(host=record.move.source))
+    returned = _at_source(record)._replace(host=record.move.source, partition=record.move.source_partition)
+    return settle_without_move(returned)
 
 
 def resume(record: Record) -> Record:
@@ -242,7 +247,9 @@ def return_to_lost_source(record: Record) -> Record:
     has_run = any(number == record.attempt and outcome in RAN for number, outcome in record.history)
     if migration is None or migration.kind == "evacuation" or migration.status != "error" or has_run:
         return record
-    return end_attempt(record, "unplaced")._replace(host=migration.source, was_stopped=migration.was_stopped)
+    return end_attempt(record, "unplaced")._replace(
+        host=migration.source, partition=migration.source_partition, was_stopped=migration.was_stopped
+    )
 
 
 # -- live moves -------------------------------------------------------------------------------------------------------

@@ -11,12 +11,16 @@ ENDS = frozenset({"released", "aborted", "expired", "fenced"})
 
 
 class Found(NamedTuple):
-    """Answer about a claim: ``end`` is how it ended if a later one is live."""
+    """Answer about a claim: ``end`` is how it ended if a later one is live.
+
+    ``partition`` is that of the answer if all partitions were asked, and it is another one than the record's.
+    """
 
     answer: str
     host: int = NOWHERE
     moves: bool = False
     end: str = ""
+    partition: int = NOWHERE
 
 
 class Prepared(NamedTuple):
