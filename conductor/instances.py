@@ -58,10 +58,8 @@ class InstanceReader:
 
         ``project`` selects those of one project, among the next PAGE of all: such a page may be empty and not the last.
         """
-        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-            raise errors.InvalidRequest(why=f"limit must be a positive integer, got {str(limit)[:40]!r}")
-        if marker is not None and not isinstance(marker, str):
-            raise errors.InvalidRequest(why="marker must be the string that the previous page returned")
+        if limit < 1:
+            raise errors.InvalidRequest(why=f"limit must be a positive integer, got {limit}")
         limit = min(limit, PAGE)
         page = self._store.page(marker, limit if project is None else PAGE, deleted=bool(deleted))
         rows: list[ListedRecord] = [*page.instances, *page.unreadable]

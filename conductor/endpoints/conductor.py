@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The conductor's RPC endpoint; rpcapi.clients.conductor.ConductorAPI documents each method."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import oslo_messaging as messaging
@@ -26,7 +25,7 @@ from conductor.service_clients import ServiceClients
 from conductor.shelving import InstanceShelving
 from conductor.store.bounds import RecordBounds
 from conductor.vouching import ClaimVouching
-from rpcapi import errors, objects
+from rpcapi import objects
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
@@ -103,14 +102,10 @@ class ConductorEndpoint:
 
     @expose
     def get_quota(self, ctxt: RequestContext, project: str) -> objects.ProjectQuota:
-        if not isinstance(project, str):
-            raise errors.MalformedObject(name="call of get_quota", why="project must be a string")
         return self._requests.quota(project)
 
     @expose
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
-        if not isinstance(report, objects.BuildReport):
-            raise errors.MalformedObject(name="BuildReport", why=f"it is of type {type(report).__name__}")
         self._reports.record(ctxt, report)
 
     @expose
@@ -127,8 +122,6 @@ class ConductorEndpoint:
 
     @expose
     def reboot_instances(self, ctxt: RequestContext, uuids: list[str], hard: bool = False) -> None:
-        if not isinstance(hard, bool):
-            raise errors.MalformedObject(name="call of reboot_instances", why="hard must be a boolean")
         self._operations.reboot(uuids, hard=hard, project=ctxt.sender_project)
 
     @expose
@@ -145,16 +138,12 @@ class ConductorEndpoint:
 
     @expose
     def unshelve_instances(self, ctxt: RequestContext, uuids: list[str], host: str | None = None) -> None:
-        if host is not None and not isinstance(host, str):
-            raise errors.MalformedObject(name="call of unshelve_instances", why="host must be a string or null")
         self._shelving.unshelve(ctxt, uuids, host, ctxt.sender_project)
 
     @expose
     def evacuate_instances(
         self, ctxt: RequestContext, uuids: list[str], migrations: list[str], target: str | None = None
     ) -> None:
-        if target is not None and not isinstance(target, str):
-            raise errors.MalformedObject(name="call of evacuate_instances", why="target must be a string")
         self._evacuation.evacuate(ctxt, uuids, migrations, target)
 
     @expose
@@ -166,9 +155,6 @@ class ConductorEndpoint:
         host: str | None = None,
         allow_cross_cell: bool = False,
     ) -> None:
-        if (host is not None and not isinstance(host, str)) or not isinstance(allow_cross_cell, bool):
-            why = "host must be a string or null, and allow_cross_cell a boolean"
-            raise errors.MalformedObject(name="call of migrate_instances", why=why)
         self._moves.migrate(
             ctxt, uuids, migrations, host, allow_cross_cell=allow_cross_cell, project=ctxt.sender_project
         )
@@ -177,8 +163,6 @@ class ConductorEndpoint:
     def live_migrate_instances(
         self, ctxt: RequestContext, uuids: list[str], migrations: list[str], host: str | None = None
     ) -> None:
-        if host is not None and not isinstance(host, str):
-            raise errors.MalformedObject(name="call of live_migrate_instances", why="host must be a string or null")
         self._moves.live_migrate(ctxt, uuids, migrations, host, ctxt.sender_project)
 
     @expose
@@ -202,16 +186,13 @@ class ConductorEndpoint:
         spec: objects.RequestSpec,
         allow_cross_cell: bool = False,
         *,
-        other_specs: Sequence[objects.RequestSpec] = (),
+        other_specs: list[objects.RequestSpec] | None = None,
     ) -> None:
-        if not isinstance(allow_cross_cell, bool) or not isinstance(other_specs, list | tuple):
-            why = "allow_cross_cell must be a boolean, and other_specs a list"
-            raise errors.MalformedObject(name="call of resize_instances", why=why)
         self._moves.resize(
             ctxt,
             uuids,
             migrations,
-            [spec, *other_specs],
+            [spec, *(other_specs or ())],
             allow_cross_cell=allow_cross_cell,
             project=ctxt.sender_project,
         )
@@ -250,8 +231,6 @@ class ConductorEndpoint:
 
     @expose
     def list_hosts(self, ctxt: RequestContext, partition: str) -> objects.RecordedHosts:
-        if not isinstance(partition, str):
-            raise errors.MalformedObject(name="call of list_hosts", why="partition must be a string")
         return self._instances.list_hosts(partition)
 
     @expose
@@ -269,32 +248,20 @@ class ConductorEndpoint:
 
     @expose
     def check_unverified(self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs) -> None:
-        if not isinstance(refs, objects.ClaimRefs):
-            raise errors.MalformedObject(name="ClaimRefs", why=f"it is of type {type(refs).__name__}")
         self._claim_vouching.check(partition, host, refs)
 
     @expose
     def adopt_instances(self, ctxt: RequestContext, partition: str, host: str, uuids: list[str]) -> None:
-        if not isinstance(partition, str) or not isinstance(host, str):
-            raise errors.MalformedObject(name="call of adopt_instances", why="partition and host must be strings")
         self._adoption.adopt(ctxt, partition, host, uuids)
 
     @expose
     def release_orphans(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> None:
-        if not isinstance(refs, objects.ClaimRefs):
-            raise errors.MalformedObject(name="ClaimRefs", why=f"it is of type {type(refs).__name__}")
         self._orphans.release(ctxt, host, refs)
 
     @expose
     def end_leaked_migrations(
         self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs, ends_running: bool = False
     ) -> None:
-        if not isinstance(partition, str) or not isinstance(host, str):
-            raise errors.MalformedObject(name="call of end_leaked_migrations", why="partition and host must be strings")
-        if not isinstance(ends_running, bool):
-            raise errors.MalformedObject(name="call of end_leaked_migrations", why="ends_running must be a boolean")
-        if not isinstance(refs, objects.ClaimRefs):
-            raise errors.MalformedObject(name="ClaimRefs", why=f"it is of type {type(refs).__name__}")
         self._leaked_migrations.end(ctxt, partition, host, refs, ends_running=ends_running)
 
     @expose
@@ -303,8 +270,4 @@ class ConductorEndpoint:
 
     @expose
     def audit_hosts(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
-        if not isinstance(partition, str) or not isinstance(epoch, int) or isinstance(epoch, bool):
-            raise errors.MalformedObject(
-                name="call of audit_hosts", why="partition must be a string and epoch an integer"
-            )
         self._clients.compute.audit(ctxt, partition, epoch)

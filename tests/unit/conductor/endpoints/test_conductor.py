@@ -165,6 +165,12 @@ def call(endpoint: ConductorEndpoint, method: str, **values: Any) -> Any:
     ("method", "values"),
     [
         ("list_hosts", {"partition": 1}),
+        ("get_quota", {"project": None}),
+        ("list_instances", {"limit": True}),
+        ("list_instances", {"limit": "10"}),
+        ("list_instances", {"marker": 7}),
+        ("list_migrations", {"limit": 1.5}),
+        ("list_migrations", {"marker": ["1"]}),
         ("release_orphans", {"host": "h", "refs": REPORT}),
         ("end_leaked_migrations", {"partition": "p", "host": "h", "refs": REPORT}),
         ("end_leaked_migrations", {"partition": None, "host": "h", "refs": REFS}),
