@@ -46,21 +46,21 @@ class BuiltIn(NamedTuple):
 # enables by default, and those without cost for requests that do not use them.
 FILTERS = (
     # No arithmetic: it rejects no host.
-    BuiltIn("AllHostsFilter", "filters.all_hosts:FILTER"),
+    BuiltIn("AllHostsFilter", "filters.host_names:ALL"),
     # Two existing columns. First, so that later reasons do not count hosts that are down.
     BuiltIn("ComputeFilter", "filters.compute:FILTER", default=True),
     # One lookup per name. First of the request's conditions, since it may leave only a few hosts.
-    BuiltIn("ForceHostsFilter", "filters.force_hosts:FILTER", default=True),
+    BuiltIn("ForceHostsFilter", "filters.host_names:FORCED", default=True),
     # The same lookup, for names that are usually few.
-    BuiltIn("IgnoreHostsFilter", "filters.ignore_hosts:FILTER", default=True),
+    BuiltIn("IgnoreHostsFilter", "filters.host_names:IGNORED", default=True),
     # The same lookup, for the hosts of the hinted instances, as the store reported them.
-    BuiltIn("SameHostFilter", "filters.instance_hosts:SAME_FILTER", default=True),
+    BuiltIn("SameHostFilter", "filters.host_names:SAME", default=True),
     # As above.
-    BuiltIn("DifferentHostFilter", "filters.instance_hosts:DIFFERENT_FILTER", default=True),
+    BuiltIn("DifferentHostFilter", "filters.host_names:DIFFERENT", default=True),
     # The same lookup; after the caller's conditions, so that its reason counts only hosts that the group excludes.
-    BuiltIn("ServerGroupAntiAffinityFilter", "filters.server_group:ANTI_AFFINITY_FILTER", default=True),
+    BuiltIn("ServerGroupAntiAffinityFilter", "filters.host_names:ANTI_AFFINITY", default=True),
     # As above.
-    BuiltIn("ServerGroupAffinityFilter", "filters.server_group:AFFINITY_FILTER", default=True),
+    BuiltIn("ServerGroupAffinityFilter", "filters.host_names:AFFINITY", default=True),
     # The same lookup, for configured names.
     BuiltIn("IsolatedHostsFilter", "filters.isolated_hosts:build"),
     # One comparison of an integer column.

@@ -6,8 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from scheduler_svc.core.filters import (
     aggregate_image_properties,
     availability_zone,
-    force_hosts,
-    ignore_hosts,
+    host_names,
     image_properties,
     isolated_hosts,
     membership,
@@ -19,12 +18,12 @@ from scheduler_svc.core.filters import (
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.request import FilterScope
 
-_HOSTS = (nova.NAME, force_hosts.NAME, ignore_hosts.NAME)  # which hosts the request is about at all
+_HOSTS = (nova.NAME, host_names.FORCED.name, host_names.IGNORED.name)  # which hosts the request is about at all
 _PLACEMENT = (availability_zone.NAME, membership.NAME, traits.NAME, resources.NAME, request_groups.NAME)
 NAMES: Mapping[FilterScope, Collection[str]] = {
     FilterScope.FORCED: {*_HOSTS, *_PLACEMENT},
     # The host that is requested, or the first forced one, is a condition of the request to Placement.
-    FilterScope.PLACEMENT: {nova.NAME, force_hosts.NAME, *_PLACEMENT},
+    FilterScope.PLACEMENT: {nova.NAME, host_names.FORCED.name, *_PLACEMENT},
     FilterScope.REBUILD: {
         *_HOSTS,
         *(image_properties.NAME, aggregate_image_properties.NAME, isolated_hosts.NAME),

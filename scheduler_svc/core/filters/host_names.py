@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Filters by names of hosts: those in the request, and those that the store reported for hints and server groups.
+
+The claim script enforces the policies of server groups without races; their filters avoid candidates that it would
+reject.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from rpcapi.validation.hints import as_list
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.view import View
+
+
+def _build(
+    name: str, reason: str, find_names: Callable[[SchedulingRequest], Sequence[str] | None], *, accepts: bool = False
+) -> Filter:
+    """Return the filter that accepts or rejects the nodes and service hosts of these names; None accepts all hosts."""
+
+    def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
+        names = find_names(request)
+        if names is not None:
+            named = view.match_names(names)
+            yield HostPredicate(reason, named if accepts else ~named)
+
+    return Filter(name, predicates)
+
+
+def _hosts_of_instances(request: SchedulingRequest, hint: str) -> list[str] | None:
+    """Return the hosts of a hint's instances, None without the hint; instances without a known host are skipped."""
+    if not request.hints.get(hint):
+        return None
+    located = request.decision.instance_hosts
+    return [located[uuid] for uuid in as_list(request.hints[hint]) if uuid in located]
+
+
+ALL = _build("AllHostsFilter", "", lambda request: None)
+FORCED = _build("ForceHostsFilter", "not a forced host", lambda request: request.force_hosts or None, accepts=True)
+IGNORED = _build("IgnoreHostsFilter", "ignored host", lambda request: request.ignore_hosts or None)
+SAME = _build(
+    "SameHostFilter",
+    "none of the instances of same_host",
+    lambda request: _hosts_of_instances(request, "same_host"),
+    accepts=True,
+)
+DIFFERENT = _build(
+    "DifferentHostFilter",
+    "an instance of different_host",
+    lambda request: _hosts_of_instances(request, "different_host") or None,
+)
+ANTI_AFFINITY = _build(
+    "ServerGroupAntiAffinityFilter", "server group policy", lambda request: request.decision.excluded_hosts or None
+)
+# An affinity group without members accepts all hosts.
+AFFINITY = _build(
+    "ServerGroupAffinityFilter",
+    "server group policy",
+    lambda request: request.decision.group_hosts or None,
+    accepts=True,
+)
