@@ -2,12 +2,12 @@
 """Device profiles for ``accel:device_profile`` of a flavor, as in Cyborg."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rpcapi import errors
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.spec_builder import extra_specs
-from rpcapi.spec_builder.draft import SpecDraft
+from rpcapi.spec_builder.draft import FORBIDDEN, REQUIRED, SpecDraft
 from rpcapi.spec_builder.properties import FlavorImageProperties
 
 DEVICE = "_dev{}"
@@ -36,9 +36,14 @@ def parse_profile(name: str, groups: Sequence[Mapping[str, str]]) -> DeviceProfi
             if match is None or match[2]:
                 raise errors.InvalidSpec(why=f"{label} must be resources:CLASS or trait:NAME")
             extra_specs.add_to_draft(draft, match, value, label)
-        if not any(draft.unsuffixed.values()):
+        group = draft.groups[""]
+        amounts = {resource_class: amount for resource_class, amount in group.resources.items() if amount}
+        if not amounts:
             raise errors.InvalidSpec(why=f"a group of device profile {name!r} requests no resources")
-        request_groups.append(replace(draft.groups[""], suffix=DEVICE.format(number)))
+        traits = {kind: tuple(group.traits[kind]) for kind in (REQUIRED, FORBIDDEN)}
+        request_groups.append(
+            RequestGroup(DEVICE.format(number), amounts, traits[REQUIRED], forbidden=traits[FORBIDDEN])
+        )
     return DeviceProfile(name, tuple(request_groups))
 
 

@@ -2,7 +2,7 @@
 """A request spec under construction."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from rpcapi import errors
@@ -14,34 +14,40 @@ KINDS = (REQUIRED, FORBIDDEN)
 
 
 @dataclass(slots=True)
+class _DraftGroup:
+    resources: dict[str, int] = field(default_factory=dict)
+    traits: dict[str, list[str]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
+    in_tree: str | None = None
+    member_of: tuple[tuple[str, ...], ...] = ()
+    forbidden_aggregates: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
 class SpecDraft:
     """Request groups by suffix, "" for the unsuffixed group; each part of the translation adds its own.
 
     An amount of 0 means that no default amount is added for that class.
     """
 
-    groups: dict[str, RequestGroup] = field(default_factory=lambda: {"": RequestGroup()})
+    groups: dict[str, _DraftGroup] = field(default_factory=lambda: {"": _DraftGroup()})
     policy: str | None = None
     root: dict[str, list[str]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
     same_subtree: list[list[str]] = field(default_factory=list)
     numa: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def unsuffixed(self) -> Mapping[str, int]:
+    def unsuffixed(self) -> dict[str, int]:
         """Return the amounts of the unsuffixed group."""
         return self.groups[""].resources
 
     def add_amount(self, resource_class: str, amount: int, suffix: str = "") -> None:
         """Add an amount of a resource class to a group."""
-        group = self.groups.get(suffix, RequestGroup(suffix))
-        total = group.resources.get(resource_class, 0) + amount
-        self.groups[suffix] = replace(group, resources={**group.resources, resource_class: total})
+        resources = self.groups.setdefault(suffix, _DraftGroup()).resources
+        resources[resource_class] = resources.get(resource_class, 0) + amount
 
     def add_trait(self, name: str, kind: str = REQUIRED, suffix: str = "") -> None:
         """Add a required or forbidden trait to a group."""
-        group = self.groups.get(suffix, RequestGroup(suffix))
-        traits: dict[str, Any] = {kind: (*getattr(group, kind), name)}
-        self.groups[suffix] = replace(group, **traits)
+        self.groups.setdefault(suffix, _DraftGroup()).traits[kind].append(name)
 
     def add_group(self, group: RequestGroup) -> None:
         """Add a group with a new suffix; raises InvalidSpec when the suffix is in use."""
@@ -49,7 +55,10 @@ class SpecDraft:
             raise errors.InvalidSpec(
                 why=f"the suffix of group {group.suffix!r} is reserved; use another one in the flavor"
             )
-        self.groups[group.suffix] = group
+        traits = {REQUIRED: list(group.required), FORBIDDEN: list(group.forbidden)}
+        self.groups[group.suffix] = _DraftGroup(
+            dict(group.resources), traits, group.in_tree, group.member_of, group.forbidden_aggregates
+        )
 
     def total_resources(self) -> dict[str, int]:
         """Return the sum of amounts of all groups, including classes with amount 0."""
@@ -64,15 +73,16 @@ class SpecDraft:
 
         Without resources in the unsuffixed group its traits become requirements on the root.
         """
-        plain = _without_zeros(self.groups[""])
-        root, traits = self.root, {kind: list(getattr(plain, kind)) for kind in KINDS}
-        if not plain.resources:
+        plain = _group_as_dict(self.groups[""])
+        traits = {kind: _unique(plain.get(kind, ())) for kind in KINDS}
+        root = {kind: list(self.root[kind]) for kind in KINDS}
+        if not plain.get("resources"):
             root = {kind: [*root[kind], *traits[kind]] for kind in KINDS}
             traits = {kind: [] for kind in KINDS}
-        groups = {suffix: _without_zeros(group).as_dict() for suffix, group in self.groups.items() if suffix}
-        groups = {suffix: fields for suffix, fields in groups.items() if fields}
+        groups = {suffix: _group_as_dict(group) for suffix, group in self.groups.items() if suffix}
+        groups = {suffix: group_fields for suffix, group_fields in groups.items() if group_fields}
         return {
-            "resources": dict(plain.resources),
+            "resources": plain.get("resources", {}),
             "required_traits": traits[REQUIRED],
             "forbidden_traits": traits[FORBIDDEN],
             "root_required": _unique(root[REQUIRED]),
@@ -91,11 +101,15 @@ class SpecDraft:
         return ISOLATE if groups.keys() <= cells else NONE
 
 
-def _without_zeros(group: RequestGroup) -> RequestGroup:
-    """Return the group without amounts of 0 and repeated traits."""
+def _group_as_dict(group: _DraftGroup) -> dict[str, Any]:
     resources = {resource_class: amount for resource_class, amount in group.resources.items() if amount}
-    required, forbidden = tuple(_unique(group.required)), tuple(_unique(group.forbidden))
-    return replace(group, resources=resources, required=required, forbidden=forbidden)
+    traits = {kind: _unique(names) for kind, names in group.traits.items()}
+    providers = {
+        "in_tree": group.in_tree,
+        "member_of": [list(names) for names in group.member_of],
+        "forbidden_aggregates": list(group.forbidden_aggregates),
+    }
+    return {key: value for key, value in {"resources": resources, **traits, **providers}.items() if value}
 
 
 def _unique(names: Iterable[str]) -> list[str]:

@@ -75,4 +75,4 @@ def _add_groups(draft: SpecDraft, layout: CpuLayout) -> None:
         amounts = topology.cell_resources(draft.numa, number)
         draft.add_group(RequestGroup(cell["group"], amounts, required=required, forbidden=forbidden))
     for resource_class in _OF_CELLS:
-        draft.add_amount(resource_class, -draft.unsuffixed.get(resource_class, 0))  # the cells have it
+        draft.unsuffixed[resource_class] = 0
