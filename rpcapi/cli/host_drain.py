@@ -26,11 +26,16 @@ class DrainHost(Lister):
     ARGUMENTS = (
         Argument("host", help="The service host, with all its nodes."),
         *host_moves.make_options(draining.PARALLEL),
-        Argument(
-            "--live", dest="is_live", action="store_true", default=True, help="Copy servers while they run (default)."
-        ),
-        Argument("--cold", dest="is_live", action="store_false", help="Stop servers to move them."),
     )
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        how = parser.add_mutually_exclusive_group()
+        how.add_argument(
+            "--live", dest="is_live", action="store_true", default=True, help="Copy servers while they run (default)."
+        )
+        how.add_argument("--cold", dest="is_live", action="store_false", help="Stop servers to move them.")
+        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         host = parse_service_host(parsed_args.host, "drained")

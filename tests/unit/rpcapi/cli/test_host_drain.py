@@ -45,6 +45,12 @@ def test_servers_that_run_are_migrated_live_by_default_and_others_cold(full, gan
     assert full.conductor.confirmed == []
 
 
+def test_live_and_cold_exclude_each_other(full, gantt):
+    result = gantt(*DRAIN, "--live")
+    assert (result.code, moved(full)) == (2, [])
+    assert "not allowed with argument" in result.err
+
+
 @pytest.mark.parametrize("parallel", ["1", "3", "100"])
 def test_members_of_an_affinity_group_move_together_and_others_alone(full, gantt, parallel):
     affinity = {"group_id": "g", "group_policy": "affinity"}
