@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests about live migrations that are under way: to abort or complete them, and for their progress."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from oslo_log import log
 
-from conductor.requested_changes import RequestedChanges
+from conductor.lookup import find_migrations
 from conductor.saga.transitions import set_step
 from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients
 from conductor.store.interface import ConductorStore
@@ -25,40 +25,20 @@ ABORTABLE = (SagaStep.BEGIN_MOVE, SagaStep.DESTINATION, SagaStep.PREPARE_COPY, S
 
 
 class MigrationCopies:
-    """Marks live migrations to be aborted or completed, and reads their progress from their sources.
+    """Reads the progress of live migrations from their sources; ``max_migrations`` limits those of one call."""
 
-    ``wake`` is called when there is work; ``max_migrations`` limits those of one call.
-    """
-
-    def __init__(
-        self, store: ConductorStore, clients: ServiceClients, wake: Callable[[], None], max_migrations: int
-    ) -> None:
+    def __init__(self, store: ConductorStore, clients: ServiceClients, max_migrations: int) -> None:
         self._store = store
         self._clients = clients
         self._max_migrations = max_migrations
-        self._changes = RequestedChanges(store, wake, max_migrations)
-
-    def abort(self, migrations: Sequence[str]) -> None:
-        """Mark live migrations to be aborted: their servers run on at their sources. Aborted ones stay unchanged.
-
-        Raises InvalidRequest or a subclass, UnknownMigration, or InstanceConflict for one that has ended, is complete,
-        or is not a live one, before any change; Conflict or StoreUnavailable when the caller must retry.
-        """
-        self._mark(migrations, _abort, "abort_migrations")
-
-    def force_complete(self, migrations: Sequence[str]) -> None:
-        """Mark live migrations to be completed although their guests write faster than they are copied.
-
-        Raises as ``abort``, and InstanceConflict for one whose copy has not begun.
-        """
-        self._mark(migrations, _force_complete, "force_complete_migrations")
 
     def list(self, ctxt: RequestContext, migrations: Sequence[str]) -> objects.CopyPage:
         """Return the progress of live migrations that are under way; those of silent sources are left out.
 
         Raises InvalidRequest or a subclass, or UnknownMigration.
         """
-        records = self._read(migrations)
+        check_uuids(migrations, self._max_migrations, "migration")
+        records = find_migrations(self._store, migrations)
         pages = [
             self._list_of_host(ctxt, host, [record.uuid for record in records.values() if _source(record) == host])
             for host in sorted({_source(record) for record in records.values() if not record.has_ended})
@@ -80,35 +60,12 @@ class MigrationCopies:
             return None
         return page
 
-    def _mark(
-        self,
-        migrations: Sequence[str],
-        change: Callable[[InstanceRecord, MigrationRecord], InstanceRecord | None],
-        method: str,
-    ) -> None:
-        migration_records = self._read(migrations)
-        by_instance = {record.instance: record for record in migration_records.values()}
-        if len(by_instance) < len(migration_records):
-            raise errors.InvalidRequest(why="two of the migrations are of the same instance")
 
-        def apply(instance: InstanceRecord) -> InstanceRecord | None:
-            record = by_instance[instance.uuid]
-            current = instance.migration
-            return change(instance, current if current is not None and current.uuid == record.uuid else record)
+def abort(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:
+    """Return the record whose live migration is to be aborted: its server runs on at its source. None if it is already.
 
-        self._changes.apply(list(by_instance), apply, method)
-        LOG.info("%s: recorded for %d live migrations", method, len(migrations))
-
-    def _read(self, migrations: Sequence[str]) -> dict[str, MigrationRecord]:
-        check_uuids(migrations, self._max_migrations, "migration")
-        records = self._store.migrations(migrations)
-        for uuid in migrations:
-            if uuid not in records:
-                raise errors.UnknownMigration(uuid=uuid)
-        return {uuid: records[uuid] for uuid in migrations}
-
-
-def _abort(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:
+    Raises InstanceConflict for a migration that has ended, is complete, or is not a live one.
+    """
     _check_live(migration)
     if migration.copy_request == ABORT and (migration.status == MigrationStatus.CANCELLED or not migration.has_ended):
         return None
@@ -117,7 +74,11 @@ def _abort(instance: InstanceRecord, migration: MigrationRecord) -> InstanceReco
     return set_step(instance, instance.step, migration=replace(migration, copy_request=ABORT))
 
 
-def _force_complete(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:
+def force_complete(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:
+    """Return the record whose live migration is to be completed although its guest writes faster than it is copied.
+
+    None if it is already. Raises InstanceConflict for a migration that is not being copied.
+    """
     _check_live(migration)
     if migration.copy_request == FORCE and not migration.has_ended:
         return None

@@ -1,48 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deletion of instances: records the request to delete; the saga executes it."""
+"""Requests to delete instances in any state, as changes of their records; the saga executes them."""
 
-from collections.abc import Callable, Sequence
-
-from oslo_log import log
-
-from conductor.requested_changes import RequestedChanges
 from conductor.saga.transitions import set_step
-from conductor.store.interface import ConductorStore
 from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
 
-LOG = log.getLogger(__name__)
 
-
-class InstanceDeletion:
-    """Marks instances for deletion.
-
-    ``wake`` is called when there is work; ``max_instances`` limits the instances of one call.
-    """
-
-    def __init__(self, store: ConductorStore, wake: Callable[[], None], max_instances: int) -> None:
-        self._changes = RequestedChanges(store, wake, max_instances)
-
-    def delete(self, uuids: Sequence[str], project: str | None = None) -> None:
-        """Mark instances in any state for deletion; deleted ones stay unchanged.
-
-        ``project`` is the only one whose instances may be deleted; None is all. Raises InvalidRequest or a subclass,
-        such as CallerRefused, or UnknownInstance, before any change; Conflict or StoreUnavailable when the caller must
-        retry.
-        """
-        self._changes.apply(
-            uuids,
-            lambda record: None if record.status == InstanceStatus.DELETED else mark_for_deletion(record),
-            "delete_instances",
-            project,
-        )
-        LOG.info("Recorded that %d instances are to be deleted", len(uuids))
-
-
-def mark_for_deletion(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record with status DELETING and the step that ends its claim or stops its guest.
+def delete(instance: InstanceRecord) -> InstanceRecord | None:
+    """Return the record with status DELETING and the step that ends its claim or stops its guest; None if DELETED.
 
     One that moves ends its claim at the destination first, then that on the source.
     """
+    if instance.status == InstanceStatus.DELETED:
+        return None
     if instance.status == InstanceStatus.DELETING:
         return set_step(instance, instance.step)
     if instance.open_migration is not None and instance.step == SagaStep.BEGIN_MOVE:

@@ -3,8 +3,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from oslo_log import log
-
+from conductor.lookup import find_instances
 from conductor.reconciliation import ENDED, compared_record
 from conductor.requested_changes import RequestedChanges
 from conductor.saga import evacuations
@@ -22,8 +21,6 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
 from rpcapi.validation.instances import check_uuids
 
-LOG = log.getLogger(__name__)
-
 # Statuses in which an instance has a disk on its host that is to be replaced or kept; a shelved one has an image.
 ON_DISK = ON_HOST - {InstanceStatus.SHELVING, InstanceStatus.SHELVED, InstanceStatus.VERIFY_RESIZE}
 # Steps of an instance in ERROR that may be evacuated. In ABORT its claims are looked for, which its selection does too.
@@ -33,17 +30,14 @@ Change = Callable[[InstanceRecord], InstanceRecord | None]
 
 
 class InstanceEvacuation:
-    """Marks instances whose host is gone to be built on others.
-
-    ``wake`` is called when there is work; ``max_instances`` limits the instances of one call.
-    """
+    """Marks instances whose host is gone to be built on others; ``max_instances`` limits the instances of one call."""
 
     def __init__(
-        self, store: ConductorStore, clients: ServiceClients, wake: Callable[[], None], max_instances: int
+        self, store: ConductorStore, clients: ServiceClients, changes: RequestedChanges, max_instances: int
     ) -> None:
         self._store = store
         self._clients = clients
-        self._changes = RequestedChanges(store, wake, max_instances)
+        self._changes = changes
         self._max_instances = max_instances
 
     def evacuate(
@@ -65,16 +59,12 @@ class InstanceEvacuation:
         target = None if target is None else names.canonical(target)
         change = self.plan(ctxt, uuids, dict(zip(uuids, migrations, strict=True)), target)
         self._changes.apply(uuids, change, "evacuate_instances")
-        LOG.info("Recorded that %d instances are to be evacuated", len(uuids))
 
     def plan(
         self, ctxt: RequestContext, uuids: Sequence[str], migrations: Mapping[str, str], target: str | None = None
     ) -> Change:
         """Return the change of each record, after hosts, claims and target were checked; raises as ``evacuate``."""
-        records = self._store.get(uuids)
-        for uuid in uuids:
-            if uuid not in records:
-                raise errors.UnknownInstance(uuid=uuid)
+        records = find_instances(self._store, uuids)
         new = [record for record in records.values() if not _is_recorded(record, migrations[record.uuid])]
         for record in new:
             _check_status(record)

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from conductor.lookup import find_instances
 from conductor.ownership import check_project
 from conductor.saga.saga_pass import instance_spec
 from conductor.store.interface import PAGE, ConductorStore
@@ -32,12 +33,9 @@ class InstanceReader:
 
     def _records(self, uuids: Sequence[str], project: str | None, method: str) -> list[InstanceRecord]:
         check_uuids(uuids, self._max_instances)
-        records = self._store.get(uuids)
-        for uuid in uuids:
-            if uuid not in records:
-                raise errors.UnknownInstance(uuid=uuid)
-        check_project(self._store, records.values(), project, method)
-        return [records[uuid] for uuid in uuids]
+        records = list(find_instances(self._store, uuids).values())
+        check_project(self._store, records, project, method)
+        return records
 
     def specs(self, uuids: Sequence[str], project: str | None = None) -> list[objects.RequestSpec]:
         """Return the request specs of the instances in the order of ``uuids``; raises as ``get``."""

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from conductor.lookup import find_migrations
 from conductor.ownership import check_project
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.migrations import MigrationRecord, UnreadableMigration
@@ -26,17 +27,14 @@ class MigrationReader:
         or a subclass, such as CallerRefused; also for one whose instance is no longer recorded, if ``project`` is set.
         """
         check_uuids(uuids, self._max_migrations, "migration")
-        records = self._store.migrations(uuids)
-        for uuid in uuids:
-            if uuid not in records:
-                raise errors.UnknownMigration(uuid=uuid)
+        records = find_migrations(self._store, uuids)
         if project is not None:
             instances = self._store.get(sorted({record.instance for record in records.values()}))
             for record in records.values():
                 if record.instance not in instances:
                     raise errors.UnknownMigration(uuid=record.uuid)
             check_project(self._store, instances.values(), project, "get_migrations")
-        return _page((records[uuid] for uuid in uuids), None)
+        return _page(records.values(), None)
 
     def list(self, marker: str | None, limit: int) -> objects.MigrationPage:
         """Return at most min(``limit``, PAGE) migrations, oldest first; raises InvalidRequest.

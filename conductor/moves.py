@@ -5,8 +5,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from oslo_log import log
-
 from conductor.admission import count_amounts
 from conductor.group_members import moving_groups
 from conductor.requested_changes import RequestedChanges
@@ -24,8 +22,6 @@ from rpcapi.context import RequestContext
 from rpcapi.objects.request_validation import check_spec
 from rpcapi.resources import names
 from rpcapi.validation.instances import check_uuids
-
-LOG = log.getLogger(__name__)
 
 MOVABLE = (InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF)
 CONFIRMED = (MigrationStatus.CONFIRMING, MigrationStatus.CONFIRMED)
@@ -54,28 +50,28 @@ class Move(NamedTuple):
 
 
 class InstanceMoves:
-    """Marks instances to be moved, and moves to be confirmed or reverted.
+    """Marks instances to be moved.
 
-    ``wake`` is called when there is work; ``max_instances`` limits the instances of one call. ``limits_of`` returns the
-    limits of a project, as Admission has them.
+    ``max_instances`` limits the instances of one call. ``limits_of`` returns the limits of a project, as Admission has
+    them.
 
     Each method takes ``project``, the only one whose instances may be changed; None is all. Each raises InvalidRequest
-    or a subclass, such as CallerRefused, an UnknownInstance or UnknownMigration, or InstanceConflict for an instance in
-    another status, before any change; Conflict or StoreUnavailable when the caller must retry.
+    or a subclass, such as CallerRefused, UnknownInstance, or InstanceConflict for an instance in another status, before
+    any change; Conflict or StoreUnavailable when the caller must retry.
     """
 
     def __init__(
         self,
         store: ConductorStore,
         clients: ServiceClients,
-        wake: Callable[[], None],
+        changes: RequestedChanges,
         max_instances: int,
         limits_of: Callable[[str], Mapping[str, int]],
     ) -> None:
         self._store = store
         self._clients = clients
         self._max_instances = max_instances
-        self._changes = RequestedChanges(store, wake, max_instances)
+        self._changes = changes
         self._limits_of = limits_of
 
     def migrate(
@@ -133,16 +129,6 @@ class InstanceMoves:
         move = Move(ctxt.request_id, None, allow_cross_cell, flavors)
         self._begin(ctxt, uuids, migrations, move, method="resize_instances", project=project)
 
-    def confirm(self, migrations: Sequence[str], project: str | None = None) -> None:
-        """Mark finished moves to be confirmed: their sources are removed. Confirmed ones stay unchanged."""
-        self._end(migrations, confirm, "confirm_migrations", project)
-        LOG.info("Recorded that %d moves are confirmed", len(migrations))
-
-    def revert(self, migrations: Sequence[str], project: str | None = None) -> None:
-        """Mark finished moves to be reverted: their servers return to the sources. Reverted ones stay unchanged."""
-        self._end(migrations, revert, "revert_migrations", project)
-        LOG.info("Recorded that %d moves are to be reverted", len(migrations))
-
     def _begin(
         self,
         ctxt: RequestContext,
@@ -179,7 +165,6 @@ class InstanceMoves:
         projects = {request.project for request in requests.values()} if move.flavors else ()
         limits = {name: self._limits_of(name) for name in projects}
         self._changes.apply(uuids, change, method, project, limits)
-        LOG.info("Recorded that %d instances are to be moved", len(uuids))
 
     def _check_migrations(self, migration_uuids: Mapping[str, str]) -> set[str]:
         """Return the instances whose migration is recorded already; raises InvalidRequest for a uuid of another use."""
@@ -210,23 +195,6 @@ class InstanceMoves:
             destination = destination_spec(spec, record.move, self._clients.partition)
             specs.append(destination.with_values(group_id=None, group_policy=None, group_max_per_host=1))
         check_target(self._clients, ctxt, target, specs)
-
-    def _end(
-        self,
-        migrations: Sequence[str],
-        change: Callable[[InstanceRecord, str], InstanceRecord | None],
-        method: str,
-        project: str | None,
-    ) -> None:
-        check_uuids(migrations, self._max_instances, "migration")
-        recorded = self._store.migrations(migrations)
-        for uuid in migrations:
-            if uuid not in recorded:
-                raise errors.UnknownMigration(uuid=uuid)
-        by_instance = {recorded[uuid].instance: uuid for uuid in migrations}
-        if len(by_instance) < len(migrations):
-            raise errors.InvalidRequest(why="two of the migrations are of the same instance")
-        self._changes.apply(list(by_instance), lambda record: change(record, by_instance[record.uuid]), method, project)
 
 
 def begin(
@@ -287,21 +255,22 @@ def _check_not_source(instance: InstanceRecord, target: str | None) -> None:
         raise errors.InvalidRequest(why=f"instance {instance.uuid} is on {source}: another host is required")
 
 
-def confirm(instance: InstanceRecord, uuid: str) -> InstanceRecord | None:
+def confirm(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:
     """Return the record that leaves its source for good, None where it did; raises InstanceConflict."""
-    return confirm_move(instance) if _is_finished(instance, uuid, CONFIRMED, "be confirmed") else None
+    return confirm_move(instance) if _is_finished(instance, migration, CONFIRMED, "be confirmed") else None
 
 
-def revert(instance: InstanceRecord, uuid: str) -> InstanceRecord | None:
+def revert(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:
     """Return the record that returns to its source, None where it does or did; raises InstanceConflict."""
-    return revert_move(instance) if _is_finished(instance, uuid, REVERTED, "be reverted") else None
+    return revert_move(instance) if _is_finished(instance, migration, REVERTED, "be reverted") else None
 
 
-def _is_finished(instance: InstanceRecord, uuid: str, done: Collection[MigrationStatus], what: str) -> bool:
+def _is_finished(
+    instance: InstanceRecord, migration: MigrationRecord, done: Collection[MigrationStatus], what: str
+) -> bool:
     """Return whether the move waits for its end, False if it was requested already; raises InstanceConflict."""
-    migration = instance.migration
-    if migration is None or migration.uuid != uuid:
-        raise errors.InstanceConflict(uuid=instance.uuid, why=f"migration {uuid} is not its last one")
+    if instance.migration is None or instance.migration.uuid != migration.uuid:
+        raise errors.InstanceConflict(uuid=instance.uuid, why=f"migration {migration.uuid} is not its last one")
     if migration.status in done:
         return False
     if migration.status != MigrationStatus.FINISHED or instance.status != InstanceStatus.VERIFY_RESIZE:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from oslo_log import log
-
 from conductor.evacuation import InstanceEvacuation, is_lost
 from conductor.ownership import check_project
 from conductor.rebuild_images import RebuildImages
@@ -19,8 +17,6 @@ from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.validation.instances import check_uuids
-
-LOG = log.getLogger(__name__)
 
 # By the status that is recorded: those in which a request is accepted, as in Nova. ERROR: only on a host.
 ALLOWED = {
@@ -35,14 +31,14 @@ ALLOWED = {
 class InstanceOperations:
     """Marks instances to be rebooted or rebuilt.
 
-    ``wake`` is called when there is work; ``max_instances`` limits the instances of one call. ``evacuation`` rebuilds
-    those whose host is gone, ``images`` checks new images. ``clock`` returns Unix time in milliseconds.
+    ``max_instances`` limits the instances of one call. ``evacuation`` rebuilds those whose host is gone, ``images``
+    checks new images. ``clock`` returns Unix time in milliseconds.
     """
 
     def __init__(
         self,
         store: ConductorStore,
-        wake: Callable[[], None],
+        changes: RequestedChanges,
         max_instances: int,
         *,
         evacuation: InstanceEvacuation,
@@ -50,7 +46,7 @@ class InstanceOperations:
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self._store = store
-        self._changes = RequestedChanges(store, wake, max_instances)
+        self._changes = changes
         self._max_instances = max_instances
         self._evacuation = evacuation
         self._images = images
@@ -66,7 +62,6 @@ class InstanceOperations:
         """
         status = InstanceStatus.HARD_REBOOT if hard else InstanceStatus.REBOOT
         self._changes.apply(uuids, lambda record: mark(record, status, self._clock()), "reboot_instances", project)
-        LOG.info("Recorded that %d instances are in %s", len(uuids), status)
 
     def rebuild(
         self,
@@ -103,7 +98,6 @@ class InstanceOperations:
             return marked and replace(marked, spec=specs[record.uuid])
 
         self._changes.apply(uuids, change, "rebuild_instances", project)
-        LOG.info("Recorded that %d instances are in %s", len(uuids), InstanceStatus.REBUILD)
 
 
 def _without_host(records: Iterable[InstanceRecord], uuids: Collection[str]) -> list[InstanceRecord]:

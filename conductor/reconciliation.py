@@ -12,6 +12,7 @@ from typing import NamedTuple
 from oslo_log import log
 
 from conductor import metrics, milestones
+from conductor.lookup import find_instances
 from conductor.saga import moves
 from conductor.saga.transitions import lose, set_step, settle_claims, without_loss
 from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients, summarize_error
@@ -99,12 +100,10 @@ class RecordReconciler(BackgroundLoop):
         InstanceConflict while a step of the instance is due.
         """
         check_uuids(uuids, MAX_INSTANCES)
-        records = self._store.get(uuids)
-        for uuid in uuids:
-            if uuid not in records:
-                raise errors.UnknownInstance(uuid=uuid)
-            if records[uuid].step != SagaStep.DONE and not _is_settled(records[uuid]):
-                why = f"it is {records[uuid].status}, and its step {records[uuid].step} is under way; retry"
+        records = find_instances(self._store, uuids)
+        for uuid, record in records.items():
+            if record.step != SagaStep.DONE and not _is_settled(record):
+                why = f"it is {record.status}, and its step {record.step} is under way; retry"
                 raise errors.InstanceConflict(uuid=uuid, why=why)
         compared = [
             record for record in records.values() if record.status in ON_HOST or record.status == InstanceStatus.ERROR

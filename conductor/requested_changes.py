@@ -3,11 +3,17 @@
 
 from collections.abc import Callable, Sequence
 
+from oslo_log import log
+
+from conductor.lookup import find_instances, find_migrations
 from conductor.ownership import check_project
 from conductor.store.interface import NO_LIMITS, ConductorStore, ProjectLimits
+from conductor.store.migrations import MigrationRecord
 from conductor.store.records import InstanceRecord
 from rpcapi import errors
 from rpcapi.validation.instances import check_uuids
+
+LOG = log.getLogger(__name__)
 
 MAX_WRITE_ATTEMPTS = 20  # optimistic writes of a record before the call fails with Conflict
 
@@ -41,17 +47,37 @@ class RequestedChanges:
         check_uuids(uuids, self._max_instances)
         remaining = list(uuids)
         for _ in range(MAX_WRITE_ATTEMPTS):
-            records = self._store.get(remaining)
-            for uuid in remaining:
-                if uuid not in records:
-                    raise errors.UnknownInstance(uuid=uuid)
+            records = find_instances(self._store, remaining)
             check_project(self._store, records.values(), project, method)
             updates = [update for record in records.values() if (update := change(record)) is not None]
             result = self._store.write_without_lease(updates, wake=True, limits=limits) if updates else None
             remaining = list(result.stale) if result else []
             if not remaining:
                 self._wake()
+                LOG.info("%s: recorded for %d instances", method, len(uuids))
                 return
         raise errors.Conflict(
             what=f"The change of {remaining[0]}", why="too many concurrent updates of its record; retry"
         )
+
+    def apply_to_migrations(
+        self,
+        migrations: Sequence[str],
+        change: Callable[[InstanceRecord, MigrationRecord], InstanceRecord | None],
+        method: str,
+        project: str | None = None,
+    ) -> None:
+        """Write what ``change`` returns for the instance of each migration, as ``apply``; also raises UnknownMigration.
+
+        ``change`` gets the migration as it is in the record of the instance, or as it ended if another one followed it.
+        """
+        check_uuids(migrations, self._max_instances, "migration")
+        by_instance = {record.instance: record for record in find_migrations(self._store, migrations).values()}
+        if len(by_instance) < len(migrations):
+            raise errors.InvalidRequest(why="two of the migrations are of the same instance")
+
+        def apply(instance: InstanceRecord) -> InstanceRecord | None:
+            record, current = by_instance[instance.uuid], instance.migration
+            return change(instance, current if current is not None and current.uuid == record.uuid else record)
+
+        self.apply(list(by_instance), apply, method, project)

@@ -14,7 +14,6 @@ from conductor.collected_selections import CollectingSchedulerAPI
 from conductor.conf import quota
 from conductor.conf.store import MEMORY
 from conductor.copies import MigrationCopies
-from conductor.deletion import InstanceDeletion
 from conductor.endpoints.conductor import ConductorEndpoint
 from conductor.evacuation import InstanceEvacuation
 from conductor.instances import InstanceReader
@@ -24,16 +23,16 @@ from conductor.migrations import MigrationReader
 from conductor.moves import InstanceMoves
 from conductor.operations import InstanceOperations
 from conductor.orphans import OrphanRelease
-from conductor.power import InstancePower
 from conductor.pump import Pump
 from conductor.rebuild_images import RebuildImages
 from conductor.reconciliation import RecordReconciler
 from conductor.reports import BuildReports
+from conductor.requested_changes import RequestedChanges
 from conductor.requests import BuildRequests
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
 from conductor.service_clients import ServiceClients, cache_clients
-from conductor.shelving import InstanceShelving
+from conductor.shelving import InstanceUnshelving
 from conductor.store.bounds import OPTIONS, RecordBounds
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
@@ -153,23 +152,19 @@ class ConductorService:
         max_instances = self._conf.rpc.max_instances
         vouching = ClaimVouching(self._store, self._clients)
         images = RebuildImages(self._store, self._clients)
-        evacuation = InstanceEvacuation(self._store, self._clients, self._pump.wake, max_instances)
+        changes = RequestedChanges(self._store, self._pump.wake, max_instances)
+        evacuation = InstanceEvacuation(self._store, self._clients, changes, max_instances)
         return ConductorEndpoint(
             self._requests,
             BuildReports(self._store, self._clients, self._pump.wake),
-            InstanceDeletion(self._store, self._pump.wake, max_instances),
+            changes,
             InstanceReader(self._store, max_instances),
-            power=InstancePower(self._store, self._pump.wake, max_instances),
             migrations=MigrationReader(self._store, max_instances),
-            operations=InstanceOperations(
-                self._store, self._pump.wake, max_instances, evacuation=evacuation, images=images
-            ),
-            shelving=InstanceShelving(
-                self._store, self._clients, self._pump.wake, max_instances, self._requests.limits_of
-            ),
+            operations=InstanceOperations(self._store, changes, max_instances, evacuation=evacuation, images=images),
+            unshelving=InstanceUnshelving(self._store, self._clients, changes, max_instances, self._requests.limits_of),
             evacuation=evacuation,
-            copies=MigrationCopies(self._store, self._clients, self._pump.wake, max_instances),
-            moves=InstanceMoves(self._store, self._clients, self._pump.wake, max_instances, self._requests.limits_of),
+            copies=MigrationCopies(self._store, self._clients, max_instances),
+            moves=InstanceMoves(self._store, self._clients, changes, max_instances, self._requests.limits_of),
             vouching=vouching,
             adoption=InstanceAdoption(self._store, self._clients, vouching, self._pump.wake, max_instances),
             orphans=OrphanRelease(self._store, self._clients, max_instances),

@@ -3,8 +3,6 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from oslo_log import log
-
 from conductor.requested_changes import RequestedChanges
 from conductor.saga.destinations import unshelve_spec
 from conductor.saga.offload import begin_offload
@@ -19,45 +17,29 @@ from rpcapi.context import RequestContext
 from rpcapi.resources import names
 from rpcapi.validation.instances import check_uuids
 
-LOG = log.getLogger(__name__)
-
 OFFLOADED = (InstanceStatus.OFFLOADING, InstanceStatus.SHELVED_OFFLOADED)
 
 
-class InstanceShelving:
-    """Marks instances to be shelved, offloaded or unshelved.
+class InstanceUnshelving:
+    """Marks instances to be unshelved.
 
-    ``wake`` is called when there is work; ``max_instances`` limits the instances of one call. ``limits_of`` returns the
-    limits of a project, as Admission has them.
-
-    Each method takes ``project``, the only one whose instances may be changed; None is all. Each raises InvalidRequest
-    or a subclass, such as CallerRefused, UnknownInstance, or InstanceConflict for an instance in another status, before
-    any change; Conflict or StoreUnavailable when the caller must retry.
+    ``max_instances`` limits the instances of one call. ``limits_of`` returns the limits of a project, as Admission has
+    them.
     """
 
     def __init__(
         self,
         store: ConductorStore,
         clients: ServiceClients,
-        wake: Callable[[], None],
+        changes: RequestedChanges,
         max_instances: int,
         limits_of: Callable[[str], Mapping[str, int]],
     ) -> None:
         self._store = store
         self._clients = clients
         self._max_instances = max_instances
-        self._changes = RequestedChanges(store, wake, max_instances)
+        self._changes = changes
         self._limits_of = limits_of
-
-    def shelve(self, uuids: Sequence[str], project: str | None = None) -> None:
-        """Mark ACTIVE and SHUTOFF instances to be shelved; those that are shelved stay unchanged."""
-        self._changes.apply(uuids, shelve, "shelve_instances", project)
-        LOG.info("Recorded that %d instances are to be shelved", len(uuids))
-
-    def offload(self, uuids: Sequence[str], project: str | None = None) -> None:
-        """Mark SHELVED instances to be offloaded; those that are offloaded stay unchanged."""
-        self._changes.apply(uuids, offload, "offload_instances", project)
-        LOG.info("Recorded that %d instances are to be offloaded", len(uuids))
 
     def unshelve(
         self, ctxt: RequestContext, uuids: Sequence[str], host: str | None = None, project: str | None = None
@@ -67,7 +49,7 @@ class InstanceShelving:
         Those that run or are being unshelved stay unchanged. ``host`` is the only one that may take them, which only
         operators may name: InstanceConflict is raised for a SHELVED one then, and UnknownHost or NoValidHost where that
         host could take none of them now. Raises QuotaExceeded where a project has no quota left for all of its
-        offloaded ones; then nothing is changed.
+        offloaded ones; then nothing is changed. ``project`` and all other errors are as in RequestedChanges.
         """
         check_uuids(uuids, self._max_instances)
         if host is not None and project is not None:
@@ -85,7 +67,6 @@ class InstanceShelving:
         if target is not None:
             self._check_target(ctxt, target, [record for record in map(change, records.values()) if record], requests)
         self._changes.apply(uuids, change, "unshelve_instances", project, limits)
-        LOG.info("Recorded that %d instances are to be unshelved", len(uuids))
 
     def _check_target(
         self,

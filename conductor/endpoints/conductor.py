@@ -5,24 +5,24 @@ from typing import Any
 
 import oslo_messaging as messaging
 
-from conductor import metrics
+from conductor import metrics, power
 from conductor.adoption import InstanceAdoption
 from conductor.backport import backport
-from conductor.copies import MigrationCopies
-from conductor.deletion import InstanceDeletion
+from conductor.copies import MigrationCopies, abort, force_complete
+from conductor.deletion import delete
 from conductor.evacuation import InstanceEvacuation
 from conductor.instances import InstanceReader
 from conductor.leaked_migrations import LeakedMigrations
 from conductor.migrations import MigrationReader
-from conductor.moves import InstanceMoves
+from conductor.moves import InstanceMoves, confirm, revert
 from conductor.operations import InstanceOperations
 from conductor.orphans import OrphanRelease
-from conductor.power import InstancePower
 from conductor.reconciliation import RecordReconciler
 from conductor.reports import BuildReports
+from conductor.requested_changes import RequestedChanges
 from conductor.requests import BuildRequests
 from conductor.service_clients import ServiceClients
-from conductor.shelving import InstanceShelving
+from conductor.shelving import InstanceUnshelving, offload, shelve
 from conductor.store.bounds import RecordBounds
 from conductor.vouching import ClaimVouching
 from rpcapi import objects
@@ -40,13 +40,12 @@ class ConductorEndpoint:
         self,
         requests: BuildRequests,
         reports: BuildReports,
-        deletion: InstanceDeletion,
+        changes: RequestedChanges,
         instances: InstanceReader,
         *,
-        power: InstancePower,
         migrations: MigrationReader,
         operations: InstanceOperations,
-        shelving: InstanceShelving,
+        unshelving: InstanceUnshelving,
         evacuation: InstanceEvacuation,
         moves: InstanceMoves,
         copies: MigrationCopies,
@@ -60,11 +59,10 @@ class ConductorEndpoint:
     ) -> None:
         self._requests = requests
         self._reports = reports
-        self._deletion = deletion
-        self._power = power
+        self._changes = changes
         self._migrations = migrations
         self._operations = operations
-        self._shelving = shelving
+        self._unshelving = unshelving
         self._evacuation = evacuation
         self._moves = moves
         self._copies = copies
@@ -110,15 +108,15 @@ class ConductorEndpoint:
 
     @expose
     def delete_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._deletion.delete(uuids, ctxt.sender_project)
+        self._changes.apply(uuids, delete, "delete_instances", ctxt.sender_project)
 
     @expose
     def stop_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._power.stop(uuids, ctxt.sender_project)
+        self._changes.apply(uuids, power.stop, "stop_instances", ctxt.sender_project)
 
     @expose
     def start_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._power.start(uuids, ctxt.sender_project)
+        self._changes.apply(uuids, power.start, "start_instances", ctxt.sender_project)
 
     @expose
     def reboot_instances(self, ctxt: RequestContext, uuids: list[str], hard: bool = False) -> None:
@@ -130,15 +128,15 @@ class ConductorEndpoint:
 
     @expose
     def shelve_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._shelving.shelve(uuids, ctxt.sender_project)
+        self._changes.apply(uuids, shelve, "shelve_instances", ctxt.sender_project)
 
     @expose
     def offload_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._shelving.offload(uuids, ctxt.sender_project)
+        self._changes.apply(uuids, offload, "offload_instances", ctxt.sender_project)
 
     @expose
     def unshelve_instances(self, ctxt: RequestContext, uuids: list[str], host: str | None = None) -> None:
-        self._shelving.unshelve(ctxt, uuids, host, ctxt.sender_project)
+        self._unshelving.unshelve(ctxt, uuids, host, ctxt.sender_project)
 
     @expose
     def evacuate_instances(
@@ -167,11 +165,11 @@ class ConductorEndpoint:
 
     @expose
     def abort_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._copies.abort(uuids)
+        self._changes.apply_to_migrations(uuids, abort, "abort_migrations")
 
     @expose
     def force_complete_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._copies.force_complete(uuids)
+        self._changes.apply_to_migrations(uuids, force_complete, "force_complete_migrations")
 
     @expose
     def list_copies(self, ctxt: RequestContext, uuids: list[str]) -> objects.CopyPage:
@@ -199,11 +197,11 @@ class ConductorEndpoint:
 
     @expose
     def confirm_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._moves.confirm(uuids, ctxt.sender_project)
+        self._changes.apply_to_migrations(uuids, confirm, "confirm_migrations", ctxt.sender_project)
 
     @expose
     def revert_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._moves.revert(uuids, ctxt.sender_project)
+        self._changes.apply_to_migrations(uuids, revert, "revert_migrations", ctxt.sender_project)
 
     @expose
     def get_specs(self, ctxt: RequestContext, uuids: list[str]) -> list[objects.RequestSpec]:

@@ -14,7 +14,7 @@ import pytest
 
 from compute_agent.attempts.saga import REMIND_MS
 from compute_agent.host_identity import HostIdentity
-from conductor.copies import MigrationCopies
+from conductor.moves import confirm, revert
 from conductor.store.migrations import MigrationKind
 from conductor.store.records import InstanceStatus, SagaStep
 from conductor.vouching import ClaimVouching
@@ -129,12 +129,11 @@ class MovesCluster(LiveCluster):
         """Confirm, revert, abort or force-complete the last move that was requested and recorded."""
         uuid = self.slots[slot]
         migrations = [migration.uuid for migration in [self.record(uuid).migration] if migration is not None]
-        copies = MigrationCopies(self.store, self.clients(), lambda: None, 100)
         calls: dict[str, Callable[[Any], None]] = {
-            "confirm": lambda conductor: conductor.moves.confirm(migrations),
-            "revert": lambda conductor: conductor.moves.revert(migrations),
-            "abort": lambda _conductor: copies.abort(migrations),
-            "force": lambda _conductor: copies.force_complete(migrations),
+            "confirm": lambda conductor: conductor.changes.apply_to_migrations(migrations, confirm, "confirm"),
+            "revert": lambda conductor: conductor.changes.apply_to_migrations(migrations, revert, "revert"),
+            "abort": lambda _conductor: self.abort(migrations),
+            "force": lambda _conductor: self.force_complete(migrations),
         }
         self._request(uuid, lambda: self._retry_call(calls[verb]))
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from conductor.deletion import InstanceDeletion
+from conductor.deletion import delete as delete_instance
+from conductor.requested_changes import RequestedChanges
 from conductor.requests import BuildRequests
 from conductor.store.bounds import OPTIONS as RECORD_OPTIONS
 from conductor.store.bounds import RecordBounds
@@ -149,7 +150,7 @@ def finish_delete(records: ConductorStore, uuids: list[str]) -> None:
     """Delete instances, and record that their claims have ended, as the saga does."""
     for start in range(0, len(uuids), 10):
         part = uuids[start : start + 10]
-        InstanceDeletion(records, lambda: None, 10).delete(part)
+        RequestedChanges(records, lambda: None, 10).apply(part, delete_instance, "delete_instances")
         for uuid, record in records.get(part).items():
             if record.status is not InstanceStatus.DELETED:
                 ended = replace(record, status=InstanceStatus.DELETED, step=SagaStep.DONE)

@@ -5,7 +5,6 @@ import copy
 
 import pytest
 
-from conductor.deletion import mark_for_deletion
 from conductor.stamps import PartitionStamps
 from rpcapi.resources.claims import Answer
 from scheduler_svc.host_state.stamps import StampSigner
@@ -55,7 +54,7 @@ def test_boot_that_a_backup_forgot_waits_for_its_host(cluster: SimulatedCluster)
 def test_delete_of_what_a_backup_forgot_waits_for_its_host(cluster: SimulatedCluster) -> None:
     (uuid,) = uuid_list(1)
     run_and_restore(cluster, uuid)
-    cluster.store.write_without_lease([mark_for_deletion(cluster.record(uuid))], wake=True)
+    cluster.delete([uuid])
     cluster.settle(4 * HORIZON_MS)
     assert cluster.statuses([uuid]) == ["DELETING"]
 

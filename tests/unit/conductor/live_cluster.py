@@ -19,8 +19,9 @@ from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.host_identity import HostIdentity
 from compute_agent.resources.nodes import Node, NodeShape
 from compute_agent.simulator.profile import HostProfile
-from conductor.copies import MigrationCopies
+from conductor.copies import MigrationCopies, abort, force_complete
 from conductor.moves import InstanceMoves
+from conductor.requested_changes import RequestedChanges
 from conductor.saga.saga_pass import SagaLimits
 from rpcapi import objects
 from rpcapi.clients.compute import ComputeAPI
@@ -254,11 +255,20 @@ class LiveCluster(SimulatedCluster):
         assert self.record(INSTANCE).host == f"{host}/n"
 
     def live_migrate(self, target: str | None = None) -> None:
-        moves = InstanceMoves(self.store, self.clients(), lambda: None, 100, lambda _project: {})
+        moves = InstanceMoves(self.store, self.clients(), self.changes(), 100, lambda _project: {})
         moves.live_migrate(CTXT, [INSTANCE], [MIGRATION], target)
 
     def copies(self) -> MigrationCopies:
-        return MigrationCopies(self.store, self.clients(), lambda: None, 100)
+        return MigrationCopies(self.store, self.clients(), 100)
+
+    def changes(self) -> RequestedChanges:
+        return RequestedChanges(self.store, lambda: None, 100)
+
+    def abort(self, migrations: list[str]) -> None:
+        self.changes().apply_to_migrations(migrations, abort, "abort_migrations")
+
+    def force_complete(self, migrations: list[str]) -> None:
+        self.changes().apply_to_migrations(migrations, force_complete, "force_complete_migrations")
 
     def report(self, report: objects.BuildReport) -> None:
         self._report(report)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from conductor.deletion import InstanceDeletion
+from conductor.deletion import delete
+from conductor.requested_changes import RequestedChanges
 from conductor.requests import BuildRequests
 from conductor.store.bounds import RecordBounds
 from conductor.store.records import SagaStep
@@ -268,11 +269,11 @@ def test_deleted_instances_are_listed_only_on_request(cluster: SimulatedCluster)
 def test_client_of_a_project_deletes_its_instances_only(cluster: SimulatedCluster) -> None:
     uuids = uuid_list(2)
     cluster.build(uuids)
-    deletion = InstanceDeletion(cluster.store, lambda: None, 10)
+    changes = RequestedChanges(cluster.store, lambda: None, 10)
     with pytest.raises(errors.CallerRefused, match="is of another project"):
-        deletion.delete(uuids, "other")
+        changes.apply(uuids, delete, "delete_instances", "other")
     assert cluster.statuses(uuids) == ["SCHEDULING"] * 2
-    deletion.delete(uuids, CTXT.project_id)
+    changes.apply(uuids, delete, "delete_instances", CTXT.project_id)
     assert cluster.statuses(uuids) == ["DELETING"] * 2
 
 
@@ -282,6 +283,7 @@ def test_deletion_with_one_instance_of_another_project_changes_nothing(cluster: 
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
     requests = BuildRequests(cluster.store, lambda: None, 10, RecordBounds(cluster.store, {}))
     requests.build(context.new("other"), spec, [other])
+    changes = RequestedChanges(cluster.store, lambda: None, 10)
     with pytest.raises(errors.CallerRefused, match=other):
-        InstanceDeletion(cluster.store, lambda: None, 10).delete([own, other], CTXT.project_id)
+        changes.apply([own, other], delete, "delete_instances", CTXT.project_id)
     assert cluster.statuses([own, other]) == ["SCHEDULING"] * 2

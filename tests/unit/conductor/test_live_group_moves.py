@@ -24,7 +24,7 @@ def make_cluster(folder: Path) -> LiveCluster:
         created.build(uuids, SPEC.with_values(group_id="g", group_policy="affinity"))
         created.settle()
     assert hosts(created) == ["h1/n"] * 3
-    moves = InstanceMoves(created.store, created.clients(), lambda: None, 100, lambda _project: {})
+    moves = InstanceMoves(created.store, created.clients(), created.changes(), 100, lambda _project: {})
     moves.live_migrate(CTXT, MEMBERS, MIGRATIONS)
     return created
 
@@ -86,7 +86,7 @@ def test_members_stay_where_no_host_receives_them(cluster: LiveCluster) -> None:
 
 
 def test_abort_of_one_before_the_destinations_are_claimed_ends_all(cluster: LiveCluster) -> None:
-    cluster.copies().abort(MIGRATIONS[1:2])
+    cluster.abort(MIGRATIONS[1:2])
     cluster.settle()
     assert hosts(cluster) == ["h1/n"] * 3
     check(cluster, ["error", "cancelled", "error"])

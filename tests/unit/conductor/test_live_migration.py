@@ -133,11 +133,11 @@ def test_retries_are_limited(tmp_path: Path, retries: int, hosts: list[str]) -> 
 
 def test_abort_leaves_it_running_at_its_source(cluster: LiveCluster) -> None:
     begin(cluster)
-    cluster.copies().abort([MIGRATION])
-    cluster.copies().abort([MIGRATION])
+    cluster.abort([MIGRATION])
+    cluster.abort([MIGRATION])
     cluster.settle()
     cluster.check_end("ACTIVE", "cancelled", "h1")
-    cluster.copies().abort([MIGRATION])
+    cluster.abort([MIGRATION])
     cluster.check_end("ACTIVE", "cancelled", "h1")
 
 
@@ -147,7 +147,7 @@ def test_abort_in_each_step(cluster: LiveCluster, step: str) -> None:
     cluster.live_migrate()
     if step != "begin_move":
         cluster.run_to(step)
-    cluster.copies().abort([MIGRATION])
+    cluster.abort([MIGRATION])
     cluster.settle()
     cluster.check_end("ACTIVE", "cancelled", "h1")
 
@@ -156,8 +156,8 @@ def test_forced_migration_completes(cluster: LiveCluster) -> None:
     begin(cluster)
     cluster.settle(60_000)
     assert is_copying(cluster), "it does not converge by itself"
-    cluster.copies().force_complete([MIGRATION])
-    cluster.copies().force_complete([MIGRATION])
+    cluster.force_complete([MIGRATION])
+    cluster.force_complete([MIGRATION])
     cluster.settle()
     cluster.check_end("ACTIVE", "completed", "h2")
 
@@ -171,7 +171,7 @@ def post_copy(tmp_path: Path) -> LiveCluster:
 
 
 def test_forced_migration_completes_by_post_copy(post_copy: LiveCluster) -> None:
-    post_copy.copies().force_complete([MIGRATION])
+    post_copy.force_complete([MIGRATION])
     post_copy.settle_until(lambda: post_copy.hosts.running(INSTANCE) == ["h2"])
     assert post_copy.migration.copy_phase == "post-copy", "it runs before its memory is copied"
     post_copy.settle()
@@ -179,7 +179,7 @@ def test_forced_migration_completes_by_post_copy(post_copy: LiveCluster) -> None
 
 
 def test_source_that_is_restarted_in_post_copy_loses_it(post_copy: LiveCluster) -> None:
-    post_copy.copies().force_complete([MIGRATION])
+    post_copy.force_complete([MIGRATION])
     post_copy.settle_until(lambda: post_copy.hosts.running(INSTANCE) == ["h2"])
     post_copy.hosts.start("h1")
     post_copy.settle()
@@ -209,7 +209,7 @@ def test_progress_is_read_from_the_source(cluster: LiveCluster) -> None:
 
 
 def test_abort_and_force_of_what_is_no_uuid_name_a_migration(cluster: LiveCluster) -> None:
-    for request in (cluster.copies().abort, cluster.copies().force_complete):
+    for request in (cluster.abort, cluster.force_complete):
         with pytest.raises(errors.InvalidName, match="is not the uuid of a migration"):
             request(["m"])
 
@@ -217,7 +217,7 @@ def test_abort_and_force_of_what_is_no_uuid_name_a_migration(cluster: LiveCluste
 def test_abort_and_force_of_a_completed_migration_are_refused(cluster: LiveCluster) -> None:
     cluster.live_migrate()
     cluster.settle()
-    for request in (cluster.copies().abort, cluster.copies().force_complete):
+    for request in (cluster.abort, cluster.force_complete):
         with pytest.raises(errors.InstanceConflict, match="is completed"):
             request([MIGRATION])
     cluster.check_end("ACTIVE", "completed", "h2")
@@ -227,15 +227,15 @@ def test_force_before_the_copy_began_or_after_an_abort_is_refused(cluster: LiveC
     set_profile(cluster, dirty_rate=100.0)
     cluster.live_migrate()
     with pytest.raises(errors.InstanceConflict, match="while its server is copied"):
-        cluster.copies().force_complete([MIGRATION])
+        cluster.force_complete([MIGRATION])
     cluster.settle_until(lambda: is_copying(cluster))
-    cluster.copies().abort([MIGRATION])
+    cluster.abort([MIGRATION])
     with pytest.raises(errors.InstanceConflict, match="being aborted"):
-        cluster.copies().force_complete([MIGRATION])
+        cluster.force_complete([MIGRATION])
 
 
 def test_unknown_migration_is_refused(cluster: LiveCluster) -> None:
-    for request in (cluster.copies().abort, cluster.copies().force_complete):
+    for request in (cluster.abort, cluster.force_complete):
         with pytest.raises(errors.UnknownMigration):
             request([MIGRATION])
         with pytest.raises(errors.InvalidRequest):
@@ -283,7 +283,7 @@ def test_restart_of_the_destination_agent_does_not_interrupt_the_copy(cluster: L
     cluster.hosts.start("h2")
     cluster.settle(60_000)
     assert is_copying(cluster)
-    cluster.copies().force_complete([MIGRATION])
+    cluster.force_complete([MIGRATION])
     cluster.settle()
     cluster.check_end("ACTIVE", "completed", "h2")
 

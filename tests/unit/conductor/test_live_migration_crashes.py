@@ -26,7 +26,7 @@ def abort(cluster: LiveCluster) -> None:
     cluster.settle(30_000)
     set_profile(cluster, CONVERGES)
     if not cluster.migration.has_ended and cluster.record(INSTANCE).step in ("destination", "prepare_copy", "copy"):
-        cluster.copies().abort([MIGRATION])
+        cluster.abort([MIGRATION])
     cluster.settle()
 
 
@@ -36,7 +36,7 @@ def force_by_post_copy(cluster: LiveCluster) -> None:
     cluster.settle(30_000)
     set_profile(cluster, CONVERGES)
     if cluster.record(INSTANCE).step == "copy" and cluster.migration.status == "migrating":
-        cluster.copies().force_complete([MIGRATION])
+        cluster.force_complete([MIGRATION])
     cluster.settle()
 
 

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moves that are refused, and change nothing, and requests that are repeated."""
 
+from collections.abc import Callable
 from typing import Any
 
 import oslo_messaging as messaging
 import pytest
 
+from conductor.moves import confirm, revert
+from conductor.store.migrations import MigrationRecord
+from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
 from tests.unit.conductor.moving_servers import UUIDS, make_cluster
 from tests.unit.conductor.saga.simulated_cluster import CTXT, SPEC, SimulatedCluster, migration_of, uuid_list
@@ -84,27 +88,29 @@ def test_repeated_request_is_the_same_move(cluster: SimulatedCluster) -> None:
 
 
 def test_ends_of_moves_are_accepted_once_and_only_of_finished_ones(cluster: SimulatedCluster) -> None:
-    moves = cluster.conductors[0].moves
+    def end(change: Callable[[InstanceRecord, MigrationRecord], InstanceRecord | None], migration: str) -> None:
+        cluster.conductors[0].changes.apply_to_migrations([migration], change, "end")
+
     first, second = (migration_of(uuid) for uuid in UUIDS)
     with pytest.raises(errors.UnknownMigration):
-        moves.confirm([first])
+        end(confirm, first)
     cluster.migrate(UUIDS)
-    for end in (moves.confirm, moves.revert):
+    for change in (confirm, revert):
         with pytest.raises(errors.InstanceConflict, match="it is RESIZE, and its migration preparing; only a finished"):
-            end([first])
+            end(change, first)
     cluster.settle()
     cluster.confirm(UUIDS[:1])
     cluster.revert(UUIDS[1:])
     for _ in range(2):  # while they end, and afterwards
         before = cluster.store.get(UUIDS)
-        moves.confirm([first])
-        moves.revert([second])
+        end(confirm, first)
+        end(revert, second)
         with pytest.raises(errors.InstanceConflict, match="only a finished one can be reverted"):
-            moves.revert([first])
+            end(revert, first)
         with pytest.raises(errors.InstanceConflict, match="only a finished one can be confirmed"):
-            moves.confirm([second])
+            end(confirm, second)
         assert cluster.store.get(UUIDS) == before
         cluster.settle()
     cluster.migrate(UUIDS, migrations=[migration_of(uuid, 2) for uuid in UUIDS])
     with pytest.raises(errors.InstanceConflict, match="is not its last one"):
-        moves.confirm([first])
+        end(confirm, first)

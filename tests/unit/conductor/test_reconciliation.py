@@ -8,7 +8,7 @@ import oslo_messaging as messaging
 import pytest
 
 from conductor import reconciliation
-from conductor.deletion import mark_for_deletion
+from conductor.deletion import delete
 from conductor.reconciliation import PAGE_PAUSE, RecordReconciler
 from conductor.service_clients import ServiceClients
 from conductor.store.memory import MemoryConductorStore
@@ -128,7 +128,9 @@ def test_active_record_without_a_claim_goes_to_error_and_can_be_deleted() -> Non
     record = store.get(["a"])["a"]
     assert record.status == "ERROR" and record.has_ended(record.attempt)
     assert record.reason is not None and record.reason.startswith("host h1 has no claim of it")
-    assert mark_for_deletion(record).step == SagaStep.ABORT
+    deleted = delete(record)
+    assert deleted is not None
+    assert deleted.step == SagaStep.ABORT
 
 
 def test_record_without_a_claim_stays_while_a_host_is_awaited() -> None:

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from conductor.copies import MigrationCopies
-from conductor.store.records import InstanceStatus
+from conductor.copies import abort, force_complete
+from conductor.moves import confirm, revert
+from conductor.store.migrations import MigrationRecord
+from conductor.store.records import InstanceRecord, InstanceStatus
 from rpcapi import errors, objects
 from tests.unit.conductor.saga.simulated_cluster import (
     CTXT,
@@ -107,19 +109,11 @@ def _again(method: str, *args: Any) -> Operation:
     return request
 
 
-def _end(method: str) -> Operation:
+def _end(change: Callable[[InstanceRecord, MigrationRecord], InstanceRecord | None]) -> Operation:
     """Return the end of the last migrations, or of ones that never were."""
 
     def request(cluster: SimulatedCluster, uuids: list[str]) -> None:
-        getattr(cluster.conductors[0].moves, method)([migration_of(uuid) for uuid in uuids])
-
-    return request
-
-
-def _copy(method: str) -> Operation:
-    def request(cluster: SimulatedCluster, uuids: list[str]) -> None:
-        copies = MigrationCopies(cluster.store, cluster.clients(), lambda: None, 100)
-        getattr(copies, method)([migration_of(uuid) for uuid in uuids])
+        cluster.conductors[0].changes.apply_to_migrations([migration_of(uuid) for uuid in uuids], change, "end")
 
     return request
 
@@ -148,10 +142,10 @@ CASES = {
     "offload": Case(SimulatedCluster.offload, ["SHELVED"], ["OFFLOADING", "SHELVED_OFFLOADED"]),
     "unshelve": Case(SimulatedCluster.unshelve, ["SHELVED", "SHELVED_OFFLOADED"], ["UNSHELVING", "ACTIVE"]),
     "unshelve on a host": Case(_unshelve_on, ["SHELVED_OFFLOADED"], ["UNSHELVING", "ACTIVE"]),
-    "confirm": Case(_end("confirm"), ["VERIFY_RESIZE"]),
-    "revert": Case(_end("revert"), ["VERIFY_RESIZE"], ["REVERT_RESIZE"]),
-    "abort": Case(_copy("abort"), ["MIGRATING"]),
-    "force-complete": Case(_copy("force_complete"), []),
+    "confirm": Case(_end(confirm), ["VERIFY_RESIZE"]),
+    "revert": Case(_end(revert), ["VERIFY_RESIZE"], ["REVERT_RESIZE"]),
+    "abort": Case(_end(abort), ["MIGRATING"]),
+    "force-complete": Case(_end(force_complete), []),
 }
 REFUSALS = (errors.InstanceConflict, errors.UnknownMigration, errors.HostIsUp)
 
@@ -234,10 +228,11 @@ def test_move_that_has_ended_cannot_end_otherwise_and_its_repeated_end_changes_n
     getattr(cluster, end)([BAD])
     cluster.settle()
     before = everything(cluster)
-    _end(end)(cluster, [BAD])
+    changes = {"confirm": confirm, "revert": revert}
+    _end(changes.pop(end))(cluster, [BAD])
     assert everything(cluster) == before
-    for other in (_end("revert" if end == "confirm" else "confirm"), _copy("abort"), _copy("force_complete")):
+    for other in (*changes.values(), abort, force_complete):
         with pytest.raises(REFUSALS):
-            other(cluster, [BAD])
+            _end(other)(cluster, [BAD])
         assert everything(cluster) == before
     cluster.check([GOOD, BAD])

@@ -383,5 +383,5 @@ def test_host_of_choice_for_one_that_is_on_a_host_or_by_a_client_is_refused() ->
     with pytest.raises(errors.InstanceConflict, match="it is SHELVED; only one that is SHELVED_OFFLOADED"):
         cluster.unshelve(UUIDS, "h3")
     with pytest.raises(errors.CallerRefused, match="it names a host"):
-        cluster.conductors[0].shelving.unshelve(CTXT, UUIDS, "h3", project="project")
+        cluster.conductors[0].unshelving.unshelve(CTXT, UUIDS, "h3", project="project")
     assert cluster.store.get(UUIDS) == before

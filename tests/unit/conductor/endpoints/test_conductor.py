@@ -8,8 +8,13 @@ import oslo_messaging as messaging
 import pytest
 from prometheus_client import REGISTRY
 
+from conductor import power
+from conductor.copies import abort, force_complete
+from conductor.deletion import delete
 from conductor.endpoints.conductor import ConductorEndpoint
+from conductor.moves import confirm, revert
 from conductor.service_clients import AGENT_SECONDS, ServiceClients
+from conductor.shelving import offload, shelve
 from rpcapi import context, errors, objects
 
 CTXT = context.new("project", "user")
@@ -39,7 +44,7 @@ def recorder() -> Recorder:
 
 def make_endpoint(parts: Any, clients: Any) -> ConductorEndpoint:
     names = (
-        *("power", "migrations", "operations", "shelving", "moves", "evacuation", "copies", "vouching", "adoption"),
+        *("migrations", "operations", "unshelving", "moves", "evacuation", "copies", "vouching", "adoption"),
         *("orphans", "leaked_migrations", "reconciler", "bounds"),
     )
     others = dict.fromkeys(names, parts)
@@ -64,7 +69,11 @@ def endpoint(recorder: Recorder) -> ConductorEndpoint:
         ),
         ("get_quota", {"project": "p"}, ("quota", ("p",), {})),
         ("report_builds", {"report": REPORT}, ("record", (CTXT, REPORT), {})),
-        ("delete_instances", {"uuids": ["a"]}, ("delete", (["a"], None), {})),
+        ("delete_instances", {"uuids": ["a"]}, ("apply", (["a"], delete, "delete_instances", None), {})),
+        ("stop_instances", {"uuids": ["a"]}, ("apply", (["a"], power.stop, "stop_instances", None), {})),
+        ("start_instances", {"uuids": ["a"]}, ("apply", (["a"], power.start, "start_instances", None), {})),
+        ("shelve_instances", {"uuids": ["a"]}, ("apply", (["a"], shelve, "shelve_instances", None), {})),
+        ("offload_instances", {"uuids": ["a"]}, ("apply", (["a"], offload, "offload_instances", None), {})),
         ("get_instances", {"uuids": ["a"]}, ("get", (["a"], None), {})),
         ("list_hosts", {"partition": "p"}, ("list_hosts", ("p",), {})),
         ("list_instances", {}, ("list", (None, 1000), {"deleted": False, "project": None})),
@@ -116,8 +125,22 @@ def endpoint(recorder: Recorder) -> ConductorEndpoint:
             {"uuids": ["a", "b"], "migrations": ["m", "n"], "spec": SPEC, "other_specs": [SPEC]},
             ("resize", (CTXT, ["a", "b"], ["m", "n"], [SPEC, SPEC]), {"allow_cross_cell": False, "project": None}),
         ),
-        ("confirm_migrations", {"uuids": ["m"]}, ("confirm", (["m"], None), {})),
-        ("revert_migrations", {"uuids": ["m"]}, ("revert", (["m"], None), {})),
+        (
+            "confirm_migrations",
+            {"uuids": ["a"]},
+            ("apply_to_migrations", (["a"], confirm, "confirm_migrations", None), {}),
+        ),
+        (
+            "revert_migrations",
+            {"uuids": ["a"]},
+            ("apply_to_migrations", (["a"], revert, "revert_migrations", None), {}),
+        ),
+        ("abort_migrations", {"uuids": ["a"]}, ("apply_to_migrations", (["a"], abort, "abort_migrations"), {})),
+        (
+            "force_complete_migrations",
+            {"uuids": ["a"]},
+            ("apply_to_migrations", (["a"], force_complete, "force_complete_migrations"), {}),
+        ),
         ("get_specs", {"uuids": ["a"]}, ("specs", (["a"], None), {})),
         ("get_migrations", {"uuids": ["m"]}, ("get", (["m"], None), {})),
         ("audit_hosts", {"partition": "p", "epoch": 3}, ("audit", (CTXT, "p", 3), {})),

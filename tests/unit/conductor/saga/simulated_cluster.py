@@ -12,20 +12,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conductor.adoption import InstanceAdoption
-from conductor.deletion import InstanceDeletion
+from conductor.deletion import delete
 from conductor.evacuation import InstanceEvacuation
 from conductor.instances import InstanceReader
-from conductor.moves import InstanceMoves
+from conductor.moves import InstanceMoves, confirm, revert
 from conductor.operations import InstanceOperations
-from conductor.power import InstancePower
+from conductor.power import start, stop
 from conductor.rebuild_images import RebuildImages
 from conductor.reconciliation import RecordReconciler
 from conductor.reports import BuildReports
+from conductor.requested_changes import RequestedChanges
 from conductor.requests import BuildRequests
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
 from conductor.service_clients import ServiceClients
-from conductor.shelving import InstanceShelving
+from conductor.shelving import InstanceUnshelving, offload, shelve
 from conductor.store.bounds import RecordBounds
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
@@ -56,10 +57,9 @@ class Conductor:
 
     requests: BuildRequests
     reports: BuildReports
-    deletion: InstanceDeletion
-    power: InstancePower
+    changes: RequestedChanges
     operations: InstanceOperations
-    shelving: InstanceShelving
+    unshelving: InstanceUnshelving
     evacuation: InstanceEvacuation
     moves: InstanceMoves
     adoption: InstanceAdoption
@@ -134,21 +134,21 @@ class SimulatedCluster:
         scheduler, hosts = guard(self.scheduler), guard(self.hosts)
         clients = ServiceClients(scheduler, hosts, lambda partition: guard(self.claims_of(partition)), PARTITION)
         store = guard(self.store)
-        evacuation = InstanceEvacuation(store, clients, lambda: None, 1000)
+        changes = RequestedChanges(store, lambda: None, 1000)
+        evacuation = InstanceEvacuation(store, clients, changes, 1000)
         conductor = Conductor(
             BuildRequests(store, lambda: None, 1000, RecordBounds(store, {})),
             BuildReports(store, clients, lambda: None),
-            InstanceDeletion(store, lambda: None, 1000),
-            InstancePower(store, lambda: None, 1000),
+            changes,
             InstanceOperations(
-                *(store, lambda: None, 1000),
+                *(store, changes, 1000),
                 evacuation=evacuation,
                 images=RebuildImages(store, clients),
                 clock=lambda: self.now_ms,
             ),
-            InstanceShelving(store, clients, lambda: None, 1000, lambda _project: self.quota),
+            InstanceUnshelving(store, clients, changes, 1000, lambda _project: self.quota),
             evacuation,
-            InstanceMoves(store, clients, lambda: None, 1000, lambda _project: self.quota),
+            InstanceMoves(store, clients, changes, 1000, lambda _project: self.quota),
             InstanceAdoption(store, clients, ClaimVouching(store, clients), lambda: None, 1000),
             InstanceReader(store, 1000),
             BuildSaga(store, clients, self.limits, threading.Event()),
@@ -170,13 +170,13 @@ class SimulatedCluster:
         self._retry_call(lambda conductor: conductor.requests.build(CTXT, spec or SPEC, uuids, (), sent_s))
 
     def delete(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: conductor.deletion.delete(uuids))
+        self._retry_call(lambda conductor: conductor.changes.apply(uuids, delete, "delete_instances"))
 
     def stop(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: conductor.power.stop(uuids))
+        self._retry_call(lambda conductor: conductor.changes.apply(uuids, stop, "stop_instances"))
 
     def start(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: conductor.power.start(uuids))
+        self._retry_call(lambda conductor: conductor.changes.apply(uuids, start, "start_instances"))
 
     def reboot(self, uuids: list[str], *, hard: bool = False) -> None:
         self._retry_call(lambda conductor: conductor.operations.reboot(uuids, hard=hard))
@@ -185,13 +185,13 @@ class SimulatedCluster:
         self._retry_call(lambda conductor: conductor.operations.rebuild(CTXT, uuids, image=image))
 
     def shelve(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: conductor.shelving.shelve(uuids))
+        self._retry_call(lambda conductor: conductor.changes.apply(uuids, shelve, "shelve_instances"))
 
     def offload(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: conductor.shelving.offload(uuids))
+        self._retry_call(lambda conductor: conductor.changes.apply(uuids, offload, "offload_instances"))
 
     def unshelve(self, uuids: list[str], host: str | None = None) -> None:
-        self._retry_call(lambda conductor: conductor.shelving.unshelve(CTXT, uuids, host))
+        self._retry_call(lambda conductor: conductor.unshelving.unshelve(CTXT, uuids, host))
 
     def evacuate(self, uuids: list[str], target: str | None = None, *, series: int = 1) -> None:
         """Evacuate; the uuids of the migrations are of that series."""
@@ -227,12 +227,14 @@ class SimulatedCluster:
     def confirm(self, uuids: list[str]) -> None:
         ids = [self.migration(uuid).uuid for uuid in uuids]
         if ids:
-            self._retry_call(lambda conductor: conductor.moves.confirm(ids))
+            self._retry_call(
+                lambda conductor: conductor.changes.apply_to_migrations(ids, confirm, "confirm_migrations")
+            )
 
     def revert(self, uuids: list[str]) -> None:
         ids = [self.migration(uuid).uuid for uuid in uuids]
         if ids:
-            self._retry_call(lambda conductor: conductor.moves.revert(ids))
+            self._retry_call(lambda conductor: conductor.changes.apply_to_migrations(ids, revert, "revert_migrations"))
 
     def adopt(self, host: str, uuids: list[str]) -> None:
         self._retry_call(lambda conductor: conductor.adoption.adopt(CTXT, PARTITION, host, uuids))
