@@ -12,7 +12,6 @@ from compute_agent import metrics
 from compute_agent.attempt import Attempt, AttemptRef, ClaimEnd, Stage
 from compute_agent.attempts.calls import CallRejected, CallUnanswered, ServiceCalls
 from compute_agent.attempts.guest_allocations import GuestManager
-from compute_agent.clock import Clock, wall_ms
 from compute_agent.stamps import StampFile
 from rpcapi import objects
 from rpcapi.clients.claims import ClaimsAPI
@@ -52,13 +51,11 @@ class HostAuditor:
         claims: ClaimsAPI,
         calls: ServiceCalls,
         stamps: StampFile,
-        clock: Clock = wall_ms,
     ) -> None:
         self._guest_manager = guest_manager
         self._claims = claims
         self._calls = calls
         self._stamps = stamps
-        self._clock = clock
         self.epoch = 0  # the last one in which this host was audited
 
     def audit(self, epoch: int) -> AuditResult:
@@ -101,8 +98,8 @@ class HostAuditor:
         for attempt in live_attempts:
             answer = answers_by_ref.get(attempt.ref)
             if answer in ENDED_ANSWERS:
-                reason = f"claim is over: {answer}"
-                ended.append(attempt.to_ended(attempt.outcome_if_ended, reason, ClaimEnd.NOTHING, self._clock()))
+                reason, now_ms = f"claim is over: {answer}", self._guest_manager.journal.clock()
+                ended.append(attempt.to_ended(attempt.outcome_if_ended, reason, ClaimEnd.NOTHING, now_ms))
             elif answer == Answer.UNVERIFIED:
                 LOG.warning(
                     "The store does not know the claim of instance %s (attempt %d), which runs on this host; it is "

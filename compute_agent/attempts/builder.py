@@ -1,94 +1,90 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Admission of build and terminate messages; every message may arrive twice, late or never."""
+"""Admission of build and terminate messages, which the saga then carries out.
+
+Every message may arrive twice, late or never.
+"""
 
 from collections.abc import Sequence
 
 from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage
 from compute_agent.attempts.guest_allocations import GuestManager
-from compute_agent.clock import Clock, wall_ms
 from compute_agent.resources.requirements import BuildRequirements
 from rpcapi.resources.claims import ClaimRole
 
 
-class AdmissionController:
-    """Records builds and terminations in the journal; the saga then carries them out.
+def build(guest_manager: GuestManager, intents: Sequence[Attempt], requirements: BuildRequirements) -> None:
+    """Admit or refuse each intent by the host's own view, and journal the decisions in at most two batches.
 
-    A host with a ``refusal``, a reason, takes no new guests.
+    Admission precedes the journal record, so every intent in the journal is admitted and a new agent need not
+    check it again. A repeated attempt is not started again; its outcome is reported again. An attempt older than
+    the latest one of its instance is refused.
     """
+    admitted: list[Attempt] = []
+    refused: list[Attempt] = []
+    try:
+        for intent in intents:
+            if guest_manager.journal.get(intent.ref) is not None:
+                guest_manager.journal.report_again(intent.ref)
+                continue
+            verdict = _admit_intent(guest_manager, intent, requirements)
+            if isinstance(verdict, str):
+                refused.append(
+                    intent.to_ended(AttemptResult.REFUSED, verdict, ClaimEnd.ABORT, guest_manager.journal.clock())
+                )
+            else:
+                # Counted at once: the next intent of this message must fit beside it.
+                guest_manager.tracker.hold(verdict)
+                admitted.append(verdict)
+        guest_manager.add_intents(admitted)
+    except BaseException:
+        for intent in admitted:
+            guest_manager.tracker.drop(intent.ref)
+        raise
+    guest_manager.end_attempts(refused)
 
-    def __init__(self, guest_manager: GuestManager, clock: Clock = wall_ms, *, refusal: str = "") -> None:
-        self._guest_manager = guest_manager
-        self._refusal = refusal
-        self._clock = clock
 
-    def build(self, intents: Sequence[Attempt], requirements: BuildRequirements) -> None:
-        """Admit or refuse each intent by the host's own view, and journal the decisions in at most two batches.
+def terminate(guest_manager: GuestManager, refs: Sequence[AttemptRef], request_id: str, owner: dict[str, str]) -> None:
+    """End attempts, whether or not the journal has them, so that the saga releases their claims.
 
-        Admission precedes the journal record, so every intent in the journal is admitted and a new agent need not
-        check it again. A repeated attempt is not started again; its outcome is reported again. An attempt older than
-        the latest one of its instance is refused.
-        """
-        admitted: list[Attempt] = []
-        refused: list[Attempt] = []
-        try:
-            for intent in intents:
-                if self._guest_manager.journal.get(intent.ref) is not None:
-                    self._guest_manager.journal.report_again(intent.ref)
-                    continue
-                verdict = self._admit_intent(intent, requirements)
-                if isinstance(verdict, str):
-                    refused.append(intent.to_ended(AttemptResult.REFUSED, verdict, ClaimEnd.ABORT, self._clock()))
-                else:
-                    # Counted at once: the next intent of this message must fit beside it.
-                    self._guest_manager.tracker.hold(verdict)
-                    admitted.append(verdict)
-            self._guest_manager.add_intents(admitted)
-        except BaseException:
-            for intent in admitted:
-                self._guest_manager.tracker.drop(intent.ref)
-            raise
-        self._guest_manager.end_attempts(refused)
-
-    def terminate(self, refs: Sequence[AttemptRef], request_id: str, owner: dict[str, str]) -> None:
-        """End attempts, whether or not the journal has them, so that the saga releases their claims.
-
-        Older attempts that wait for their confirmation end too: the store prepares an attempt only after the previous
-        one has ended. The record also rejects a build of the same attempt that arrives later.
-        """
-        ended_attempts = []
-        for ref in refs:
-            ended_attempts += [
-                self._end_with_release(older, AttemptResult.GONE, "a later attempt was terminated")
-                for older in self._guest_manager.journal.of_instance(ref.uuid)
-                if older.stage is Stage.INTENT and _has_ended_before(older, ref)
-            ]
-            attempt = self._guest_manager.journal.get(ref) or Attempt(
-                *ref, stage=Stage.INTENT, at_ms=self._clock(), owner=owner
-            )
-            ended_attempts.append(attempt.to_ended_by_request(self._clock(), request_id))
-        self._guest_manager.end_attempts(ended_attempts)
-
-    def _admit_intent(self, intent: Attempt, requirements: BuildRequirements) -> Attempt | str:
-        """Return the attempt with its assignments, or the reason why it is refused."""
-        if self._refusal:
-            return self._refusal
-        others = self._guest_manager.journal.of_instance(intent.uuid)
-        if intent.is_incoming and any(other.live for other in others):
-            return f"the instance is on host {self._guest_manager.host} already"
-        latest = max((max(other.attempt, other.transition) for other in others), default=0)
-        if latest > intent.attempt:
-            return f"attempt {latest} of the instance is newer"
-        if self._guest_manager.hypervisor.refuses(intent.ref):
-            return "refused by the simulated hypervisor"
-        older = [other for other in others if _has_ended_before(other, intent.ref)]
-        reason = f"replaced by attempt {intent.attempt}"
-        self._guest_manager.end_attempts(
-            [self._end_with_release(other, other.outcome_if_ended, reason) for other in older]
+    Older attempts that wait for their confirmation end too: the store prepares an attempt only after the previous
+    one has ended. The record also rejects a build of the same attempt that arrives later.
+    """
+    ended_attempts = []
+    for ref in refs:
+        ended_attempts += [
+            _end_with_release(guest_manager, older, AttemptResult.GONE, "a later attempt was terminated")
+            for older in guest_manager.journal.of_instance(ref.uuid)
+            if older.stage is Stage.INTENT and _has_ended_before(older, ref)
+        ]
+        attempt = guest_manager.journal.get(ref) or Attempt(
+            *ref, stage=Stage.INTENT, at_ms=guest_manager.journal.clock(), owner=owner
         )
-        return self._guest_manager.tracker.admit(intent, requirements)
+        ended_attempts.append(attempt.to_ended_by_request(guest_manager.journal.clock(), request_id))
+    guest_manager.end_attempts(ended_attempts)
 
-    def _end_with_release(self, attempt: Attempt, outcome: AttemptResult, reason: str) -> Attempt:
-        return attempt.to_ended(outcome, reason, ClaimEnd.RELEASE, self._clock())
+
+def _admit_intent(guest_manager: GuestManager, intent: Attempt, requirements: BuildRequirements) -> Attempt | str:
+    """Return the attempt with its assignments, or the reason why it is refused."""
+    if guest_manager.refusal:
+        return guest_manager.refusal
+    others = guest_manager.journal.of_instance(intent.uuid)
+    if intent.is_incoming and any(other.live for other in others):
+        return f"the instance is on host {guest_manager.host} already"
+    latest = max((max(other.attempt, other.transition) for other in others), default=0)
+    if latest > intent.attempt:
+        return f"attempt {latest} of the instance is newer"
+    if guest_manager.hypervisor.refuses(intent.ref):
+        return "refused by the simulated hypervisor"
+    older = [other for other in others if _has_ended_before(other, intent.ref)]
+    reason = f"replaced by attempt {intent.attempt}"
+    guest_manager.end_attempts(
+        [_end_with_release(guest_manager, other, other.outcome_if_ended, reason) for other in older]
+    )
+    return guest_manager.tracker.admit(intent, requirements)
+
+
+def _end_with_release(guest_manager: GuestManager, attempt: Attempt, outcome: AttemptResult, reason: str) -> Attempt:
+    return attempt.to_ended(outcome, reason, ClaimEnd.RELEASE, guest_manager.journal.clock())
 
 
 def _has_ended_before(older: Attempt, ref: AttemptRef) -> bool:

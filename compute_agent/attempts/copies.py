@@ -14,7 +14,6 @@ from oslo_log import log
 
 from compute_agent.attempt import Attempt, AttemptRef, CopyState, Stage
 from compute_agent.attempts.guest_allocations import GuestManager
-from compute_agent.clock import Clock, wall_ms
 from compute_agent.simulator.copy import CopyEvent
 from rpcapi.objects.copy import ABORT, DONE, FAILED, POST_COPY, RUNNING, START
 from rpcapi.resources.claims import ClaimRole
@@ -38,103 +37,105 @@ class GuestCopy:
     post_copy: bool = False
 
 
-class CopyController:
-    """Applies copy messages to the journal and the guests, and takes copies on when they are complete or fail."""
-
-    def __init__(self, guest_manager: GuestManager, clock: Clock = wall_ms) -> None:
-        self._guest_manager = guest_manager
-        self._journal = guest_manager.journal
-        self._hypervisor = guest_manager.hypervisor
-        self._clock = clock
-
-    def apply(self, copies: Sequence[GuestCopy], request_id: str, owner: dict[str, str]) -> None:
-        """Apply each message; one about a guest that this host does not have ends its claim."""
-        for copy in copies:
-            attempt = self._journal.get(copy.ref)
-            if attempt is None:
-                self._guest_manager.end_unknown(copy.ref, self._clock(), request_id, owner)
-            elif attempt.live and copy.number >= attempt.transition:
-                source = replace(attempt, transition=copy.number).to_end_of_move(copy.migration, ClaimRole.SOURCE)
-                self._apply(source, copy)
-            else:
-                self._journal.report_again(attempt.ref)
-
-    def _apply(self, attempt: Attempt, copy: GuestCopy) -> None:
-        last = attempt.copy
-        if last is None or copy.number > last.number:
-            self._apply_first(attempt, copy)
-        elif copy.number == last.number and last.phase == RUNNING and copy.action == ABORT:
-            self._fail(attempt, last, "aborted by request")
-        elif copy.number == last.number and last.phase == RUNNING and copy.action != START:
-            self._force(attempt, last)
+def apply_copies(
+    guest_manager: GuestManager, copies: Sequence[GuestCopy], request_id: str, owner: dict[str, str]
+) -> None:
+    """Apply each message; one about a guest that this host does not have ends its claim."""
+    for copy in copies:
+        attempt = guest_manager.journal.get(copy.ref)
+        if attempt is None:
+            guest_manager.end_unknown(copy.ref, request_id, owner)
+        elif attempt.live and copy.number >= attempt.transition:
+            source = replace(attempt, transition=copy.number).to_end_of_move(copy.migration, ClaimRole.SOURCE)
+            _apply(guest_manager, source, copy)
         else:
-            self._journal.report_again(attempt.ref)
+            guest_manager.journal.report_again(attempt.ref)
 
-    def _apply_first(self, attempt: Attempt, copy: GuestCopy) -> None:
-        """Apply the first message about a copy, which may be one that ends it: then a late start does nothing."""
-        state = CopyState(copy.number, RUNNING, post_copy=copy.post_copy)
-        if copy.action == ABORT:
-            self._fail(attempt, state, "aborted by request")
-        elif copy.action == START and (attempt.stage is not Stage.SPAWNED or not self._hypervisor.is_on(attempt.ref)):
-            self._fail(attempt, state, "its guest does not run")
-        elif copy.action == START:
-            self._put(attempt, state)
-            memory_mb, disk_mb = _sizes(attempt)
-            self._hypervisor.begin_copy(attempt.ref, copy.number, memory_mb, disk_mb if copy.with_disk else 0)
-            LOG.info("Copying instance %s (attempt %d) to %s", *attempt.ref, copy.destination)
 
-    def _force(self, attempt: Attempt, state: CopyState) -> None:
-        copy = self._hypervisor.copies.get(attempt.ref)
+def _apply(guest_manager: GuestManager, attempt: Attempt, copy: GuestCopy) -> None:
+    last = attempt.copy
+    if last is None or copy.number > last.number:
+        _apply_first(guest_manager, attempt, copy)
+    elif copy.number == last.number and last.phase == RUNNING and copy.action == ABORT:
+        _fail(guest_manager, attempt, last, "aborted by request")
+    elif copy.number == last.number and last.phase == RUNNING and copy.action != START:
+        _force(guest_manager, attempt, last)
+    else:
+        guest_manager.journal.report_again(attempt.ref)
+
+
+def _apply_first(guest_manager: GuestManager, attempt: Attempt, copy: GuestCopy) -> None:
+    """Apply the first message about a copy, which may be one that ends it: then a late start does nothing."""
+    state = CopyState(copy.number, RUNNING, post_copy=copy.post_copy)
+    if copy.action == ABORT:
+        _fail(guest_manager, attempt, state, "aborted by request")
+    elif copy.action == START and (
+        attempt.stage is not Stage.SPAWNED or not guest_manager.hypervisor.is_on(attempt.ref)
+    ):
+        _fail(guest_manager, attempt, state, "its guest does not run")
+    elif copy.action == START:
+        _put(guest_manager, attempt, state)
+        memory_mb, disk_mb = _sizes(attempt)
+        guest_manager.hypervisor.begin_copy(attempt.ref, copy.number, memory_mb, disk_mb if copy.with_disk else 0)
+        LOG.info("Copying instance %s (attempt %d) to %s", *attempt.ref, copy.destination)
+
+
+def _force(guest_manager: GuestManager, attempt: Attempt, state: CopyState) -> None:
+    copy = guest_manager.hypervisor.copies.get(attempt.ref)
+    if copy is None:
+        _fail(guest_manager, attempt, state, INTERRUPTED)
+        return
+    guest_manager.hypervisor.copies[attempt.ref] = copy.force(guest_manager.hypervisor.copy_clock())
+    if state.post_copy:
+        _stop_source(guest_manager, attempt, POST_COPY)
+    else:
+        guest_manager.journal.report_again(attempt.ref)
+
+
+def advance(guest_manager: GuestManager, die: Callable[[], None]) -> int | None:
+    """Take all copies on; return in how many ms the next one is complete. ``die`` is called where the host dies."""
+    waits_ms = []
+    now_ms = guest_manager.hypervisor.copy_clock()
+    for attempt in guest_manager.journal.copying():
+        copy, state = guest_manager.hypervisor.copies.get(attempt.ref), attempt.copy
+        if state is None:
+            continue
+        expected = Stage.STOPPED if state.phase == POST_COPY else Stage.SPAWNED
+        event = CopyEvent.NONE if copy is None else copy.event(now_ms)
         if copy is None:
-            self._fail(attempt, state, INTERRUPTED)
-            return
-        self._hypervisor.copies[attempt.ref] = copy.force(self._hypervisor.copy_clock())
-        if state.post_copy:
-            self._stop_source(attempt, POST_COPY)
-        else:
-            self._journal.report_again(attempt.ref)
+            _fail(guest_manager, attempt, state, INTERRUPTED)
+        elif attempt.stage is not expected:
+            _fail(guest_manager, attempt, state, "its guest was stopped during the copy")
+        elif event is CopyEvent.DEATH:
+            die()
+            return None
+        elif event is CopyEvent.FAILURE:
+            _fail(guest_manager, attempt, state, "simulated copy failure")
+        elif event is CopyEvent.COMPLETE:
+            _stop_source(guest_manager, attempt, DONE)
+        elif (wait_ms := copy.wait_ms(now_ms)) is not None:
+            waits_ms.append(wait_ms)
+    return min(waits_ms, default=None)
 
-    def advance(self, die: Callable[[], None]) -> int | None:
-        """Take all copies on; return in how many ms the next one is complete. ``die`` is called where the host dies."""
-        waits_ms = []
-        now_ms = self._hypervisor.copy_clock()
-        for attempt in self._journal.copying():
-            copy, state = self._hypervisor.copies.get(attempt.ref), attempt.copy
-            if state is None:
-                continue
-            expected = Stage.STOPPED if state.phase == POST_COPY else Stage.SPAWNED
-            event = CopyEvent.NONE if copy is None else copy.event(now_ms)
-            if copy is None:
-                self._fail(attempt, state, INTERRUPTED)
-            elif attempt.stage is not expected:
-                self._fail(attempt, state, "its guest was stopped during the copy")
-            elif event is CopyEvent.DEATH:
-                die()
-                return None
-            elif event is CopyEvent.FAILURE:
-                self._fail(attempt, state, "simulated copy failure")
-            elif event is CopyEvent.COMPLETE:
-                self._stop_source(attempt, DONE)
-            elif (wait_ms := copy.wait_ms(now_ms)) is not None:
-                waits_ms.append(wait_ms)
-        return min(waits_ms, default=None)
 
-    def _stop_source(self, attempt: Attempt, phase: str) -> None:
-        """Stop the guest, then journal that: it runs at its destination only after this record was reported."""
-        self._hypervisor.pause(attempt.ref)
-        if attempt.copy is not None:
-            stopped = replace(attempt, stage=Stage.STOPPED, stopped_for=attempt.migration)
-            self._put(stopped, replace(attempt.copy, phase=phase))
-        LOG.info("Instance %s (attempt %d) is stopped, its copy is %s", *attempt.ref, phase)
+def _stop_source(guest_manager: GuestManager, attempt: Attempt, phase: str) -> None:
+    """Stop the guest, then journal that: it runs at its destination only after this record was reported."""
+    guest_manager.hypervisor.pause(attempt.ref)
+    if attempt.copy is not None:
+        stopped = replace(attempt, stage=Stage.STOPPED, stopped_for=attempt.migration)
+        _put(guest_manager, stopped, replace(attempt.copy, phase=phase))
+    LOG.info("Instance %s (attempt %d) is stopped, its copy is %s", *attempt.ref, phase)
 
-    def _fail(self, attempt: Attempt, state: CopyState, reason: str) -> None:
-        self._put(attempt, replace(state, phase=FAILED, reason=reason))
-        LOG.warning("The copy of instance %s (attempt %d) failed: %s", *attempt.ref, reason)
 
-    def _put(self, attempt: Attempt, state: CopyState) -> None:
-        self._journal.put([replace(attempt, copy=state, at_ms=self._clock(), reported=False)])
-        if state.phase in (FAILED, DONE):
-            self._hypervisor.copies.pop(attempt.ref, None)
+def _fail(guest_manager: GuestManager, attempt: Attempt, state: CopyState, reason: str) -> None:
+    _put(guest_manager, attempt, replace(state, phase=FAILED, reason=reason))
+    LOG.warning("The copy of instance %s (attempt %d) failed: %s", *attempt.ref, reason)
+
+
+def _put(guest_manager: GuestManager, attempt: Attempt, state: CopyState) -> None:
+    guest_manager.journal.put([replace(attempt, copy=state, at_ms=guest_manager.journal.clock(), reported=False)])
+    if state.phase in (FAILED, DONE):
+        guest_manager.hypervisor.copies.pop(attempt.ref, None)
 
 
 def _sizes(attempt: Attempt) -> tuple[int, int]:

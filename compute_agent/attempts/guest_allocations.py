@@ -24,6 +24,7 @@ class GuestManager:
     """Journal, resource tracker, guests and activity of one service host. Only the host's serial queue writes.
 
     ``spawn`` and ``receive`` are the only methods that start guests. While ``audit_duty`` is due they start none.
+    ``refusal`` is the reason why the host takes no new guests; "" if it takes some.
     """
 
     host: str
@@ -31,6 +32,7 @@ class GuestManager:
     tracker: ResourceTracker
     hypervisor: Hypervisor
     audit_duty: AuditDuty
+    refusal: str = ""
     activity: NodeActivity = field(default_factory=NodeActivity)
 
     def open(self) -> None:
@@ -70,7 +72,7 @@ class GuestManager:
             LOG.warning("Guest %s (attempt %d) was lost with its host or is off; starting it again", *ref)
         self.journal.advance(lost_refs, Stage.CONFIRMED)
         reason = "the guest was lost before it was received"
-        now_ms = self.journal.now_ms()
+        now_ms = self.journal.clock()
         self.end_attempts(
             [
                 attempt.to_ended(AttemptResult.FAILED, reason, ClaimEnd.RELEASE, now_ms)
@@ -139,39 +141,40 @@ class GuestManager:
                 failed.append((attempt, f"preparation failed: {error}"))
         return failed
 
-    def power_off(self, attempt: Attempt, at_ms: int) -> None:
+    def power_off(self, attempt: Attempt) -> None:
         """Power the guest of a live attempt off, and journal that; its resources stay allocated."""
         self.hypervisor.power_off(attempt.ref)
-        self.journal.put([replace(attempt, stage=Stage.STOPPED, at_ms=at_ms, reported=False)])
+        self.journal.put([replace(attempt, stage=Stage.STOPPED, at_ms=self.journal.clock(), reported=False)])
         self.activity.end([attempt])
 
-    def power_on(self, attempt: Attempt, at_ms: int) -> None:
+    def power_on(self, attempt: Attempt) -> None:
         """Journal that the guest of a live attempt is to run; the saga starts it."""
-        started = replace(attempt, stage=Stage.CONFIRMED, at_ms=at_ms, starts_off=False, stopped_for="")
+        started = replace(attempt, stage=Stage.CONFIRMED, at_ms=self.journal.clock(), starts_off=False, stopped_for="")
         self.journal.put([replace(started, reported=False)])
 
-    def reboot(self, attempt: Attempt, number: int, at_ms: int) -> None:
+    def reboot(self, attempt: Attempt, number: int) -> None:
         """Power the guest of a live attempt off, then journal the operation; the saga starts the guest."""
         self.hypervisor.power_off(attempt.ref)
-        self._put_operation(attempt, Stage.CONFIRMED, number, at_ms)
+        self._put_operation(attempt, Stage.CONFIRMED, number)
 
-    def rebuild(self, attempt: Attempt, number: int, image: str, at_ms: int) -> None:
+    def rebuild(self, attempt: Attempt, number: int, image: str) -> None:
         """Give the guest of a live attempt a new disk, then journal that; the saga starts it unless it was stopped.
 
         ``image`` is the id or name of another image than before; "" is the same one.
         """
         self.hypervisor.rebuild(attempt.ref, number, image)
         stage = Stage.STOPPED if attempt.stage is Stage.STOPPED else Stage.CONFIRMED
-        self._put_operation(attempt, stage, number, at_ms)
+        self._put_operation(attempt, stage, number)
 
-    def _put_operation(self, attempt: Attempt, stage: Stage, number: int, at_ms: int) -> None:
+    def _put_operation(self, attempt: Attempt, stage: Stage, number: int) -> None:
         starts_off = attempt.starts_off and stage is Stage.STOPPED
-        changed = replace(attempt, stage=stage, at_ms=at_ms, operation=number, starts_off=starts_off, reported=False)
-        self.journal.put([changed])
+        changed = replace(attempt, stage=stage, operation=number, starts_off=starts_off, reported=False)
+        self.journal.put([replace(changed, at_ms=self.journal.clock())])
         LOG.info("Instance %s (attempt %d): executed operation %d", *attempt.ref, number)
 
-    def end_unknown(self, ref: AttemptRef, at_ms: int, request_id: str, owner: Mapping[str, str]) -> None:
+    def end_unknown(self, ref: AttemptRef, request_id: str, owner: Mapping[str, str]) -> None:
         """End an attempt that the journal does not have: nothing runs under its claim, which must not stay."""
+        at_ms = self.journal.clock()
         unknown = Attempt(*ref, stage=Stage.INTENT, at_ms=at_ms, owner=owner)
         reason = "its guest is not on this host"
         self.end_attempts([unknown.to_ended(AttemptResult.GONE, reason, ClaimEnd.RELEASE, at_ms, request_id)])

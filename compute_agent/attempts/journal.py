@@ -26,7 +26,7 @@ class Journal:
     def __init__(self, file: JournalFile, retention_ms: int, clock: Clock = wall_ms) -> None:
         self._file = file
         self._retention_ms = retention_ms
-        self._clock = clock
+        self.clock = clock  # of the times in records
         self._attempts: dict[AttemptRef, Attempt] = {}
         self._numbers: dict[str, set[int]] = {}
         self._stages: dict[Stage, dict[AttemptRef, None]] = {stage: {} for stage in Stage}
@@ -42,10 +42,6 @@ class Journal:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-    def now_ms(self) -> int:
-        """Return the time of its records."""
-        return self._clock()
 
     @property
     def has_attempts(self) -> bool:
@@ -90,7 +86,7 @@ class Journal:
 
     def advance(self, refs: Iterable[AttemptRef], stage: Stage, durable: bool = True) -> None:
         """Record that attempts have reached ``stage``. One batch."""
-        now = self._clock()
+        now = self.clock()
         self._write([{"stage": stage, "ref": list(ref), "at_ms": now} for ref in refs], durable)
 
     def mark_reported(self, refs: Iterable[AttemptRef]) -> None:
@@ -103,7 +99,7 @@ class Journal:
 
     def compact(self) -> None:
         """Rewrite the file without reported ends that are older than the retention."""
-        oldest = self._clock() - self._retention_ms
+        oldest = self.clock() - self._retention_ms
         for attempt in self.at(Stage.GONE):
             if attempt.reported and attempt.at_ms < oldest:
                 self._forget(attempt.ref)

@@ -15,7 +15,6 @@ from compute_agent import metrics
 from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage, group_by_request
 from compute_agent.attempts.calls import CallRejected, CallUnanswered, ServiceCalls
 from compute_agent.attempts.guest_allocations import GuestManager
-from compute_agent.clock import Clock, wall_ms
 from rpcapi import objects, tracing
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.conductor import ConductorAPI
@@ -43,14 +42,12 @@ class AttemptSaga:
         claims: ClaimsAPI,
         conductor: ConductorAPI,
         calls: ServiceCalls,
-        clock: Clock = wall_ms,
     ) -> None:
         self._guest_manager = guest_manager
         self._journal = guest_manager.journal
         self._claims = claims
         self._conductor = conductor
         self._calls = calls
-        self._clock = clock
         self._reminded_ms: dict[AttemptRef, int] = {}  # last report of each guest that has followed a message
         self._settled_claims: set[AttemptRef] = set()  # ended attempts with claims that are over in the store
         self._unfinished = False
@@ -74,7 +71,7 @@ class AttemptSaga:
 
         The conductors' store may have lost that message, and would never correct its record.
         """
-        now_ms = self._clock()
+        now_ms = self._journal.clock()
         changed = [
             attempt
             for stage in (Stage.STOPPED, Stage.SPAWNED)
@@ -126,7 +123,7 @@ class AttemptSaga:
                 self._unfinished = True
             else:
                 reason = f"claim could not be confirmed: {answer}"
-                refused.append(attempt.to_ended(AttemptResult.REFUSED, reason, ClaimEnd.NOTHING, self._clock()))
+                refused.append(attempt.to_ended(AttemptResult.REFUSED, reason, ClaimEnd.NOTHING, self._journal.clock()))
         for stage in (Stage.CONFIRMED, Stage.INCOMING):
             self._journal.advance([attempt.ref for attempt in confirmed if attempt.stage_if_confirmed is stage], stage)
         self._guest_manager.end_attempts(refused)
@@ -138,7 +135,7 @@ class AttemptSaga:
             failed = start(attempts)
         self._guest_manager.end_attempts(
             [
-                attempt.to_ended(AttemptResult.FAILED, reason, ClaimEnd.RELEASE, self._clock())
+                attempt.to_ended(AttemptResult.FAILED, reason, ClaimEnd.RELEASE, self._journal.clock())
                 for attempt, reason in failed
             ]
         )

@@ -9,11 +9,12 @@ from oslo_log import log
 
 from compute_agent import metrics
 from compute_agent.attempt import Attempt, AttemptRef, Stage
-from compute_agent.attempts.copies import GuestCopy
+from compute_agent.attempts.builder import terminate
+from compute_agent.attempts.copies import GuestCopy, apply_copies
 from compute_agent.attempts.guest_list import list_guests, list_owners
 from compute_agent.attempts.migration_checks import check_destination, check_source, list_copies
-from compute_agent.attempts.operations import GuestOperation
-from compute_agent.attempts.transitions import EndOfMove, GuestTransition
+from compute_agent.attempts.operations import GuestOperation, apply_operations
+from compute_agent.attempts.transitions import GuestTransition, apply_transitions
 from compute_agent.clock import wall_ms
 from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.runtime.service_host import ServiceHost
@@ -28,6 +29,8 @@ from rpcapi.resources.inventory import MAX_AMOUNT
 from rpcapi.validation.instances import check_uuid, check_uuids
 
 LOG = log.getLogger(__name__)
+
+NO_MOVE: Mapping[str, str] = {"migration": "", "role": ClaimRole.ONLY}
 
 
 class ComputeEndpoint:
@@ -74,12 +77,9 @@ class ComputeEndpoint:
     @expose
     def copy_guests(self, ctxt: RequestContext, copies: objects.GuestCopies) -> None:
         """Start, abort or complete copies; raises InvalidRequest for an invalid request, as a whole."""
-        check_uuids(copies.uuids, self._max_instances)
+        self._check_messages(copies)
         check_uuids(copies.migrations, self._max_instances, "migration")
-        _check_attempts(copies.attempts)
-        copies.check()
-        self._check_partition(copies.partition)
-        self._host.copy_guests(ctxt, _copies(copies))
+        self._host.submit(ctxt, apply_copies, _copies(copies))
 
     @expose
     def list_copies(self, ctxt: RequestContext, migrations: list[str]) -> objects.CopyPage:
@@ -92,25 +92,19 @@ class ComputeEndpoint:
         """Stop the guests, then release their claims; raises InvalidRequest for an invalid request, as a whole."""
         check_uuids(refs.consumers, self._max_instances)
         _check_attempts(refs.attempts)
-        self._host.terminate(ctxt, [AttemptRef(*pair) for pair in refs.pairs()])
+        self._host.submit(ctxt, terminate, [AttemptRef(*pair) for pair in refs.pairs()])
 
     @expose
     def change_guests(self, ctxt: RequestContext, transitions: objects.GuestTransitions) -> None:
         """Start, stop or end guests; raises InvalidRequest for an invalid request, as a whole."""
-        check_uuids(transitions.uuids, self._max_instances)
-        _check_attempts(transitions.attempts)
-        transitions.check()
-        self._check_partition(transitions.partition)
-        self._host.change_guests(ctxt, _transitions(transitions))
+        self._check_messages(transitions)
+        self._host.submit(ctxt, apply_transitions, _transitions(transitions))
 
     @expose
     def operate_guests(self, ctxt: RequestContext, operations: objects.GuestOperations) -> None:
         """Reboot or rebuild guests; raises InvalidRequest for an invalid request, as a whole."""
-        check_uuids(operations.uuids, self._max_instances)
-        _check_attempts(operations.attempts)
-        operations.check()
-        self._check_partition(operations.partition)
-        self._host.operate_guests(ctxt, _operations(operations))
+        self._check_messages(operations)
+        self._host.submit(ctxt, apply_operations, _operations(operations))
 
     @expose
     def list_guests(self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000) -> objects.GuestPage:
@@ -131,6 +125,14 @@ class ComputeEndpoint:
         if partition == self._partition:
             self._host.audit(epoch)
 
+    def _check_messages(
+        self, messages: objects.GuestCopies | objects.GuestTransitions | objects.GuestOperations
+    ) -> None:
+        check_uuids(messages.uuids, self._max_instances)
+        _check_attempts(messages.attempts)
+        messages.check()
+        self._check_partition(messages.partition)
+
     def _check_partition(self, partition: str) -> None:
         if partition != self._partition:
             raise errors.InvalidRequest(
@@ -148,26 +150,23 @@ def _operations(request: objects.GuestOperations) -> list[GuestOperation]:
     images = request.images or [None] * len(request.uuids)
     rows = zip(request.uuids, request.attempts, request.actions, request.numbers, images, strict=True)
     return [
-        GuestOperation(AttemptRef(uuid, attempt), action, number, _image_name(image))
+        GuestOperation(
+            AttemptRef(uuid, attempt),
+            action,
+            number,
+            "" if image is None else image.get("id") or image.get("name") or "",
+        )
         for uuid, attempt, action, number, image in rows
     ]
 
 
-def _image_name(image: Mapping[str, Any] | None) -> str:
-    return "" if image is None else image.get("id") or image.get("name") or ""
-
-
 def _transitions(request: objects.GuestTransitions) -> list[GuestTransition]:
-    moves = request.moves or [None] * len(request.uuids)
+    moves = [move or NO_MOVE for move in request.moves] or [NO_MOVE] * len(request.uuids)
     rows = zip(request.uuids, request.attempts, request.actions, request.numbers, moves, strict=True)
     return [
-        GuestTransition(AttemptRef(uuid, attempt), action, number, None if move is None else _move(move))
+        GuestTransition(AttemptRef(uuid, attempt), action, number, move["migration"], ClaimRole(move["role"]))
         for uuid, attempt, action, number, move in rows
     ]
-
-
-def _move(move: Mapping[str, Any]) -> EndOfMove:
-    return EndOfMove(move["migration"], ClaimRole(move["role"]))
 
 
 def _check_attempts(attempts: list[int]) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 from oslo_log import log
 
 from compute_agent import metrics
-from compute_agent.attempts.activity import NodeActivity
 from compute_agent.attempts.calls import CallRejected, CallUnanswered, ServiceCalls
+from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.host_identity import HostIdentity
 from compute_agent.resources.kinds.kind import NodeProvider
 from compute_agent.resources.nodes import Node
-from compute_agent.resources.tracker import Inventories, ResourceTracker
+from compute_agent.resources.tracker import Inventories
 from compute_agent.simulator.load import SimulatedLoad
 from compute_agent.stamps import StampFile
 from rpcapi import objects
@@ -35,36 +35,27 @@ class StatsReporter:
 
     def __init__(
         self,
+        guest_manager: GuestManager,
         *,
-        host: str,
         partition: str,
         nodes: Sequence[Node],
-        tracker: ResourceTracker,
         load: SimulatedLoad,
-        activity: NodeActivity,
         scheduler: SchedulerAPI,
         calls: ServiceCalls,
         check_folder: Callable[[], None],
         stamps: StampFile,
         identity: HostIdentity,
-        refusal: str = "",
     ) -> None:
-        """``check_folder`` raises FolderInUse where the agent has lost its state folder, and must not register.
-
-        ``refusal`` is the reason why the host takes no new guests.
-        """
-        self._host = host
+        """``check_folder`` raises FolderInUse where the agent has lost its state folder, and must not register."""
+        self._guest_manager = guest_manager
         self._partition = partition
         self._nodes = nodes
-        self._tracker = tracker
         self._load = load
-        self._activity = activity
         self._scheduler = scheduler
         self._calls = calls
         self._check_folder = check_folder
         self._stamps = stamps
         self._identity = identity
-        self._refusal = refusal
         self._agent = uuid.uuid4().hex
         self._incarnation = 0
         self._registered = False
@@ -115,7 +106,7 @@ class StatsReporter:
             stamp=self._stamps.newest,
             rpc_versions=None if self._registered else served_versions(BINARY),
             served=self._registered or self._identity.is_served,
-            refusal="" if self._registered else self._refusal,
+            refusal="" if self._registered else self._guest_manager.refusal,
         )
         return report, states
 
@@ -125,7 +116,7 @@ class StatsReporter:
         try:
             answer = self._calls.call(
                 "update_resource_stats",
-                lambda ctxt: self._scheduler.update_resource_stats(ctxt, self._host, report),
+                lambda ctxt: self._scheduler.update_resource_stats(ctxt, self._guest_manager.host, report),
             )
         except CallUnanswered:
             metrics.REPORTS.labels(kind, "unanswered").inc()
@@ -137,13 +128,14 @@ class StatsReporter:
         result = "superseded" if answer.superseded else "need_full" if answer.need_full else "applied"
         metrics.REPORTS.labels(kind, result).inc()
         for refusal in answer.refusals:
-            LOG.warning("Host %s: the scheduler refused a fact: %s", self._host, refusal)
+            LOG.warning("Host %s: the scheduler refused a fact: %s", self._guest_manager.host, refusal)
         self._stamps.keep(answer.stamp)
         self._pending_report = None
         self._registered = not answer.superseded
         if answer.superseded:
             LOG.warning(
-                "Host %s: another agent superseded this one, or the store forgot it; registering again", self._host
+                "Host %s: another agent superseded this one, or the store forgot it; registering again",
+                self._guest_manager.host,
             )
         else:
             self._incarnation = answer.incarnation
@@ -154,31 +146,33 @@ class StatsReporter:
         return answer
 
     def _note_served(self) -> None:
-        if not (self._identity.is_served or self._refusal):
+        if not (self._identity.is_served or self._guest_manager.refusal):
             try:
                 self._identity.set_served(True)
             except OSError as error:
-                LOG.warning("The mark of a served folder is only in memory, host=%s: %s", self._host, error)
+                LOG.warning(
+                    "The mark of a served folder is only in memory, host=%s: %s", self._guest_manager.host, error
+                )
 
     def _current_states(self) -> dict[str, State]:
-        instances = self._tracker.instances()
+        instances = self._guest_manager.tracker.instances()
         states = {node.name: self._state(node, instances[node.name]) for node in self._nodes}
         for node in self._nodes:
             for provider, state in self._shape_providers[node.shape.name]:
                 name = f"{node.name}/{provider.path}"
                 parent = f"{node.name}/{provider.parent}" if provider.parent else node.name
-                inventories = self._tracker.inventories(name)
+                inventories = self._guest_manager.tracker.inventories(name)
                 override = {} if inventories is provider.inventories else {"inventories": _inventory_dicts(inventories)}
                 states[name] = {**state, **override, "parent": parent}
         return states
 
     def _state(self, node: Node, instances: int) -> State:
-        inventories = self._tracker.inventories(node.name)
+        inventories = self._guest_manager.tracker.inventories(node.name)
         differs = inventories is not node.shape.inventories
         node_metrics: dict[str, float] = {
             "instances": instances,
-            "io_ops": self._activity.io_ops(node.name),
-            "failed_builds": self._activity.failed_builds(node.name),
+            "io_ops": self._guest_manager.activity.io_ops(node.name),
+            "failed_builds": self._guest_manager.activity.failed_builds(node.name),
         }
         state: dict[str, Any] = {
             "inventories": _inventory_dicts(inventories) if differs else self._shape_inventories[node.shape.name],
@@ -191,7 +185,7 @@ class StatsReporter:
         facts = node.shape.facts if node.location is None else {**node.shape.facts, "location": node.location}
         if facts:
             state["facts"] = facts
-        for key, value in self._tracker.kind_reports(node).items():
+        for key, value in self._guest_manager.tracker.kind_reports(node).items():
             state[key] = {**state.get(key, {}), **value} if key in ("facts", "metrics") else value
         sent_state = state if self._read_keys is None else _filter_keys(self._read_keys, state)
         return sent_state if node.shape.kind == COMPUTE else {**sent_state, "kind": node.shape.kind}

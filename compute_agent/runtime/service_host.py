@@ -10,15 +10,12 @@ from typing import Any, TypeVar
 
 from oslo_log import log
 
-from compute_agent.attempt import Attempt, AttemptRef
+from compute_agent.attempt import Attempt
+from compute_agent.attempts import builder, copies
 from compute_agent.attempts.audit import AuditResult, HostAuditor
-from compute_agent.attempts.builder import AdmissionController
 from compute_agent.attempts.calls import CallRejected, CallUnanswered, IdentityRefused
-from compute_agent.attempts.copies import CopyController, GuestCopy
 from compute_agent.attempts.guest_allocations import GuestManager
-from compute_agent.attempts.operations import GuestOperation, OperationController
 from compute_agent.attempts.saga import AttemptSaga
-from compute_agent.attempts.transitions import GuestTransition, TransitionController
 from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.runtime.executor import JobTimer, SerialQueue
 from compute_agent.runtime.reporter import StatsReporter
@@ -51,10 +48,6 @@ class ServiceHost:
         self,
         guest_manager: GuestManager,
         *,
-        builder: AdmissionController,
-        transitions: TransitionController,
-        operations: OperationController,
-        copies: CopyController,
         saga: AttemptSaga,
         auditor: HostAuditor,
         reporter: StatsReporter,
@@ -68,10 +61,6 @@ class ServiceHost:
     ) -> None:
         self.name = guest_manager.host
         self.guest_manager = guest_manager
-        self._builder = builder
-        self._transitions = transitions
-        self._operations = operations
-        self._copies = copies
         self._saga = saga
         self._auditor = auditor
         self._reporter = reporter
@@ -116,23 +105,17 @@ class ServiceHost:
 
     def build(self, ctxt: Any, intents: Sequence[Attempt], requirements: BuildRequirements) -> None:
         """Queue a build and return."""
-        self._submit_change(ctxt, lambda: self._builder.build(intents, requirements))
+        self._submit_change(ctxt, lambda: builder.build(self.guest_manager, intents, requirements))
 
-    def terminate(self, ctxt: Any, refs: Sequence[AttemptRef]) -> None:
-        """Queue a termination and return."""
-        self._submit_messages(ctxt, self._builder.terminate, refs)
-
-    def change_guests(self, ctxt: Any, transitions: Sequence[GuestTransition]) -> None:
-        """Queue transitions of guests and return."""
-        self._submit_messages(ctxt, self._transitions.apply, transitions)
-
-    def operate_guests(self, ctxt: Any, operations: Sequence[GuestOperation]) -> None:
-        """Queue operations on guests and return."""
-        self._submit_messages(ctxt, self._operations.apply, operations)
-
-    def copy_guests(self, ctxt: Any, copies: Sequence[GuestCopy]) -> None:
-        """Queue the start, abort or completion of copies and return."""
-        self._submit_messages(ctxt, self._copies.apply, copies)
+    def submit(
+        self,
+        ctxt: Any,
+        apply: Callable[[GuestManager, Sequence[Message], str, dict[str, str]], None],
+        messages: Sequence[Message],
+    ) -> None:
+        """Queue the call of ``apply`` with the guests and ``messages`` about them, and return."""
+        owner = {"project": ctxt.project_id or "", "user": ctxt.user_id or ""}
+        self._submit_change(ctxt, lambda: apply(self.guest_manager, messages, ctxt.request_id, owner))
 
     def audit(self, epoch: int, always: bool = False) -> None:
         """Queue an audit in ``epoch``, unless it is done or queued already; ``always`` queues it anyway."""
@@ -144,12 +127,6 @@ class ServiceHost:
     def remind(self) -> None:
         """Queue another report of the guests that messages have changed, if it is due."""
         self._queue.submit(self._remind)
-
-    def _submit_messages(
-        self, ctxt: Any, apply: Callable[[Sequence[Message], str, dict[str, str]], None], messages: Sequence[Message]
-    ) -> None:
-        owner = {"project": ctxt.project_id or "", "user": ctxt.user_id or ""}
-        self._submit_change(ctxt, lambda: apply(messages, ctxt.request_id, owner))
 
     def _submit_change(self, ctxt: Any, change: Callable[[], None]) -> None:
         def job() -> None:
@@ -182,7 +159,7 @@ class ServiceHost:
         unfinished = True
         waits_ms: list[int | None] = []
         try:
-            waits_ms.append(self._copies.advance(self._die))
+            waits_ms.append(copies.advance(self.guest_manager, self._die))
             progress = self._saga.advance()
             unfinished = progress.unfinished
             waits_ms.append(progress.boot_ms)

@@ -12,16 +12,12 @@ from oslo_log import log
 
 from compute_agent import metrics, state_files
 from compute_agent.attempts.audit import HostAuditor
-from compute_agent.attempts.builder import AdmissionController
 from compute_agent.attempts.calls import IdentityRefused, ServiceCalls
-from compute_agent.attempts.copies import CopyController
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.attempts.isolation import AuditDuty
 from compute_agent.attempts.journal import Journal
 from compute_agent.attempts.journal_file import JournalDamaged, JournalFile
-from compute_agent.attempts.operations import OperationController
 from compute_agent.attempts.saga import AttemptSaga
-from compute_agent.attempts.transitions import TransitionController
 from compute_agent.host_identity import GUESTS, JOURNAL, HostIdentity, rename_refusal
 from compute_agent.newer_state import NewerState
 from compute_agent.resources import nodes
@@ -79,7 +75,6 @@ class HostSupervisor:
         self._queue = shared.queue_pool.new_queue()
         self._queues: list[CancellableQueue] = []
         self._host: ServiceHost | None = None
-        self._refusal = ""  # the reason why the host takes no new guests
         self._server: messaging.MessageHandlingServer | None = None
         self._unserved = ""  # the reason why the host is not served, as in the metric
 
@@ -95,16 +90,22 @@ class HostSupervisor:
         retention_ms = round(1000 * self._shared.conf.compute.ended_retention)
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
+            identity = HostIdentity(folder, self.name)
+            is_renamed = bool(self._shared.abandoned) and not identity.is_served
+            refusal = rename_refusal(self.name, self._shared.abandoned) if is_renamed else ""
+            if refusal:
+                LOG.error("%s", refusal)
             guest_manager = GuestManager(
                 self.name,
                 Journal(JournalFile(folder / JOURNAL, self.name), retention_ms),
                 ResourceTracker(self._plan.nodes),
                 Hypervisor(folder / GUESTS, self._shared.profile),
                 AuditDuty(self._shared.calls.isolation),
+                refusal,
             )
             guest_manager.open()
             stamps = StampFile(folder / "stamp", self._shared.conf.rpc.partition)
-            self._host = self._make_host(guest_manager, stamps, HostIdentity(folder, self.name))
+            self._host = self._make_host(guest_manager, stamps, identity)
         except (JournalDamaged, NewerState, ValueError, OSError) as error:
             raise errors.BadConfiguration(why=f"the state of host {self.name} is unusable: {error}") from error
 
@@ -116,7 +117,7 @@ class HostSupervisor:
         except IdentityRefused:
             self._set_unserved("identity")
             raise
-        self._set_unserved("renamed" if self._refusal else "")
+        self._set_unserved("renamed" if self.guest_manager.refusal else "")
         server = self._shared.make_server(self._host)
         server.start()
         self._server = server
@@ -178,36 +179,24 @@ class HostSupervisor:
             server.wait()
 
     def _make_host(self, guest_manager: GuestManager, stamps: StampFile, identity: HostIdentity) -> ServiceHost:
-        shared, host = self._shared, self.name
+        shared = self._shared
         calls = shared.calls.of_host(identity.uuid)
-        is_renamed = bool(shared.abandoned) and not identity.is_served
-        self._refusal = rename_refusal(host, shared.abandoned) if is_renamed else ""
-        if self._refusal:
-            LOG.error("%s", self._refusal)
-        tracker = guest_manager.tracker
         self._queues = [CancellableQueue(self._queue), CancellableQueue(shared.report_queue_pool.new_queue())]
         queue, report_queue = self._queues
         return ServiceHost(
             guest_manager,
-            builder=AdmissionController(guest_manager, refusal=self._refusal),
-            transitions=TransitionController(guest_manager),
-            operations=OperationController(guest_manager),
-            copies=CopyController(guest_manager),
             saga=AttemptSaga(guest_manager, shared.claims, shared.conductor, calls),
             auditor=HostAuditor(guest_manager, shared.claims, calls, stamps),
             reporter=StatsReporter(
-                host=host,
+                guest_manager,
                 partition=shared.conf.rpc.partition,
                 nodes=self._plan.nodes,
-                tracker=tracker,
-                load=SimulatedLoad(host, self._plan.nodes, tracker, shared.profile),
-                activity=guest_manager.activity,
+                load=SimulatedLoad(self.name, self._plan.nodes, guest_manager.tracker, shared.profile),
                 scheduler=shared.scheduler,
                 calls=calls,
                 check_folder=shared.check_folder,
                 stamps=stamps,
                 identity=identity,
-                refusal=self._refusal,
             ),
             queue=queue,
             report_queue=report_queue,

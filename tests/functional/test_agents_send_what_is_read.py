@@ -29,12 +29,10 @@ class Agent:
         self.sent = []
         tracker = ResourceTracker(NODES)
         self.reporter = StatsReporter(
-            host="west",
+            SimpleNamespace(host="west", tracker=tracker, activity=NodeActivity(), refusal=""),
             partition="default",
             nodes=NODES,
-            tracker=tracker,
             load=SimulatedLoad("west", NODES, tracker, lambda: HostProfile(churn=1.0)),
-            activity=NodeActivity(),
             scheduler=self,
             calls=ServiceCalls(10.0),
             check_folder=lambda: None,

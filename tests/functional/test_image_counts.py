@@ -65,12 +65,10 @@ def report(worker, host, *distros):
             return worker.scheduler.update_resource_stats(ctxt, name, stats)
 
     reporter = StatsReporter(
-        host=host,
+        SimpleNamespace(host=host, tracker=tracker, activity=NodeActivity(), refusal=""),
         partition="default",
         nodes=[host_node],
-        tracker=tracker,
         load=SimulatedLoad(host, [host_node], tracker, HostProfile),
-        activity=NodeActivity(),
         scheduler=Scheduler(),
         calls=ServiceCalls(10.0),
         check_folder=lambda: None,

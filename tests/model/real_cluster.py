@@ -13,7 +13,9 @@ import pytest
 
 from compute_agent.attempt import Attempt as RealAttempt
 from compute_agent.attempt import AttemptRef, ClaimEnd, Stage
+from compute_agent.attempts import builder
 from compute_agent.attempts.calls import ServiceCalls
+from compute_agent.attempts.copies import advance
 from compute_agent.attempts.saga import REMIND_MS, AttemptSaga
 from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.simulator.hypervisor import SpawnFailed
@@ -69,9 +71,7 @@ class SteppedAgent:
     def _take_over(self) -> None:
         rig = self.rig
         self.manager = rig.guest_manager
-        self.saga: Any = AttemptSaga(
-            self.manager, self._cluster.claims, self._cluster.hosts, ServiceCalls(5.0), self._cluster.clock
-        )
+        self.saga: Any = AttemptSaga(self.manager, self._cluster.claims, self._cluster.hosts, ServiceCalls(5.0))
 
     def restart(self) -> None:
         self.rig.stop()
@@ -84,10 +84,8 @@ class SteppedAgent:
         rig = self.rig.host
         changes = SimpleNamespace(
             name=rig.name,
-            build=lambda _ctxt, intents, requirements: rig._builder.build(intents, requirements),
-            terminate=lambda ctxt, refs: rig._builder.terminate(refs, ctxt.request_id, {}),
-            change_guests=lambda ctxt, rows: rig._transitions.apply(rows, ctxt.request_id, {}),
-            copy_guests=lambda ctxt, rows: rig._copies.apply(rows, ctxt.request_id, {}),
+            build=lambda _ctxt, intents, requirements: builder.build(self.manager, intents, requirements),
+            submit=lambda ctxt, apply, rows: apply(self.manager, rows, ctxt.request_id, {}),
         )
         return ComputeEndpoint(changes, PARTITION, 100)  # type: ignore[arg-type]
 
@@ -132,7 +130,7 @@ class SteppedAgent:
         for ref, copy in list(copies.items()):
             copies[ref] = replace(copy, failure_ms=now_ms) if fails else copy
         self._cluster.now_ms += 0 if fails else 10_000_000
-        self.rig.host._copies.advance(lambda: None)
+        advance(self.manager, lambda: None)
 
     def contents(self) -> Agent:
         """Return the agent as the model has it, without what no journal shows."""

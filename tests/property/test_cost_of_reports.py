@@ -70,13 +70,12 @@ class ReportingAgent:
         self.profile = HostProfile()
         self.tracker = ResourceTracker(NODES)
         identity: Any = SimpleNamespace(is_served=True)
+        guest_manager: Any = SimpleNamespace(host=HOST, tracker=self.tracker, activity=NodeActivity(), refusal="")
         self.reporter = StatsReporter(
-            host=HOST,
+            guest_manager,
             partition="p1",
             nodes=NODES,
-            tracker=self.tracker,
             load=SimulatedLoad(HOST, NODES, self.tracker, lambda: self.profile),
-            activity=NodeActivity(),
             scheduler=self.scheduler,
             calls=ServiceCalls(5.0),
             check_folder=lambda: None,

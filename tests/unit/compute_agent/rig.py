@@ -12,16 +12,16 @@ from typing import Any
 
 from compute_agent.attempt import Attempt, AttemptRef, Stage
 from compute_agent.attempts.audit import HostAuditor
-from compute_agent.attempts.builder import AdmissionController
+from compute_agent.attempts.builder import terminate
 from compute_agent.attempts.calls import ServiceCalls
-from compute_agent.attempts.copies import CopyController, GuestCopy
+from compute_agent.attempts.copies import GuestCopy, apply_copies
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.attempts.isolation import AuditDuty, IsolationWatch
 from compute_agent.attempts.journal import Journal
 from compute_agent.attempts.journal_file import JournalFile
-from compute_agent.attempts.operations import GuestOperation, OperationController
+from compute_agent.attempts.operations import GuestOperation, apply_operations
 from compute_agent.attempts.saga import AttemptSaga
-from compute_agent.attempts.transitions import EndOfMove, GuestTransition, TransitionController
+from compute_agent.attempts.transitions import GuestTransition, apply_transitions
 from compute_agent.host_identity import HostIdentity
 from compute_agent.resources.nodes import Node, NodeShape
 from compute_agent.resources.requirements import BuildRequirements
@@ -209,14 +209,12 @@ class AgentRig:
         stamps = StampFile(self.folder / "stamp", "cell1")
         self.identity = HostIdentity(self.folder, self.name)
         calls = calls.of_host(self.identity.uuid)
-        self.auditor = HostAuditor(guest_manager, claims, calls, stamps, self.clock)
+        self.auditor = HostAuditor(guest_manager, claims, calls, stamps)
         self.reporter = StatsReporter(
-            host=self.name,
+            guest_manager,
             partition="cell1",
             nodes=self.nodes,
-            tracker=guest_manager.tracker,
             load=SimulatedLoad(self.name, self.nodes, guest_manager.tracker, lambda: self.profile),
-            activity=guest_manager.activity,
             scheduler=scheduler,
             calls=calls,
             check_folder=self.check_folder,
@@ -225,11 +223,7 @@ class AgentRig:
         )
         self.host = ServiceHost(
             guest_manager,
-            builder=AdmissionController(guest_manager, self.clock),
-            transitions=TransitionController(guest_manager, self.clock),
-            operations=OperationController(guest_manager, self.clock),
-            copies=CopyController(guest_manager, self.clock),
-            saga=AttemptSaga(guest_manager, claims, conductor, calls, self.clock),
+            saga=AttemptSaga(guest_manager, claims, conductor, calls),
             auditor=self.auditor,
             reporter=self.reporter,
             queue=self.queue,
@@ -291,12 +285,15 @@ class AgentRig:
 
     def change(self, ref: tuple[str, int], action: str, role: ClaimRole | None = None, number: int = 2) -> None:
         """Deliver a message with one transition; with ``role`` it is about migration m."""
-        move = None if role is None else EndOfMove("m", role)
-        self.host.change_guests(context.new("p", "u"), [GuestTransition(AttemptRef(*ref), action, number, move)])
+        move = () if role is None else ("m", role)
+        transition = GuestTransition(AttemptRef(*ref), action, number, *move)
+        self.host.submit(context.new("p", "u"), apply_transitions, [transition])
 
     def operate(self, ref: tuple[str, int], action: str, number: int, image: str = "") -> None:
         """Deliver a message with one operation."""
-        self.host.operate_guests(context.new("p", "u"), [GuestOperation(AttemptRef(*ref), action, number, image)])
+        self.host.submit(
+            context.new("p", "u"), apply_operations, [GuestOperation(AttemptRef(*ref), action, number, image)]
+        )
 
     def receive(self, intent: Attempt, migration: str = "m") -> None:
         """Deliver a message to prepare an incoming guest."""
@@ -305,8 +302,8 @@ class AgentRig:
     def copy(self, action: str, number: int = 2, ref: tuple[str, int] = ("a", 1), **values: Any) -> None:
         """Deliver a message about the copy of a guest by migration m."""
         copy = GuestCopy(AttemptRef(*ref), "m", number, action, **values)
-        self.host.copy_guests(context.new("p", "u"), [copy])
+        self.host.submit(context.new("p", "u"), apply_copies, [copy])
 
     def terminate(self, *refs: tuple[str, int]) -> None:
         """Deliver a terminate message."""
-        self.host.terminate(context.new("p", "u"), [AttemptRef(*ref) for ref in refs])
+        self.host.submit(context.new("p", "u"), terminate, [AttemptRef(*ref) for ref in refs])

@@ -9,11 +9,13 @@ import oslo_messaging as messaging
 import pytest
 
 from compute_agent.attempt import Attempt, AttemptRef
-from compute_agent.attempts.copies import GuestCopy
-from compute_agent.attempts.transitions import GuestTransition
+from compute_agent.attempts.builder import terminate
+from compute_agent.attempts.copies import GuestCopy, apply_copies
+from compute_agent.attempts.transitions import GuestTransition, apply_transitions
 from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.resources.requirements import BuildRequirements
 from rpcapi import context, errors, objects
+from rpcapi.resources.claims import ClaimRole
 
 FIRST_UUID, SECOND_UUID, THIRD_UUID, FOURTH_UUID = (str(uuid.UUID(int=number)) for number in (1, 2, 3, 4))
 
@@ -34,14 +36,13 @@ class FakeServiceHost:
         self.built += intents
         self.requirements = requirements
 
-    def terminate(self, ctxt: Any, refs: list[AttemptRef]) -> None:
-        self.terminated += refs
-
-    def copy_guests(self, ctxt: Any, copies: list[GuestCopy]) -> None:
-        self.copied += copies
-
-    def change_guests(self, ctxt: Any, transitions: list[GuestTransition]) -> None:
-        self.changed += transitions
+    def submit(self, ctxt: Any, apply: Any, messages: list[Any]) -> None:
+        submitted: dict[Any, list[Any]] = {
+            terminate: self.terminated,
+            apply_copies: self.copied,
+            apply_transitions: self.changed,
+        }
+        submitted[apply] += messages
 
     def audit(self, epoch: int) -> None:
         self.audited.append(epoch)
@@ -168,9 +169,9 @@ def test_invalid_transitions_are_rejected(
 def test_transitions_are_forwarded(host: FakeServiceHost, send: Callable[..., None]) -> None:
     send("change_guests", transitions=transitions(moves=[MOVE]))
     send("change_guests", transitions=transitions())
-    assert [(change.ref, change.action, change.number, change.move) for change in host.changed] == [
-        ((FIRST_UUID, 1), "stop", 2, (THIRD_UUID, "source")),
-        ((FIRST_UUID, 1), "stop", 2, None),
+    assert host.changed == [
+        GuestTransition(AttemptRef(FIRST_UUID, 1), "stop", 2, THIRD_UUID, ClaimRole.SOURCE),
+        GuestTransition(AttemptRef(FIRST_UUID, 1), "stop", 2, "", ClaimRole.ONLY),
     ]
 
 
