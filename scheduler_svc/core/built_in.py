@@ -48,7 +48,7 @@ FILTERS = (
     # No arithmetic: it rejects no host.
     BuiltIn("AllHostsFilter", "filters.host_names:ALL"),
     # Two existing columns. First, so that later reasons do not count hosts that are down.
-    BuiltIn("ComputeFilter", "filters.compute:FILTER", default=True),
+    BuiltIn("ComputeFilter", "filters.compute:SERVICE", default=True),
     # One lookup per name. First of the request's conditions, since it may leave only a few hosts.
     BuiltIn("ForceHostsFilter", "filters.host_names:FORCED", default=True),
     # The same lookup, for names that are usually few.
@@ -72,13 +72,13 @@ FILTERS = (
     # Three comparisons of integer columns.
     BuiltIn("SimpleCIDRAffinityFilter", "filters.near_address:FILTER"),
     # A cached column, recomputed when aggregates change.
-    BuiltIn("AggregateMultiTenancyIsolation", "filters.aggregate_tenants:FILTER"),
+    BuiltIn("AggregateMultiTenancyIsolation", "filters.aggregates:PROJECTS"),
     # As above.
-    BuiltIn("AggregateTypeAffinityFilter", "filters.aggregate_flavor:FILTER"),
+    BuiltIn("AggregateTypeAffinityFilter", "filters.aggregates:FLAVOR"),
     # A cached column per extra spec.
-    BuiltIn("AggregateInstanceExtraSpecsFilter", "filters.aggregate_extra_specs:FILTER"),
+    BuiltIn("AggregateInstanceExtraSpecsFilter", "filters.aggregates:EXTRA_SPECS"),
     # A cached column per set of image properties.
-    BuiltIn("AggregateImagePropertiesIsolation", "filters.aggregate_image_properties:build"),
+    BuiltIn("AggregateImagePropertiesIsolation", "filters.aggregates:build_image_properties"),
     # A cached result per distinct facts document, and a lookup per row.
     BuiltIn("ImagePropertiesFilter", "filters.image_properties:build", default=True),
     # The same, per extra spec.
@@ -90,13 +90,13 @@ FILTERS = (
     # One test per metric. After the request's conditions: hosts usually report all metrics.
     BuiltIn("MetricsFilter", "filters.metrics:build"),
     # One float comparison.
-    BuiltIn("NumInstancesFilter", "filters.num_instances:build"),
+    BuiltIn("NumInstancesFilter", "filters.counts:build_instances"),
     # The same, with a cached column of limits.
-    BuiltIn("AggregateNumInstancesFilter", "filters.num_instances:build_by_aggregate"),
+    BuiltIn("AggregateNumInstancesFilter", "filters.counts:build_instances_by_aggregate"),
     # One float comparison.
-    BuiltIn("IoOpsFilter", "filters.io_ops:build"),
+    BuiltIn("IoOpsFilter", "filters.counts:build_io_ops"),
     # The same, with a cached column of limits.
-    BuiltIn("AggregateIoOpsFilter", "filters.io_ops:build_by_aggregate"),
+    BuiltIn("AggregateIoOpsFilter", "filters.counts:build_io_ops_by_aggregate"),
     # One comparison per query term: up to a hundred.
     BuiltIn("JsonFilter", "filters.json_query:FILTER"),
     # One mask. First of the preconditions of the tree search, since few hosts report NUMA cells.
@@ -109,7 +109,7 @@ FILTERS = (
     # The same for each distinct request group, with sums over trees.
     BuiltIn("RequestGroupsFilter", "filters.request_groups:FILTER", default=True),
     # As cheap as the first, but callers wait for the hosts that it rejects: these must meet all other conditions.
-    BuiltIn("ComputeFilter", "filters.audited:FILTER", default=True),
+    BuiltIn("ComputeFilter", "filters.compute:AUDITED", default=True),
 )
 # All weighers see the same hosts, so their order affects no cost; but the sum of floats depends on it, and with it the
 # replay of recorded decisions: the weighers of a policy keep their order.
@@ -117,9 +117,9 @@ WEIGHERS = (
     # Arithmetic on four stored columns.
     BuiltIn("FreeShareWeigher", "weighers.free_share:WEIGHER", default=True, option="free_share_weight_multiplier"),
     # One stored column each.
-    BuiltIn("RAMWeigher", "weighers.ram:WEIGHER", option="ram_weight_multiplier"),
-    BuiltIn("CPUWeigher", "weighers.cpu:WEIGHER", option="cpu_weight_multiplier"),
-    BuiltIn("DiskWeigher", "weighers.disk:WEIGHER", option="disk_weight_multiplier"),
+    BuiltIn("RAMWeigher", "weighers.free_amounts:RAM", option="ram_weight_multiplier"),
+    BuiltIn("CPUWeigher", "weighers.free_amounts:CPU", option="cpu_weight_multiplier"),
+    BuiltIn("DiskWeigher", "weighers.free_amounts:DISK", option="disk_weight_multiplier"),
     # Arithmetic on four stored columns; nothing while servers are spread.
     BuiltIn("BalanceWeigher", "weighers.balance:WEIGHER", default=True, option="balance_weight_multiplier"),
     # A cached number per distinct facts document, and a lookup per row.
@@ -129,8 +129,8 @@ WEIGHERS = (
         option="hypervisor_version_weight_multiplier",
     ),
     # One metric column each.
-    BuiltIn("NumInstancesWeigher", "weighers.num_instances:WEIGHER", option="num_instances_weight_multiplier"),
-    BuiltIn("IoOpsWeigher", "weighers.io_ops:WEIGHER", option="io_ops_weight_multiplier"),
+    BuiltIn("NumInstancesWeigher", "weighers.reported:INSTANCES_WEIGHER", option="num_instances_weight_multiplier"),
+    BuiltIn("IoOpsWeigher", "weighers.reported:IO_OPS_WEIGHER", option="io_ops_weight_multiplier"),
     # A sum over the device classes; nothing in a cluster without devices.
     BuiltIn("PCIWeigher", "weighers.pci:build", default=True, option="pci_weight_multiplier"),
     # One lookup per host of the group; nothing for requests without the policy.
@@ -148,7 +148,10 @@ WEIGHERS = (
     ),
     # One metric column.
     BuiltIn(
-        "BuildFailureWeigher", "weighers.build_failure:WEIGHER", default=True, option="build_failure_weight_multiplier"
+        "BuildFailureWeigher",
+        "weighers.reported:BUILD_FAILURE_WEIGHER",
+        default=True,
+        option="build_failure_weight_multiplier",
     ),
     # One comparison of an integer column; nothing unless an instance moves.
     BuiltIn(

@@ -10,7 +10,7 @@ from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer, GroupPolicy, Verdict
 from rpcapi.resources.trees.search import NoCandidateReason
 from scheduler_svc.core.filtering import pipeline
-from scheduler_svc.core.filters import audited
+from scheduler_svc.core.filters import compute
 from scheduler_svc.core.records import Allocations, BatchAnswer, Candidate, ClaimBatch, Intent, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
@@ -148,7 +148,8 @@ class AlternateClaimer:
         number = self._replica.number
         with self._replica.table.reading() as view:
             passes = failing_hosts.decide(
-                view, lambda view: pipeline.run(policy.eligibility, view, request, ignored_reasons=audited.REASONS)
+                view,
+                lambda view: pipeline.run(policy.eligibility, view, request, ignored_reasons=compute.AUDIT_REASONS),
             ).passes
             epoch, position = view.partitions.log_position(number)
 

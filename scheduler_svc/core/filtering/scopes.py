@@ -4,7 +4,7 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from scheduler_svc.core.filters import (
-    aggregate_image_properties,
+    aggregates,
     availability_zone,
     host_names,
     image_properties,
@@ -26,7 +26,7 @@ NAMES: Mapping[FilterScope, Collection[str]] = {
     FilterScope.PLACEMENT: {nova.NAME, host_names.FORCED.name, *_PLACEMENT},
     FilterScope.REBUILD: {
         *_HOSTS,
-        *(image_properties.NAME, aggregate_image_properties.NAME, isolated_hosts.NAME),
+        *(image_properties.NAME, aggregates.IMAGE_NAME, isolated_hosts.NAME),
     },
 }
 

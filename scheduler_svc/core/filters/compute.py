@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts whose service host is down, disabled or too old."""
+"""Rejects hosts whose service host is down, disabled or too old, or has not audited in the current epoch."""
 
 from collections.abc import Iterator
 
+from rpcapi.resources.claims import NOT_AUDITED
 from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
@@ -11,13 +12,23 @@ NAME = "ComputeFilter"
 REASON_DOWN = "service down"
 REASON_DISABLED = "service disabled"
 REASON_TOO_OLD = "agent too old"
+REASON_OVERDUE = "audit overdue"
+AUDIT_REASONS = (REASON_OVERDUE, NOT_AUDITED)
 
 
-def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
+def service(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts with a service that is alive, enabled and of a supported version."""
     yield HostPredicate(REASON_DOWN, view.services.alive)
     yield HostPredicate(REASON_DISABLED, view.services.enabled)
     yield HostPredicate(REASON_TOO_OLD, ~view.services.too_old)
 
 
-FILTER = Filter(NAME, predicates, {"service": frozenset({"alive", "enabled", "too_old"})})
+def audited(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
+    """Accept hosts that were audited in this epoch; an overdue audit has its own reason."""
+    if view.services.audits_overdue:
+        yield HostPredicate(REASON_OVERDUE, view.services.opened | view.services.audit_pending)
+    yield HostPredicate(NOT_AUDITED, view.services.opened)
+
+
+SERVICE = Filter(NAME, service, {"service": frozenset({"alive", "enabled", "too_old"})})
+AUDITED = Filter(NAME, audited, {"service": frozenset({"audited"})})

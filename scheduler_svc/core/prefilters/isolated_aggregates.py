@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.core.table.aggregates import AggregateView
+from scheduler_svc.core.table.aggregates import READS, AggregateView
 
 NAME = "isolate_aggregates"
 PREFIX = "trait:"
@@ -36,4 +36,4 @@ def _isolated_aggregates(aggregates: AggregateView) -> dict[str, frozenset[str]]
     return {name: traits for name, traits in traits_by_name.items() if traits}
 
 
-PREFILTER = Prefilter(NAME, rewrite, {"aggregate": frozenset({"hosts", "metadata"})})
+PREFILTER = Prefilter(NAME, rewrite, READS)

@@ -8,7 +8,7 @@ from scheduler_svc.core.prefilters import traits
 from scheduler_svc.core.prefilters.options import PrefilterOptions
 from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.core.table.aggregates import ZONE, AggregateView
+from scheduler_svc.core.table.aggregates import READS, ZONE, AggregateView
 
 MAP_ZONE_NAME = "map_az_to_placement_aggregate"
 UNKNOWN_ZONE = "unknown availability zone {!r}: no aggregate has it"
@@ -33,7 +33,7 @@ def build_map_zone(options: PrefilterOptions) -> Prefilter:
         member_of = (*request.member_of, names) if names else request.member_of
         return replace(request, availability_zone=None, member_of=member_of)
 
-    return Prefilter(MAP_ZONE_NAME, map_zone, {"aggregate": frozenset({"hosts", "metadata"})})
+    return Prefilter(MAP_ZONE_NAME, map_zone, READS)
 
 
 def _aggregates_of(aggregates: AggregateView, zone: str) -> tuple[str, ...]:

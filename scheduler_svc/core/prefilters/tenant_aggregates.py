@@ -7,7 +7,7 @@ from rpcapi import errors
 from scheduler_svc.core.prefilters.options import PrefilterOptions
 from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.core.table.aggregates import AggregateView
+from scheduler_svc.core.table.aggregates import READS, AggregateView
 
 NAME = "require_tenant_aggregate"
 REFUSAL = "no aggregate for project"
@@ -25,7 +25,7 @@ def build(options: PrefilterOptions) -> Prefilter:
             raise errors.NoValidHost(reason=f"{REFUSAL} {request.project!r}", reasons={})
         return request
 
-    return Prefilter(NAME, rewrite, {"aggregate": frozenset({"hosts", "metadata"})})
+    return Prefilter(NAME, rewrite, READS)
 
 
 def _by_project(aggregates: AggregateView) -> dict[str, tuple[str, ...]]:

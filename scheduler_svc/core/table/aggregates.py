@@ -4,10 +4,14 @@
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from scheduler_svc.core.table.columns import Column, Rows
+import numpy as np
+
+from scheduler_svc.core.reads import Reads
+from scheduler_svc.core.table.columns import Column, FloatColumn, Rows
 from scheduler_svc.core.table.traits import TraitColumns
 
 NAMESPACE = "aggregate"
+READS: Reads = {NAMESPACE: frozenset({"hosts", "metadata"})}  # of filters and weighers by metadata
 ZONE = "availability_zone"  # the metadata key that makes an aggregate an availability zone
 MAX_CACHED_ANSWERS = 1024  # entries in the cache of get_or_compute
 
@@ -184,6 +188,24 @@ class AggregateView:
         ``key`` must be unique to the computation.
         """
         return self._columns.get_or_compute((self._size, key), compute)
+
+    def smallest(self, key: str, parse: Callable[[str], float | None], default: float) -> FloatColumn | float:
+        """Return for each row the smallest number that its aggregates' metadata have under ``key``, as Nova does.
+
+        ``default`` applies to rows without one, and to those with a text that ``parse`` returns None for. It is
+        returned alone if no aggregate has the key.
+        """
+        texts = self.metadata_values(key)
+        if not texts:
+            return default
+        numbers = {name: parse(text) for name, text in texts.items()}
+        column = np.full(self._size, float(default))
+        # In descending order, so that the smallest number is assigned last.
+        for number in sorted({number for number in numbers.values() if number is not None}, reverse=True):
+            column[self.members([name for name, other in numbers.items() if other == number])] = number
+        column[self.members([name for name, other in numbers.items() if other is None])] = default
+        column.setflags(write=False)
+        return column
 
     def in_zone(self, zone: str, reported: Callable[[], Column]) -> Column:
         """Return a mask of the rows in a zone: by aggregate metadata, or by ``reported()`` for rows without it."""

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part that the weighers of free CPUs, memory and disk share."""
+"""Prefers hosts with more free memory, CPUs or disk; with a negative multiplier, with less."""
+
+from os_resource_classes import DISK_GB, MEMORY_MB, VCPU
 
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import FloatColumn
@@ -7,7 +9,7 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers.weigher import Weigher
 
 
-def build(name: str, resource_class: str) -> Weigher:
+def _build(name: str, resource_class: str) -> Weigher:
     """Return the weigher of the free amount of each row and the providers below it."""
 
     def raw(view: View, request: SchedulingRequest) -> FloatColumn:
@@ -17,3 +19,8 @@ def build(name: str, resource_class: str) -> Weigher:
         return -request.resources.get(resource_class, 0)
 
     return Weigher(name, raw, step, {"compute": frozenset({"inventories", "used"})}, floor=0.0)
+
+
+RAM = _build("RAMWeigher", MEMORY_MB)
+CPU = _build("CPUWeigher", VCPU)
+DISK = _build("DiskWeigher", DISK_GB)

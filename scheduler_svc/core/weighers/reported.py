@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts that agents report as metrics."""
+"""Weighs hosts by counts that agents report as metrics: instances, running builds and moves, failed builds."""
 
 import numpy as np
 
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import FloatColumn
 from scheduler_svc.core.table.view import View
-from scheduler_svc.core.weighers.weigher import Weigher
+from scheduler_svc.core.weighers.weigher import Weigher, unchanged
 
 IO_OPS = "metrics.io_ops"
 INSTANCES = "metrics.instances"
@@ -19,13 +19,18 @@ def count(view: View, key: str) -> FloatColumn:
     return np.fmax(view.state("compute", key), 0.0)
 
 
-def build(name: str, key: str, floor: float | None = None) -> Weigher:
-    """Return the weigher of a count to which each instance of the request adds one."""
+def _build(name: str, key: str, *, adds_one: bool = True, sign: int = 1, floor: float | None = None) -> Weigher:
+    """Return the weigher of a count; ``adds_one``: each instance of the request adds one to it."""
 
-    def raw(view: View, request: SchedulingRequest) -> FloatColumn:
-        return count(view, key)
+    def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
+        values = count(view, key)
+        return values if values.any() else None
 
-    def step(request: SchedulingRequest) -> float:
-        return 1.0
+    step = (lambda request: 1.0) if adds_one else unchanged
+    return Weigher(name, raw, step, {"compute": frozenset({key})}, sign=sign, floor=floor)
 
-    return Weigher(name, raw, step, {"compute": frozenset({key})}, floor=floor)
+
+INSTANCES_WEIGHER = _build("NumInstancesWeigher", INSTANCES)
+IO_OPS_WEIGHER = _build("IoOpsWeigher", IO_OPS, floor=0.0)
+# The multiplier is the penalty per failure since the last successful build. An instance is expected to build.
+BUILD_FAILURE_WEIGHER = _build("BuildFailureWeigher", FAILED_BUILDS, adds_one=False, sign=-1)

@@ -17,11 +17,11 @@ from scheduler_svc.core import built_in
 from scheduler_svc.core.built_in import BuiltInFailed
 from scheduler_svc.core.reads import Reads, union
 from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.aggregates import READS as AGGREGATE_READS
 from scheduler_svc.core.table.columns import FloatColumn, Rows
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.timings import WEIGHER, Stopwatch
-from scheduler_svc.core.weighers import multipliers
-from scheduler_svc.core.weighers.multipliers import Multiplier
+from scheduler_svc.core.weighers.multipliers import Multiplier, parse_multiplier
 from scheduler_svc.core.weighers.options import DEFAULTS, WeigherOptions
 from scheduler_svc.core.weighers.weigher import Weigher
 
@@ -44,7 +44,7 @@ class WeigherSet:
     @property
     def reads(self) -> Reads:
         """The host state keys that scores depend on."""
-        overridden = multipliers.READS if any(weigher.option for weigher, _ in self.pairs) else {}
+        overridden = AGGREGATE_READS if any(weigher.option for weigher, _ in self.pairs) else {}
         return union([overridden, *(weigher.reads for weigher, _ in self.pairs)])
 
     def effective_multipliers(self, view: View) -> list[tuple[Weigher, Multiplier]]:
@@ -53,7 +53,15 @@ class WeigherSet:
 
         def compute() -> list[tuple[Weigher, Multiplier]]:
             pairs = [
-                (weigher, weigher.sign * multipliers.resolve_multiplier(aggregates, weigher.option, configured))
+                (
+                    weigher,
+                    weigher.sign
+                    * (
+                        aggregates.smallest(weigher.option, parse_multiplier, configured)
+                        if weigher.option
+                        else configured
+                    ),
+                )
                 for weigher, configured in self.pairs
             ]
             return [(weigher, multiplier) for weigher, multiplier in pairs if np.any(multiplier)]

@@ -18,7 +18,7 @@ from scheduler_svc.core.weighers.weigher import Weigher
 FILTER_OPTIONS = FilterOptions()
 WEIGHER_OPTIONS = WeigherOptions(MetricWeights({"heat": 1.0}), {"os": 1.0})
 NO_FILTER_OF_THE_LIST = {"nova", "partition", "set_aside"}  # always applied, and not configurable
-NO_WEIGHER = {"free_amounts", "multipliers", "options", "reported", "scoring", "weigher"}
+NO_WEIGHER = {"multipliers", "options", "scoring", "weigher"}
 
 
 @pytest.mark.parametrize(

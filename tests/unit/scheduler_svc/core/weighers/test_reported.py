@@ -4,8 +4,9 @@
 import pytest
 
 from scheduler_svc.core.weighers import reported
+from tests.unit.scheduler_svc.core.weighers.raw_values import raw_values
 from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.hosts import node
+from tests.unit.scheduler_svc.fakes.hosts import node, request
 
 
 def test_count_that_is_missing_or_negative_is_0():
@@ -24,3 +25,26 @@ def test_columns_of_the_table_are_not_changed():
     with hosts.table(nodes, reads={"compute": frozenset({reported.FAILED_BUILDS})}).reading() as view:
         reported.count(view, reported.FAILED_BUILDS)
         assert view.state("compute", reported.FAILED_BUILDS).tolist() == [-3]
+
+
+@pytest.mark.parametrize(
+    ("weigher", "metric", "step"),
+    [
+        (reported.INSTANCES_WEIGHER, "instances", 1),
+        (reported.IO_OPS_WEIGHER, "io_ops", 1),
+        (reported.BUILD_FAILURE_WEIGHER, "failed_builds", 0),
+    ],
+)
+def test_number_is_the_reported_count_or_zero(weigher, metric, step):
+    nodes = {"a": node(metrics={metric: 3}), "b": node(metrics={metric: -1}), "c": node()}
+    assert raw_values(weigher, nodes) == [3, 0, 0]
+    assert weigher.step(request()) == step
+
+
+def test_fewer_failures_are_better():
+    assert reported.BUILD_FAILURE_WEIGHER.sign == -1
+
+
+def test_hosts_without_failures_are_equal():
+    nodes = {"a": node(metrics={"failed_builds": 0}), "b": node()}
+    assert raw_values(reported.BUILD_FAILURE_WEIGHER, nodes) is None

@@ -3,8 +3,9 @@
 
 import pytest
 
-from scheduler_svc.core.matching.aggregate_values import READS, members_with_value, split_values
+from scheduler_svc.core.filters.aggregates import members_with_value, split_values
 from scheduler_svc.core.records import LogEntry
+from scheduler_svc.core.table.aggregates import READS
 from tests.unit.scheduler_svc.core.filters.cloud import aggregate
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import node

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rejects hosts at the limit of a reported count: Nova's IoOpsFilter and NumInstancesFilter, also by aggregate."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from scheduler_svc.core.matching.options import DEFAULTS, FilterOptions
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
+from scheduler_svc.core.reads import union
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.aggregates import READS
+from scheduler_svc.core.table.columns import FloatColumn
+from scheduler_svc.core.table.view import View
+
+
+class LimitedCount(NamedTuple):
+    """A metric, its limit as a field of FilterOptions and as aggregate metadata, and the reason of a host at it."""
+
+    metric: str
+    limit: str
+    reason: str
+
+
+IO_OPS = LimitedCount("metrics.io_ops", "max_io_ops_per_host", "too many I/O operations")
+INSTANCES = LimitedCount("metrics.instances", "max_instances_per_host", "too many instances")
+
+
+def _build(name: str, counted: LimitedCount, options: FilterOptions = DEFAULTS, *, by_aggregate: bool) -> Filter:
+    """Return the filter; each instance of a request counts for the next one, as in Nova.
+
+    ``by_aggregate``: the smallest limit in the metadata of a host's aggregates overrides the configured one.
+    """
+    configured: int = getattr(options, counted.limit)
+
+    def limit(view: View) -> FloatColumn | float:
+        if not by_aggregate:
+            return configured
+        return view.aggregates.get_or_compute(
+            (name, configured), lambda: view.aggregates.smallest(counted.limit, _integer, configured)
+        )
+
+    def count(view: View) -> FloatColumn:
+        return np.fmax(view.state("compute", counted.metric), 0.0)
+
+    def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
+        yield HostPredicate(counted.reason, count(view) < limit(view))
+
+    def room(view: View, request: SchedulingRequest) -> FloatColumn:
+        # Counts may have fractions.
+        return np.ceil(limit(view) - count(view))
+
+    reads = union([{"compute": frozenset({counted.metric})}, READS if by_aggregate else {}])
+    return Filter(name, predicates, reads, room=room)
+
+
+def _integer(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None
+
+
+build_io_ops = partial(_build, "IoOpsFilter", IO_OPS, by_aggregate=False)
+build_io_ops_by_aggregate = partial(_build, "AggregateIoOpsFilter", IO_OPS, by_aggregate=True)
+build_instances = partial(_build, "NumInstancesFilter", INSTANCES, by_aggregate=False)
+build_instances_by_aggregate = partial(_build, "AggregateNumInstancesFilter", INSTANCES, by_aggregate=True)
