@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the scheduler service."""
 
+from typing import Any
+
 from oslo_config import cfg
 
 from rpcapi import conf as rpcapi_conf
@@ -29,8 +31,13 @@ MODULES = (*_DECIDING, solver, store, notifications, namespaces, partitions)
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register all options of the scheduler, including those of rpcapi."""
     rpcapi_conf.register_opts(conf)
-    for module in (*_DECIDING, solver, notifications, store):
-        module.register_opts(conf)
+    register_groups(conf, *_DECIDING, solver, notifications, store)
+
+
+def register_groups(conf: cfg.ConfigOpts, *modules: Any) -> None:
+    """Register the options OPTS of each module in its group GROUP."""
+    for module in modules:
+        conf.register_opts(module.OPTS, group=module.GROUP)
 
 
 def check(conf: cfg.ConfigOpts) -> None:

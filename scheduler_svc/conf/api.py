@@ -17,8 +17,3 @@ OPTS: list[cfg.Opt] = [
         help="How gantt-placement authenticates requests. It is read when a process starts.",
     ),
 ]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options on ``conf``."""
-    conf.register_opts(OPTS, group=GROUP)

@@ -26,11 +26,6 @@ OPTS: list[cfg.Opt] = [
 ]
 
 
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [filter_scheduler]."""
-    conf.register_opts(OPTS, group=GROUP)
-
-
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for an unknown filter or weigher."""
     _check_names("filter", filters.enabled(conf), FILTERS, entry_points.FILTERS)

@@ -86,11 +86,6 @@ OPTS: list[cfg.Opt] = [
 ]
 
 
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [filter_scheduler] that filters have."""
-    conf.register_opts(OPTS, group=GROUP)
-
-
 def load(conf: cfg.ConfigOpts) -> FilterOptions:
     """Return the options of filters; raises BadConfiguration for an invalid setting."""
     group = conf.filter_scheduler

@@ -43,11 +43,6 @@ OPTS: list[cfg.Opt] = [
 ]
 
 
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [metrics] that are the scheduler's."""
-    conf.register_opts(OPTS, group=GROUP)
-
-
 def load(conf: cfg.ConfigOpts) -> MetricWeights:
     """Return the configured weights; raises BadConfiguration for an entry that is not metric=ratio."""
     ratios: dict[str, float] = {}

@@ -48,11 +48,6 @@ OPTS: list[cfg.Opt] = [
 ]
 
 
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [host_state_notifications]."""
-    conf.register_opts(OPTS, group=GROUP)
-
-
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for an unknown kind of change."""
     unknown = sorted(set(conf.host_state_notifications.kinds) - set(KINDS))

@@ -131,11 +131,6 @@ OPTS: list[cfg.Opt] = [
 ]
 
 
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options on ``conf``."""
-    conf.register_opts(OPTS, group=GROUP)
-
-
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration where requests would be refused before the next reading is due."""
     if conf.nova.bridge_patience < 2 * conf.nova.bridge_interval:

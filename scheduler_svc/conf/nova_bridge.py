@@ -5,13 +5,12 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from rpcapi.conf import rpc, service_group
-from scheduler_svc.conf import namespaces, nova, partitions, scheduler, store
+from scheduler_svc.conf import namespaces, nova, partitions, register_groups, scheduler, store
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register all options that gantt-nova-bridge reads."""
-    for module in (rpc, service_group, scheduler, store, nova):
-        module.register_opts(conf)
+    register_groups(conf, rpc, service_group, scheduler, store, nova)
 
 
 def check(conf: cfg.ConfigOpts) -> None:

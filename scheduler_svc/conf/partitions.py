@@ -23,10 +23,6 @@ OPTS: list[cfg.Opt] = [
 ]
 
 
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register nothing: the groups are known only after the files have been read."""
-
-
 def names(conf: cfg.ConfigOpts) -> Sequence[str]:
     """Return the names of the configured partitions, in their order."""
     return conf.scheduler.partitions or [conf.rpc.partition]

@@ -4,13 +4,22 @@
 from oslo_config import cfg
 
 from rpcapi.conf import rpc, service_group
-from scheduler_svc.conf import api, middleware, namespaces, partitions, placement, scheduler, store
+from scheduler_svc.conf import (
+    api,
+    middleware,
+    namespaces,
+    partitions,
+    placement,
+    register_groups,
+    scheduler,
+    store,
+)
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register all options that gantt-placement reads."""
-    for module in (rpc, service_group, scheduler, store, api, placement, middleware):
-        module.register_opts(conf)
+    register_groups(conf, rpc, service_group, scheduler, store, api, placement)
+    middleware.register_opts(conf)
 
 
 def check(conf: cfg.ConfigOpts) -> None:

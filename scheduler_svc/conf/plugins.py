@@ -34,11 +34,6 @@ OPTS: list[cfg.Opt] = [
 ]
 
 
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the plugin options of group [filter_scheduler]."""
-    conf.register_opts(OPTS, group=GROUP)
-
-
 def multiplier(conf: cfg.ConfigOpts, name: str) -> float:
     """Return the multiplier of a weigher plugin; raises BadConfiguration unless it is a finite number."""
     text = conf.filter_scheduler.plugin_weight_multipliers.get(name, "1.0")

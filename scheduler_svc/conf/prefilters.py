@@ -52,11 +52,6 @@ OPTS: list[cfg.Opt] = [
 ]
 
 
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the prefilter options of group [scheduler]."""
-    conf.register_opts(OPTS, group=GROUP)
-
-
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for a prefilter that gantt lacks."""
     if conf.scheduler[ROUTED_NETWORKS]:

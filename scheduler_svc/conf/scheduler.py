@@ -131,11 +131,6 @@ OPTS: list[cfg.Opt] = [
 ]
 
 
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [scheduler]."""
-    conf.register_opts(OPTS, group=GROUP)
-
-
 def drivers(conf: cfg.ConfigOpts) -> list[str]:
     """Return the allowed drivers, the default first."""
     return list(dict.fromkeys([conf.scheduler.driver, *conf.scheduler.drivers]))

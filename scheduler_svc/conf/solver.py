@@ -75,8 +75,3 @@ OPTS: list[cfg.Opt] = [
         "call with more is refused.",
     ),
 ]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [solver]."""
-    conf.register_opts(OPTS, group=GROUP)

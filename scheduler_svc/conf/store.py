@@ -177,11 +177,6 @@ OPTS: list[cfg.Opt] = [
 ]
 
 
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [store]."""
-    conf.register_opts(OPTS, group=GROUP)
-
-
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for an invalid store URL; the URL is not shown, it may contain a password."""
     store_url.check(GROUP, conf.store.url)

@@ -143,11 +143,6 @@ OPTS: list[cfg.Opt] = [
 ]
 
 
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the weigher options of group [filter_scheduler]."""
-    conf.register_opts(OPTS, group=GROUP)
-
-
 def enabled(conf: cfg.ConfigOpts) -> list[str]:
     """Return the names of the enabled weighers."""
     return nova_defaults.enabled_or_default(conf, "enabled_weighers", nova_defaults.WEIGHERS)

@@ -18,7 +18,7 @@ def test_the_filter_of_novas_services_follows_enabled(conf, enabled):
 
 @pytest.mark.parametrize(("patience", "fits"), [(10.0, True), (9.0, False)])
 def test_patience_covers_two_intervals(conf, patience, fits):
-    nova.register_opts(conf)
+    scheduler_conf.register_groups(conf, nova)
     conf.set_override("bridge_patience", patience, group="nova")
     if fits:
         nova.check(conf)
