@@ -71,8 +71,8 @@ def rank_hosts(
     homes = view.partitions.numbers({name for names in ranking.candidates for name in names})
     samples: Mapping[str, Sequence[str]] = {}
     if explains or not ranking.candidates:  # collecting host names is expensive
-        rejected = failing_hosts.decide(view, lambda view: policy.driver.rejected_samples(view, request))
-        samples = {**rejected, **ranking.samples}
+        survey = failing_hosts.decide(view, lambda view: policy.driver.survey(view, request))
+        samples = {**survey.samples(view), **ranking.samples}
     positions = _claimed_positions(view, ranking, homes)
     return RankingSnapshot(ranking, seed, view.partitions.log_positions, homes, positions, samples=samples)
 

@@ -27,10 +27,6 @@ class DriverDispatcher(Driver):
         """Rank with the request's driver."""
         return self[self.name_for(request)].rank(view, request, count, seed)
 
-    def rejected_samples(self, view: View, request: SchedulingRequest) -> Mapping[str, Sequence[str]]:
-        """Return some of the hosts that the request's driver rejects, by reason."""
-        return self[self.name_for(request)].rejected_samples(view, request)
-
     def survey(self, view: View, request: SchedulingRequest) -> HostSurvey:
         """Return what the request's driver says about each host."""
         return self[self.name_for(request)].survey(view, request)

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any
 
 from rpcapi import errors
-from scheduler_svc.core.filtering import samples
 from scheduler_svc.core.filtering.survey import HostSurvey, survey_filters
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.reads import Reads
@@ -88,10 +87,6 @@ class Driver(abc.ABC):
     @abc.abstractmethod
     def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
         """Rank hosts for ``count`` identical instances: up to ``max_candidates(count)`` host names each."""
-
-    def rejected_samples(self, view: View, request: SchedulingRequest) -> Mapping[str, Sequence[str]]:
-        """Return some of the rejected hosts by reason; this costs more than ``rank``."""
-        return samples.collect(self.filters, view, request)
 
     def survey(self, view: View, request: SchedulingRequest) -> HostSurvey:
         """Return what is said about each host; this costs more than ``rank``. Of trees only the columns are judged."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the filters and weighers say about every single host, for comparisons with another scheduler's choice."""
+"""What filters and weighers say about each host, for explain and for comparisons with another scheduler's choice."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import Column, FloatColumn
 from scheduler_svc.core.table.view import View
 
+MAX_SAMPLES = 5  # hosts per reason
 PASSED, ABSENT = -1, -2  # codes of rows without a reason
 REASON_ABSENT = "it is not among the hosts"
 TOLERANCE = 1e-5  # of scores, which are kept as 32-bit floats
@@ -52,6 +53,11 @@ class HostSurvey:
         score = float(self.scores[row])
         better = int(np.count_nonzero(self.scores > score + TOLERANCE))
         return HostVerdict(None, 1 + better, count, score)
+
+    def samples(self, view: View) -> Mapping[str, Sequence[str]]:
+        """Return up to MAX_SAMPLES names of rejected hosts per reason, in the order in which the filters reject."""
+        rows = {reason: np.flatnonzero(self.codes == code)[:MAX_SAMPLES] for code, reason in enumerate(self.reasons)}
+        return {reason: view.names(rejected) for reason, rejected in rows.items() if len(rejected)}
 
 
 def survey_filters(filters: Sequence[Filter], view: View, request: SchedulingRequest) -> HostSurvey:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from rpcapi.resources.trees.search import NoCandidateReason
 from rpcapi.resources.trees.tree import Allocations
 from scheduler_svc.core.drivers.driver import Driver, Ranking, max_candidates
-from scheduler_svc.core.filtering.samples import MAX_SAMPLES
+from scheduler_svc.core.filtering.survey import MAX_SAMPLES
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.trees.finder import AllocationFinder

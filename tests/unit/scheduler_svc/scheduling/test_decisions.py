@@ -7,7 +7,7 @@ import pytest
 
 from rpcapi import context, errors
 from rpcapi.resources.claims import MAX_INSTANCES, GroupPolicy
-from scheduler_svc.core.filtering import samples
+from scheduler_svc.core.filtering.survey import HostSurvey
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.scheduling.decisions import DecisionBuilder
 from scheduler_svc.store import validation
@@ -36,7 +36,7 @@ def test_refusal_names_hosts_for_each_reason(partition):
 
 
 def test_served_request_collects_no_sample_hosts(partition, monkeypatch):
-    monkeypatch.setattr(samples, "collect", lambda *args: pytest.fail("host names were collected"))
+    monkeypatch.setattr(HostSurvey, "samples", lambda *args: pytest.fail("host names were collected"))
     call = selection_call()
     scheduler, _ = partition.scheduler()
     schedulers.select(scheduler, call)

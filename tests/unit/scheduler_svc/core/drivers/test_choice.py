@@ -26,8 +26,8 @@ class NamedDriver(Driver):
     def rank(self, view, request, count, seed):
         return Ranking([[self.name]] * count, 1, {})
 
-    def rejected_samples(self, view, request):
-        return {"reason": [self.name]}
+    def survey(self, view, request):
+        return self.name
 
     def rank_batch(self, view, requests):
         rankings = [Ranking([[f"{self.name} {rank_request.seed}"]], 1, {}) for rank_request in requests]
@@ -48,7 +48,7 @@ def test_configured_driver_is_the_first_and_reads_are_those_of_all():
         for name, expected in ((None, "first"), ("a", "first"), ("b", "second")):
             scheduling_request = hosts.request(driver=name)
             assert dispatcher.rank(view, scheduling_request, 2, 0).candidates == [[expected]] * 2
-            assert dispatcher.rejected_samples(view, scheduling_request) == {"reason": [expected]}
+            assert dispatcher.survey(view, scheduling_request) == expected
 
 
 def test_rankings_of_a_batch_are_returned_in_the_order_of_its_calls():

@@ -127,6 +127,6 @@ def test_only_driver_refuses_requests_that_name_one():
 
 def test_driver_without_filters_has_no_samples_of_rejected_hosts():
     with hosts.table({"a": node()}).reading() as view:
-        assert FixedDriver().rejected_samples(view, request({"VCPU": 99})) == {}
-        samples = filter_driver().rejected_samples(view, request({"VCPU": 99}))
+        assert FixedDriver().survey(view, request({"VCPU": 99})).samples(view) == {}
+        samples = filter_driver().survey(view, request({"VCPU": 99})).samples(view)
     assert samples == {"not enough VCPU": ["a"]}

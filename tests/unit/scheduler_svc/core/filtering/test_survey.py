@@ -5,7 +5,7 @@ import pytest
 
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
-from scheduler_svc.core.filtering.survey import REASON_ABSENT
+from scheduler_svc.core.filtering.survey import MAX_SAMPLES, REASON_ABSENT, survey_filters
 from scheduler_svc.core.weighers import scoring
 from tests.unit.scheduler_svc.fakes.hosts import node, request, table
 
@@ -52,3 +52,24 @@ def test_no_host_has_a_rank_if_all_are_rejected(view):
 @pytest.mark.parametrize("row", [None, 4, 1000])
 def test_row_that_is_no_host_is_absent(view, row):
     assert DRIVER.survey(view, request({"VCPU": 1})).verdict(row).reason == REASON_ABSENT
+
+
+def test_sample_hosts_are_bounded_and_in_table_order():
+    nodes = {f"h{number:03}": node({"VCPU": 1}) for number in range(50)}
+    with table(nodes).reading() as view:
+        samples = survey_filters(pipeline.build(["ResourcesFilter"]), view, request({"VCPU": 2})).samples(view)
+    assert samples == {"not enough VCPU": [f"h{number:03}" for number in range(MAX_SAMPLES)]}
+
+
+def test_sample_hosts_match_the_reason_counts():
+    nodes = {f"h{number}": node({"VCPU": number + 1}, zone=f"z{number % 3}") for number in range(12)}
+    filters = pipeline.build(pipeline.NAMES)
+    call = request({"VCPU": 6}, availability_zone="z1", ignore_hosts=("h1", "h7"))
+    with table(nodes, reads=FilterDriver(filters, scoring.build({})).reads).reading() as view:
+        reasons = pipeline.run(filters, view, call).reasons
+        samples = survey_filters(filters, view, call).samples(view)
+    assert {reason: min(count, MAX_SAMPLES) for reason, count in reasons.items()} == {
+        reason: len(names) for reason, names in samples.items()
+    }
+    every = [name for names in samples.values() for name in names]
+    assert len(set(every)) == len(every), "a host falls to one reason"
