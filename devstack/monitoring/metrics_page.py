@@ -8,7 +8,8 @@ from itertools import groupby
 from pathlib import Path
 
 from scheduler_svc.core import filters
-from scheduler_svc.core.matching.counts import LimitedMetric
+from scheduler_svc.core.built_in import FILTERS
+from scheduler_svc.core.matching.predicate import Filter
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 MODULES = (
@@ -91,17 +92,16 @@ def _sections() -> Iterator[str]:
 
 
 def _reasons() -> Iterator[str]:
-    """Return the table of reasons: constants of the filters' modules, in which {} stands for a name of the request."""
+    """Return the table of reasons by filter."""
     from scheduler_svc.scheduling import refusals  # noqa: PLC0415 - imports metrics
 
     yield REASONS_HEAD
-    for info in pkgutil.iter_modules(filters.__path__):
-        constants = vars(importlib.import_module(f"{filters.__name__}.{info.name}"))
-        names = [value for name, value in constants.items() if name.endswith("NAME") and isinstance(value, str)]
-        reasons = [value for name, value in constants.items() if name.startswith("REASON") and isinstance(value, str)]
-        reasons += [value.reason for value in constants.values() if isinstance(value, LimitedMetric)]
-        for reason in reasons:
-            yield f"| {reason.replace('{}', '...')} | {_labels(names)} |"
+    names: dict[str, set[str]] = {}
+    for item in _filters():
+        for reason in item.reasons:
+            names.setdefault(reason, set()).add(item.name)
+    for reason in sorted(names):
+        yield f"| {reason.replace('{}', '...')} | {_labels(sorted(names[reason]))} |"
     for reason in sorted(set(refusals.REASONS.values())):
         yield f"| {reason} | the claim script |"
     yield ""
@@ -114,6 +114,16 @@ def _labels(labels: Sequence[str]) -> str:
 def _subsystem(name: str) -> str:
     words = name.removeprefix("gantt_")
     return next(subsystem for subsystem in SUBSYSTEMS if words.startswith(f"{subsystem}_"))
+
+
+def _filters() -> Iterator[Filter]:
+    """Yield gantt's own filters, with the default options; some are no part of the configuration."""
+    for item in FILTERS:
+        loaded = item.load()
+        yield loaded if isinstance(loaded, Filter) else loaded()
+    for info in pkgutil.iter_modules(filters.__path__):
+        values = vars(importlib.import_module(f"{filters.__name__}.{info.name}")).values()
+        yield from (value for value in values if isinstance(value, Filter))
 
 
 if __name__ == "__main__":

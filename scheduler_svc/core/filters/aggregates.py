@@ -16,6 +16,7 @@ PROJECTS_KEY = "filter_tenant_id"  # and all keys with this prefix, since the le
 FLAVOR_NAME = "AggregateTypeAffinityFilter"
 FLAVOR_KEY = "instance_type"
 EXTRA_SPECS_NAME = "AggregateInstanceExtraSpecsFilter"
+EXTRA_SPECS_REASON = "no aggregate with extra spec {}"
 EXTRA_SPECS_SCOPE = "aggregate_instance_extra_specs"
 IMAGE_NAME = "AggregateImagePropertiesIsolation"
 
@@ -76,7 +77,7 @@ def extra_specs(view: View, request: SchedulingRequest) -> Iterator[HostPredicat
         scope, colon, rest = spec.partition(":")
         if not colon or scope == EXTRA_SPECS_SCOPE:
             key = rest if colon else spec
-            yield HostPredicate(f"no aggregate with extra spec {key}", _members_matching(view, key, requirement))
+            yield HostPredicate(EXTRA_SPECS_REASON.format(key), _members_matching(view, key, requirement))
 
 
 def _members_matching(view: View, key: str, requirement: str) -> Column:
@@ -107,7 +108,7 @@ def build_image_properties(options: FilterOptions = DEFAULTS) -> Filter:
         if passes is not None:
             yield HostPredicate("aggregates of other images", passes)
 
-    return Filter(IMAGE_NAME, predicates, READS)
+    return Filter(IMAGE_NAME, predicates, READS, reasons=("aggregates of other images",))
 
 
 def _match_properties(view: View, properties_to_match: Sequence[tuple[str, str]]) -> Column | None:
@@ -120,6 +121,6 @@ def _match_properties(view: View, properties_to_match: Sequence[tuple[str, str]]
     return passes
 
 
-PROJECTS = Filter(PROJECTS_NAME, projects, READS)
-FLAVOR = Filter(FLAVOR_NAME, flavor, READS)
-EXTRA_SPECS = Filter(EXTRA_SPECS_NAME, extra_specs, READS)
+PROJECTS = Filter(PROJECTS_NAME, projects, READS, reasons=("aggregates of other projects",))
+FLAVOR = Filter(FLAVOR_NAME, flavor, READS, reasons=("aggregates of other flavors",))
+EXTRA_SPECS = Filter(EXTRA_SPECS_NAME, extra_specs, READS, reasons=(EXTRA_SPECS_REASON,))

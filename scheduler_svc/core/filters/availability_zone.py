@@ -26,4 +26,5 @@ FILTER = Filter(
     NAME,
     predicates,
     {"compute": frozenset({"availability_zone"}), "aggregate": frozenset({"hosts", "metadata"})},
+    reasons=(REASON, REASON_UNKNOWN),
 )

@@ -30,5 +30,10 @@ def audited(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     yield HostPredicate(NOT_AUDITED, view.services.opened)
 
 
-SERVICE = Filter(NAME, service, {"service": frozenset({"alive", "enabled", "too_old"})})
-AUDITED = Filter(NAME, audited, {"service": frozenset({"audited"})})
+SERVICE = Filter(
+    NAME,
+    service,
+    {"service": frozenset({"alive", "enabled", "too_old"})},
+    reasons=(REASON_DOWN, REASON_DISABLED, REASON_TOO_OLD),
+)
+AUDITED = Filter(NAME, audited, {"service": frozenset({"audited"})}, reasons=AUDIT_REASONS)

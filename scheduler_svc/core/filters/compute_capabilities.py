@@ -85,4 +85,4 @@ def _fact_predicate(path: Sequence[str], requirement: str) -> Callable[[Mapping[
     return fact_matches
 
 
-FILTER = Filter(NAME, predicates, attributes.READS)
+FILTER = Filter(NAME, predicates, attributes.READS, reasons=(REASON,))

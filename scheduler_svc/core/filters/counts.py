@@ -53,7 +53,7 @@ def _build(name: str, counted: LimitedCount, options: FilterOptions = DEFAULTS, 
         return np.ceil(limit(view) - count(view))
 
     reads = union([{"compute": frozenset({counted.metric})}, READS if by_aggregate else {}])
-    return Filter(name, predicates, reads, room=room)
+    return Filter(name, predicates, reads, room=room, reasons=(counted.reason,))
 
 
 def _integer(text: str) -> int | None:

@@ -24,7 +24,7 @@ def _build(
             named = view.match_names(names)
             yield HostPredicate(reason, named if accepts else ~named)
 
-    return Filter(name, predicates)
+    return Filter(name, predicates, reasons=(reason,))
 
 
 def _hosts_of_instances(request: SchedulingRequest, hint: str) -> list[str] | None:
@@ -35,7 +35,7 @@ def _hosts_of_instances(request: SchedulingRequest, hint: str) -> list[str] | No
     return [located[uuid] for uuid in as_list(request.hints[hint]) if uuid in located]
 
 
-ALL = _build("AllHostsFilter", "", lambda request: None)
+ALL = Filter("AllHostsFilter", lambda view, request: ())
 FORCED = _build("ForceHostsFilter", "not a forced host", lambda request: request.force_hosts or None, accepts=True)
 IGNORED = _build("IgnoreHostsFilter", "ignored host", lambda request: request.ignore_hosts or None)
 SAME = _build(

@@ -67,7 +67,7 @@ def build(options: FilterOptions = DEFAULTS) -> Filter:
         if required.kinds:
             yield HostPredicate(REASON, view.facts.where(required.supported_by, (NAME, required)))
 
-    return Filter(NAME, predicates, {"compute": frozenset({"facts"})})
+    return Filter(NAME, predicates, {"compute": frozenset({"facts"})}, reasons=(REASON,))
 
 
 def _required_properties(properties: Mapping[str, Any], architecture: str) -> RequiredImageProperties:

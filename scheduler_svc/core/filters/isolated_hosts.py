@@ -23,4 +23,4 @@ def build(options: FilterOptions = DEFAULTS) -> Filter:
         elif options.restrict_isolated_hosts and options.isolated_hosts:
             yield HostPredicate(REASON_INSIDE, ~view.match_names(options.isolated_hosts))
 
-    return Filter(NAME, predicates)
+    return Filter(NAME, predicates, reasons=(REASON_OUTSIDE, REASON_INSIDE))

@@ -156,4 +156,4 @@ def _ignore_type_errors(test: Callable[[Any, Any], Any]) -> Callable[[Any, Any],
     return guarded_test
 
 
-FILTER = Filter(NAME, predicates, union((attributes.READS, attributes.COUNT_READS)))
+FILTER = Filter(NAME, predicates, union((attributes.READS, attributes.COUNT_READS)), reasons=(REASON,))

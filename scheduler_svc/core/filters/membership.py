@@ -36,4 +36,6 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
         yield HostPredicate(REASON_FORBIDDEN, ~view.aggregates.members(request.forbidden_aggregates))
 
 
-FILTER = Filter(NAME, predicates, {"aggregate": frozenset({"hosts"})})
+FILTER = Filter(
+    NAME, predicates, {"aggregate": frozenset({"hosts"})}, reasons=(REASON_AGGREGATE, REASON_FORBIDDEN, REASON_TREE)
+)

@@ -22,4 +22,4 @@ def build(options: FilterOptions = DEFAULTS) -> Filter:
         for name, key in keys.items():
             yield HostPredicate(REASON.format(name), ~np.isnan(view.state("compute", key)))
 
-    return Filter(NAME, predicates, {"compute": frozenset(keys.values())})
+    return Filter(NAME, predicates, {"compute": frozenset(keys.values())}, reasons=(REASON,))

@@ -23,4 +23,4 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
         yield HostPredicate(REASON.format(network), view.addresses.within(network))
 
 
-FILTER = Filter(NAME, predicates, {"compute": frozenset({"host_ip"})})
+FILTER = Filter(NAME, predicates, {"compute": frozenset({"host_ip"})}, reasons=(REASON,))

@@ -21,4 +21,6 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
             yield HostPredicate(reason.format(name), view.state_contains(NAMESPACE, key, name))
 
 
-FILTER = Filter(NAME, predicates, {NAMESPACE: frozenset({"physnets", "segments"})})
+FILTER = Filter(
+    NAME, predicates, {NAMESPACE: frozenset({"physnets", "segments"})}, reasons=(REASON_PHYSNET, REASON_SEGMENT)
+)

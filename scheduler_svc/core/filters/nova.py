@@ -81,4 +81,5 @@ FILTER = Filter(
         nova.NAMESPACE: frozenset({*nova.STATUS_KEYS, *nova.HOST_KEYS, "service_host", "node", "cell"}),
         nova.BRIDGE_NAMESPACE: frozenset({"read_ms", "interval_ms", "cells", "all_computes_own"}),
     },
+    reasons=REASONS,
 )

@@ -20,4 +20,4 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
         yield HostPredicate(REASON, view.numa.has_cells)
 
 
-FILTER = Filter(NAME, predicates, {"compute": frozenset({"numa"})})
+FILTER = Filter(NAME, predicates, {"compute": frozenset({"numa"})}, reasons=(REASON,))

@@ -26,4 +26,4 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
         )
 
 
-FILTER = Filter(NAME, predicates)
+FILTER = Filter(NAME, predicates, reasons=(REASON, REASON_OTHER))

@@ -50,5 +50,8 @@ def _can_allocate_without(
 
 
 FILTER = Filter(
-    NAME, predicates, {"compute": frozenset({"inventories", "used", "traits"}), "aggregate": frozenset({"hosts"})}
+    NAME,
+    predicates,
+    {"compute": frozenset({"inventories", "used", "traits"}), "aggregate": frozenset({"hosts"})},
+    reasons=(REASON, REASON_USABLE),
 )

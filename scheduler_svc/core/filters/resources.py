@@ -32,4 +32,4 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
             )
 
 
-FILTER = Filter(NAME, predicates, {"compute": frozenset({"inventories", "used"})})
+FILTER = Filter(NAME, predicates, {"compute": frozenset({"inventories", "used"})}, reasons=(REASON, REASON_UNIT))

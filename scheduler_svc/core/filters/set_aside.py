@@ -23,4 +23,4 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
     yield HostPredicate(REASON, passes)
 
 
-FILTER = Filter(NAME, predicates)
+FILTER = Filter(NAME, predicates, reasons=(REASON,))

@@ -39,4 +39,4 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
         yield HostPredicate(REASON_FORBIDDEN, trees.any(ProviderColumns.has_none, request.forbidden_traits))
 
 
-FILTER = Filter(NAME, predicates, {"compute": frozenset({"traits"})})
+FILTER = Filter(NAME, predicates, {"compute": frozenset({"traits"})}, reasons=(REASON_REQUIRED, REASON_FORBIDDEN))

@@ -43,4 +43,5 @@ FILTER = Filter(
         "aggregate": frozenset({"hosts", "metadata"}),
         "compute": frozenset({"availability_zone"}),
     },
+    reasons=(REASON,),
 )

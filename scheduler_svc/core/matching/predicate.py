@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interface of filters."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -29,7 +29,8 @@ class Filter:
     """A filter by its name in the configuration. ``reads`` lists the host state keys that its ``predicates`` may read.
 
     ``per_host`` is called instead of ``predicates`` if it is not None. ``room`` returns for each row how many instances
-    of the request it takes, where each of them changes what the filter reads.
+    of the request it takes, where each of them changes what the filter reads. ``reasons`` are those of its predicates:
+    {} stands for a name in the request.
     """
 
     name: str
@@ -37,3 +38,4 @@ class Filter:
     reads: Reads = field(default_factory=dict)
     per_host: PerHostPredicates | None = None
     room: Callable[[View, SchedulingRequest], FloatColumn] | None = None
+    reasons: Sequence[str] = ()
