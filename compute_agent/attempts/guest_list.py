@@ -52,6 +52,6 @@ def _state(attempt: Attempt | None, has_guest: bool) -> str:
         return guest.UNJOURNALLED
     if attempt.is_incoming:
         return guest.INCOMING
-    if not has_guest:
+    if not has_guest or attempt.stage is Stage.CONFIRMED:
         return guest.CONFIRMED
     return guest.STOPPED if attempt.stage is Stage.STOPPED else guest.RUNNING

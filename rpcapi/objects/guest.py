@@ -9,7 +9,7 @@ from rpcapi.objects import base
 RUNNING = "running"
 STOPPED = "stopped"  # powered off
 INCOMING = "incoming"  # paused, to be filled by a copy from another host
-CONFIRMED = "confirmed"  # the claim is confirmed, and the guest does not exist yet
+CONFIRMED = "confirmed"  # the claim is confirmed, and the guest does not exist yet or is about to start again
 UNJOURNALLED = "unjournalled"  # the guest exists without a live attempt
 
 

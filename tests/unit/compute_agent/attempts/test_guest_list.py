@@ -3,13 +3,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from compute_agent.attempt import AttemptRef
 from compute_agent.attempts.guest_list import list_guests, list_owners
-from rpcapi.objects.transition import STOP
-from tests.unit.compute_agent.rig import AgentRig
+from rpcapi.objects.transition import RUN, STOP
+from tests.unit.compute_agent.rig import AgentKilled, AgentRig
 
 
 @pytest.fixture
@@ -80,3 +81,23 @@ def test_guest_that_is_off_is_stopped(rig: AgentRig) -> None:
     assert rig.guest_manager is not None
     for page in (list_guests(rig.guest_manager, None, 10), list_owners(rig.guest_manager, ["a", "b"])):
         assert sorted(zip(page.uuids, page.states, strict=True)) == [("a", "stopped"), ("b", "running")]
+
+
+def test_guest_that_is_about_to_start_again_does_not_run_yet(rig: AgentRig) -> None:
+    # A record that was lost is rebuilt from this: a source that only is to start has an older copy than a destination
+    rig.build(rig.intent("a"))
+    rig.queue.settle()
+    rig.change(("a", 1), STOP)
+    rig.queue.settle()
+    assert rig.guest_manager is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rig.guest_manager.hypervisor, "spawn", refuse_to_start)
+        rig.change(("a", 1), RUN)
+        with pytest.raises(AgentKilled):
+            rig.queue.settle()
+    assert rows(rig) == [("a", 1, "alpha/node0", "confirmed")]
+    assert list_owners(rig.guest_manager, ["a"]).states == ["confirmed"]
+
+
+def refuse_to_start(*_arguments: Any, **_values: Any) -> None:
+    raise AgentKilled
