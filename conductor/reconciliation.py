@@ -136,8 +136,9 @@ class RecordReconciler(BackgroundLoop):
 
     def _updates(self, partition: str | None, claims: Sequence[_Claim]) -> Sequence[InstanceRecord]:
         try:
-            answers = self._find(partition, claims)
-            return [update for row in _rows(claims, answers) if (update := self._update(*row)) is not None]
+            rows = list(_rows(claims, self._find(partition, claims)))
+            self._begin_moves_again(partition, [row[0] for row in rows if _is_forgotten_source(*row)])
+            return [update for row in rows if (update := self._update(*row)) is not None]
         except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
             LOG.warning(
                 "Comparison of %d records with claims of partition %s failed; the next one repeats it: %s",
@@ -148,11 +149,19 @@ class RecordReconciler(BackgroundLoop):
             return []
 
     def _find(self, partition: str | None, claims: Sequence[_Claim]) -> objects.ClaimAnswers:
-        refs = objects.ClaimRefs.of(
-            consumers=[claim.instance.uuid for claim in claims], attempts=[claim.attempt for claim in claims]
-        )
         client = self._clients.claims_of(partition)
-        return client.find_claims(context.new().with_timeout(CALL_SECONDS), refs)
+        return client.find_claims(context.new().with_timeout(CALL_SECONDS), _refs(claims))
+
+    def _begin_moves_again(self, partition: str | None, sources: Sequence[_Claim]) -> None:
+        """Make claims sources again, whose partition forgot that; the destinations may be in other partitions.
+
+        A host restores a role by its first audit after a loss, which may precede the message that gives it the role.
+        """
+        if not sources:
+            return
+        client, migrations = self._clients.claims_of(partition), [claim.instance.move.uuid for claim in sources]
+        client.begin_moves(context.new().with_timeout(CALL_SECONDS), _refs(sources), migrations)
+        LOG.info("Began %d moves again that partition %s had forgotten", len(sources), partition)
 
     def _update(
         self, claim: _Claim, answer: str, host: str | None, migration: str | None, end: str | None
@@ -174,6 +183,19 @@ class RecordReconciler(BackgroundLoop):
     def _is_alive(self, name: str | None) -> bool:
         document = self._clients.service_document(context.new().with_timeout(CALL_SECONDS), names.host_of(name or ""))
         return document is not None and bool(document.get("alive"))
+
+
+def _refs(claims: Sequence[_Claim]) -> objects.ClaimRefs:
+    return objects.ClaimRefs.of(
+        consumers=[claim.instance.uuid for claim in claims], attempts=[claim.attempt for claim in claims]
+    )
+
+
+def _is_forgotten_source(
+    claim: _Claim, answer: str, _host: str | None, migration: str | None, _end: str | None
+) -> bool:
+    """Return whether the claim of a source of a move is recorded as the only one of its instance."""
+    return claim.attempt != claim.instance.attempt and answer == Answer.CONFIRMED and migration is None
 
 
 def _rows(
