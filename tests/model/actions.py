@@ -12,6 +12,7 @@ from tests.model.state import ALIVE, HOSTS, OFF, OPEN, SILENT, Agent, Attempt, M
 # Kinds of actions. Only the first are what the cluster does by itself, and end in a state of rest.
 PROGRESS, REQUEST, FAULT = "progress", "request", "fault"
 VERBS = ("prepare", "begin_move", "confirm", "release")
+CLAIMS_FORGOTTEN, RECORDS_FORGOTTEN = "THE PARTITION'S STORE FORGETS", "THE CONDUCTORS' STORE FORGETS"
 
 
 class Action(NamedTuple):
@@ -344,10 +345,17 @@ def _loss(state: State) -> Iterator[Action]:
     if isinstance(mark, Store) and mark != state.stores[mark.partition]:
         late = None if state.late is not None and _is_call_of(state, state.late, mark) else state.late
         lost_claims = state.with_store(verbs.forget(mark))._replace(mark=None, late=late)
-        yield Action(f"THE PARTITION'S STORE FORGETS{_in_partition(state, mark).upper()}", FAULT, lost_claims)
+        yield Action(loss_of(state), FAULT, lost_claims)
     if isinstance(mark, Record) and mark != state.record:
         lost_record = state._replace(record=mark._replace(is_certain=False), mark=None)
-        yield Action("THE CONDUCTORS' STORE FORGETS", FAULT, lost_record)
+        yield Action(loss_of(state), FAULT, lost_record)
+
+
+def loss_of(state: State) -> str:
+    """Return the label of the loss of what is marked."""
+    if isinstance(state.mark, Store):
+        return CLAIMS_FORGOTTEN + _in_partition(state, state.mark).upper()
+    return RECORDS_FORGOTTEN
 
 
 def _is_call_of(state: State, late: Message, store: Store) -> bool:

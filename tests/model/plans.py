@@ -5,6 +5,7 @@ from tests.model.requests import Plan
 from tests.model.saga import Site
 from tests.model.state import Left
 
+ACROSS = Site(partitions=(0, 1))  # source and destination are in two partitions
 OPERATIONS = (
     Plan("boot", ("boot", "delete"), is_booted=False),
     Plan("delete", ("delete",)),
@@ -17,12 +18,18 @@ OPERATIONS = (
     Plan("post-copy", ("live-migrate", "force"), site=Site(post_copy=True)),
     Plan("evacuation", ("evacuate",), Left(outages=1), fences=True),
     Plan("reverted migration, an outage", ("migrate", "revert"), Left(outages=1)),
+    Plan("confirmed migration across partitions", ("migrate", "confirm"), site=ACROSS),
+    Plan("reverted migration across partitions", ("migrate", "revert"), site=ACROSS),
+    Plan("deleted migration across partitions", ("migrate", "delete"), site=ACROSS),
+    Plan("reverted migration across partitions, an outage", ("migrate", "revert"), Left(outages=1), ACROSS),
 )
 # A host is lost and fenced at any moment of a move.
 FENCES = (
     Plan("confirmed migration", ("migrate", "confirm"), Left(outages=1), fences=True),
     Plan("reverted migration", ("migrate", "revert"), Left(outages=1), fences=True),
     Plan("resize on the same host", ("resize", "confirm", "revert"), Left(outages=1), Site((0, 1), (0,)), fences=True),
+    Plan("confirmed migration across partitions", ("migrate", "confirm"), Left(outages=1), ACROSS, fences=True),
+    Plan("reverted migration across partitions", ("migrate", "revert"), Left(outages=1), ACROSS, fences=True),
 )
 FAULTS = {
     "loss": Left(losses=1),

@@ -18,6 +18,7 @@ from compute_agent.attempts.calls import ServiceCalls
 from compute_agent.attempts.copies import advance
 from compute_agent.attempts.saga import REMIND_MS, AttemptSaga
 from compute_agent.endpoints.compute import ComputeEndpoint
+from compute_agent.host_identity import HostIdentity
 from compute_agent.simulator.hypervisor import SpawnFailed
 from conductor.saga.saga import BuildSaga
 from conductor.store.records import InstanceRecord, LeaseLost
@@ -25,18 +26,20 @@ from conductor.vouching import ClaimVouching
 from rpcapi import objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
-from scheduler_svc.endpoints import decode, encode
+from tests.model.real_partitions import GracefulClaims, PartitionClaims, PartitionedScheduler, RealPartition
 from tests.model.real_store import contents_of
+from tests.model.saga import Site
 from tests.model.state import HOSTS, NOWHERE, Agent, Attempt, Copy, Migration, Record, Store
 from tests.property.moves_cluster import FLAVORS, MovesCluster
 from tests.property.moves_hosts import AuditedClaims, Message
 from tests.unit.compute_agent.rig import AgentKilled
-from tests.unit.conductor.ledger import PARTITION
+from tests.unit.conductor.ledger import PARTITION, Ledger
 from tests.unit.conductor.saga.simulated_cluster import LEASE_MS, LIMITS
 from tests.unit.scheduler_svc.store.backends import memory_partition
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS
 
 LAST = 5  # tries after which a step checks the claim
+WEST = "west"  # the second partition
+_PARTITIONS = (PARTITION, WEST)
 KINDS = {"migration": "cold", "resize": "cold", "live-migration": "live"}
 
 
@@ -65,13 +68,15 @@ class SteppedAgent:
 
     def __init__(self, cluster: "RealCluster", host: int) -> None:
         self._cluster = cluster
+        self._claims = cluster.claims_at(host)
+        self._partition = cluster.place_of(host).name
         self.rig = cluster.hosts.rigs[name_of(host)]
         self._take_over()
 
     def _take_over(self) -> None:
         rig = self.rig
         self.manager = rig.guest_manager
-        self.saga: Any = AttemptSaga(self.manager, self._cluster.claims, self._cluster.hosts, ServiceCalls(5.0))
+        self.saga: Any = AttemptSaga(self.manager, self._claims, self._cluster.hosts, ServiceCalls(5.0))
 
     def restart(self) -> None:
         self.rig.stop()
@@ -87,7 +92,7 @@ class SteppedAgent:
             build=lambda _ctxt, intents, requirements: builder.build(self.manager, intents, requirements),
             submit=lambda ctxt, apply, rows: apply(self.manager, rows, ctxt.request_id, {}),
         )
-        return ComputeEndpoint(changes, PARTITION, 100)  # type: ignore[arg-type]
+        return ComputeEndpoint(changes, self._partition, 100)  # type: ignore[arg-type]
 
     def attempt(self, number: int) -> RealAttempt:
         attempt = self.manager.journal.get(AttemptRef(self._cluster.uuid, number))
@@ -122,7 +127,7 @@ class SteppedAgent:
         self.saga.remind()
 
     def audit(self) -> None:
-        self.rig.auditor.audit(self._cluster.claims.epoch)
+        self.rig.auditor.audit(self._claims.epoch)
 
     def advance_copies(self, *, fails: bool) -> None:
         now_ms = self._cluster.now_ms
@@ -158,25 +163,20 @@ class SteppedAgent:
         )
 
 
-class _GracefulClaims(AuditedClaims):
-    """The claims service, whose grace period for orphans is over when the cluster says so."""
-
-    def audit_host(self, ctxt: RequestContext, report: objects.AuditReport) -> objects.AuditAnswer:
-        grace_ms = 0 if self._cluster.grace_is_over else LONG_MS  # type: ignore[attr-defined]
-        return encode.audit_answer(self.store.audit(report.host, report.epoch, decode.running(report), grace_ms), None)
-
-
 class RealCluster(MovesCluster):
-    """One instance, two hosts, and no step that nobody asked for."""
+    """One instance, two hosts in one partition or two, and no step that nobody asked for."""
 
-    def __init__(self, folder: Path, *, is_booted: bool, permits_post_copy: bool) -> None:
+    def __init__(self, folder: Path, site: Site, *, is_booted: bool) -> None:
         self.grace_is_over = False
         self.dies_after_report = False
+        self._claims: dict[str, Any] = {}  # of several partitions
         super().__init__(folder, memory_partition(), slots=1)
         self.delete(self.slots)
         self.settle()
-        self.ledger.nodes = [f"{name_of(host)}/n" for host in HOSTS]
-        self.limits = replace(LIMITS, permits_post_copy=permits_post_copy)
+        self._site = site
+        self.places = [RealPartition(PARTITION, self.partition, self.ledger)]
+        self._divide()
+        self.limits = replace(LIMITS, permits_post_copy=site.post_copy)
         self.slots = [""]
         self.uuid = ""
         if is_booted:
@@ -187,7 +187,49 @@ class RealCluster(MovesCluster):
         self.hosts.queue.clear()
 
     def _make_claims(self) -> AuditedClaims:
-        return _GracefulClaims(self)
+        return GracefulClaims(self)
+
+    def _divide(self) -> None:
+        """Give each host to its partition."""
+        self.ledger.nodes = [f"{name_of(host)}/n" for host in HOSTS if self._site.partitions[host] == 0]
+        moved = [host for host in HOSTS if self._site.partitions[host] != 0]
+        if not moved:
+            return
+        first, second = self.ledger, memory_partition(partition=WEST)
+        self.ledger = Ledger({}, self.clock, second.store)
+        self.ledger.nodes = [f"{name_of(host)}/n" for host in moved]
+        self.places.append(RealPartition(WEST, second, self.ledger))
+        claims = [PartitionClaims(self, place, self.places) for place in self.places]
+        for name in map(name_of, moved):
+            rig = self.hosts.rigs[name]
+            first.store.remove(name)
+            self.register(name, HostIdentity(rig.folder, name).uuid)
+            rig.ledger = claims[1]
+            rig.stop()
+            rig.start()
+            rig.auditor.audit(claims[1].epoch)
+        self.ledger = first
+        self._claims = {place.name: service for place, service in zip(self.places, claims, strict=True)}
+        self.scheduler = PartitionedScheduler(self.places)
+        self.conductors.clear()
+        self.add_conductor()
+
+    def claims_of(self, partition: str) -> Any:
+        return self._claims.get(partition, self.claims)
+
+    def place_of(self, host: int) -> RealPartition:
+        """Return the partition of a host."""
+        return self.places[self._site.partitions[host]]
+
+    def claims_at(self, host: int) -> Any:
+        """Return the claims service that the agent of a host calls."""
+        return self.claims_of(self.place_of(host).name)
+
+    def migrate_to(self, host: int) -> None:
+        """Request a migration to a host, of whatever partition."""
+        migration = f"{len(self.consumers[self.uuid]):08}{self.uuid[8:]}"
+        self.consumers[self.uuid].append(migration)
+        self.migrate([self.uuid], name_of(host), [migration], allow_cross_cell=True)
 
     def clock(self) -> int:
         return self.now_ms
@@ -237,7 +279,7 @@ class RealCluster(MovesCluster):
 
     def vouch(self, host: int, attempt: int) -> None:
         refs = objects.ClaimRefs.of(consumers=[self.uuid], attempts=[attempt])
-        ClaimVouching(self.store, self.clients()).check(PARTITION, name_of(host), refs)
+        ClaimVouching(self.store, self.clients()).check(self.place_of(host).name, name_of(host), refs)
 
     def deliver(self, message: Message) -> None:
         host, send = message
@@ -245,14 +287,19 @@ class RealCluster(MovesCluster):
 
     # -- contents ------------------------------------------------------------------------------------------------------
 
-    def contents(self) -> tuple[Record | None, Store]:
-        """Return record and store as the model has them."""
+    def contents(self) -> tuple[Record | None, tuple[Store, ...]]:
+        """Return record and stores as the model has them."""
         records = self.store.get([self.uuid]) if self.uuid in self.slots else {}
         record = records.get(self.uuid)
         epoch = self.store.epoch()
         migrations = self.consumers.get(self.uuid, ["", ""])[1:]
-        store = contents_of(self.ledger.store.state, self.uuid, migrations[0] if migrations else "", name_of, number_of)
-        return None if record is None else _record(record, epoch), store
+        stores = tuple(
+            contents_of(place.store.state, self.uuid, migrations[0] if migrations else "", name_of, number_of)._replace(
+                partition=number
+            )
+            for number, place in enumerate(self.places)
+        )
+        return None if record is None else _record(record, epoch), stores
 
 
 def _refuse_to_start(*_arguments: Any, **_values: Any) -> Any:
@@ -276,6 +323,7 @@ def _record(record: InstanceRecord, epoch: int) -> Record:
         is_certain=record.certain_epoch == epoch,
         was_stopped=record.was_stopped,
         migration=None if record.migration is None else _migration(record.migration),
+        partition=_PARTITIONS.index(record.partition or PARTITION),
     )
 
 
@@ -292,4 +340,5 @@ def _migration(migration: Any) -> Migration:
         is_checked=migration.with_disk is not None,
         has_reason=migration.reason is not None and migration.kind.value != "evacuation",
         was_stopped=migration.was_stopped,
+        source_partition=_PARTITIONS.index(migration.source_partition or PARTITION),
     )

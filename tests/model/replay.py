@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from tests.model import verbs
-from tests.model.actions import FAULT, Action, actions, marked
+from tests.model.actions import CLAIMS_FORGOTTEN, FAULT, Action, actions, marked
 from tests.model.real_store import RealStore
 from tests.model.requests import Plan, begin
 from tests.model.state import Store
@@ -16,7 +16,6 @@ VERBS = (
     *("prepare", "confirm", "abort", "release", "find", "begin_move", "end_move"),
     *("vouch", "audit", "fence", "expire"),
 )
-CLAIMS_FORGOTTEN = "THE PARTITION'S STORE FORGETS"
 LENGTH = 60
 FAULT_SHARE = 0.3
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from rpcapi import objects
 from scheduler_svc.core.records import Candidate, ClaimRef, Intent
-from tests.model.actions import Action, actions, marked
+from tests.model.actions import CLAIMS_FORGOTTEN, RECORDS_FORGOTTEN, Action, actions, loss_of, marked
 from tests.model.explore import TO_BE_FORGOTTEN
 from tests.model.real_cluster import LAST, RealCluster, name_of
 from tests.model.replay import FAULT_SHARE, LENGTH, choose
@@ -20,7 +20,7 @@ from tests.unit.conductor.saga.simulated_cluster import CTXT, HORIZON_MS
 
 LATE, TWICE = "; the message is late", "; it arrives again later"
 KILLED = ", and is killed before "
-LOSSES = CLAIMS_FORGOTTEN, RECORDS_FORGOTTEN = "THE PARTITION'S STORE FORGETS", "THE CONDUCTORS' STORE FORGETS"
+LOSSES = (CLAIMS_FORGOTTEN, RECORDS_FORGOTTEN)
 TIMES_OUT = ("has waited long enough", "finds no host in time")
 CHECKS = (
     *("checks the claim on its source", "checks the claim on its destination", "checks the claim on its host"),
@@ -34,7 +34,7 @@ class ClusterReplay:
     def __init__(self, plan: Plan, seed: int, folder: Path) -> None:
         self._plan = plan
         self._random = random.Random(seed)
-        self._cluster = RealCluster(folder, is_booted=plan.is_booted, permits_post_copy=plan.site.post_copy)
+        self._cluster = RealCluster(folder, plan.site, is_booted=plan.is_booted)
         if plan.site.destination == (0,):
             self._cluster.ledger.nodes = ["h1/n"]
         self._mark: Any = None
@@ -64,8 +64,8 @@ class ClusterReplay:
             action = next(action for action in actions(self.state, self._plan) if action.label == name)
             after = action.state
             if name != label:
-                forgets = next((later for later in trace[number:] if later in LOSSES), "")
-                after = self._marked(next(state for state in self._marks(action) if _loss_of(state) == forgets))
+                loss = next((later for later in trace[number:] if later.startswith(LOSSES)), "")
+                after = self._marked(next(state for state in self._marks(action) if loss_of(state) == loss))
             self.labels.append(label)
             self._follow(action)
             self.state = after
@@ -83,8 +83,9 @@ class ClusterReplay:
 
     def _marked(self, after: State) -> State:
         """Mark the contents of the real store that a state after an action has marked."""
-        is_store = isinstance(after.mark, Store)
-        self._mark = self._cluster.partition.mark() if is_store else self._cluster.copy_records()
+        mark = after.mark
+        is_store = isinstance(mark, Store)
+        self._mark = self._cluster.places[mark.partition].partition.mark() if is_store else self._cluster.copy_records()
         return after
 
     def _follow(self, action: Action) -> None:
@@ -96,9 +97,9 @@ class ClusterReplay:
         raise AssertionError(f"no step of the cluster is: {action.label}")
 
     def _compare(self) -> None:
-        record, store = self._cluster.contents()
+        record, stores = self._cluster.contents()
         assert record == _comparable(self.state.record), (self.labels, record, self.state.record)
-        assert (store,) == self.state.stores, (self.labels, store, self.state.stores)
+        assert stores == self.state.stores, (self.labels, stores, self.state.stores)
         for host, agent in enumerate(self.state.agents):
             if agent.life != OFF:
                 real = self._cluster.agents[host].contents()
@@ -135,15 +136,17 @@ class ClusterReplay:
 
     def _late_call(self, record: Record) -> Callable[[], None]:
         """Return the call of a verb that the due step makes."""
-        store, uuid = self._cluster.ledger.store, self._cluster.uuid
+        uuid = self._cluster.uuid
         if record.step == "begin_move":
+            store = self._cluster.places[record.move.source_partition].store
             ref, migration = ClaimRef(uuid, record.move.source_attempt), self._cluster.consumers[uuid][1]
             return lambda: store.begin_moves([ref], [migration])
         hosts = (0, 1) if record.step == "select" else (1,)
         intent = Intent(uuid, record.attempt, [Candidate(f"{name_of(host)}/n") for host in hosts])
-        epoch = store.snapshot().epoch
+        ledger = self._cluster.place_of(hosts[0]).ledger
+        epoch = ledger.store.snapshot().epoch
         is_fresh = record.is_certain
-        return lambda: self._cluster.ledger.prepare(CTXT, SPEC, [intent], epoch, 2, fresh=is_fresh)
+        return lambda: ledger.prepare(CTXT, SPEC, [intent], epoch, 2, fresh=is_fresh)
 
     def compare_records(self) -> None:
         self._cluster.compare()
@@ -157,7 +160,7 @@ class ClusterReplay:
     # -- agents --------------------------------------------------------------------------------------------------------
 
     def confirm(self, host: str, attempt: str, suffix: str | None) -> None:
-        agent, claims = self._cluster.agents[int(host)], self._cluster.claims
+        agent, claims = self._cluster.agents[int(host)], self._cluster.claims_at(int(host))
         refs = objects.ClaimRefs.of(consumers=[self._cluster.uuid], attempts=[int(attempt)])
         confirm = lambda: claims.confirm_claims(CTXT, name_of(int(host)), refs)  # noqa: E731
         if suffix == TWICE:
@@ -174,7 +177,8 @@ class ClusterReplay:
     def end_claim(self, host: str, attempt: str, twice: str | None) -> None:
         if twice:
             refs = objects.ClaimRefs.of(consumers=[self._cluster.uuid], attempts=[int(attempt)])
-            self._late = lambda: self._cluster.claims.release_claims(CTXT, name_of(int(host)), refs)
+            claims = self._cluster.claims_at(int(host))
+            self._late = lambda: claims.release_claims(CTXT, name_of(int(host)), refs)
         self._cluster.agents[int(host)].end_claim(int(attempt))
 
     def report(self, host: str, attempt: str, killed: str | None) -> None:
@@ -220,8 +224,9 @@ class ClusterReplay:
             agent.manager.audit_duty.discharge(-1)
 
     def fence(self, host: str) -> None:
-        self._cluster.partition.fence(name_of(int(host)))
-        self._cluster.partition.store.state.alive[name_of(int(host))] = False  # type: ignore[attr-defined]
+        place = self._cluster.place_of(int(host))
+        place.partition.fence(name_of(int(host)))
+        place.store.state.alive[name_of(int(host))] = False
 
     def arrive_late(self) -> None:
         late, self._late = self._late, None
@@ -230,27 +235,28 @@ class ClusterReplay:
         else:
             self._deliver([late])
 
-    def pass_deadline(self) -> None:
-        self._cluster.partition.pass_deadline_of(self._cluster.uuid)
+    def pass_deadline(self, partition: str | None) -> None:
+        self._cluster.places[int(partition or 0)].partition.pass_deadline_of(self._cluster.uuid)
 
-    def reap(self) -> None:
-        self._cluster.partition.store.reap(dead_after_ms=None, tombstone_ms=10 * HORIZON_MS)
+    def reap(self, partition: str | None) -> None:
+        self._cluster.places[int(partition or 0)].store.reap(dead_after_ms=None, tombstone_ms=10 * HORIZON_MS)
 
     def request(self, name: str) -> None:
         cluster = self._cluster
         requests: dict[str, Callable[[], None]] = {
             "boot": cluster.boot,
             "delete": lambda: cluster.delete([cluster.uuid]),
-            "migrate": lambda: cluster.move("migrate", 0, "h2", SPEC),
+            "migrate": lambda: cluster.migrate_to(1),
             "live-migrate": lambda: cluster.move("live-migrate", 0, "h2", SPEC),
             "resize": lambda: cluster.move("resize", 0, None, FLAVORS["m1.2"]),
             "evacuate": lambda: cluster.move("evacuate", 0, None, SPEC),
         }
         requests.get(name, lambda: cluster.end_move(name, 0))()
 
-    def forget_claims(self) -> None:
-        self._cluster.partition.forget_since(self._mark)
-        self._cluster.hosts.audit("h3")
+    def forget_claims(self, partition: str | None) -> None:
+        self._cluster.places[int(partition or 0)].partition.forget_since(self._mark)
+        if not int(partition or 0):
+            self._cluster.hosts.audit("h3")
 
     def forget_records(self) -> None:
         self._cluster.restore_records(self._mark)
@@ -274,16 +280,12 @@ FOLLOW: tuple[tuple[str, Callable[..., None]], ...] = (
     (r"host (\d) returns", ClusterReplay.come_back),
     (r"operator fences host (\d)", ClusterReplay.fence),
     ("late: .*", ClusterReplay.arrive_late),
-    ("the deadline of the claim passes", ClusterReplay.pass_deadline),
-    ("the reaper ends overdue claims", ClusterReplay.reap),
+    (r"the deadline of the claim passes(?: in partition (\d))?", ClusterReplay.pass_deadline),
+    (r"the reaper ends overdue claims(?: in partition (\d))?", ClusterReplay.reap),
     ("user: (.*)", ClusterReplay.request),
-    (CLAIMS_FORGOTTEN, ClusterReplay.forget_claims),
+    (f"{CLAIMS_FORGOTTEN}(?: IN PARTITION (\\d))?", ClusterReplay.forget_claims),
     (RECORDS_FORGOTTEN, ClusterReplay.forget_records),
 )
-
-
-def _loss_of(state: State) -> str:
-    return CLAIMS_FORGOTTEN if isinstance(state.mark, Store) else RECORDS_FORGOTTEN
 
 
 def _comparable(record: Record | None) -> Record | None:

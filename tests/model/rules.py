@@ -20,6 +20,7 @@ _CLAIMS = "claims.md"
 _FAILURES = "failures.md"
 _RETURNS = "adr/0341-a-return-keeps-the-destination.md"
 _LOSSES = "adr/0342-a-store-that-forgot-ends-no-guest.md"
+_CROSSING = "moves.md"
 _MOVES = "adr/0340-claims-keep-their-identity.md"
 
 RULES = {
@@ -74,6 +75,11 @@ RULES = {
     ),
     "step SETTLE selects no alternate": Rule(_LOSSES, "In step `SETTLE` the end of an attempt selects no alternate"),
     "a guest that was only to be copied has not run": Rule(_LOSSES, "has certainly not run"),
+    "a comparison begins a forgotten move again": Rule(
+        _CROSSING, "The comparison of records with claims begins the move"
+    ),
+    "uncertain attempts are aborted in all partitions": Rule(_CROSSING, "is aborted and looked for in all partitions"),
+    "claims are looked for in other partitions": Rule(_CROSSING, "its other end is looked for in the other partitions"),
     "settling adopts unknown moves": Rule(_FAILURES, "rebuilds the move from the claims and the agents' journals"),
 }
 

@@ -138,7 +138,8 @@ def _abort_attempts(state: State, record: Record, *attempts: int) -> tuple[State
         store, lookup = verbs.abort(state.stores[record.partition], attempt, None, destination)
         state = state.with_store(store)
         lookups.append(lookup)
-    if destination is not None or len(state.stores) == 1:
+    is_alone = len(state.stores) == 1 or not holds("uncertain attempts are aborted in all partitions")
+    if destination is not None or is_alone:
         return state, lookups
     answers: dict[int, list[verbs.Found]] = {attempt: [] for attempt in attempts}
     for partition in range(len(state.stores)):
@@ -333,7 +334,7 @@ def _list_claims(state: State, partition: int) -> tuple[State, verbs.Claim | Non
 def _find_elsewhere(state: State, record: Record) -> tuple[State, verbs.Claim | None]:
     """Return a claim in another partition than the record's."""
     for partition in range(len(state.stores)):
-        if partition != record.partition:
+        if partition != record.partition and holds("claims are looked for in other partitions"):
             state, source, own = _list_claims(state, partition)
             if source is not None or own is not None:
                 return state, source or own
@@ -607,6 +608,9 @@ def compare(state: State) -> Iterator[Outcome]:
         changed = changed if state.agents[record.host].life == ALIVE else None
     if changed is None and record.moving is not None:
         store, lookup = verbs.find(state.stores[record.move.source_partition], record.move.source_attempt)
+        is_forgotten = lookup.answer == "confirmed" and not lookup.moves
+        if is_forgotten and holds("a comparison begins a forgotten move again"):
+            store, _answer = verbs.begin_move(store, record.move.source_attempt)
         state = state.with_store(store)
         changed = reports.compare_source(record, lookup)
     yield _outcome("compares with the claims", state, changed or record)

@@ -11,7 +11,13 @@ from tests.model.plans import FAULTS, FENCES, OPERATIONS, PLANS, with_faults
 from tests.model.replay_cluster import ClusterReplay
 from tests.model.requests import Plan
 
-LONG = {("deleted migration", "loss"), ("reverted migration, an outage", "loss")}  # in the long form only
+LONG = {  # in the long form only
+    ("deleted migration", "loss"),
+    ("reverted migration, an outage", "loss"),
+    ("deleted migration across partitions", "loss"),
+    ("reverted migration across partitions, an outage", "loss"),
+}
+TWICE = ("delete", "confirmed migration", "reverted migration", "evacuation", "confirmed migration across partitions")
 CASES = [(plan.name, fault) for plan in OPERATIONS for fault in FAULTS if (plan.name, fault) not in LONG]
 
 
@@ -37,7 +43,7 @@ def test_one_fault_at_length(operation: str, fault: str, tmp_path: Path) -> None
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("operation", ["delete", "confirmed migration", "reverted migration", "evacuation"])
+@pytest.mark.parametrize("operation", TWICE)
 @pytest.mark.parametrize("second", ["loss", "late message"])
 def test_loss_and_another_fault(operation: str, second: str, tmp_path: Path) -> None:
     plan = with_faults(PLANS[operation], FAULTS["loss"], FAULTS[second])

@@ -15,6 +15,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 # By rule: the operation and the fault with which its absence is found, the promise, and the length of the trace.
 FOUND = {
+    "a comparison begins a forgotten move again": ("confirmed migration across partitions", "loss", NEVER_RESTS, 12),
     "a confirmed claim belongs to its host": ("delete", "late message", NO_CLAIM, 4),
     "a move ends once no destination has a claim": ("confirmed migration", "loss", TWO_CLAIMS, 27),
     "a forgotten move begins again": ("resize on the same host", "loss", WRONGLY_ENDED, 20),
@@ -26,6 +27,7 @@ FOUND = {
     "audits restore roles": ("confirmed migration", "loss", LAST_COPY, 11),
     "a later attempt does not end its source": ("confirmed migration", "loss", LAST_COPY, 11),
     "ended attempts are not prepared": ("evacuation", "late message", NEVER_RESTS, 10),
+    "claims are looked for in other partitions": ("confirmed migration across partitions", "loss", RUNS_TWICE, 14),
     "isolated agents start nothing": ("evacuation", "failure", RUNS_TWICE, 10),
     "no claim is confirmed before the audit": ("confirmed migration", "loss", RUNS_TWICE, 15),
     "settling adopts unknown moves": ("confirmed migration", "loss", RUNS_TWICE, 10),
@@ -37,6 +39,10 @@ FOUND = {
     "the source stops first": ("confirmed migration", "failure", RUNS_TWICE, 7),
     "unaudited claims are not aborted": ("evacuation", "loss", WRONGLY_ENDED, 12),
     "unaudited claims do not expire": ("evacuation", "loss", WRONGLY_ENDED, 13),
+    "uncertain attempts are aborted in all partitions": (
+        *("confirmed migration across partitions", "loss"),
+        *(NEVER_RESTS, 13),
+    ),
     "unknown attempts wait for audits": ("confirmed migration", "loss", RUNS_TWICE, 15),
 }
 # In the long form only: the plan is large.
