@@ -49,7 +49,7 @@ def _apply_answers(
             )
         if answer not in claims.ENDED_ANSWERS:
             return saga_pass.retry_later(instance, answer)
-    is_doubtful = instance.status == InstanceStatus.DELETING and not saga_pass.is_certain(instance)
+    is_doubtful = instance.status in (InstanceStatus.DELETING, *FAILED) and not saga_pass.is_certain(instance)
     left = _end_claims_left(saga_pass, instance, instance.partition) if is_doubtful else None
     return left or finish_aborted(instance)
 
@@ -76,7 +76,14 @@ def _end_claims_left(saga_pass: SagaPass, instance: InstanceRecord, partition: s
         claim for claim in page.claims if claim["role"] != ClaimRole.SOURCE or claim["migration"] != migration_uuid
     ]
     for claim in sorted(claims_left, key=lambda claim: claim["role"] == ClaimRole.SOURCE):
-        return set_step(instance, SagaStep.ABORT, attempt=claim["attempt"], host=claim["host"], partition=partition)
+        return set_step(
+            instance,
+            SagaStep.ABORT,
+            attempt=claim["attempt"],
+            last_attempt=instance.transition_number,
+            host=claim["host"],
+            partition=partition,
+        )
     return None
 
 

@@ -141,9 +141,7 @@ def _fail_without_source(instance: InstanceRecord, why: str) -> InstanceRecord:
     failed = _end_migration(instance, MigrationStatus.ERROR, why)
     if migration.status == MigrationStatus.MIGRATING and instance.step in BUILDING_STEPS:
         return _with_new_spec(replace(failed, status=InstanceStatus.BUILDING), migration)
-    if instance.step in (SagaStep.END_MOVE, SagaStep.RESUME):
-        return fail(failed, as_sentence(why))
-    if migration.status == MigrationStatus.REVERTING:
+    if migration.status == MigrationStatus.REVERTING and instance.step not in (SagaStep.END_MOVE, SagaStep.RESUME):
         # The destination is ended first.
         return replace(failed, status=InstanceStatus.ERROR, reason=as_sentence(why))
     return set_step(failed, SagaStep.ABORT, status=InstanceStatus.ERROR, reason=as_sentence(why))

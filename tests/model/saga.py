@@ -227,7 +227,7 @@ def _abort(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
         if lookup.answer not in ENDED:
             yield _outcome("waits for the end of a claim", state, record)
             return
-    is_doubtful = record.status == "DELETING" and not record.is_certain
+    is_doubtful = record.status in ("DELETING", "ERROR") and not record.is_certain
     left = _claim_left(state.stores[record.partition], record) if is_doubtful else None
     yield _outcome("has ended its claims", state, left or _finish_aborted(record))
 
@@ -246,7 +246,8 @@ def _claim_left(store: Store, record: Record) -> Record | None:
     for claim in sorted(live, key=lambda claim: claim.role == "source"):
         if holds("a doubtful deletion ends all claims"):
             partition = store.partition
-            return record._replace(step="abort", attempt=claim.attempt, host=claim.host, partition=partition)
+            later = record._replace(step="abort", last_attempt=record.transition_number)
+            return later._replace(attempt=claim.attempt, host=claim.host, partition=partition)
     return None
 
 

@@ -172,9 +172,7 @@ def _fail_without_source(record: Record) -> Record:
     failed = _end_migration(record, "error", has_reason=True)
     if record.move.status == "migrating" and record.step in BUILDING_STEPS:
         return failed._replace(status="BUILDING")
-    if record.step in ("end_move", "resume"):
-        return fail(failed)
-    if record.move.status == "reverting":
+    if record.move.status == "reverting" and record.step not in ("end_move", "resume"):
         return failed._replace(status="ERROR")
     return failed._replace(step="abort", status="ERROR")
 
