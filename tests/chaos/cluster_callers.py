@@ -7,7 +7,6 @@ import contextlib
 import functools
 import json
 import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -19,6 +18,7 @@ from rpcapi.cli import waiting
 from rpcapi.cli.comparison import ENDED_MIGRATIONS
 from rpcapi.cli.session import Session
 from rpcapi.resources.names import host_of
+from tests.functional import commands
 
 TINY = objects.RequestSpec.of(flavor="tiny", resources={"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1})
 LARGE = objects.RequestSpec.of(flavor="large", resources={"VCPU": 2, "MEMORY_MB": 128, "DISK_GB": 1})
@@ -234,7 +234,7 @@ def repeat(command: Callable[[], tuple[int, Any]], what: str) -> None:
 
 def run_gantt(client_conf: Path, *arguments: str) -> tuple[int, Any]:
     """Run the operator's command; return its exit code, and its output from JSON, or its message."""
-    command = [str(Path(sys.executable).with_name("gantt")), "--config-file", str(client_conf)]
+    command = [*commands.gantt(), "--config-file", str(client_conf)]
     result = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=600, check=False)
     return result.returncode, json.loads(result.stdout) if result.stdout else result.stderr
 

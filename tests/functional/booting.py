@@ -2,9 +2,7 @@
 """Helpers to boot small servers in a running cluster, and to run the operator's command."""
 
 import subprocess
-import sys
 import uuid
-from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
@@ -12,6 +10,7 @@ from tqdm import tqdm
 from devstack import exercise
 from rpcapi import objects
 from rpcapi.resources.names import host_of
+from tests.functional import commands
 from tests.functional.clusters import RunningCluster
 
 SERVER_RESOURCES = {"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1}
@@ -19,7 +18,7 @@ SERVER_RESOURCES = {"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1}
 
 def gantt(cluster: RunningCluster, *arguments: str) -> str:
     """Run the operator's command and return its output."""
-    command = [str(Path(sys.executable).with_name("gantt")), "--config-file", str(cluster.cluster.client_conf)]
+    command = [*commands.gantt(), "--config-file", str(cluster.cluster.client_conf)]
     completed = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60, check=False)
     assert completed.returncode == 0, completed.stderr
     return completed.stdout

@@ -12,6 +12,7 @@ from devstack import exercise
 from rpcapi import objects
 from rpcapi.cli import waiting
 from tests import documentation
+from tests.functional import commands
 
 
 class NoProgress:
@@ -38,7 +39,8 @@ class Reader:
         if "other.jsonl" in line:
             (self._folder / "other.jsonl").write_bytes((self._folder / "gantt.jsonl").read_bytes())
         program, *arguments = shlex.split(line)
-        return self._execute([str(Path(sys.executable).with_name(program)), *arguments])
+        command = commands.gantt() if program == "gantt" else [str(Path(sys.executable).with_name(program))]
+        return self._execute([*command, *arguments])
 
     def run_python(self, text):
         return self._execute([sys.executable, "-c", text])

@@ -4,7 +4,6 @@
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 from devstack.cluster_size import ClusterSize
 from devstack.servers.redis import RedisServer
 from rpcapi.resources import names
-from tests.functional import booting, clusters, truth
+from tests.functional import booting, clusters, commands, truth
 from tests.functional.clusters import RunningCluster
 
 SIZE = ClusterSize(computes=2, nodes_per_host=1, schedulers=1)
@@ -36,7 +35,7 @@ def cluster(records: RedisServer) -> Iterator[RunningCluster]:
 
 
 def gantt(cluster: RunningCluster, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "rpcapi.cli", "--config-file", str(cluster.cluster.client_conf), *arguments]
+    command = [*commands.gantt(), "--config-file", str(cluster.cluster.client_conf), *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 

@@ -3,9 +3,7 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +14,7 @@ from rpcapi import context, objects
 from rpcapi.cli.session import Session
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.resources import names
-from tests.functional import booting, clusters, truth
+from tests.functional import booting, clusters, commands, truth
 from tests.functional.clusters import RunningCluster
 from tests.unit.scheduler_svc.store.backends import RedisFaults
 
@@ -38,7 +36,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[RunningCluster]:
 
 def audit(cluster: RunningCluster) -> tuple[int, list[dict[str, Any]]]:
     """Return the exit code and the differences."""
-    command = [str(Path(sys.executable).with_name("gantt")), "--config-file", str(cluster.cluster.client_conf)]
+    command = [*commands.gantt(), "--config-file", str(cluster.cluster.client_conf)]
     arguments = ["audit", "--pause", "0", "-f", "json"]
     result = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60, check=False)
     assert result.stdout, result.stderr

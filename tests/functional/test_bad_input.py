@@ -2,10 +2,8 @@
 """Invalid input on a real cluster: a typed error with a message, and no change."""
 
 import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
 import oslo_messaging as messaging
 import pytest
@@ -14,7 +12,7 @@ from rpcapi import context, errors, objects
 from rpcapi.messaging import bus
 from rpcapi.resources.claims import Answer
 from rpcapi.serializer import GanttSerializer
-from tests.functional import clusters, truth
+from tests.functional import clusters, commands, truth
 from tests.functional.clusters import RunningCluster
 
 TINY = {"VCPU": 1, "MEMORY_MB": 512}
@@ -244,7 +242,7 @@ def test_unknown_method_and_arguments(cluster):
 
 
 def gantt(cluster: RunningCluster, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [str(Path(sys.executable).with_name("gantt")), "--config-file", str(cluster.cluster.client_conf)]
+    command = [*commands.gantt(), "--config-file", str(cluster.cluster.client_conf)]
     return subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60, check=False)
 
 

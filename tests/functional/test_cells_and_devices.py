@@ -4,7 +4,6 @@
 import json
 import shutil
 import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,7 @@ from devstack import exercise
 from devstack.cluster_size import ClusterSize
 from rpcapi import objects
 from rpcapi.resources.names import host_of
-from tests.functional import clusters, truth
+from tests.functional import clusters, commands, truth
 from tests.functional.clusters import RunningCluster
 
 SHAPE = ClusterSize(computes=2, nodes_per_host=1, schedulers=2)
@@ -64,7 +63,7 @@ def cluster() -> Iterator[RunningCluster]:
 
 
 def gantt(cluster: RunningCluster, *arguments: str) -> Any:
-    command = [str(Path(sys.executable).with_name("gantt")), "--config-file", str(cluster.cluster.client_conf)]
+    command = [*commands.gantt(), "--config-file", str(cluster.cluster.client_conf)]
     done = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout) if "json" in arguments else done.stdout

@@ -3,16 +3,14 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from devstack.cluster_size import ClusterSize
 from rpcapi.resources.names import host_of
-from tests.functional import booting, clusters, truth
+from tests.functional import booting, clusters, commands, truth
 from tests.functional.clusters import RunningCluster
 
 SIZE = ClusterSize(computes=3, nodes_per_host=1, schedulers=1)
@@ -27,7 +25,7 @@ def cluster() -> Iterator[RunningCluster]:
 
 def gantt(cluster: RunningCluster, *arguments: str) -> tuple[int, Any]:
     """Run the operator's command; return its exit code, and its output from JSON, or its message."""
-    command = [str(Path(sys.executable).with_name("gantt")), "--config-file", str(cluster.cluster.client_conf)]
+    command = [*commands.gantt(), "--config-file", str(cluster.cluster.client_conf)]
     result = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=300, check=False)
     return result.returncode, json.loads(result.stdout) if result.stdout else result.stderr
 

@@ -3,7 +3,6 @@
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.context import RequestContext
 from rpcapi.messaging import bus
+from tests.functional import commands
 from tests.unit.conductor.saga.simulated_cluster import uuid_list
 from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
 
@@ -49,7 +49,7 @@ class Deployment:
     def gantt(self, *words: str) -> str:
         """Run the command, and return its output."""
         environment = {**os.environ, "GANTT_BROKER_FILE": str(self.folder / "broker")}
-        command = [sys.executable, "-m", "rpcapi.cli", "--config-file", str(self.folder / "gantt.conf"), *words]
+        command = [*commands.gantt(), "--config-file", str(self.folder / "gantt.conf"), *words]
         result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
         assert result.returncode == 0, result.stderr
         return result.stdout

@@ -3,7 +3,6 @@
 
 import json
 import subprocess
-import sys
 import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +13,7 @@ from devstack import exercise
 from devstack.cluster_size import ClusterSize
 from rpcapi import context, objects
 from rpcapi.cli import waiting
-from tests.functional import clusters
+from tests.functional import clusters, commands
 from tests.unit.scheduler_svc.core.plugins.outside import install_example
 
 SHAPE = ClusterSize(computes=2, nodes_per_host=2, schedulers=2)
@@ -54,7 +53,7 @@ def explained(session, request_id):
 
 
 def gantt(running, *argv):
-    command = [sys.executable, "-m", "rpcapi.cli", "--config-file", str(running.cluster.client_conf), *argv]
+    command = [*commands.gantt(), "--config-file", str(running.cluster.client_conf), *argv]
     return json.loads(subprocess.run([*command, "-f", "json"], check=True, capture_output=True, timeout=60).stdout)
 
 

@@ -3,15 +3,13 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from devstack.cluster_size import ClusterSize
 from rpcapi.resources.names import host_of
-from tests.functional import clusters, truth
+from tests.functional import clusters, commands, truth
 from tests.functional.clusters import RunningCluster
 
 SHAPE = ClusterSize(computes=3, nodes_per_host=1, schedulers=1)
@@ -59,7 +57,7 @@ def cluster() -> Iterator[RunningCluster]:
 
 
 def gantt(cluster: RunningCluster, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [str(Path(sys.executable).with_name("gantt")), "--config-file", str(cluster.cluster.client_conf)]
+    command = [*commands.gantt(), "--config-file", str(cluster.cluster.client_conf)]
     return subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=120, check=False)
 
 

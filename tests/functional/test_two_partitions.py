@@ -3,10 +3,8 @@
 
 import json
 import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +16,7 @@ from devstack.servers.redis import RedisServer
 from rpcapi import objects
 from rpcapi.resources.names import host_of
 from tests.chaos.test_partitions import HERE, THERE, Cell
-from tests.functional import clusters, truth
+from tests.functional import clusters, commands, truth
 from tests.functional.booting import SERVER_RESOURCES
 from tests.functional.clusters import RunningCluster
 from tests.run_folders import claim_folder, release_folder
@@ -53,7 +51,7 @@ def cluster() -> Iterator[RunningCluster]:
 
 def gantt(cluster: RunningCluster, *arguments: str) -> tuple[int, Any]:
     """Run the operator's command; return its exit code, and its output from JSON, or its message."""
-    command = [str(Path(sys.executable).with_name("gantt")), "--config-file", str(cluster.cluster.client_conf)]
+    command = [*commands.gantt(), "--config-file", str(cluster.cluster.client_conf)]
     result = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=300, check=False)
     return result.returncode, json.loads(result.stdout) if result.stdout else result.stderr
 
