@@ -127,19 +127,20 @@ def test_runbooks_configuration_of_prometheus_is_valid(tmp_path):
     assert set(jobs["gantt-tls"]["params"]["module"]) <= yaml.safe_load(modules)["modules"].keys()
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
 @pytest.mark.parametrize("expr", ["vector(1)", "vector(1) < 0"], ids=["always", "never"])
-def test_a_rule_that_fires_always_or_never_is_noticed(tmp_path, rule, expr):
+def test_rules_that_fire_always_or_never_are_noticed(tmp_path, expr):
+    # All at once: no rule reads another, each alert is reported by its own name, and promtool takes as long for one.
     document = yaml.safe_load(prometheus.RULES.read_text())
-    (changed,) = (other for other in document["groups"][0]["rules"] if other["alert"] == rule["alert"])
-    changed["expr"] = expr
+    for rule in document["groups"][0]["rules"]:
+        rule["expr"] = expr
     (tmp_path / "alerts.yml").write_text(json.dumps(document))
     (tmp_path / TESTS).write_text((FOLDER / TESTS).read_text())
 
     result = promtool(tmp_path, "test", "rules", TESTS)
 
     assert result.returncode == 1
-    assert set(re.findall(r"alertname: (\w+)", result.stdout + result.stderr)) == {rule["alert"]}
+    reported = set(re.findall(r"alertname: (\w+)", result.stdout + result.stderr))
+    assert reported == {rule["alert"] for rule in RULES}
 
 
 @pytest.mark.parametrize("name", [item.name for item in FILTERS if item.name != "AllHostsFilter"])
