@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serial queues: each runs one job at a time, in order; hundreds of them share a few threads."""
 
-import heapq
-import itertools
+import sched
 import threading
 import time
 from collections import deque
@@ -10,11 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from oslo_log import log
-
-LOG = log.getLogger(__name__)
+from rpcapi.background import BackgroundLoop
+from rpcapi.messaging.thread_pool import ThreadPool
 
 Job = Callable[[], object]
+
+NEVER = 3600.0  # seconds that the clock waits without a timer; a new timer ends the wait
 
 
 class JobTimer(Protocol):
@@ -36,7 +36,6 @@ class SerialQueue(Protocol):
 
 @dataclass(slots=True)
 class _PooledTimer:
-    queue: "_PooledQueue"
     job: Job | None
 
     def cancel(self) -> None:
@@ -46,8 +45,7 @@ class _PooledTimer:
 class _PooledQueue:
     def __init__(self, pool: "SerialQueuePool") -> None:
         self._pool = pool
-        self.jobs: deque[Job] = deque()
-        self.busy = False
+        self.jobs: deque[Job] = deque()  # the first one runs, or is about to
 
     def submit(self, job: Job) -> None:
         self._pool.submit(self, job)
@@ -80,112 +78,75 @@ class CancellableQueue:
             job()
 
 
+class _Clock(BackgroundLoop):
+    """Runs the timers that are due."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.timers = sched.scheduler(time.monotonic)
+
+    def run_once(self) -> float:
+        pause = self.timers.run(blocking=False)
+        return NEVER if pause is None else pause
+
+
 class SerialQueuePool:
     """Serial queues on at most ``threads`` threads, started on demand, and one more thread for timers."""
 
     def __init__(self, name: str, threads: int) -> None:
-        self._name = name
-        self._max_threads = threads
-        lock = threading.Lock()
-        self._changed = threading.Condition(lock)
-        self._timers_changed = threading.Condition(lock)
-        self._ready: deque[_PooledQueue] = deque()
-        self._timers: list[tuple[float, int, _PooledTimer]] = []
-        self._order = itertools.count()
-        self._threads: list[threading.Thread] = []
-        self._idle = 0
-        self._working = 0
-        self._closing = False
-        self._clock: threading.Thread | None = None
+        self._threads = ThreadPool(threads, name)
+        self._clock = _Clock(f"{name} clock")
+        self._clock.start()
+        self._changed = threading.Condition()
+        self._busy = 0  # queues with jobs
+        self._drops = False
+        self._is_closed = False
 
     def new_queue(self) -> SerialQueue:
         """Return a new serial queue."""
         return _PooledQueue(self)
 
     def submit(self, queue: _PooledQueue, job: Job) -> None:
-        """Append a job to a queue. While the pool closes, only jobs submitted by running jobs are accepted."""
+        """Append a job to a queue; without effect once the pool is closed and no job runs."""
         with self._changed:
-            self._put(queue, job)
+            if self._is_closed:
+                return
+            queue.jobs.append(job)
+            if len(queue.jobs) == 1:
+                self._busy += 1
+                self._threads.submit(self._run, queue)
 
     def submit_after(self, seconds: float, queue: _PooledQueue, job: Job) -> _PooledTimer:
         """Append a job to a queue in ``seconds`` from now."""
-        timer = _PooledTimer(queue, job)
-        with self._changed:
-            heapq.heappush(self._timers, (time.monotonic() + seconds, next(self._order), timer))
-            if self._clock is None and not self._closing:
-                self._clock = self._start_thread(self._run_timers, "clock")
-            self._timers_changed.notify()
+        timer = _PooledTimer(job)
+        self._clock.timers.enter(seconds, 0, self._fire, (queue, timer))
+        self._clock.wake()
         return timer
 
+    def _fire(self, queue: _PooledQueue, timer: _PooledTimer) -> None:
+        if timer.job is not None:
+            self.submit(queue, timer.job)
+
     def close(self, drop: bool = False) -> None:
-        """Accept no more jobs, run the queued ones (or ``drop`` them), and return when the last has finished."""
+        """Run no more timers, run the queued jobs (or ``drop`` them), and return when the last has finished."""
+        self._drops = drop
+        self._clock.stop()
+        self._clock.wait()
         with self._changed:
-            self._closing = True
-            self._timers.clear()
-            if drop:
-                self._ready.clear()
-            self._changed.notify_all()
-            self._timers_changed.notify_all()
-        for thread in self._threads:  # a job that still runs may start one more, which this loop reaches
-            thread.join()
-        if self._clock:
-            self._clock.join()
+            self._changed.wait_for(lambda: not self._busy)
+            self._is_closed = True
+        self._threads.shutdown()
 
-    def _put(self, queue: _PooledQueue, job: Job) -> None:
-        if self._closing and not self._working:
-            return
-        queue.jobs.append(job)
-        if not queue.busy:
-            self._make_ready(queue)
-
-    def _make_ready(self, queue: _PooledQueue) -> None:
-        queue.busy = True
-        self._ready.append(queue)
-        if self._idle < len(self._ready) and len(self._threads) < self._max_threads:
-            self._threads.append(self._start_thread(self._work, str(len(self._threads))))
-        self._changed.notify()
-
-    def _start_thread(self, target: Callable[[], None], what: str) -> threading.Thread:
-        thread = threading.Thread(target=target, name=f"{self._name}-{what}", daemon=True)
-        thread.start()
-        return thread
-
-    def _work(self) -> None:
-        while True:
+    def _run(self, queue: _PooledQueue) -> None:
+        """Run the first job of a queue, then let other queues run before its next one."""
+        try:
+            if not self._drops:
+                queue.jobs[0]()
+        finally:
             with self._changed:
-                while not self._ready:
-                    if self._closing and not self._working:
-                        self._changed.notify_all()
-                        return
-                    self._idle += 1
-                    self._changed.wait()
-                    self._idle -= 1
-                queue = self._ready.popleft()
-                job = queue.jobs.popleft()
-                self._working += 1
-            _run_job(job)
-            with self._changed:
-                self._working -= 1
-                queue.busy = False
+                queue.jobs.popleft()
                 if queue.jobs:
-                    self._make_ready(queue)
-                elif self._closing:
+                    self._threads.submit(self._run, queue)
+                else:
+                    self._busy -= 1
                     self._changed.notify_all()
-
-    def _run_timers(self) -> None:
-        with self._changed:
-            while not self._closing:
-                now = time.monotonic()
-                while self._timers and self._timers[0][0] <= now:
-                    timer = heapq.heappop(self._timers)[2]
-                    if timer.job is not None:
-                        self._put(timer.queue, timer.job)
-                self._timers_changed.wait(self._timers[0][0] - now if self._timers else None)
-
-
-def _run_job(job: Job) -> None:
-    try:
-        job()
-    except Exception:
-        # The thread serves every host: a failing job must not end it.
-        LOG.exception("A job failed")

@@ -289,7 +289,7 @@ def test_hundreds_of_hosts_share_a_few_threads(cloud: ServedPeers, serve: Any, c
     wait_until(lambda: len(cloud.scheduler.reports) >= 300)
 
     # then their work runs on 8 + 2 threads and two timer threads; the bus has one listener per server
-    ours = [thread.name for thread in threading.enumerate() if thread.name.startswith(("host-", "report-"))]
+    ours = [thread.name for thread in threading.enumerate() if thread.name.startswith(("host ", "report "))]
     assert len(ours) <= 8 + 2 + 2
     assert threading.active_count() - before <= 200 * 2 + 40
     assert sum(len(nodes) for nodes in cloud.scheduler.views.values()) == 10_000
