@@ -115,11 +115,6 @@ class Attempt:
         return self.stage is not Stage.GONE
 
     @property
-    def stage_if_confirmed(self) -> Stage:
-        """The stage that follows when the claim is confirmed."""
-        return Stage.INCOMING if self.is_incoming else Stage.CONFIRMED
-
-    @property
     def outcome_if_ended(self) -> AttemptResult:
         """Outcome of an end that the conductor did not request.
 

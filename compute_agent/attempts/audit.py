@@ -3,7 +3,6 @@
 
 A host is audited after a start and whenever the store may have lost data."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from oslo_log import log
@@ -34,14 +33,6 @@ ENDED_ANSWERS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AuditResult:
-    """The store's epoch according to its answer, and the seconds after which to audit again (0: not needed)."""
-
-    epoch: int
-    again_s: float
-
-
 class HostAuditor:
     """Audits one service host. Runs in the host's serial queue, so that nothing changes during an audit."""
 
@@ -58,8 +49,8 @@ class HostAuditor:
         self._stamps = stamps
         self.epoch = 0  # the last one in which this host was audited
 
-    def audit(self, epoch: int) -> AuditResult:
-        """Report the live attempts of this host, and end those whose claims are over.
+    def audit(self, epoch: int) -> objects.AuditAnswer:
+        """Report the live attempts of this host, end those whose claims are over, and return the answer.
 
         When the answer names another epoch, the host is not open yet and must be audited in that epoch.
         Raises CallUnanswered and CallRejected.
@@ -89,7 +80,7 @@ class HostAuditor:
                 answer.orphans,
             ),
         )
-        return AuditResult(answer.epoch, answer.again_s)
+        return answer
 
     def _end_finished_attempts(self, live_attempts: list[Attempt], audit_answer: objects.AuditAnswer) -> None:
         rows = zip(audit_answer.consumers, audit_answer.attempts, audit_answer.answers, strict=True)
@@ -120,7 +111,10 @@ def _audit_report(host: str, epoch: int, live_attempts: list[Attempt], stamp: st
         epoch=epoch,
         consumers=[attempt.uuid for attempt in live_attempts],
         attempts=[attempt.attempt for attempt in live_attempts],
-        states=[str(_claim_state(attempt)) for attempt in live_attempts],
+        states=[
+            str(ClaimState.PREPARED if attempt.stage is Stage.INTENT else ClaimState.CONFIRMED)
+            for attempt in live_attempts
+        ],
         names=[attempt.name for attempt in live_attempts],
         allocations=[dict(attempt.allocations) for attempt in live_attempts],
         owners=[_owner(attempt) for attempt in live_attempts],
@@ -134,7 +128,3 @@ def _owner(attempt: Attempt) -> dict[str, Any]:
     if attempt.role is ClaimRole.ONLY:
         return owner
     return {**owner, "role": str(attempt.role), "migration": attempt.migration}
-
-
-def _claim_state(attempt: Attempt) -> ClaimState:
-    return ClaimState.PREPARED if attempt.stage is Stage.INTENT else ClaimState.CONFIRMED

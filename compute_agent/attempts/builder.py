@@ -73,7 +73,7 @@ def _admit_intent(guest_manager: GuestManager, intent: Attempt, requirements: Bu
     latest = max((max(other.attempt, other.transition) for other in others), default=0)
     if latest > intent.attempt:
         return f"attempt {latest} of the instance is newer"
-    if guest_manager.hypervisor.refuses(intent.ref):
+    if guest_manager.hypervisor.profile().refuses(intent.ref):
         return "refused by the simulated hypervisor"
     older = [other for other in others if _has_ended_before(other, intent.ref)]
     reason = f"replaced by attempt {intent.attempt}"

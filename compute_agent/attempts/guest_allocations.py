@@ -48,7 +48,7 @@ class GuestManager:
         self.journal.open()
         guests = self.hypervisor.list()
         guest_count = len(guests) + len(damaged)
-        if guest_count and not self.journal.has_attempts:
+        if guest_count and not self.journal.all():
             raise JournalDamaged(
                 f"host {self.host} has {guest_count} guests but an empty journal: restore the journal, or remove the "
                 "guests folder if these guests may be deleted"

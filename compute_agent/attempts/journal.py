@@ -43,11 +43,6 @@ class Journal:
         """Close the file."""
         self._file.close()
 
-    @property
-    def has_attempts(self) -> bool:
-        """Whether the journal has any attempt."""
-        return bool(self._attempts)
-
     # -- reading -----------------------------------------------------------------------------------------------
 
     def get(self, ref: AttemptRef) -> Attempt | None:

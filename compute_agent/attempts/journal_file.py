@@ -31,7 +31,7 @@ class JournalFile:
         self._header = {"schema": SCHEMA, "host": host}
         self._fd = -1
         self.lines = 0
-        self._needs_rewrite = False
+        self.needs_rewrite = False  # an append failed: the file may end in an incomplete batch
 
     def read(self) -> list[list[JournalRecord]]:
         """Return every batch, oldest first, and open the file for append.
@@ -60,19 +60,14 @@ class JournalFile:
         Without ``durable`` it survives the process, and a loss of power only after the next durable batch.
         Raises OSError: the batch is then not acknowledged, and ``rewrite`` must precede the next append.
         """
-        if self._needs_rewrite:
+        if self.needs_rewrite:
             raise OSError(f"{self._path} may end in an incomplete batch: rewrite it")
-        self._needs_rewrite = True
+        self.needs_rewrite = True
         _write_all(self._fd, _encode(list(records)))
         if durable:
             os.fsync(self._fd)
-        self._needs_rewrite = False
+        self.needs_rewrite = False
         self.lines += 1
-
-    @property
-    def needs_rewrite(self) -> bool:
-        """Whether an append failed, so that the file may end in an incomplete batch."""
-        return self._needs_rewrite
 
     def rewrite(self, records: Sequence[JournalRecord]) -> None:
         """Replace the content by one batch, atomically and durably; raises OSError, and then changes nothing."""
@@ -87,7 +82,7 @@ class JournalFile:
         self.close()
         self._open()
         self.lines = 2
-        self._needs_rewrite = False
+        self.needs_rewrite = False
 
     def close(self) -> None:
         """Close the file."""

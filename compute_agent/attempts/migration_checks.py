@@ -71,7 +71,7 @@ def _source_reason(guest_manager: GuestManager, instance: str, attempt: Attempt 
     devices = [kind for kind in DEVICE_KINDS if attempt.assignments.get(kind)]
     if devices:
         return f"it has devices ({', '.join(devices)}), which cannot be copied"
-    if guest_manager.hypervisor.check_fails(guest_manager.host, instance):
+    if guest_manager.hypervisor.profile().migration_check_fails(guest_manager.host, instance):
         return "simulated failure of the check at the source"
     return ""
 
@@ -92,7 +92,7 @@ def _destination_reason(
         return f"its hypervisor version {facts['hypervisor_version']} is older than {source['hypervisor_version']}"
     if any(attempt.live and attempt.uuid == instance for attempt in guest_manager.journal.all()):
         return f"host {guest_manager.host} has the instance already"
-    if guest_manager.hypervisor.check_fails(guest_manager.host, instance):
+    if guest_manager.hypervisor.profile().migration_check_fails(guest_manager.host, instance):
         return "simulated failure of the check at the destination"
     return ""
 
@@ -103,5 +103,5 @@ def _facts(guest_manager: GuestManager, node: Node | None) -> dict[str, Any]:
         "architecture": facts.get("cpu_info", {}).get("arch", ""),
         "hypervisor_type": facts.get("hypervisor_type", ""),
         "hypervisor_version": facts.get("hypervisor_version", 0),
-        "storage": guest_manager.hypervisor.shared_storage,
+        "storage": guest_manager.hypervisor.profile().shared_storage,
     }

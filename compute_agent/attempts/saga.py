@@ -5,7 +5,6 @@ The journal is its only durable state: a start after a crash, a retry and the fi
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -23,14 +22,6 @@ from rpcapi.resources.claims import MAX_INSTANCES, Answer
 LOG = log.getLogger(__name__)
 
 REMIND_MS = 300_000  # between two reports of a guest that has followed a message
-
-
-@dataclass(frozen=True, slots=True)
-class SagaProgress:
-    """Result of one pass: whether work is left, and in how many ms the next guest finishes booting."""
-
-    unfinished: bool
-    boot_ms: int | None
 
 
 class AttemptSaga:
@@ -52,8 +43,11 @@ class AttemptSaga:
         self._settled_claims: set[AttemptRef] = set()  # ended attempts with claims that are over in the store
         self._unfinished = False
 
-    def advance(self) -> SagaProgress:
-        """Run one pass: take every attempt as far as possible now, or until the host must audit."""
+    def advance(self) -> tuple[bool, int | None]:
+        """Run one pass: take every attempt as far as possible now, or until the host must audit.
+
+        Return whether work is left, and in how many ms the next guest finishes booting.
+        """
         self._unfinished = False
         self._call_in_batches(self._journal.at(Stage.INTENT), self._confirm)
         self._spawn(self._journal.at(Stage.CONFIRMED), self._guest_manager.spawn)
@@ -64,7 +58,7 @@ class AttemptSaga:
             )
         boot_ms = self._report()
         self._journal.compact_if_long()
-        return SagaProgress(self._unfinished, boot_ms)
+        return self._unfinished, boot_ms
 
     def remind(self) -> bool:
         """Have guests that a message stopped, started or moved reported again every REMIND_MS; return whether one is.
@@ -124,8 +118,8 @@ class AttemptSaga:
             else:
                 reason = f"claim could not be confirmed: {answer}"
                 refused.append(attempt.to_ended(AttemptResult.REFUSED, reason, ClaimEnd.NOTHING, self._journal.clock()))
-        for stage in (Stage.CONFIRMED, Stage.INCOMING):
-            self._journal.advance([attempt.ref for attempt in confirmed if attempt.stage_if_confirmed is stage], stage)
+        for stage, is_incoming in ((Stage.CONFIRMED, False), (Stage.INCOMING, True)):
+            self._journal.advance([attempt.ref for attempt in confirmed if attempt.is_incoming is is_incoming], stage)
         self._guest_manager.end_attempts(refused)
 
     def _spawn(
@@ -187,7 +181,8 @@ class AttemptSaga:
                 elif boot_ms is not None:
                     boots_ms.append(boot_ms)
             elif attempt.stage in (Stage.STOPPED, Stage.INCOMING) or (
-                attempt.stage is Stage.GONE and self._claim_is_over(attempt)
+                attempt.stage is Stage.GONE
+                and (attempt.claim_end is ClaimEnd.NOTHING or attempt.ref in self._settled_claims)
             ):
                 due.append(attempt)
         self._call_in_batches(due, self._send_report)
@@ -200,9 +195,6 @@ class AttemptSaga:
         pairs = [(attempt, by_ref[attempt.ref]) for attempt in attempts if attempt.ref in by_ref]
         self._unfinished |= len(pairs) < len(attempts)
         return pairs
-
-    def _claim_is_over(self, attempt: Attempt) -> bool:
-        return attempt.claim_end is ClaimEnd.NOTHING or attempt.ref in self._settled_claims
 
     def _reason(self, attempt: Attempt) -> str:
         if attempt.live and attempt.copy is not None and attempt.copy.reason:

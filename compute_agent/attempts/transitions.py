@@ -70,7 +70,7 @@ def _run(guest_manager: GuestManager, attempt: Attempt) -> None:
         return
     if attempt.stage is Stage.STOPPED:
         guest_manager.power_on(attempt)
-    elif attempt.stage is Stage.INCOMING and guest_manager.hypervisor.resume_fails(attempt.ref):
+    elif attempt.stage is Stage.INCOMING and guest_manager.hypervisor.profile().resume_fails(attempt.ref):
         reason = "simulated failure after the migration"
         now_ms = guest_manager.journal.clock()
         guest_manager.end_attempts([attempt.to_ended(AttemptResult.FAILED, reason, ClaimEnd.RELEASE, now_ms)])

@@ -7,7 +7,6 @@ import socket
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from oslo_config import cfg
 
@@ -53,36 +52,25 @@ def plan_hosts(conf: cfg.ConfigOpts) -> list[HostPlan]:
     locations = conf.compute.locations or [None]
     shape_order = _interleave_shapes(shapes.from_conf(conf))
     network = _network(conf)
-    return [_host_plan(host, count, shape_order, _SiteOptions(zones, locations, network)) for host in hosts]
+    plans = []
+    for host in hosts:
+        index = _host_index(host)
+        zone = zones[index % len(zones)]
+        address_and_location = _address(network, index), locations[index % len(locations)]
+        node_shapes = (shape_order[(index * count + number) % len(shape_order)] for number in range(count))
+        nodes = tuple(
+            Node(
+                names.canonical((host, f"node{number}")), shape, shape.availability_zone or zone, *address_and_location
+            )
+            for number, shape in enumerate(node_shapes)
+        )
+        plans.append(HostPlan(host, nodes))
+    return plans
 
 
-class _SiteOptions(NamedTuple):
-    """Zones, locations and addresses that hosts get in turn, by their index."""
-
-    zones: Sequence[str | None]
-    locations: Sequence[str | None]
-    network: Network | None
-
-    def zone(self, index: int) -> str | None:
-        return self.zones[index % len(self.zones)]
-
-    def location(self, index: int) -> str | None:
-        return self.locations[index % len(self.locations)]
-
-    def address(self, index: int) -> str | None:
-        # The first and the last address of a network cannot be assigned to hosts.
-        return None if self.network is None else str(self.network[1 + index % (self.network.num_addresses - 2)])
-
-
-def _host_plan(host: str, count: int, shape_order: Sequence[NodeShape], site: _SiteOptions) -> HostPlan:
-    index = _host_index(host)
-    zone, address_and_location = site.zone(index), (site.address(index), site.location(index))
-    node_shapes = (shape_order[(index * count + number) % len(shape_order)] for number in range(count))
-    nodes = tuple(
-        Node(names.canonical((host, f"node{number}")), shape, shape.availability_zone or zone, *address_and_location)
-        for number, shape in enumerate(node_shapes)
-    )
-    return HostPlan(host, nodes)
+def _address(network: Network | None, index: int) -> str | None:
+    # The first and the last address of a network cannot be assigned to hosts.
+    return None if network is None else str(network[1 + index % (network.num_addresses - 2)])
 
 
 def _network(conf: cfg.ConfigOpts) -> Network | None:

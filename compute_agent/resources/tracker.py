@@ -169,14 +169,9 @@ class ResourceTracker:
         """
         excess: dict[str, dict[str, int]] = {}
         for provider, used in self._used.items():
-            inventories = self._full_inventories.get(provider, {})
-            over = {
-                resource_class: amount - (inventories[resource_class].capacity if resource_class in inventories else 0)
-                for resource_class, amount in used.items()
-            }
-            over = {resource_class: amount for resource_class, amount in over.items() if amount > 0}
+            over = withheld_capacity.excess_amounts({provider: used}, self._full_inventories)
             if over:
-                excess[provider] = over
+                excess[provider] = dict(over)
         return excess
 
     def _assignments_of(self, node: str, kind: LoadedKind) -> list[Assignment]:

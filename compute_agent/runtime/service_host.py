@@ -12,7 +12,7 @@ from oslo_log import log
 
 from compute_agent.attempt import Attempt
 from compute_agent.attempts import builder, copies
-from compute_agent.attempts.audit import AuditResult, HostAuditor
+from compute_agent.attempts.audit import HostAuditor
 from compute_agent.attempts.calls import CallRejected, CallUnanswered, IdentityRefused
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.attempts.saga import AttemptSaga
@@ -21,6 +21,7 @@ from compute_agent.runtime.executor import JobTimer, SerialQueue
 from compute_agent.runtime.reporter import StatsReporter
 from compute_agent.simulator.faults import FaultInjector, SimulatedFault
 from compute_agent.state_files import FolderInUse
+from rpcapi import objects
 from rpcapi.daemon.waiting import wait_for
 
 LOG = log.getLogger(__name__)
@@ -97,7 +98,7 @@ class ServiceHost:
         # The first pause is any part of an interval, so that hosts started together spread their reports over it.
         self._report_queue.submit_after(self._intervals().report_interval * random.random(), self._report_due)
 
-    def _await_audit(self, epoch: int, stopping: threading.Event) -> AuditResult:
+    def _await_audit(self, epoch: int, stopping: threading.Event) -> objects.AuditAnswer:
         audit_epoch = functools.partial(self._auditor.audit, epoch)
         return wait_for("The claims service", audit_epoch, stopping, retry_on=(CallUnanswered,))
 
@@ -160,9 +161,8 @@ class ServiceHost:
         waits_ms: list[int | None] = []
         try:
             waits_ms.append(copies.advance(self.guest_manager, self._die))
-            progress = self._saga.advance()
-            unfinished = progress.unfinished
-            waits_ms.append(progress.boot_ms)
+            unfinished, boot_ms = self._saga.advance()
+            waits_ms.append(boot_ms)
         finally:
             self._failures = self._failures + 1 if unfinished else 0
             self._report_assignment_changes()
@@ -225,7 +225,7 @@ class ServiceHost:
                 self._report()
             case SimulatedFault.SILENCE:
                 self._silent = True
-                silence = self._fault_injector.silence_seconds()
+                silence = self._fault_injector.profile().silence_time
                 LOG.warning("Host %s is silent for %g s (simulated fault)", self.name, silence)
                 self._report_queue.submit_after(silence, self._report)
             case SimulatedFault.RESTART:

@@ -24,13 +24,13 @@ class FaultInjector:
 
     def __init__(self, host: str, profile: Callable[[], HostProfile]) -> None:
         self._host = host
-        self._profile = profile
+        self.profile = profile
         self._reports = 0
 
     def next_fault(self) -> SimulatedFault:
         """Return the fault to inject in place of the report that is due now."""
         self._reports += 1
-        profile = self._profile()
+        profile = self.profile()
         if profile.restarts(self._host, self._reports):
             fault = SimulatedFault.RESTART
         elif profile.falls_silent(self._host, self._reports):
@@ -39,7 +39,3 @@ class FaultInjector:
             return SimulatedFault.NONE
         metrics.INJECTED_FAULTS.labels(fault.name.lower()).inc()
         return fault
-
-    def silence_seconds(self) -> float:
-        """Return how long a silent host stays silent, in seconds."""
-        return self._profile().silence_time

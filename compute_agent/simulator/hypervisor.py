@@ -60,7 +60,7 @@ class Hypervisor:
         self, folder: Path, profile: Callable[[], HostProfile], clock: Clock = wall_ms, copy_clock: Clock = monotonic_ms
     ) -> None:
         self._folder = folder
-        self._profile = profile
+        self.profile = profile
         self._clock = clock
         self.copy_clock = copy_clock
         self._guests: dict[AttemptRef, Guest] = {}
@@ -110,24 +110,7 @@ class Hypervisor:
         if guest is None:
             return None
         remaining = guest.running_at_ms - self._clock()
-        return remaining if 0 < remaining <= round(1000 * self._profile().boot_seconds(ref.uuid)) else 0
-
-    def refuses(self, ref: AttemptRef) -> bool:
-        """Whether the simulated host refuses this attempt."""
-        return self._profile().refuses(ref)
-
-    def check_fails(self, host: str, instance: str) -> bool:
-        """Whether the simulated check before a live migration of an instance fails on this host."""
-        return self._profile().migration_check_fails(host, instance)
-
-    def resume_fails(self, ref: AttemptRef) -> bool:
-        """Whether the copied guest of this attempt fails to continue on the simulated host."""
-        return self._profile().resume_fails(ref)
-
-    @property
-    def shared_storage(self) -> str:
-        """Name of the storage that has the guests' disks; "": local ones."""
-        return self._profile().shared_storage
+        return remaining if 0 < remaining <= round(1000 * self.profile().boot_seconds(ref.uuid)) else 0
 
     def spawn(
         self, ref: AttemptRef, name: str, *, is_off: bool = False, before_start: Callable[[], None] = _allow
@@ -147,7 +130,7 @@ class Hypervisor:
             if not is_off:
                 self._continue(existing)
             return
-        if self._profile().spawn_fails(ref):
+        if self.profile().spawn_fails(ref):
             raise SpawnFailed("simulated spawn failure")
         self._create(Guest(ref.uuid, ref.attempt, name, self._boot_end(ref), is_off))
 
@@ -178,7 +161,7 @@ class Hypervisor:
     def begin_copy(self, ref: AttemptRef, number: int, memory_mb: int, disk_mb: int) -> None:
         """Begin to copy the guest of an attempt."""
         now_ms = self.copy_clock()
-        self.copies[ref] = SimulatedCopy.begin(self._profile(), (ref.uuid, number), memory_mb, disk_mb, now_ms)
+        self.copies[ref] = SimulatedCopy.begin(self.profile(), (ref.uuid, number), memory_mb, disk_mb, now_ms)
 
     def power_off(self, ref: AttemptRef) -> None:
         """Power the guest of an attempt off; does nothing when it does not exist or is off. Raises OSError."""
@@ -216,7 +199,7 @@ class Hypervisor:
             self._save(replace(guest, is_paused=False))
 
     def _boot_end(self, ref: AttemptRef) -> int:
-        return self._clock() + round(1000 * self._profile().boot_seconds(ref.uuid))
+        return self._clock() + round(1000 * self.profile().boot_seconds(ref.uuid))
 
     def _save(self, guest: Guest) -> None:
         document = without_empty(asdict(guest), required=("running_at_ms",))
