@@ -103,8 +103,3 @@ OPTS = [
         "journal. After that the scheduler is asked.",
     ),
 ]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [compute]."""
-    conf.register_opts(OPTS, group=GROUP)

@@ -34,8 +34,3 @@ DEVICE_OPTS = [
     cfg.IntOpt("instances", default=1, min=1, max=1024, help="Number of parts of one physical device."),
     cfg.ListOpt("traits", default=[], help="Traits of the device, such as CUSTOM_NVIDIA_A100."),
 ]
-
-
-def register_opts(conf: cfg.ConfigOpts, group: str) -> None:
-    """Register one group of either type; may be called repeatedly."""
-    conf.register_opts(PCI_OPTS if group.startswith(PCI_PREFIX) else DEVICE_OPTS, group=group)

@@ -161,8 +161,3 @@ OPTS = [
         help="Share of copied guests, from 0 to 1, that fail to continue at their destination.",
     ),
 ]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [simulator]."""
-    conf.register_opts(OPTS, group=GROUP)

@@ -9,4 +9,4 @@ from conductor.conf import conductor, quota, store
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register the options that only conductors read."""
     for module in (conductor, quota, store):
-        module.register_opts(conf)
+        conf.register_opts(module.OPTS, group=module.GROUP)

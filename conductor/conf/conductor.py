@@ -171,8 +171,3 @@ OPTS = [
         "the host go to ERROR within this time, and half a second more for each 500 records.",
     ),
 ]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [conductor]."""
-    conf.register_opts(OPTS, group=GROUP)

@@ -38,11 +38,6 @@ OPTS = [
 ]
 
 
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [quota]."""
-    conf.register_opts(OPTS, group=GROUP)
-
-
 def load(conf: cfg.ConfigOpts) -> AdmissionLimits:
     """Return the limits of projects, of the backlog and of specs; raises BadConfiguration."""
     projects = {}

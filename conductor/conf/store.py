@@ -74,11 +74,6 @@ OPTS = [
 ]
 
 
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [conductor_store]."""
-    conf.register_opts(OPTS, group=GROUP)
-
-
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration if the URL is not valid for a store; the URL is not shown, it may contain a password."""
     redis_url.check(GROUP, conf.conductor_store.url)

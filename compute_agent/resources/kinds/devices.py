@@ -19,7 +19,7 @@ class DeviceKind(units.UnitKind):
         """Create the devices of a shape; each is named after its group and its number."""
         providers, parts = [], {}
         for section, parent, number in units.parse_devices(conf, group, "devices", hardware.DEVICE_PREFIX):
-            hardware.register_opts(conf, section)
+            conf.register_opts(hardware.DEVICE_OPTS, group=section)
             values = conf[section]
             if not values.resource_class:
                 raise errors.BadConfiguration(why=f"[{section}] has no resource_class")

@@ -26,7 +26,7 @@ class PciKind(units.UnitKind):
         for section, parent, number in units.parse_devices(conf, group, "pci_devices", hardware.PCI_PREFIX):
             if number > 0xFE:
                 raise errors.BadConfiguration(why=f"[{group}] pci_devices: a node may have at most 255 devices")
-            hardware.register_opts(conf, section)
+            conf.register_opts(hardware.PCI_OPTS, group=section)
             values = conf[section]
             if not (values.vendor_id and values.product_id):
                 raise errors.BadConfiguration(why=f"[{section}] has no vendor_id or no product_id")

@@ -9,7 +9,7 @@ from compute_agent.conf import compute
 
 @pytest.fixture
 def options(conf: cfg.ConfigOpts) -> cfg.ConfigOpts:
-    compute.register_opts(conf)
+    conf.register_opts(compute.OPTS, group=compute.GROUP)
     return conf
 
 

@@ -15,7 +15,7 @@ SHARES = [
 
 @pytest.fixture
 def options(conf: cfg.ConfigOpts) -> cfg.ConfigOpts:
-    simulator.register_opts(conf)
+    conf.register_opts(simulator.OPTS, group=simulator.GROUP)
     return conf
 
 

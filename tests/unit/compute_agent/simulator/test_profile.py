@@ -53,7 +53,7 @@ def test_boot_delays_spread_around_the_median() -> None:
 
 
 def test_profile_has_the_present_values_of_all_options(conf: cfg.ConfigOpts) -> None:
-    simulator.register_opts(conf)
+    conf.register_opts(simulator.OPTS, group=simulator.GROUP)
     conf.set_override("churn", 0.25, group="simulator")
     conf.set_override("seed", "other", group="simulator")
     profile = HostProfile.from_conf(conf)
