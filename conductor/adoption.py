@@ -30,14 +30,6 @@ class Guest(NamedTuple):
     owner: Mapping[str, Any]
 
 
-class Adoption(NamedTuple):
-    """What is recorded of a guest; ``amounts`` is what it counts in its project."""
-
-    request: BuildRequestRecord
-    instance: InstanceRecord
-    amounts: Mapping[str, int]
-
-
 class InstanceAdoption:
     """Records instances again from what their hosts and claims have.
 
@@ -73,9 +65,9 @@ class InstanceAdoption:
         records = self._store.get(uuids)
         unrecorded = [guest for guest in guests if not _is_recorded(records, guest, host)]
         adoptions = [self._adoption_of(ctxt, partition, guest) for guest in unrecorded]
-        for adoption in adoptions:
-            self._store.adopt(*adoption)
-            LOG.info("Adopted instance %s, which runs on %s", adoption.instance.uuid, adoption.instance.host)
+        for request, instance, amounts in adoptions:
+            self._store.adopt(request, instance, amounts)
+            LOG.info("Adopted instance %s, which runs on %s", instance.uuid, instance.host)
         if adoptions:
             self._wake()
         refs = objects.ClaimRefs.of(
@@ -104,7 +96,10 @@ class InstanceAdoption:
                 break
         return claims
 
-    def _adoption_of(self, ctxt: RequestContext, partition: str, guest: Guest) -> Adoption:
+    def _adoption_of(
+        self, ctxt: RequestContext, partition: str, guest: Guest
+    ) -> tuple[BuildRequestRecord, InstanceRecord, Mapping[str, int]]:
+        """Return what is recorded of a guest: its request, itself, and what it counts in its project."""
         claim = _claim_of(guest, self._claims(ctxt, partition, guest))
         spec = _make_spec(claim, guest.owner)
         project = claim["project"]
@@ -128,7 +123,7 @@ class InstanceAdoption:
             allocations=None if allocations == {claim["host"]: spec.resources} else allocations,
             partition=partition,
         )
-        return Adoption(request, instance, count_amounts(spec))
+        return request, instance, count_amounts(spec)
 
 
 def _is_recorded(records: Mapping[str, InstanceRecord], guest: Guest, host: str) -> bool:

@@ -5,7 +5,7 @@ from oslo_log import log
 
 from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
-from conductor.store.records import InstanceRecord, SagaStep
+from conductor.store.records import SagaStep
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
@@ -48,11 +48,6 @@ class OrphanRelease:
             if migration is not None and migration.source_attempt == attempt:
                 why = f"its migration {migration.uuid} is {migration.status}; confirm or revert it, or wait"
                 raise errors.InstanceConflict(uuid=uuid, why=why)
-            if uuid in records:
-                self._check_step(records[uuid])
-
-    @staticmethod
-    def _check_step(record: InstanceRecord) -> None:
-        if record.step != SagaStep.DONE:
-            why = f"it is {record.status}, and its step {record.step} is under way; retry"
-            raise errors.InstanceConflict(uuid=record.uuid, why=why)
+            if uuid in records and records[uuid].step != SagaStep.DONE:
+                why = f"it is {records[uuid].status}, and its step {records[uuid].step} is under way; retry"
+                raise errors.InstanceConflict(uuid=uuid, why=why)

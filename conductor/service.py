@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Composition root of the conductor: store, clients, server and threads of one process."""
 
+import functools
 import os
 import threading
 import uuid
@@ -31,7 +32,7 @@ from conductor.requested_changes import RequestedChanges
 from conductor.requests import BuildRequests
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
-from conductor.service_clients import ServiceClients, cache_clients
+from conductor.service_clients import ServiceClients
 from conductor.shelving import InstanceUnshelving
 from conductor.store.bounds import OPTIONS, RecordBounds
 from conductor.store.interface import ConductorStore
@@ -68,7 +69,7 @@ class ConductorService:
         self._clients = ServiceClients(
             scheduler=CollectingSchedulerAPI(conf, self._transport),
             compute=ComputeAPI(conf, self._transport),
-            claims=cache_clients(lambda partition: ClaimsAPI(conf, self._transport, partition)),
+            claims=functools.cache(lambda partition: ClaimsAPI(conf, self._transport, partition)),
             partition=conf.rpc.partition,
         )
         self._saga = BuildSaga(self._store, self._clients, _limits(conf), self._stopping)

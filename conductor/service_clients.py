@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """RPC clients of the services that the conductor calls."""
 
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -73,17 +72,3 @@ class ServiceClients:
     def claims_of(self, partition: str | None) -> ClaimsAPI:
         """Return the claims client of ``partition``, or of the default partition if it is None."""
         return self.claims(partition or self.partition)
-
-
-def cache_clients(make: Callable[[str], ClaimsAPI]) -> Callable[[str], ClaimsAPI]:
-    """Wrap ``make`` in a thread-safe cache with one client for each partition."""
-    clients: dict[str, ClaimsAPI] = {}
-    lock = threading.Lock()
-
-    def client(partition: str) -> ClaimsAPI:
-        with lock:
-            if partition not in clients:
-                clients[partition] = make(partition)
-            return clients[partition]
-
-    return client

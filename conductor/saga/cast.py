@@ -3,7 +3,6 @@
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from oslo_log import log
 
@@ -21,15 +20,9 @@ LOG = log.getLogger(__name__)
 TERMINATE_PAUSE_FACTOR = 4
 CLAIM_CHECK_INTERVAL = 6  # tries of a message to a host, of which the last one reads the claim instead
 
+Divided = tuple[list[InstanceRecord], list[InstanceRecord]]  # instances whose message was sent, and the others
 SendFunction = Callable[[str, Sequence[InstanceRecord]], None]
 Place = tuple[str, str | None]  # a resource name and its partition
-
-
-class SendResult(NamedTuple):
-    """The instances by whether the message to their host was sent."""
-
-    sent_instances: Sequence[InstanceRecord]
-    unsent_instances: Sequence[InstanceRecord]
 
 
 def own_place(instance: InstanceRecord) -> Place:
@@ -91,7 +84,7 @@ def is_silent(instance: InstanceRecord) -> bool:
     return (instance.tries + 1) % CLAIM_CHECK_INTERVAL == 0
 
 
-def send_builds(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> SendResult:
+def send_builds(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> Divided:
     """Send each host its build message; an agent that already has it reports its current state."""
 
     def send(host: str, group: Sequence[InstanceRecord]) -> None:
@@ -187,7 +180,7 @@ def send_transitions(
 
 def send_by_host(
     instances: Sequence[InstanceRecord], send: SendFunction, place_of: Callable[[InstanceRecord], Place] = own_place
-) -> SendResult:
+) -> Divided:
     """Send the host at ``place_of`` the instances its message; stop at the first failure.
 
     Sending needs only the bus, not the host. While the bus is unavailable each try may take seconds, and trying
@@ -200,7 +193,7 @@ def send_by_host(
             sent_instances += group
         else:
             unsent_instances += group
-    return SendResult(sent_instances, unsent_instances)
+    return sent_instances, unsent_instances
 
 
 def _send(send: SendFunction, host: str, instances: Sequence[InstanceRecord]) -> bool:

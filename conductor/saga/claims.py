@@ -37,15 +37,8 @@ def find(saga_pass: SagaPass, partition: str | None, uuid: str, attempt: int) ->
     return saga_pass.clients.claims_of(partition).find_claims(saga_pass.context(), refs)
 
 
-class LiveClaim(NamedTuple):
-    """A live claim, and the partition that has it."""
-
-    partition: str
-    claim: Mapping[str, Any]
-
-
-def find_elsewhere(saga_pass: SagaPass, instance: InstanceRecord) -> LiveClaim | None:
-    """Return a live claim of an instance in another partition than its own.
+def find_elsewhere(saga_pass: SagaPass, instance: InstanceRecord) -> tuple[str, Mapping[str, Any]] | None:
+    """Return another partition than an instance's own that has a live claim of it, and that claim.
 
     Raises the errors of ``list_partitions`` and ``list_claims``.
     """
@@ -53,7 +46,7 @@ def find_elsewhere(saga_pass: SagaPass, instance: InstanceRecord) -> LiveClaim |
     for partition in clients.other_partitions(saga_pass.context(), instance.partition):
         page = clients.claims_of(partition).list_claims(saga_pass.context(), consumer=instance.uuid)
         for claim in page.claims:
-            return LiveClaim(partition, claim)
+            return partition, claim
     return None
 
 

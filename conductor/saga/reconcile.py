@@ -36,7 +36,7 @@ def _settle(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
         if own is None and instance.open_migration is None:
             elsewhere = claims.find_elsewhere(saga_pass, instance)
             if elsewhere is not None:
-                return set_step(instance, SagaStep.SETTLE, partition=elsewhere.partition)
+                return set_step(instance, SagaStep.SETTLE, partition=elsewhere[0])
         return _continue_without_claim(instance) if own is None else _adopt_claim(saga_pass, instance, own)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)

@@ -53,7 +53,7 @@ def load(conf: cfg.ConfigOpts) -> Catalog:
     for group, options in ((PCI_GROUP, PCI_OPTS), (GUESTS_GROUP, GUESTS_OPTS)):
         conf.register_opts(options, group=group)
     sections = (section for section in conf.list_all_sections() if section.startswith(PREFIX))
-    profiles = {profile.name: profile for profile in (_profile(conf, section) for section in sections)}
+    profiles = {section.removeprefix(PREFIX): _profile(conf, section) for section in sections}
     try:
         return Catalog(pci_aliases.parse(conf[PCI_GROUP].alias), profiles, conf[GUESTS_GROUP].large_page_kb)
     except (cfg.Error, ValueError) as error:

@@ -2,7 +2,6 @@
 """Device profiles for ``accel:device_profile`` of a flavor, as in Cyborg."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from rpcapi import errors
 from rpcapi.resources.groups import RequestGroup
@@ -12,14 +11,7 @@ from rpcapi.spec_builder.properties import FlavorImageProperties
 
 DEVICE = "_dev{}"
 KEY = "accel:device_profile"
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceProfile:
-    """A named list of request groups, each served by one device."""
-
-    name: str
-    groups: tuple[RequestGroup, ...]
+DeviceProfile = tuple[RequestGroup, ...]  # each is served by one device
 
 
 def parse_profile(name: str, groups: Sequence[Mapping[str, str]]) -> DeviceProfile:
@@ -44,7 +36,7 @@ def parse_profile(name: str, groups: Sequence[Mapping[str, str]]) -> DeviceProfi
         request_groups.append(
             RequestGroup(DEVICE.format(number), amounts, traits[REQUIRED], forbidden=traits[FORBIDDEN])
         )
-    return DeviceProfile(name, tuple(request_groups))
+    return tuple(request_groups)
 
 
 def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, profiles: Mapping[str, DeviceProfile]) -> None:
@@ -55,5 +47,5 @@ def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, profiles: M
     if name not in profiles:
         profile_names = ", ".join(sorted(profiles)) or "none"
         raise flavor_image.invalid(KEY, f"names unknown device profile {name!r}; known: {profile_names}")
-    for group in profiles[name].groups:
+    for group in profiles[name]:
         draft.add_group(group)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients of the services that the conductor calls."""
 
+import functools
+
 import oslo_messaging as messaging
 import pytest
 
-from conductor.service_clients import ServiceClients, cache_clients, summarize_error
+from conductor.service_clients import ServiceClients, summarize_error
 from rpcapi import errors
 
 
@@ -15,7 +17,7 @@ def test_claims_client_is_made_once_for_each_partition() -> None:
         partitions.append(partition)
         return f"claims of {partition}"
 
-    clients = ServiceClients(scheduler=None, compute=None, claims=cache_clients(make), partition="default")
+    clients = ServiceClients(scheduler=None, compute=None, claims=functools.cache(make), partition="default")
     answers = [clients.claims_of(partition) for partition in (None, "west", "west", "default")]
     assert answers == ["claims of default", "claims of west", "claims of west", "claims of default"]
     assert partitions == ["default", "west"]
