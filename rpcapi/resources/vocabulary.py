@@ -10,12 +10,13 @@ import os_traits
 from rpcapi import errors
 
 MAX_LENGTH = 255
+_STANDARD_CLASSES = frozenset(os_resource_classes.STANDARDS)
 _CUSTOM = re.compile(r"CUSTOM_[A-Z0-9_]+")
 
 
 def check_resource_class(name: object) -> None:
     """Raise UnknownResourceClass unless ``name`` is a standard resource class or a well-formed custom one."""
-    if not isinstance(name, str) or not (name in _standard_classes() or _is_custom(name)):
+    if not isinstance(name, str) or not (name in _STANDARD_CLASSES or _is_custom(name)):
         raise errors.UnknownResourceClass(name=_short(name))
 
 
@@ -31,11 +32,6 @@ def _is_custom(name: str) -> bool:
 
 def _short(name: object) -> str:
     return str(name)[:60]
-
-
-@functools.cache
-def _standard_classes() -> frozenset[str]:
-    return frozenset(os_resource_classes.STANDARDS)
 
 
 @functools.cache

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A request spec under construction."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -62,11 +63,10 @@ class SpecDraft:
 
     def total_resources(self) -> dict[str, int]:
         """Return the sum of amounts of all groups, including classes with amount 0."""
-        totals: dict[str, int] = {}
+        totals = Counter[str]()
         for group in self.groups.values():
-            for resource_class, amount in group.resources.items():
-                totals[resource_class] = totals.get(resource_class, 0) + amount
-        return totals
+            totals.update(group.resources)
+        return dict(totals)
 
     def spec_fields(self) -> dict[str, Any]:
         """Return the fields of the request spec.

@@ -2,7 +2,7 @@
 """Distribution of a guest's cpus and memory over its NUMA cells: even, or as flavor or image specify."""
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from rpcapi.resources.numa import cpu_sets
 from rpcapi.spec_builder.properties import FlavorImageProperties, parse_integer
@@ -12,11 +12,7 @@ MAX_NODES = 128  # as in Nova
 T = TypeVar("T")
 
 
-class CellShare(NamedTuple):
-    """The cpus and memory of one guest cell."""
-
-    cpus: frozenset[int]
-    memory_mb: int
+CellShare = tuple[frozenset[int], int]  # the cpus of one guest cell, and its memory in MiB
 
 
 def count_cells(flavor_image: FlavorImageProperties) -> int | None:
@@ -41,7 +37,7 @@ def split_into_cells(flavor_image: FlavorImageProperties, nodes: int) -> list[Ce
             "hw:numa_cpus", f"and hw:numa_mem must both be set for each of {nodes} cells, or neither of them"
         )
     _check_split(flavor_image, cpus, memory)
-    return [CellShare(*share) for share in zip(cpus, memory, strict=True)]
+    return list(zip(cpus, memory, strict=True))
 
 
 def _split_evenly(flavor_image: FlavorImageProperties, nodes: int) -> list[CellShare]:
@@ -50,7 +46,7 @@ def _split_evenly(flavor_image: FlavorImageProperties, nodes: int) -> list[CellS
         why = f"is {nodes}, which does not divide {flavor.vcpus} cpus and {flavor.memory_mb} MiB"
         raise flavor_image.invalid("hw:numa_nodes", f"{why}; use hw:numa_cpus.N and hw:numa_mem.N for an uneven split")
     share = flavor.vcpus // nodes
-    return [CellShare(frozenset(range(n * share, (n + 1) * share)), flavor.memory_mb // nodes) for n in range(nodes)]
+    return [(frozenset(range(n * share, (n + 1) * share)), flavor.memory_mb // nodes) for n in range(nodes)]
 
 
 def _check_split(flavor_image: FlavorImageProperties, cpus: list[frozenset[int]], memory: list[int]) -> None:

@@ -8,7 +8,6 @@ from rpcapi.resources.numa.cells import CELL_TRAIT, THREADS_TRAIT
 from rpcapi.spec_builder import cpus, features, numa_cells, page_sizes
 from rpcapi.spec_builder.cpus import CpuLayout
 from rpcapi.spec_builder.draft import SpecDraft
-from rpcapi.spec_builder.numa_cells import CellShare
 from rpcapi.spec_builder.properties import FlavorImageProperties
 from rpcapi.validation import topology
 
@@ -30,7 +29,16 @@ def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, large_kb: i
     _check_amounts(flavor_image, draft, layout)
     shares = numa_cells.split_into_cells(flavor_image, nodes or 1)
     draft.numa = {
-        "cells": [_cell(number, share, layout) for number, share in enumerate(shares)],
+        "cells": [
+            {
+                "id": number,
+                "group": CELL.format(number),
+                "cpus": sorted(guest_cpus),
+                "pcpus": sorted(guest_cpus & layout.pinned),
+                "memory_mb": memory_mb,
+            }
+            for number, (guest_cpus, memory_mb) in enumerate(shares)
+        ],
         "cpu_policy": layout.policy or topology.SHARED,
         "thread_policy": layout.thread_policy,
         "page_size_kb": None if page_size is None else page_sizes.parse_size_kb(flavor_image, page_size, large_kb),
@@ -56,16 +64,6 @@ def _check_amounts(flavor_image: FlavorImageProperties, draft: SpecDraft, layout
         if requested_amount != amount and not (all_pinned and requested_amount == 0):
             why = f"is {requested_amount}, but the cells of the NUMA topology need the flavor's {amount}"
             raise flavor_image.invalid(f"resources:{resource_class}", why)
-
-
-def _cell(number: int, share: CellShare, layout: CpuLayout) -> dict[str, object]:
-    return {
-        "id": number,
-        "group": CELL.format(number),
-        "cpus": sorted(share.cpus),
-        "pcpus": sorted(share.cpus & layout.pinned),
-        "memory_mb": share.memory_mb,
-    }
 
 
 def _add_groups(draft: SpecDraft, layout: CpuLayout) -> None:

@@ -80,13 +80,9 @@ def _cidr(hints: Mapping[str, Any]) -> None:
         raise invalid_spec("hint 'cidr' needs hint 'build_near_host_ip', which is missing")
 
 
-def _query(hints: Mapping[str, Any]) -> None:
-    query.parse(hints[query.HINT])
-
-
-CHECKS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
+CHECKS: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
     **{key: _instances(key) for key in INSTANCE_HINTS},
     "build_near_host_ip": _near,
     "cidr": _cidr,
-    query.HINT: _query,
+    query.HINT: lambda hints: query.parse(hints[query.HINT]),
 }
