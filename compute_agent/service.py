@@ -155,7 +155,8 @@ class ComputeService:
         except Exception as error:
             # Any exception of one host aborts the start, which raises it in its own thread; other hosts stop joining.
             LOG.log(log.INFO if isinstance(error, ShutdownRequested) else log.ERROR, "Host %s: %s", host.name, error)
-            self._fault = self._fault or _as_start_fault(error)
+            fault = errors.BadConfiguration(why=str(error)) if isinstance(error, CallRejected) else error
+            self._fault = self._fault or fault
             self._stopping.set()
         finally:
             joined.release()
@@ -181,9 +182,3 @@ def _intervals(conf: cfg.ConfigOpts) -> AgentIntervals:
 def _isolation_timeout(conf: cfg.ConfigOpts) -> float:
     """Return it in seconds: longer than the pauses between reports, in which an idle agent calls nothing."""
     return max(conf.compute.isolation_timeout, PAUSES_BEFORE_ISOLATION * conf.compute.report_interval)
-
-
-def _as_start_fault(error: Exception) -> Exception:
-    if isinstance(error, CallRejected):
-        return errors.BadConfiguration(why=str(error))
-    return error

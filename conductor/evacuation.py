@@ -68,9 +68,16 @@ class InstanceEvacuation:
         new = [record for record in records.values() if not _is_recorded(record, migrations[record.uuid])]
         for record in new:
             _check_status(record)
-        self._check_uuids_are_new([migrations[record.uuid] for record in new])
+        for uuid, migration in self._store.migrations([migrations[record.uuid] for record in new]).items():
+            raise errors.InstanceConflict(
+                uuid=migration.instance, why=f"migration {uuid} is an earlier one of it; use another uuid"
+            )
         answers = self._answers(ctxt, new)
-        hosts_in_use = {_source_host(record) for record in new if not _is_over(record, answers)}
+        hosts_in_use = {
+            _source_host(record)
+            for record in new
+            if not record.has_ended(record.attempt) and answers.get((record.uuid, record.attempt)) not in ENDED
+        }
         for host in sorted({_source_host(record) for record in new}):
             self._check_host(ctxt, host, in_use=host in hosts_in_use)
         requests = self._store.requests(sorted({record.request for record in records.values()}))
@@ -100,12 +107,6 @@ class InstanceEvacuation:
             return evacuations.begin(ended_record, migration_of(ended_record))
 
         return change
-
-    def _check_uuids_are_new(self, migrations: Sequence[str]) -> None:
-        for uuid, migration in self._store.migrations(migrations).items():
-            raise errors.InstanceConflict(
-                uuid=migration.instance, why=f"migration {uuid} is an earlier one of it; use another uuid"
-            )
 
     def _answers(self, ctxt: RequestContext, records: Sequence[InstanceRecord]) -> AttemptAnswers:
         """Return how the claims are of the instances whose record does not say that they have ended."""
@@ -153,10 +154,6 @@ def is_lost(record: InstanceRecord) -> bool:
     """Return whether the instance is in ERROR because its host is gone, or no other one could build it since."""
     is_settled = record.status == InstanceStatus.ERROR and record.step in RESTING
     return is_settled and (evacuations.has_run(record) or evacuations.has_failed(record))
-
-
-def _is_over(record: InstanceRecord, answers: AttemptAnswers) -> bool:
-    return record.has_ended(record.attempt) or answers.get((record.uuid, record.attempt)) in ENDED
 
 
 def _source_host(record: InstanceRecord) -> str:

@@ -2,7 +2,7 @@
 """Which instances of a call are members of the same affinity group, and so move together."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from conductor.saga.saga_pass import load_spec
 from conductor.store.records import BuildRequestRecord, InstanceRecord
@@ -20,11 +20,13 @@ def moving_groups(
     ``migrations`` maps the instances of the call to the uuids of their migrations, in the order of the call. Raises
     InvalidRequest for a group of more than MAX_MEMBERS.
     """
-    ids = _group_ids(records.values(), requests)
+    specs = {key: load_spec(request.spec) for key, request in requests.items()}
     members = defaultdict(list)
     for instance in migrations:
-        if ids.get(instance) is not None:
-            members[ids[instance]].append(instance)
+        # A resize changes no group, so that the request of an instance has its group.
+        spec = specs.get(records[instance].request) if instance in records else None
+        if spec is not None and spec.group_policy == GroupPolicy.AFFINITY:
+            members[spec.group_id].append(instance)
     groups: dict[str, list[str]] = {}
     for group_id, instances in members.items():
         if len(instances) > MAX_MEMBERS:
@@ -34,12 +36,3 @@ def moving_groups(
             together = [migrations[instance] for instance in instances]
             groups |= dict.fromkeys(instances, together)
     return groups
-
-
-def _group_ids(records: Iterable[InstanceRecord], requests: Mapping[str, BuildRequestRecord]) -> dict[str, str | None]:
-    """Return the affinity group of each instance; a resize changes no group, so that its request tells it."""
-    of_request: dict[str, str | None] = {}
-    for key, request in requests.items():
-        spec = load_spec(request.spec)
-        of_request[key] = spec.group_id if spec.group_policy == GroupPolicy.AFFINITY else None
-    return {record.uuid: of_request.get(record.request) for record in records}

@@ -45,7 +45,8 @@ class LeakedMigrations:
         host = names.canonical(host)
         sources = [claim for ref in refs.pairs() if (claim := self._source(ctxt, partition, host, *ref)) is not None]
         self._check_ended(sources)
-        states = self._states(ctxt, host, refs)
+        page = self._clients.call_agent(ctxt, host, self._clients.compute.list_owners, list(refs.consumers))
+        states = dict(zip(zip(page.uuids, page.attempts, strict=True), page.states, strict=True))
         for claim in sources:
             state = states.get((claim["consumer"], claim["attempt"]))
             if state is not None:
@@ -79,11 +80,6 @@ class LeakedMigrations:
                 raise errors.InstanceConflict(uuid=uuid, why=why)
             return dict(claim)
         return None
-
-    def _states(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> dict[tuple[str, int], str]:
-        """Return the states of the guests that the host has of these instances, by attempt."""
-        page = self._clients.call_agent(ctxt, host, self._clients.compute.list_owners, list(refs.consumers))
-        return dict(zip(zip(page.uuids, page.attempts, strict=True), page.states, strict=True))
 
     def _check_guest(
         self, ctxt: RequestContext, partition: str, claim: Mapping[str, Any], state: str, *, ends_running: bool

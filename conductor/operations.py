@@ -117,15 +117,11 @@ def mark(instance: InstanceRecord, status: InstanceStatus, now_ms: int) -> Insta
         raise errors.InstanceConflict(
             uuid=instance.uuid, why=f"it is {instance.shown_status}; {status} is possible from {', '.join(allowed)}"
         )
-    if instance.status == InstanceStatus.ERROR and not _is_on_host(instance):
+    is_on_host = instance.step == SagaStep.DONE and instance.host is not None
+    if instance.status == InstanceStatus.ERROR and (not is_on_host or instance.has_ended(instance.attempt)):
         raise errors.InstanceConflict(uuid=instance.uuid, why="it is in ERROR and on no host; evacuate or delete it")
     was_stopped = status == InstanceStatus.REBUILD and (
         instance.status == InstanceStatus.SHUTOFF or instance.was_stopped
     )
     operation = max(now_ms, instance.operation + 1)
     return set_step(instance, SagaStep.POWER, status=status, operation=operation, was_stopped=was_stopped)
-
-
-def _is_on_host(instance: InstanceRecord) -> bool:
-    """Return whether a host still has the claim of an instance in ERROR."""
-    return instance.step == SagaStep.DONE and instance.host is not None and not instance.has_ended(instance.attempt)

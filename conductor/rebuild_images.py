@@ -45,7 +45,8 @@ class RebuildImages:
         for record in records:
             spec = instance_spec(record, requests[record.request])
             _check_claim_stays(record, spec, image)
-            specs[record.uuid] = with_image(spec, image)
+            specs[record.uuid] = spec.with_values(image=dict(image))
+            check_spec(specs[record.uuid])
         self._check_hosts(ctxt, records, specs)
         return {uuid: spec.obj_to_primitive() for uuid, spec in specs.items()}
 
@@ -72,14 +73,6 @@ class RebuildImages:
         )
         refused = f"{record.host} cannot run instance {record.uuid} with this image"
         check_fits(self._clients, ctxt, checked, refused, scope=REBUILD)
-
-
-def with_image(spec: objects.RequestSpec, image: Mapping[str, Any]) -> objects.RequestSpec:
-    """Return the spec with another image; raises InvalidSpec where that is invalid."""
-    values: dict[str, Any] = {name: getattr(spec, name) for name in spec.fields}
-    changed = objects.RequestSpec.of(**{**values, "image": dict(image)})
-    check_spec(changed)
-    return changed
 
 
 def _check_claim_stays(record: InstanceRecord, spec: objects.RequestSpec, image: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ class PartitionStamps:
     def __init__(self, store: ConductorStore, scheduler: SchedulerAPI) -> None:
         self._store = store
         self._scheduler = scheduler
-        self._rounds = Rounds(self._answer_all, RoundLimits(MAX_CALLS, MAX_CALLS))
+        self._rounds = Rounds(self._exchange, RoundLimits(MAX_CALLS, MAX_CALLS))
 
     def exchange(self, ctxt: RequestContext) -> None:
         """Let each partition that is behind its stamp begin an epoch.
@@ -28,16 +28,13 @@ class PartitionStamps:
         """
         self._rounds.call(ctxt, owner="")
 
-    def _answer_all(self, contexts: Sequence[RequestContext]) -> list[None]:
-        self._exchange(contexts[-1])  # the latest has the most time left
-        return [None] * len(contexts)
-
-    def _exchange(self, ctxt: RequestContext) -> None:
+    def _exchange(self, contexts: Sequence[RequestContext]) -> list[None]:
         stamps = self._store.stamps()
-        answer = self._scheduler.exchange_stamps(ctxt, dict(stamps))
+        answer = self._scheduler.exchange_stamps(contexts[-1], dict(stamps))  # the latest has the most time left
         later = {name: stamp for name, stamp in answer.items() if stamp is not None and stamp != stamps.get(name)}
         if later:
             self._store.keep_stamps(later)
         silent = sorted(stamps.keys() - answer.keys())
         if silent:
             raise errors.StoreUnavailable(why=f"partition {silent[0]} does not answer; it may have been restored")
+        return [None] * len(contexts)

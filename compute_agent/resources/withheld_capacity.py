@@ -7,7 +7,7 @@ otherwise it would be allocated twice. Example: a flat node that is divided into
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from os_resource_classes import MEMORY_MB, PCPU, VCPU
@@ -38,9 +38,11 @@ def withhold_capacity(declared: Mapping[str, Inventories], used: Used) -> dict[s
     CPUs, or memory.
     """
     remaining = {provider: dict(inventories) for provider, inventories in declared.items()}
+    classes = sorted({name for inventories in declared.values() for name in inventories})
     for resource_class, amount in sorted(excess_amounts(used, declared).items()):
-        missing = amount
-        for name in [resource_class, *_substitute_classes(resource_class, declared)]:
+        missing, kind = amount, _physical_class(resource_class)
+        substitutes = [name for name in classes if name != resource_class and _physical_class(name) == kind]
+        for name in [resource_class, *substitutes]:
             missing = _withhold(remaining, used, name, missing)
     return {
         name: inventories if inventories != declared[name] else declared[name]
@@ -64,14 +66,6 @@ def _reduce_capacity(inventory: Inventory, amount: int) -> Inventory:
     """Return the inventory with its capacity reduced by at least ``amount``."""
     reserved = inventory.reserved + math.ceil(amount / inventory.allocation_ratio)
     return replace(inventory, reserved=min(inventory.total, reserved))
-
-
-def _substitute_classes(name: str, declared: Mapping[str, Inventories]) -> Iterator[str]:
-    """Yield the other classes of the same physical resource."""
-    classes = sorted({resource_class for inventories in declared.values() for resource_class in inventories} - {name})
-    yield from (
-        resource_class for resource_class in classes if _physical_class(resource_class) == _physical_class(name)
-    )
 
 
 def _physical_class(name: str) -> str:

@@ -11,7 +11,6 @@ from compute_agent import metrics
 from compute_agent.attempts.calls import CallRejected, CallUnanswered, ServiceCalls
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.host_identity import HostIdentity
-from compute_agent.resources.kinds.kind import NodeProvider
 from compute_agent.resources.nodes import Node
 from compute_agent.resources.tracker import Inventories
 from compute_agent.simulator.load import SimulatedLoad
@@ -62,7 +61,10 @@ class StatsReporter:
         # By shape: thousands of nodes share these parts of a report.
         self._shape_inventories = {node.shape.name: _inventory_dicts(node.shape.inventories) for node in nodes}
         self._shape_providers = {
-            node.shape.name: [(provider, _provider_state(provider)) for provider in node.shape.child_providers]
+            node.shape.name: [
+                (provider, {"inventories": _inventory_dicts(provider.inventories), "traits": list(provider.traits)})
+                for provider in node.shape.child_providers
+            ]
             for node in nodes
         }
         self._read_keys: frozenset[str] | None = None  # the keys that the scheduler reads; None: every key
@@ -213,11 +215,6 @@ def _inventory_dicts(inventories: Inventories) -> dict[str, dict[str, Any]]:
         resource_class: {figure: getattr(inventory, figure) for figure in Inventory.__slots__}
         for resource_class, inventory in inventories.items()
     }
-
-
-def _provider_state(provider: NodeProvider) -> dict[str, Any]:
-    """Return the part of a report about a child provider of any node of a shape; ``parent`` is added per node."""
-    return {"inventories": _inventory_dicts(provider.inventories), "traits": list(provider.traits)}
 
 
 def _changes(old_states: Mapping[str, State], new_states: Mapping[str, State]) -> dict[str, State]:
