@@ -11,7 +11,6 @@ from conductor.saga.destinations import destination_spec
 from conductor.saga.saga_pass import instance_spec
 from conductor.saga.transitions import end_attempt
 from conductor.service_clients import ServiceClients, answered
-from conductor.store.interface import ConductorStore
 from conductor.store.migrations import MigrationRecord, MigrationStatus
 from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
 from conductor.target_checks import check_target
@@ -19,7 +18,6 @@ from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
-from rpcapi.validation.instances import check_uuids
 
 # Statuses in which an instance has a disk on its host that is to be replaced or kept; a shelved one has an image.
 ON_DISK = ON_HOST - {InstanceStatus.SHELVING, InstanceStatus.SHELVED, InstanceStatus.VERIFY_RESIZE}
@@ -30,15 +28,11 @@ Change = Callable[[InstanceRecord], InstanceRecord | None]
 
 
 class InstanceEvacuation:
-    """Marks instances whose host is gone to be built on others; ``max_instances`` limits the instances of one call."""
+    """Marks instances whose host is gone to be built on others."""
 
-    def __init__(
-        self, store: ConductorStore, clients: ServiceClients, changes: RequestedChanges, max_instances: int
-    ) -> None:
-        self._store = store
+    def __init__(self, clients: ServiceClients, changes: RequestedChanges) -> None:
         self._clients = clients
         self._changes = changes
-        self._max_instances = max_instances
 
     def evacuate(
         self, ctxt: RequestContext, uuids: Sequence[str], migrations: Sequence[str], target: str | None = None
@@ -50,25 +44,20 @@ class InstanceEvacuation:
         HostIsUp, or Unavailable or a subclass if scheduler or claims do not answer, before any change; Conflict or
         StoreUnavailable when the caller must retry.
         """
-        check_uuids(uuids, self._max_instances)
-        check_uuids(migrations, self._max_instances, "migration")
-        if len(migrations) != len(uuids):
-            raise errors.InvalidRequest(
-                why=f"evacuate_instances needs one migration for each instance: {len(uuids)}, got {len(migrations)}"
-            )
+        migration_uuids = self._changes.pair_migrations(uuids, migrations)
         target = None if target is None else names.canonical(target)
-        change = self.plan(ctxt, uuids, dict(zip(uuids, migrations, strict=True)), target)
+        change = self.plan(ctxt, uuids, migration_uuids, target)
         self._changes.apply(uuids, change, "evacuate_instances")
 
     def plan(
         self, ctxt: RequestContext, uuids: Sequence[str], migrations: Mapping[str, str], target: str | None = None
     ) -> Change:
         """Return the change of each record, after hosts, claims and target were checked; raises as ``evacuate``."""
-        records = find_instances(self._store, uuids)
+        records = find_instances(self._changes.store, uuids)
         new = [record for record in records.values() if not _is_recorded(record, migrations[record.uuid])]
         for record in new:
             _check_status(record)
-        for uuid, migration in self._store.migrations([migrations[record.uuid] for record in new]).items():
+        for uuid, migration in self._changes.store.migrations([migrations[record.uuid] for record in new]).items():
             raise errors.InstanceConflict(
                 uuid=migration.instance, why=f"migration {uuid} is an earlier one of it; use another uuid"
             )
@@ -80,7 +69,7 @@ class InstanceEvacuation:
         }
         for host in sorted({_source_host(record) for record in new}):
             self._check_host(ctxt, host, in_use=host in hosts_in_use)
-        requests = self._store.requests(sorted({record.request for record in records.values()}))
+        requests = self._changes.store.requests(sorted({record.request for record in records.values()}))
 
         def migration_of(record: InstanceRecord) -> MigrationRecord:
             return evacuations.make_migration(

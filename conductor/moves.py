@@ -13,7 +13,6 @@ from conductor.saga.destinations import destination_spec
 from conductor.saga.moves import begin_move, confirm_move, revert_move
 from conductor.saga.saga_pass import instance_spec
 from conductor.service_clients import ServiceClients
-from conductor.store.interface import ConductorStore
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
 from conductor.target_checks import check_target
@@ -21,7 +20,6 @@ from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.objects.request_validation import check_spec
 from rpcapi.resources import names
-from rpcapi.validation.instances import check_uuids
 
 MOVABLE = (InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF)
 CONFIRMED = (MigrationStatus.CONFIRMING, MigrationStatus.CONFIRMED)
@@ -52,8 +50,7 @@ class Move(NamedTuple):
 class InstanceMoves:
     """Marks instances to be moved.
 
-    ``max_instances`` limits the instances of one call. ``limits_of`` returns the limits of a project, as Admission has
-    them.
+    ``limits_of`` returns the limits of a project, as Admission has them.
 
     Each method takes ``project``, the only one whose instances may be changed; None is all. Each raises InvalidRequest
     or a subclass, such as CallerRefused, UnknownInstance, or InstanceConflict for an instance in another status, before
@@ -62,15 +59,11 @@ class InstanceMoves:
 
     def __init__(
         self,
-        store: ConductorStore,
         clients: ServiceClients,
         changes: RequestedChanges,
-        max_instances: int,
         limits_of: Callable[[str], Mapping[str, int]],
     ) -> None:
-        self._store = store
         self._clients = clients
-        self._max_instances = max_instances
         self._changes = changes
         self._limits_of = limits_of
 
@@ -139,15 +132,10 @@ class InstanceMoves:
         method: str,
         project: str | None,
     ) -> None:
-        check_uuids(uuids, self._max_instances)
-        check_uuids(migrations, self._max_instances, "migration")
-        if len(migrations) != len(uuids):
-            why = f"each of {len(uuids)} instances needs the uuid of its migration, got {len(migrations)}"
-            raise errors.InvalidRequest(why=why)
-        migration_uuids = dict(zip(uuids, migrations, strict=True))
+        migration_uuids = self._changes.pair_migrations(uuids, migrations)
         repeated = self._check_migrations(migration_uuids)
-        records = self._store.get(uuids)
-        requests = self._store.requests(sorted({record.request for record in records.values()}))
+        records = self._changes.store.get(uuids)
+        requests = self._changes.store.requests(sorted({record.request for record in records.values()}))
         groups = moving_groups(records, requests, migration_uuids)
 
         def change(record: InstanceRecord) -> InstanceRecord | None:
@@ -168,8 +156,8 @@ class InstanceMoves:
 
     def _check_migrations(self, migration_uuids: Mapping[str, str]) -> set[str]:
         """Return the instances whose migration is recorded already; raises InvalidRequest for a uuid of another use."""
-        recorded = self._store.migrations(list(migration_uuids.values()))
-        for uuid in self._store.get(list(migration_uuids.values())):
+        recorded = self._changes.store.migrations(list(migration_uuids.values()))
+        for uuid in self._changes.store.get(list(migration_uuids.values())):
             raise errors.InvalidRequest(why=f"{uuid} is the uuid of an instance, and cannot be that of a migration")
         repeated = set()
         for instance, uuid in migration_uuids.items():

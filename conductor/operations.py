@@ -12,7 +12,6 @@ from conductor.ownership import check_project
 from conductor.rebuild_images import RebuildImages
 from conductor.requested_changes import RequestedChanges
 from conductor.saga.transitions import set_step
-from conductor.store.interface import ConductorStore
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
 from rpcapi.context import RequestContext
@@ -31,23 +30,19 @@ ALLOWED = {
 class InstanceOperations:
     """Marks instances to be rebooted or rebuilt.
 
-    ``max_instances`` limits the instances of one call. ``evacuation`` rebuilds those whose host is gone, ``images``
-    checks new images. ``clock`` returns Unix time in milliseconds.
+    ``evacuation`` rebuilds those whose host is gone, ``images`` checks new images. ``clock`` returns Unix time in
+    milliseconds.
     """
 
     def __init__(
         self,
-        store: ConductorStore,
         changes: RequestedChanges,
-        max_instances: int,
         *,
         evacuation: InstanceEvacuation,
         images: RebuildImages,
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
-        self._store = store
         self._changes = changes
-        self._max_instances = max_instances
         self._evacuation = evacuation
         self._images = images
         self._clock = clock
@@ -76,9 +71,9 @@ class InstanceOperations:
         whose host is gone are evacuated; those that are being rebuilt stay unchanged, but must not get another image
         meanwhile. As ``reboot``, as RebuildImages.specs, and as InstanceEvacuation.plan for those that are evacuated.
         """
-        check_uuids(uuids, self._max_instances)
-        records = self._store.get(uuids)
-        check_project(self._store, records.values(), project, "rebuild_instances")
+        check_uuids(uuids, self._changes.max_instances)
+        records = self._changes.store.get(uuids)
+        check_project(self._changes.store, records.values(), project, "rebuild_instances")
         migrations = {record.uuid: str(uuid.uuid4()) for record in records.values() if is_lost(record)}
         for record in records.values():
             if record.uuid not in migrations:

@@ -25,9 +25,9 @@ class RequestedChanges:
     """
 
     def __init__(self, store: ConductorStore, wake: Callable[[], None], max_instances: int) -> None:
-        self._store = store
+        self.store = store
         self._wake = wake
-        self._max_instances = max_instances
+        self.max_instances = max_instances
 
     def apply(
         self,
@@ -44,13 +44,13 @@ class RequestedChanges:
         CallerRefused, or UnknownInstance, before any change; Conflict or StoreUnavailable when the caller must retry;
         QuotaExceeded where instances that count again exceed ``limits`` of a project, by its name.
         """
-        check_uuids(uuids, self._max_instances)
+        check_uuids(uuids, self.max_instances)
         remaining = list(uuids)
         for _ in range(MAX_WRITE_ATTEMPTS):
-            records = find_instances(self._store, remaining)
-            check_project(self._store, records.values(), project, method)
+            records = find_instances(self.store, remaining)
+            check_project(self.store, records.values(), project, method)
             updates = [update for record in records.values() if (update := change(record)) is not None]
-            result = self._store.write_without_lease(updates, wake=True, limits=limits) if updates else None
+            result = self.store.write_without_lease(updates, wake=True, limits=limits) if updates else None
             remaining = list(result.stale) if result else []
             if not remaining:
                 self._wake()
@@ -59,6 +59,15 @@ class RequestedChanges:
         raise errors.Conflict(
             what=f"The change of {remaining[0]}", why="too many concurrent updates of its record; retry"
         )
+
+    def pair_migrations(self, uuids: Sequence[str], migrations: Sequence[str]) -> dict[str, str]:
+        """Return the uuid of the migration by instance that a call supplies; raises InvalidRequest or a subclass."""
+        check_uuids(uuids, self.max_instances)
+        check_uuids(migrations, self.max_instances, "migration")
+        if len(migrations) != len(uuids):
+            why = f"each of {len(uuids)} instances needs the uuid of its migration, got {len(migrations)}"
+            raise errors.InvalidRequest(why=why)
+        return dict(zip(uuids, migrations, strict=True))
 
     def apply_to_migrations(
         self,
@@ -71,8 +80,8 @@ class RequestedChanges:
 
         ``change`` gets the migration as it is in the record of the instance, or as it ended if another one followed it.
         """
-        check_uuids(migrations, self._max_instances, "migration")
-        by_instance = {record.instance: record for record in find_migrations(self._store, migrations).values()}
+        check_uuids(migrations, self.max_instances, "migration")
+        by_instance = {record.instance: record for record in find_migrations(self.store, migrations).values()}
         if len(by_instance) < len(migrations):
             raise errors.InvalidRequest(why="two of the migrations are of the same instance")
 

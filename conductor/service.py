@@ -154,18 +154,18 @@ class ConductorService:
         vouching = ClaimVouching(self._store, self._clients)
         images = RebuildImages(self._store, self._clients)
         changes = RequestedChanges(self._store, self._pump.wake, max_instances)
-        evacuation = InstanceEvacuation(self._store, self._clients, changes, max_instances)
+        evacuation = InstanceEvacuation(self._clients, changes)
         return ConductorEndpoint(
             self._requests,
             BuildReports(self._store, self._clients, self._pump.wake),
             changes,
             InstanceReader(self._store, max_instances),
             migrations=MigrationReader(self._store, max_instances),
-            operations=InstanceOperations(self._store, changes, max_instances, evacuation=evacuation, images=images),
-            unshelving=InstanceUnshelving(self._store, self._clients, changes, max_instances, self._requests.limits_of),
+            operations=InstanceOperations(changes, evacuation=evacuation, images=images),
+            unshelving=InstanceUnshelving(self._clients, changes, self._requests.limits_of),
             evacuation=evacuation,
             copies=MigrationCopies(self._store, self._clients, max_instances),
-            moves=InstanceMoves(self._store, self._clients, changes, max_instances, self._requests.limits_of),
+            moves=InstanceMoves(self._clients, changes, self._requests.limits_of),
             vouching=vouching,
             adoption=InstanceAdoption(self._store, self._clients, vouching, self._pump.wake, max_instances),
             orphans=OrphanRelease(self._store, self._clients, max_instances),

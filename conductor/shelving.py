@@ -9,7 +9,6 @@ from conductor.saga.offload import begin_offload
 from conductor.saga.saga_pass import instance_spec
 from conductor.saga.transitions import set_numbered_step, set_step
 from conductor.service_clients import ServiceClients
-from conductor.store.interface import ConductorStore
 from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
 from conductor.target_checks import check_target
 from rpcapi import errors
@@ -21,23 +20,15 @@ OFFLOADED = (InstanceStatus.OFFLOADING, InstanceStatus.SHELVED_OFFLOADED)
 
 
 class InstanceUnshelving:
-    """Marks instances to be unshelved.
-
-    ``max_instances`` limits the instances of one call. ``limits_of`` returns the limits of a project, as Admission has
-    them.
-    """
+    """Marks instances to be unshelved; ``limits_of`` returns the limits of a project, as Admission has them."""
 
     def __init__(
         self,
-        store: ConductorStore,
         clients: ServiceClients,
         changes: RequestedChanges,
-        max_instances: int,
         limits_of: Callable[[str], Mapping[str, int]],
     ) -> None:
-        self._store = store
         self._clients = clients
-        self._max_instances = max_instances
         self._changes = changes
         self._limits_of = limits_of
 
@@ -51,14 +42,14 @@ class InstanceUnshelving:
         host could take none of them now. Raises QuotaExceeded where a project has no quota left for all of its
         offloaded ones; then nothing is changed. ``project`` and all other errors are as in RequestedChanges.
         """
-        check_uuids(uuids, self._max_instances)
+        check_uuids(uuids, self._changes.max_instances)
         if host is not None and project is not None:
             raise errors.CallerRefused(
                 service="conductor", method="unshelve_instances", caller=f"project {project}", why="it names a host"
             )
         target = None if host is None else names.canonical(host)
-        records = self._store.get(uuids)
-        requests = self._store.requests(sorted({record.request for record in records.values()}))
+        records = self._changes.store.get(uuids)
+        requests = self._changes.store.requests(sorted({record.request for record in records.values()}))
         limits = {name: self._limits_of(name) for name in {request.project for request in requests.values()}}
 
         def change(record: InstanceRecord) -> InstanceRecord | None:

@@ -255,7 +255,7 @@ class LiveCluster(SimulatedCluster):
         assert self.record(INSTANCE).host == f"{host}/n"
 
     def live_migrate(self, target: str | None = None) -> None:
-        moves = InstanceMoves(self.store, self.clients(), self.changes(), 100, lambda _project: {})
+        moves = InstanceMoves(self.clients(), self.changes(), lambda _project: {})
         moves.live_migrate(CTXT, [INSTANCE], [MIGRATION], target)
 
     def copies(self) -> MigrationCopies:

@@ -24,7 +24,7 @@ def make_cluster(folder: Path) -> LiveCluster:
         created.build(uuids, SPEC.with_values(group_id="g", group_policy="affinity"))
         created.settle()
     assert hosts(created) == ["h1/n"] * 3
-    moves = InstanceMoves(created.store, created.clients(), created.changes(), 100, lambda _project: {})
+    moves = InstanceMoves(created.clients(), created.changes(), lambda _project: {})
     moves.live_migrate(CTXT, MEMBERS, MIGRATIONS)
     return created
 

@@ -135,20 +135,20 @@ class SimulatedCluster:
         clients = ServiceClients(scheduler, hosts, lambda partition: guard(self.claims_of(partition)), PARTITION)
         store = guard(self.store)
         changes = RequestedChanges(store, lambda: None, 1000)
-        evacuation = InstanceEvacuation(store, clients, changes, 1000)
+        evacuation = InstanceEvacuation(clients, changes)
         conductor = Conductor(
             BuildRequests(store, lambda: None, 1000, RecordBounds(store, {})),
             BuildReports(store, clients, lambda: None),
             changes,
             InstanceOperations(
-                *(store, changes, 1000),
+                changes,
                 evacuation=evacuation,
                 images=RebuildImages(store, clients),
                 clock=lambda: self.now_ms,
             ),
-            InstanceUnshelving(store, clients, changes, 1000, lambda _project: self.quota),
+            InstanceUnshelving(clients, changes, lambda _project: self.quota),
             evacuation,
-            InstanceMoves(store, clients, changes, 1000, lambda _project: self.quota),
+            InstanceMoves(clients, changes, lambda _project: self.quota),
             InstanceAdoption(store, clients, ClaimVouching(store, clients), lambda: None, 1000),
             InstanceReader(store, 1000),
             BuildSaga(store, clients, self.limits, threading.Event()),
