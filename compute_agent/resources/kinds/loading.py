@@ -5,7 +5,7 @@ import importlib.metadata
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from oslo_config import cfg
 from oslo_log import log
@@ -16,6 +16,7 @@ from rpcapi.resources import names, vocabulary
 from rpcapi.resources.inventory import Inventory
 
 LOG = log.getLogger(__name__)
+Answer = TypeVar("Answer")
 
 GROUP = "gantt.resource_kinds"
 
@@ -74,23 +75,21 @@ class LoadedKind:
 
     def report(self, assignments: Sequence[Assignment]) -> Mapping[str, Any]:
         """Return the kind's keys of a node's report; on an exception, log it and return none."""
-        try:
-            return _check_report(self.kind.report(assignments))
-        except Exception:
-            # As above: a report without this kind's keys is better than a silent host.
-            LOG.exception("Resource kind %s failed to report", self.name)
-            _count_fault(self.name, "report")
-            return {}
+        # A report without this kind's keys is better than a silent host.
+        return self._call("report", lambda: _check_report(self.kind.report(assignments)), {})
 
     def describe(self, assignment: Assignment) -> str:
         """Return a readable description of an assignment."""
+        return self._call("describe", lambda: _check_text(self.kind.describe(assignment)), "")
+
+    def _call(self, operation: str, act: Callable[[], Answer], otherwise: Answer) -> Answer:
         try:
-            return _check_text(self.kind.describe(assignment))
+            return act()
         except Exception:
-            # As above.
-            LOG.exception("Resource kind %s failed to describe %s", self.name, assignment)
-            _count_fault(self.name, "describe")
-            return ""
+            # Boundary to plugin code, as above.
+            LOG.exception("Resource kind %s failed to %s", self.name, operation)
+            _count_fault(self.name, operation)
+            return otherwise
 
 
 def load_kinds(conf: cfg.ConfigOpts, group: str) -> list[LoadedKind]:
