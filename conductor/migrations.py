@@ -3,21 +3,32 @@
 
 from collections.abc import Iterable, Sequence
 
+from oslo_log import log
+
 from conductor.lookup import find_migrations
 from conductor.ownership import check_project
+from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.migrations import MigrationRecord, UnreadableMigration
 from rpcapi import errors, objects
+from rpcapi.context import RequestContext
+from rpcapi.resources import names
 from rpcapi.validation.instances import check_uuids
+
+LOG = log.getLogger(__name__)
 
 ListedMigration = MigrationRecord | UnreadableMigration
 
 
 class MigrationReader:
-    """Reads migrations from the store; ``max_migrations`` limits those of one call."""
+    """Reads migrations from the store, and the progress of live ones from their sources.
 
-    def __init__(self, store: ConductorStore, max_migrations: int) -> None:
+    ``max_migrations`` limits those of one call.
+    """
+
+    def __init__(self, store: ConductorStore, clients: ServiceClients, max_migrations: int) -> None:
         self._store = store
+        self._clients = clients
         self._max_migrations = max_migrations
 
     def get(self, uuids: Sequence[str], project: str | None = None) -> objects.MigrationPage:
@@ -47,6 +58,34 @@ class MigrationReader:
         rows: list[ListedMigration] = [*page.migrations, *page.unreadable]
         rows.sort(key=lambda record: record.sequence)
         return _page(rows, page.marker)
+
+    def list_copies(self, ctxt: RequestContext, migrations: Sequence[str]) -> objects.CopyPage:
+        """Return the progress of live migrations that are under way; those of silent sources are left out.
+
+        Raises InvalidRequest or a subclass, or UnknownMigration.
+        """
+        check_uuids(migrations, self._max_migrations, "migration")
+        records = find_migrations(self._store, migrations)
+        pages = [
+            self._list_of_host(ctxt, host, [record.uuid for record in records.values() if _source(record) == host])
+            for host in sorted({_source(record) for record in records.values() if not record.has_ended})
+        ]
+        return objects.CopyPage.of(
+            **{
+                name: [value for page in pages if page for value in getattr(page, name)]
+                for name in objects.CopyPage.fields
+            }
+        )
+
+    def _list_of_host(self, ctxt: RequestContext, host: str, uuids: Sequence[str]) -> objects.CopyPage | None:
+        try:
+            page: objects.CopyPage = self._clients.call_agent(
+                ctxt, host, self._clients.compute.list_copies, list(uuids)
+            )
+        except NO_ANSWER_ERRORS as error:
+            LOG.info("No progress of copies from host %s: %s", host, error)
+            return None
+        return page
 
 
 def _page(records: Iterable[ListedMigration], marker: str | None) -> objects.MigrationPage:
@@ -89,3 +128,7 @@ def _shown_words(record: UnreadableMigration) -> objects.Migration:
         created_ms=record.created_ms,
         updated_ms=record.updated_ms,
     )
+
+
+def _source(migration: MigrationRecord) -> str:
+    return names.host_of(migration.source_host)

@@ -14,7 +14,6 @@ from conductor.adoption import InstanceAdoption
 from conductor.collected_selections import CollectingSchedulerAPI
 from conductor.conf import quota
 from conductor.conf.store import MEMORY
-from conductor.copies import MigrationCopies
 from conductor.endpoints.conductor import ConductorEndpoint
 from conductor.evacuation import InstanceEvacuation
 from conductor.instances import InstanceReader
@@ -160,11 +159,10 @@ class ConductorService:
             BuildReports(self._store, self._clients, self._pump.wake),
             changes,
             InstanceReader(self._store, max_instances),
-            migrations=MigrationReader(self._store, max_instances),
+            migrations=MigrationReader(self._store, self._clients, max_instances),
             operations=InstanceOperations(changes, evacuation=evacuation, images=images),
             unshelving=InstanceUnshelving(self._clients, changes, self._requests.limits_of),
             evacuation=evacuation,
-            copies=MigrationCopies(self._store, self._clients, max_instances),
             moves=InstanceMoves(self._clients, changes, self._requests.limits_of),
             vouching=vouching,
             adoption=InstanceAdoption(self._store, self._clients, vouching, self._pump.wake, max_instances),

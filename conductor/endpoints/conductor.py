@@ -8,7 +8,7 @@ import oslo_messaging as messaging
 from conductor import metrics, power
 from conductor.adoption import InstanceAdoption
 from conductor.backport import backport
-from conductor.copies import MigrationCopies, abort, force_complete
+from conductor.copies import abort, force_complete
 from conductor.deletion import delete
 from conductor.evacuation import InstanceEvacuation
 from conductor.instances import InstanceReader
@@ -48,7 +48,6 @@ class ConductorEndpoint:
         unshelving: InstanceUnshelving,
         evacuation: InstanceEvacuation,
         moves: InstanceMoves,
-        copies: MigrationCopies,
         vouching: ClaimVouching,
         adoption: InstanceAdoption,
         orphans: OrphanRelease,
@@ -65,7 +64,6 @@ class ConductorEndpoint:
         self._unshelving = unshelving
         self._evacuation = evacuation
         self._moves = moves
-        self._copies = copies
         self._instances = instances
         self._claim_vouching = vouching
         self._adoption = adoption
@@ -173,7 +171,7 @@ class ConductorEndpoint:
 
     @expose
     def list_copies(self, ctxt: RequestContext, uuids: list[str]) -> objects.CopyPage:
-        return self._copies.list(ctxt, uuids)
+        return self._migrations.list_copies(ctxt, uuids)
 
     @expose
     def resize_instances(

@@ -19,7 +19,8 @@ from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.host_identity import HostIdentity
 from compute_agent.resources.nodes import Node, NodeShape
 from compute_agent.simulator.profile import HostProfile
-from conductor.copies import MigrationCopies, abort, force_complete
+from conductor.copies import abort, force_complete
+from conductor.migrations import MigrationReader
 from conductor.moves import InstanceMoves
 from conductor.requested_changes import RequestedChanges
 from conductor.saga.saga_pass import SagaLimits
@@ -258,8 +259,8 @@ class LiveCluster(SimulatedCluster):
         moves = InstanceMoves(self.clients(), self.changes(), lambda _project: {})
         moves.live_migrate(CTXT, [INSTANCE], [MIGRATION], target)
 
-    def copies(self) -> MigrationCopies:
-        return MigrationCopies(self.store, self.clients(), 100)
+    def migrations(self) -> MigrationReader:
+        return MigrationReader(self.store, self.clients(), 100)
 
     def changes(self) -> RequestedChanges:
         return RequestedChanges(self.store, lambda: None, 100)

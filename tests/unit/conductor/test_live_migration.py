@@ -193,7 +193,7 @@ def test_source_that_is_restarted_in_post_copy_loses_it(post_copy: LiveCluster) 
 def test_progress_is_read_from_the_source(cluster: LiveCluster) -> None:
     begin(cluster)
     cluster.now_ms += 5_000
-    page = cluster.copies().list(CTXT, [MIGRATION])
+    page = cluster.migrations().list_copies(CTXT, [MIGRATION])
     assert (page.migrations, page.phases, page.total_mb, page.remaining_mb) == (
         [MIGRATION],
         ["running"],
@@ -202,7 +202,7 @@ def test_progress_is_read_from_the_source(cluster: LiveCluster) -> None:
     )
     assert page.copied_mb[0] >= 500
     cluster.hosts.kill("h1")
-    assert cluster.copies().list(CTXT, [MIGRATION]).migrations == []
+    assert cluster.migrations().list_copies(CTXT, [MIGRATION]).migrations == []
 
 
 # -- bad input ---------------------------------------------------------------------------------------------------------

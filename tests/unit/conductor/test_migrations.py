@@ -35,7 +35,7 @@ def reader() -> MigrationReader:
         )
         record = replace(store.get([instance])[instance], migration=migration)
         store.write_without_lease([record], wake=False)
-    return MigrationReader(store, 2)
+    return MigrationReader(store, None, 2)  # type: ignore[arg-type]  # no copies are read
 
 
 def test_migration_has_the_fields_of_its_record(reader: MigrationReader) -> None:

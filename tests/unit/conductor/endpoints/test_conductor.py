@@ -44,7 +44,7 @@ def recorder() -> Recorder:
 
 def make_endpoint(parts: Any, clients: Any) -> ConductorEndpoint:
     names = (
-        *("migrations", "operations", "unshelving", "moves", "evacuation", "copies", "vouching", "adoption"),
+        *("migrations", "operations", "unshelving", "moves", "evacuation", "vouching", "adoption"),
         *("orphans", "leaked_migrations", "reconciler", "bounds"),
     )
     others = dict.fromkeys(names, parts)

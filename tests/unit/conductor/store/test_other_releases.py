@@ -119,7 +119,7 @@ def test_calls_about_what_a_newer_release_wrote_are_refused(bench: StoreWithCloc
 
 
 def test_page_of_migrations_shows_the_words_of_one_that_a_newer_release_wrote(bench: StoreWithClock) -> None:
-    reader = MigrationReader(bench.store, 10)
+    reader = MigrationReader(bench.store, None, 10)  # type: ignore[arg-type]  # no copies are read
     (shown,) = reader.list(None, 10).migrations
     assert (shown.uuid, shown.instance, shown.kind, shown.status) == ("m", NEWER, "resize", "queued")
     assert "its status of migration is 'queued'" in shown.reason
