@@ -9,7 +9,7 @@ import numpy as np
 from scheduler_svc.core.records import Amounts
 from scheduler_svc.core.table.api_columns import ApiColumns
 from scheduler_svc.core.table.columns import FIRST_ROWS, Column, IntColumn, Rows, extend_column
-from scheduler_svc.core.table.resources import ResourceColumns
+from scheduler_svc.core.table.resources import ResourceTable
 from scheduler_svc.core.table.traits import TraitColumns
 
 NO_HOST = -1
@@ -44,7 +44,7 @@ class Forest:
         self.names: list[str] = []
         self.present: Column = np.zeros(FIRST_ROWS, np.bool_)
         self.root: IntColumn = np.full(FIRST_ROWS, NO_HOST, np.int64)
-        self.resources: dict[str, ResourceColumns] = {}
+        self.resources = ResourceTable(FIRST_ROWS)
         self.api = ApiColumns(FIRST_ROWS)
         self.traits = TraitColumns(FIRST_ROWS)
         self.aggregates = TraitColumns(FIRST_ROWS)
@@ -103,11 +103,7 @@ class Forest:
         document = provider or {}
         self._parents[row] = document.get("parent") or ""
         self._attach(row, NO_HOST if provider is None else host)
-        inventories = document.get("inventories", {})
-        for resource_class in inventories.keys() - self.resources.keys():
-            self.resources[resource_class] = ResourceColumns(len(self.present))
-        for resource_class, columns in self.resources.items():
-            columns.set_inventory(row, inventories.get(resource_class))
+        self.resources.set_inventories(row, document.get("inventories", {}))
         self.api.set_row(row, document)
         self.traits.set_row(row, document.get("traits", ()))
 
@@ -117,19 +113,11 @@ class Forest:
         if position < self._used_positions[row]:
             return
         self._used_positions[row] = position
-        for resource_class in amounts.keys() - self.resources.keys():
-            self.resources[resource_class] = ResourceColumns(len(self.present))
-        for resource_class, columns in self.resources.items():
-            columns.set_used(row, amounts.get(resource_class, 0))
+        self.resources.set_used(row, amounts)
 
     def used(self, name: str) -> dict[str, int]:
         """Return the sum of live claims by resource class."""
-        row = self.rows[name]
-        return {
-            resource_class: int(columns.used[row])
-            for resource_class, columns in self.resources.items()
-            if columns.used[row]
-        }
+        return self.resources.used(self.rows[name])
 
     def set_aggregates(self, name: str, aggregates: Iterable[str]) -> None:
         """Replace the aggregates of a provider; unknown names are ignored."""
@@ -177,5 +165,4 @@ class Forest:
         self.api.grow(size)
         self.traits.grow(size)
         self.aggregates.grow(size)
-        for columns in self.resources.values():
-            columns.grow(size)
+        self.resources.grow(size)

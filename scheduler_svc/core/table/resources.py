@@ -88,3 +88,49 @@ class ResourceColumns(ColumnGroup):
         """Copy the first rows of ``other`` to ``rows``."""
         super().copy_from(rows, other)
         self.rules = int(np.count_nonzero(self._has_rules))
+
+
+class ResourceTable(dict[str, ResourceColumns]):
+    """The columns of each resource class that a provider has or had, all of the same rows."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self._size = size
+
+    def __missing__(self, resource_class: str) -> ResourceColumns:
+        """Add the columns of a class."""
+        return self.setdefault(resource_class, ResourceColumns(self._size))
+
+    def grow(self, size: int) -> None:
+        """Extend the columns to ``size`` rows."""
+        self._size = size
+        for columns in self.values():
+            columns.grow(size)
+
+    def set_inventories(self, row: int, inventories: Mapping[str, Mapping[str, Any]]) -> None:
+        """Set all inventories of a provider."""
+        for resource_class in self.keys() | inventories.keys():
+            self[resource_class].set_inventory(row, inventories.get(resource_class))
+
+    def set_used(self, row: int, amounts: Mapping[str, int]) -> None:
+        """Set the usage of a provider to these absolute sums, and to 0 in all other classes."""
+        for resource_class in self.keys() | amounts.keys():
+            self[resource_class].set_used(row, amounts.get(resource_class, 0))
+
+    def used(self, row: int) -> dict[str, int]:
+        """Return the usage of a provider by resource class, without zeros."""
+        amounts = {resource_class: int(columns.used[row]) for resource_class, columns in self.items()}
+        return {resource_class: amount for resource_class, amount in amounts.items() if amount}
+
+    def copy_from(self, rows: Rows, other: "ResourceTable") -> None:
+        """Copy the first rows of ``other`` to ``rows``."""
+        for resource_class in self.keys() | other.keys():
+            if resource_class in other:
+                self[resource_class].copy_from(rows, other[resource_class])
+            else:
+                self[resource_class].clear(rows)
+
+    def clear(self, rows: Rows) -> None:  # type: ignore[override]  # of rows, not of classes
+        """Remove the data of ``rows``."""
+        for columns in self.values():
+            columns.clear(rows)

@@ -2,7 +2,7 @@
 """The rows of the host table and all their columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +14,11 @@ from scheduler_svc.core.table.addresses import AddressColumn
 from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
 from scheduler_svc.core.table.aggregates import AggregateColumns
 from scheduler_svc.core.table.api_columns import ApiColumns
-from scheduler_svc.core.table.columns import FIRST_ROWS, Column, IntColumn, Rows, extend_column
+from scheduler_svc.core.table.columns import FIRST_ROWS, Column, ColumnGroup, IntColumn, Rows
 from scheduler_svc.core.table.facts import FactColumn
 from scheduler_svc.core.table.partition import PartitionRows
 from scheduler_svc.core.table.partition_documents import Document, PartitionDocuments
-from scheduler_svc.core.table.resources import ResourceColumns
+from scheduler_svc.core.table.resources import ResourceTable
 from scheduler_svc.core.table.services import ServiceColumns
 from scheduler_svc.core.table.state_columns import StateColumns
 from scheduler_svc.core.table.traits import TraitColumns
@@ -28,7 +28,7 @@ NO_ZONE = -1
 COMPUTE = 0  # the code of kind "compute"
 
 
-class HostRows:
+class HostRows(ColumnGroup):
     """One row per root provider of a partition.
 
     A provider that was deleted, or of which only the usage is known so far, has a row with ``present`` False. Its row,
@@ -38,16 +38,29 @@ class HostRows:
     it has two rows.
     """
 
+    EMPTY: ClassVar = {
+        "present": np.False_,
+        "zone": np.int64(NO_ZONE),
+        "kind": np.int8(COMPUTE),
+        "partition": np.int16(0),
+        "_provider_positions": np.int64(0),
+        "_used_positions": np.int64(0),
+    }
+
+    present: Column
+    zone: IntColumn
+    kind: npt.NDArray[np.int8]
+    partition: npt.NDArray[np.int16]
+    _provider_positions: IntColumn
+    _used_positions: IntColumn
+
     def __init__(self, partitions: Sequence[str], reads: Reads) -> None:
+        super().__init__(FIRST_ROWS)
         self.reads = reads
         self.names: list[str] = []
         self._free: list[int] = []
         self.zones: dict[str, int] = {}
-        self.present: Column = np.zeros(FIRST_ROWS, np.bool_)
-        self.zone: IntColumn = np.full(FIRST_ROWS, NO_ZONE, np.int64)
         self.kinds: dict[str, int] = {"compute": COMPUTE}
-        self.kind: npt.NDArray[np.int8] = np.full(FIRST_ROWS, COMPUTE, np.int8)
-        self.partition: npt.NDArray[np.int16] = np.zeros(FIRST_ROWS, np.int16)
         self.api = ApiColumns(FIRST_ROWS)
         self.facts = FactColumn(FIRST_ROWS)
         self.addresses = AddressColumn(FIRST_ROWS)
@@ -58,15 +71,15 @@ class HostRows:
         self.services = ServiceColumns(FIRST_ROWS)
         self.traits = TraitColumns(FIRST_ROWS)
         self.states = StateColumns(FIRST_ROWS, reads)
-        self.resources: dict[str, ResourceColumns] = {}
+        self.resources = ResourceTable(FIRST_ROWS)
         self.partitions = [
             PartitionRows(name, number, self.services, PartitionDocuments(reads))
             for number, name in enumerate(partitions)
         ]
         # What is stored of each row beside the arrays of this object; partitions are copied without their aggregates.
-        self._copied: tuple[Any, ...] = (self.api, self.facts, self.addresses, self.services, self.traits, self.states)
-        self._provider_positions: IntColumn = np.zeros(FIRST_ROWS, np.int64)
-        self._used_positions: IntColumn = np.zeros(FIRST_ROWS, np.int64)
+        self._copied: tuple[Any, ...] = (
+            *(self.api, self.facts, self.addresses, self.services, self.traits, self.states, self.resources),
+        )
 
     def sums_since(self, name: str, number: int = 0) -> int:
         """Return the log position of a provider's usage if it is later than the partition's position, else 0."""
@@ -155,10 +168,10 @@ class HostRows:
         self._free_rows(part, [name for name in part.rows if name not in source_part.rows])
         numbers = [self._allocate_row(part, name) for name in source.names]
         rows = np.array(numbers, np.intp)
+        self.copy_from(rows, source)
+        self.partition[rows] = part.number
         zones = [self.zones.setdefault(zone, len(self.zones)) for zone in source.zones]
         self.zone[rows] = np.array([*zones, NO_ZONE], np.int64)[source.zone[: len(rows)]]  # NO_ZONE is index -1
-        for column, source_column in zip(self._zeroed_columns, source._zeroed_columns, strict=True):
-            column[rows] = source_column[: len(rows)]
         for columns, source_columns in zip(self._copied, source._copied, strict=True):
             columns.copy_from(rows, source_columns)
         kinds = [self.kinds.setdefault(kind, len(self.kinds)) for kind in source.kinds]
@@ -167,13 +180,6 @@ class HostRows:
             self.numa.pop(row, None)
             self.rows_set_aside.pop(row, None)
         self.numa |= {numbers[row]: cells for row, cells in source.numa.items()}
-        for resource_class in source.resources.keys() - self.resources.keys():
-            self.resources[resource_class] = ResourceColumns(len(self.present))
-        for resource_class, columns in self.resources.items():
-            if resource_class in source.resources:
-                columns.copy_from(rows, source.resources[resource_class])
-            else:
-                columns.clear(rows)
         part.services.copy_from(numbers, source_part.services)
         part.forest = source_part.forest
         part.forest.renumber_hosts(numbers)
@@ -201,25 +207,18 @@ class HostRows:
         numbers = [part.rows.pop(name) for name in departed]
         for row in numbers:
             self.names[row] = ""
-        self._clear(np.array(numbers, np.intp))
+        self.clear(np.array(numbers, np.intp))
         self._free += numbers
 
-    def _clear(self, rows: Rows) -> None:
-        """Reset all columns of ``rows`` except their names and partitions."""
-        for column in self._zeroed_columns:
-            column[rows] = 0
-        self.zone[rows] = NO_ZONE
-        self.kind[rows] = COMPUTE
+    def clear(self, rows: Rows) -> None:
+        """Reset all columns of ``rows`` except their names."""
+        for name, value in self.EMPTY.items():
+            getattr(self, name)[rows] = value
         for row in rows.tolist():
             self.numa.pop(row, None)
             self.rows_set_aside.pop(row, None)
-        for columns in (*self._copied, self.aggregates, *self.resources.values()):
+        for columns in (*self._copied, self.aggregates):
             columns.clear(rows)
-
-    @property
-    def _zeroed_columns(self) -> tuple[npt.NDArray[Any], ...]:
-        """The columns in which a new row is 0."""
-        return self.present, self._provider_positions, self._used_positions
 
     def _row(self, part: PartitionRows, name: str) -> int:
         row = part.rows.get(name)
@@ -236,8 +235,7 @@ class HostRows:
         self._apply_aggregates(row)
         if name in part.forest.rows:
             self._used_positions[row] = part.forest.used_position(name)
-            for resource_class, amount in part.forest.used(name).items():
-                self._resource_columns(resource_class).set_used(row, amount)
+            self.resources.set_used(row, part.forest.used(name))
 
     def _used_position(self, part: PartitionRows, name: str) -> int:
         """Return the log position of a provider's sums, 0 if it has none."""
@@ -245,12 +243,6 @@ class HostRows:
         if row is not None:
             return int(self._used_positions[row])
         return part.forest.used_position(name) if name in part.forest.rows else 0
-
-    def _resource_columns(self, resource_class: str) -> ResourceColumns:
-        """Return the columns of a class, created if they do not exist."""
-        if resource_class not in self.resources:
-            self.resources[resource_class] = ResourceColumns(len(self.present))
-        return self.resources[resource_class]
 
     def _allocate_row(self, part: PartitionRows, name: str) -> int:
         """Return the row of a name, allocated if it is new; a new row is not yet assigned to its service host."""
@@ -263,18 +255,14 @@ class HostRows:
         else:
             row = len(self.names)
             if row == len(self.present):
-                self._grow(2 * row)
+                self.grow(2 * row)
             self.names.append(name)
         part.rows[name] = row
         self.partition[row] = part.number
         return row
 
-    def _grow(self, size: int) -> None:
-        self.present = extend_column(self.present, size)
-        self.zone = extend_column(self.zone, size, NO_ZONE)
-        self.partition = extend_column(self.partition, size)
-        self.kind = extend_column(self.kind, size, COMPUTE)
-        self._provider_positions = extend_column(self._provider_positions, size)
-        self._used_positions = extend_column(self._used_positions, size)
-        for columns in (*self._copied, self.aggregates, *self.resources.values()):
+    def grow(self, size: int) -> None:
+        """Extend all columns to ``size`` rows."""
+        super().grow(size)
+        for columns in (*self._copied, self.aggregates):
             columns.grow(size)

@@ -20,7 +20,6 @@ from scheduler_svc.core.table.columns import FIRST_ROWS
 from scheduler_svc.core.table.partition import PartitionRows
 from scheduler_svc.core.table.partition_documents import Document
 from scheduler_svc.core.table.providers import PartitionProviders
-from scheduler_svc.core.table.resources import ResourceColumns
 from scheduler_svc.core.table.rows import NO_ZONE, HostRows
 from scheduler_svc.core.table.view import View
 
@@ -64,22 +63,19 @@ class HostTable(HostRows):
         """Return a table of one partition, filled from ``snapshot``."""
         table = cls([partition], reads)
         (part,) = table.partitions
-        at = snapshot.position
         part.set_epoch(snapshot.epoch)
-        table._grow(max(FIRST_ROWS, len(snapshot.providers)))
-        for namespace, documents in snapshot.states.items():
-            table._set_states(part, namespace, documents, at)
-        for host, service in snapshot.services.items():
-            table._set_service(part, host, service, at)
-        for host, alive in snapshot.alive.items():
-            part.services.set_alive(host, alive, at)
-        for host, epoch in snapshot.opened.items():
-            part.services.set_opened(host, epoch, at)
-        for name, provider in snapshot.providers.items():
-            table._set_provider(part, name, provider, at)
-        for name, amounts in snapshot.used.items():
-            table._set_used(part, name, amounts, at)
-        part.position = at
+        table.grow(max(FIRST_ROWS, len(snapshot.providers)))
+        payloads = {
+            "state": snapshot.states,
+            "service": snapshot.services,
+            "alive": snapshot.alive,
+            "opened": snapshot.opened,
+            "provider": snapshot.providers,
+            "used": snapshot.used,
+        }
+        for kind, payload in payloads.items():
+            table._apply(part, LogEntry(snapshot.position, kind, payload))
+        part.position = snapshot.position
         return table
 
     @property
@@ -295,19 +291,14 @@ class HostTable(HostRows):
         self._apply_child_aggregates(part, name)
         if not exists and name in part.rows:
             row = part.rows[name]
-            used = {resource_class: int(columns.used[row]) for resource_class, columns in self.resources.items()}
-            part.forest.set_used(name, used, int(self._used_positions[row]))
+            part.forest.set_used(name, self.resources.used(row), int(self._used_positions[row]))
 
     def _set_host(self, part: PartitionRows, name: str, provider: Mapping[str, Any] | None, position: int) -> None:
         row = self._row(part, name)
         self._provider_positions[row] = position
         self.present[row] = provider is not None
         document = provider or {}
-        inventories = document.get("inventories", {})
-        for resource_class in inventories.keys() - self.resources.keys():
-            self.resources[resource_class] = ResourceColumns(len(self.present))
-        for resource_class, columns in self.resources.items():
-            columns.set_inventory(row, inventories.get(resource_class))
+        self.resources.set_inventories(row, document.get("inventories", {}))
         self.traits.set_row(row, document.get("traits", ()))
         self.api.set_row(row, document)
         self.kind[row] = self.kinds.setdefault(document.get("kind", "compute"), len(self.kinds))
@@ -339,10 +330,7 @@ class HostTable(HostRows):
         if position < self._used_positions[row]:
             return
         self._used_positions[row] = position
-        for resource_class in amounts.keys() - self.resources.keys():
-            self.resources[resource_class] = ResourceColumns(len(self.present))
-        for resource_class, columns in self.resources.items():
-            columns.set_used(row, amounts.get(resource_class, 0))
+        self.resources.set_used(row, amounts)
 
 
 def _departures(entry: LogEntry) -> int:
