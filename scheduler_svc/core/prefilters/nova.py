@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefilters for the hosts of a Nova: zones are aggregates there, and computes say what devices they support."""
+"""The prefilter of availability zones for the hosts of a Nova, where zones are aggregates."""
 
 from dataclasses import replace
 
 from rpcapi import errors
-from scheduler_svc.core.prefilters import traits
 from scheduler_svc.core.prefilters.options import PrefilterOptions
 from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.core.request import SchedulingRequest
@@ -12,8 +11,6 @@ from scheduler_svc.core.table.aggregates import READS, ZONE, AggregateView
 
 MAP_ZONE_NAME = "map_az_to_placement_aggregate"
 UNKNOWN_ZONE = "unknown availability zone {!r}: no aggregate has it"
-DEVICE_PROFILE = "accel:device_profile"
-ACCELERATORS_TRAIT = "COMPUTE_ACCELERATORS"
 
 
 def build_map_zone(options: PrefilterOptions) -> Prefilter:
@@ -39,13 +36,3 @@ def build_map_zone(options: PrefilterOptions) -> Prefilter:
 def _aggregates_of(aggregates: AggregateView, zone: str) -> tuple[str, ...]:
     values = {name: aggregates.metadata(name).get(ZONE) for name in aggregates.names}
     return tuple(sorted(name for name, value in values.items() if value == zone))
-
-
-def accelerators(request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
-    """Require computes that attach accelerators, if the flavor has a device profile."""
-    if request.extra_specs.get(DEVICE_PROFILE):
-        return traits.require_traits(request, ACCELERATORS_TRAIT)
-    return request
-
-
-ACCELERATORS = Prefilter("accelerators_filter", accelerators)

@@ -3,14 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from scheduler_svc.core.prefilters import (
-    devices,
-    image_metadata,
-    image_type,
-    isolated_aggregates,
-    nova,
-    tenant_aggregates,
-)
+from scheduler_svc.core.prefilters import isolated_aggregates, nova, tenant_aggregates, traits
 from scheduler_svc.core.prefilters.options import DEFAULTS, PrefilterOptions
 from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.core.request import COMPUTE, SchedulingRequest
@@ -37,16 +30,16 @@ def _available(options: PrefilterOptions) -> Sequence[tuple[bool, Prefilter]]:
         # First: it may exclude most hosts, or all.
         (options.limit_tenants, tenant_aggregates.build(options)),
         (options.nova_enabled, nova.build_map_zone(options)),
-        (options.image_types, image_type.PREFILTER),
+        (options.image_types, traits.IMAGE_TYPE),
         # Before other prefilters add traits: it checks the traits of the original request.
         (options.isolated_aggregates, isolated_aggregates.PREFILTER),
-        (options.image_metadata, image_metadata.PREFILTER),
+        (options.image_metadata, traits.IMAGE_METADATA),
         # One key lookup each.
-        (options.nova_enabled, nova.ACCELERATORS),
-        (True, devices.PACKED_VIRTQUEUE),
-        (True, devices.EPHEMERAL_ENCRYPTION),
-        (True, devices.VIRTIO_SOUND),
-        (True, devices.TPM_SECRET_SECURITY),
+        (options.nova_enabled, traits.ACCELERATORS),
+        (True, traits.PACKED_VIRTQUEUE),
+        (True, traits.EPHEMERAL_ENCRYPTION),
+        (True, traits.VIRTIO_SOUND),
+        (True, traits.TPM_SECRET_SECURITY),
     )
 
 

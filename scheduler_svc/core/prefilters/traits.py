@@ -1,11 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traits that prefilters require of the root provider."""
+"""Requires traits of the root provider for what flavor and image request: Nova's prefilters of images and devices."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import os_traits
 
+from rpcapi import errors
+from scheduler_svc.core.prefilters.prefilter import Prefilter
+from scheduler_svc.core.prefilters.properties import read_flag, read_text
 from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.aggregates import AggregateView
+
+ENCRYPTION = "COMPUTE_EPHEMERAL_ENCRYPTION"
+TPM_SECRET = "COMPUTE_SECURITY_TPM_SECRET_SECURITY"  # noqa: S105 - the name of a trait
+# Image property -> prefix of the traits of its values.
+PREFIXES: Mapping[str, str] = {
+    "hw_cdrom_bus": "COMPUTE_STORAGE_BUS",
+    "hw_disk_bus": "COMPUTE_STORAGE_BUS",
+    "hw_video_model": "COMPUTE_GRAPHICS_MODEL",
+    "hw_vif_model": "COMPUTE_NET_VIF_MODEL",
+    "hw_architecture": "HW_ARCH",
+    "hw_emulation_architecture": "COMPUTE_ARCH",
+    "hw_viommu_model": "COMPUTE_VIOMMU",
+}
 
 
 def require_traits(request: SchedulingRequest, *traits: str) -> SchedulingRequest:
@@ -17,3 +35,70 @@ def require_traits(request: SchedulingRequest, *traits: str) -> SchedulingReques
 def find_standard_trait(name: str) -> str | None:
     """Return ``name`` if it is a standard trait, else None."""
     return name if hasattr(os_traits, name) else None
+
+
+def _build(name: str, find_traits: Callable[[SchedulingRequest], Sequence[str]]) -> Prefilter:
+    def rewrite(request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
+        traits = find_traits(request)
+        return require_traits(request, *traits) if traits else request
+
+    return Prefilter(name, rewrite)
+
+
+def _of_disk_format(request: SchedulingRequest) -> Sequence[str]:
+    """Return the trait of the image's disk format, if it is standard. Volumes have no format."""
+    disk_format = request.image.get("disk_format")
+    trait = f"COMPUTE_IMAGE_TYPE_{disk_format.upper()}" if isinstance(disk_format, str) else ""
+    return [trait] if find_standard_trait(trait) else []
+
+
+def _of_image_properties(request: SchedulingRequest) -> Sequence[str]:
+    """Return the trait of each property value; none at all if a value has no trait, as in Nova."""
+    properties = request.image.get("properties", {})
+    traits = [
+        f"{prefix}_{str(properties[key]).replace('-', '_').upper()}"
+        for key, prefix in PREFIXES.items()
+        if key in properties
+    ]
+    return traits if all(map(find_standard_trait, traits)) else []
+
+
+def _of_encryption(request: SchedulingRequest) -> Sequence[str]:
+    """Return the traits of ephemeral disk encryption if it is requested, and of the requested format."""
+    if not read_flag(request, "ephemeral_encryption"):
+        return []
+    value = read_text(request, "ephemeral_encryption_format")
+    return [ENCRYPTION, *([_trait_of("ephemeral_encryption_format", ENCRYPTION, value)] if value else [])]
+
+
+def _of_tpm_secrets(request: SchedulingRequest) -> Sequence[str]:
+    """Return the trait of the flavor's TPM secret security, for guests with a TPM; the default is "user"."""
+    if read_text(request, "tpm_version") is None:
+        return []
+    return [_trait_of("tpm_secret_security", TPM_SECRET, request.extra_specs.get("hw:tpm_secret_security") or "user")]
+
+
+def _trait_of(key: str, prefix: str, value: str) -> str:
+    trait = find_standard_trait(f"{prefix}_{value.upper()}")
+    if trait is None:
+        raise errors.InvalidSpec(why=f"hw:{key} is {value!r}, which has no standard trait {prefix}_...")
+    return trait
+
+
+IMAGE_TYPE = _build("require_image_type_support", _of_disk_format)
+IMAGE_METADATA = _build("transform_image_metadata", _of_image_properties)
+# Computes of a Nova that attach accelerators, for flavors with a device profile.
+ACCELERATORS = _build(
+    "accelerators_filter",
+    lambda request: ["COMPUTE_ACCELERATORS"] if request.extra_specs.get("accel:device_profile") else [],
+)
+PACKED_VIRTQUEUE = _build(
+    "packed_virtqueue_filter",
+    lambda request: ["COMPUTE_NET_VIRTIO_PACKED"] if read_flag(request, "virtio_packed_ring") else [],
+)
+EPHEMERAL_ENCRYPTION = _build("ephemeral_encryption_filter", _of_encryption)
+VIRTIO_SOUND = _build(
+    "virtio_sound_filter",
+    lambda request: ["COMPUTE_SOUND_MODEL_VIRTIO"] if read_text(request, "sound_model") == "virtio" else [],
+)
+TPM_SECRET_SECURITY = _build("tpm_secret_security_filter", _of_tpm_secrets)

@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors
-from scheduler_svc.core.prefilters import devices
+from scheduler_svc.core.prefilters import traits as devices
 from tests.unit.scheduler_svc.core.prefilters.rewritten import aggregate_view, server_request
 
 AGGREGATES = aggregate_view()

@@ -3,7 +3,7 @@
 
 import pytest
 
-from scheduler_svc.core.prefilters.image_metadata import PREFILTER
+from scheduler_svc.core.prefilters.traits import IMAGE_METADATA
 from tests.unit.scheduler_svc.core.prefilters.rewritten import aggregate_view, server_request
 from tests.unit.scheduler_svc.fakes.hosts import request
 
@@ -24,24 +24,24 @@ AGGREGATES = aggregate_view()
 )
 def test_property_requires_the_trait_of_its_value(key, value, trait):
     before = server_request({}, {key: value, "os_type": "linux"})
-    assert PREFILTER.rewrite(before, AGGREGATES).root_required == (trait,)
+    assert IMAGE_METADATA.rewrite(before, AGGREGATES).root_required == (trait,)
 
 
 def test_hyphens_become_underscores():
     before = server_request({}, {"hw_vif_model": "spapr-vlan"})
-    assert PREFILTER.rewrite(before, AGGREGATES).root_required == ("COMPUTE_NET_VIF_MODEL_SPAPR_VLAN",)
+    assert IMAGE_METADATA.rewrite(before, AGGREGATES).root_required == ("COMPUTE_NET_VIF_MODEL_SPAPR_VLAN",)
 
 
 def test_one_value_without_a_trait_drops_all_traits():
     before = server_request({}, {"hw_disk_bus": "virtio", "hw_video_model": "crayon"})
-    assert PREFILTER.rewrite(before, AGGREGATES) is before
+    assert IMAGE_METADATA.rewrite(before, AGGREGATES) is before
 
 
 def test_properties_with_the_same_trait_require_it_once():
     before = server_request({}, {"hw_disk_bus": "scsi", "hw_cdrom_bus": "scsi"})
-    assert PREFILTER.rewrite(before, AGGREGATES).root_required == ("COMPUTE_STORAGE_BUS_SCSI",)
+    assert IMAGE_METADATA.rewrite(before, AGGREGATES).root_required == ("COMPUTE_STORAGE_BUS_SCSI",)
 
 
 def test_request_without_image_is_not_rewritten():
     for before in (request(), server_request()):
-        assert PREFILTER.rewrite(before, AGGREGATES) is before
+        assert IMAGE_METADATA.rewrite(before, AGGREGATES) is before

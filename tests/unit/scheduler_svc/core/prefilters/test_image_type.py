@@ -3,18 +3,18 @@
 
 import pytest
 
-from scheduler_svc.core.prefilters.image_type import PREFILTER
+from scheduler_svc.core.prefilters.traits import IMAGE_TYPE
 from tests.unit.scheduler_svc.core.prefilters.rewritten import aggregate_view
 from tests.unit.scheduler_svc.fakes.hosts import request
 
 
 def test_disk_format_requires_its_trait():
     before = request(image={"disk_format": "qcow2"}, root_required=("CUSTOM_A",))
-    after = PREFILTER.rewrite(before, aggregate_view())
+    after = IMAGE_TYPE.rewrite(before, aggregate_view())
     assert after.root_required == ("CUSTOM_A", "COMPUTE_IMAGE_TYPE_QCOW2")
 
 
 @pytest.mark.parametrize("image", [{}, {"disk_format": None}, {"disk_format": "papyrus"}, {"disk_format": 7}])
 def test_image_without_a_known_format_is_not_rewritten(image):
     before = request(image=image)
-    assert PREFILTER.rewrite(before, aggregate_view()) is before
+    assert IMAGE_TYPE.rewrite(before, aggregate_view()) is before
