@@ -6,10 +6,8 @@ from rpcapi.resources.trees.tree import AllocationCandidate, Allocations, Provid
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.tree_request import tree_request
-from scheduler_svc.core.trees.reader import AllocationLedger, TreeReader
+from scheduler_svc.core.trees.reader import TreeReader
 from scheduler_svc.nova.hosts import NovaHost
-
-_NOTHING_RESERVED = AllocationLedger()
 
 
 class AllocationReader:
@@ -24,7 +22,7 @@ class AllocationReader:
         """Return what an instance claimed on a host, of all that it holds; None: the resources at the root alone."""
         if allocations is None or (not self._request.groups and self._reader.is_bare(host.row)):
             return self._at_root(host)
-        tree = self._reader.tree(host.row, _NOTHING_RESERVED)
+        tree = self._reader.tree(host.row)
         near = _ids(tree)
         own = {provider: amounts for provider, amounts in allocations.items() if provider in near}
         candidates = match_allocations(tree, self._trees, own, StepBudget())
@@ -35,7 +33,7 @@ class AllocationReader:
         """Return what one more instance would take on a host, None if it does not fit."""
         if not self._request.groups and self._reader.is_bare(host.row):
             return self._at_root(host)
-        candidate = find_first(self._reader.tree(host.row, _NOTHING_RESERVED), self._trees, StepBudget())
+        candidate = find_first(self._reader.tree(host.row), self._trees, StepBudget())
         return None if isinstance(candidate, NoCandidateReason) else candidate
 
     def _at_root(self, host: NovaHost) -> AllocationCandidate:

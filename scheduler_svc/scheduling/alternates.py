@@ -252,7 +252,7 @@ def _fit_intent(
         row = rows[candidate.host]
         allocation = NoCandidateReason.NONE if row is None else finder.find(row)
         if row is not None and not isinstance(allocation, NoCandidateReason):
-            candidates.append(replace(candidate, allocations=allocation.allocations))
+            candidates.append(replace(candidate, allocations=allocation))
             if not is_reserved:
                 finder.reserve(row)
                 is_reserved = True

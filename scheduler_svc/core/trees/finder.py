@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocations of one more instance of a request on a host, searched in the host's provider tree on demand."""
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable
 from dataclasses import replace
-from typing import NamedTuple
 
 from rpcapi.resources.trees.requirements import provider_satisfies
 from rpcapi.resources.trees.search import MAX_STEPS, Accept, NoCandidateReason, StepBudget, find_first
@@ -13,16 +13,14 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.tree_request import tree_request
 from scheduler_svc.core.trees.numa import NumaFit
-from scheduler_svc.core.trees.reader import AllocationLedger, TreeReader
+from scheduler_svc.core.trees.reader import TreeReader
 
 MAX_DECISION_STEPS = 5 * MAX_STEPS  # of all searches of one decision, for each hundred instances
 TREE_READ_STEPS = 8  # search steps that reading one tree counts for
 
 
-class HostAllocation(NamedTuple):
-    """The allocations of an instance on a host; None: all of the request's resources from the root provider."""
-
-    allocations: Allocations | None
+# The allocations of an instance on a host; None: all of the request's resources from the root provider.
+HostAllocation = Allocations | None
 
 
 class AllocationFinder:
@@ -38,7 +36,7 @@ class AllocationFinder:
         self._remaining_steps = MAX_DECISION_STEPS * max(1, -(-count // 100))
         self._initial_allocations: dict[int, HostAllocation | NoCandidateReason] = {}  # with nothing reserved
         self._allocations = self._initial_allocations
-        self._ledger = AllocationLedger()
+        self._ledger: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     @property
     def is_needed(self) -> bool:
@@ -68,44 +66,39 @@ class AllocationFinder:
         if isinstance(allocation, NoCandidateReason):
             raise ValueError(f"{self._view.name(row)} has no allocation for this request")
         amounts = self._amounts(row, allocation)
-        self._ledger.add(amounts)
+        for name, provider_amounts in amounts.items():
+            self._ledger[name].update(provider_amounts)
         self._allocations = {
             other_row: other
             for other_row, other in self._allocations.items()
             if other_row != row
-            and not (isinstance(other, HostAllocation) and amounts.keys() & self._amounts(other_row, other).keys())
+            and (isinstance(other, NoCandidateReason) or amounts.keys().isdisjoint(self._amounts(other_row, other)))
         }
-        return allocation.allocations
+        return allocation
 
     def assume_released(self, allocations: Allocations) -> None:
         """Count these allocations as free in later searches; call it before the first ``find``."""
-        self._ledger.add(
-            {
-                name: {resource_class: -amount for resource_class, amount in amounts.items()}
-                for name, amounts in allocations.items()
-            }
-        )
+        for name, amounts in allocations.items():
+            self._ledger[name].subtract(amounts)
 
     def reset(self) -> None:
         """Drop all reservations."""
-        self._ledger = AllocationLedger()
+        self._ledger = defaultdict(Counter)
         self._allocations = self._initial_allocations
 
     def _amounts(self, row: int, allocation: HostAllocation) -> Allocations:
-        if allocation.allocations is not None:
-            return allocation.allocations
-        return {self._view.name(row): self._request.resources}
+        return {self._view.name(row): self._request.resources} if allocation is None else allocation
 
     def _search_host(self, row: int) -> HostAllocation | NoCandidateReason:
         if not self._request.groups:
             if self._reader.is_bare(row):
-                return HostAllocation(None)  # the columns have counted how many instances fit
+                return None  # the columns have counted how many instances fit
             # The root of most nested hosts serves an ordinary request by itself.
             if provider_satisfies(self._reader.root(row, self._ledger), self._tree_request.groups[0]):
-                return HostAllocation(None)
+                return None
         tree = self._reader.tree(row, self._ledger)
         candidate = self._search_numa(row, tree) if self._request.numa else self._search_tree(tree)
-        return candidate if isinstance(candidate, NoCandidateReason) else HostAllocation(candidate.allocations)
+        return candidate if isinstance(candidate, NoCandidateReason) else candidate.allocations
 
     def _search_numa(self, row: int, tree: ProviderTree) -> AllocationCandidate | NoCandidateReason:
         """Search for allocations that the host can pin the guest to.

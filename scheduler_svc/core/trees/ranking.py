@@ -135,7 +135,7 @@ class _AssignmentPlan:
             if isinstance(allocation, NoCandidateReason):
                 self._record_limit(row, counts[row], allocation)
             else:
-                allocations[name] = allocation.allocations
+                allocations[name] = allocation
         if allocations:
             first_row = next(row for name, row in hosts if name in allocations)
             self._finder.reserve(first_row)

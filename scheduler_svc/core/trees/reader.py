@@ -4,31 +4,15 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from rpcapi.resources.trees.tree import Allocations, Provider, ProviderInventory, ProviderTree, TreeRequest
+from rpcapi.resources.trees.tree import Provider, ProviderInventory, ProviderTree, TreeRequest
 from scheduler_svc.core.table.forest import Forest
 from scheduler_svc.core.table.resources import ResourceColumns
 from scheduler_svc.core.table.trees import TreeColumns
 from scheduler_svc.core.table.view import View
 
-
-class AllocationLedger:
-    """Reservations (or, below 0, releases) of instances of the same call, which the table does not have yet."""
-
-    __slots__ = ("_amounts",)
-
-    def __init__(self) -> None:
-        self._amounts: dict[str, dict[str, int]] = {}
-
-    def add(self, allocations: Allocations) -> None:
-        """Add the allocations of one more instance."""
-        for name, amounts in allocations.items():
-            totals = self._amounts.setdefault(name, {})
-            for resource_class, amount in amounts.items():
-                totals[resource_class] = totals.get(resource_class, 0) + amount
-
-    def of(self, provider: str) -> Mapping[str, int]:
-        """Return the reserved amounts of one provider."""
-        return self._amounts.get(provider, {})
+# Reservations (or, below 0, releases) by provider, of instances of the same call, which the table does not have yet.
+AllocationLedger = Mapping[str, Mapping[str, int]]
+NO_RESERVATIONS: AllocationLedger = {}
 
 
 class TreeReader:
@@ -48,7 +32,7 @@ class TreeReader:
         """Return whether a host has no child providers and no sharing ones."""
         return not self._trees.forest(row).descendants(row) and not any(self._trees.find_sharing_rows(row))
 
-    def tree(self, row: int, ledger: AllocationLedger) -> ProviderTree:
+    def tree(self, row: int, ledger: AllocationLedger = NO_RESERVATIONS) -> ProviderTree:
         """Return the tree of a host with its sharing providers; ``ledger`` counts as used."""
         root = self.root(row, ledger)
         sharing = [self.root(sharing_row, ledger) for sharing_row in self._trees.find_sharing_rows(row)]
@@ -83,14 +67,14 @@ class TreeReader:
         """Return the root provider of a host; ``ledger`` counts as used."""
         view, name = self._view, self._view.name(row)
         aggregates = frozenset(view.aggregates.of_row(row)) if self._reads_aggregates else frozenset[str]()
-        inventories = self._inventories(view.hosts.resources, row, ledger.of(name))
+        inventories = self._inventories(view.hosts.resources, row, ledger.get(name, {}))
         traits = frozenset(view.hosts.traits_of(row, self._traits)) if self._traits else frozenset[str]()
         return Provider(name, None, inventories, traits, aggregates)
 
     def _child(self, forest: Forest, row: int, parent: str | None, ledger: AllocationLedger) -> Provider:
         name = forest.names[row]
         aggregates = frozenset(forest.aggregates.of(row)) if self._reads_aggregates else frozenset[str]()
-        inventories = self._inventories(forest.resources, row, ledger.of(name))
+        inventories = self._inventories(forest.resources, row, ledger.get(name, {}))
         traits = frozenset(forest.traits.of(row, self._traits)) if self._traits else frozenset[str]()
         return Provider(name, parent, inventories, traits, aggregates)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rpcapi.resources.trees.search import search
 from rpcapi.resources.trees.tree import AllocationCandidate, ProviderTree
 from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.core.trees.reader import AllocationLedger, TreeReader
+from scheduler_svc.core.trees.reader import TreeReader
 from scheduler_svc.placement.candidates.anchors import Anchors, find_anchors
 from scheduler_svc.placement.candidates.contents import read_trees
 from scheduler_svc.placement.candidates.deadline import Deadline, TimedSteps
@@ -18,8 +18,6 @@ from scheduler_svc.placement.freshness import Freshness
 
 MAX_SUSPENDED = 2000  # searches of one query that wait for their next turn
 READ_TREES = 32  # at a time, so that changes of the table do not wait long
-
-_NO_RESERVATIONS = AllocationLedger()
 
 
 class SearchLimits(NamedTuple):
@@ -181,7 +179,7 @@ class _Query:
             for name in names:
                 row = view.row(name)
                 if row is not None and present[row]:
-                    trees[name] = reader.tree(row, _NO_RESERVATIONS)
+                    trees[name] = reader.tree(row)
         for name, tree in trees.items():
             self._roots.update((provider.id, name) for provider in tree.providers[1:])
             self._roots.update((provider.id, provider.root) for provider in tree.sharing if provider.root)

@@ -6,7 +6,7 @@ import pytest
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.trees.search import NoCandidateReason
 from scheduler_svc.core.trees import finder
-from scheduler_svc.core.trees.finder import AllocationFinder, HostAllocation
+from scheduler_svc.core.trees.finder import AllocationFinder
 from tests.unit.scheduler_svc.fakes.hosts import child_provider, node, request, table
 
 GPU = "CUSTOM_GPU"
@@ -39,13 +39,13 @@ def test_trees_are_searched_for_groups_and_on_nested_hosts(view):
 def test_bare_host_and_sufficient_root_take_all_resources_from_the_root(view):
     allocations = AllocationFinder(view, request({"VCPU": 1}))
     for name in ("b", "a"):
-        assert allocations.find(view.row(name)) == HostAllocation(None)
+        assert allocations.find(view.row(name)) is None
 
 
 def test_root_that_does_not_suffice_is_searched_below(view):
     allocations = AllocationFinder(view, request({"VCPU": 2}))
     row = view.row("cells")
-    assert allocations.find(row) == HostAllocation({"cells/0": {"VCPU": 2}})
+    assert allocations.find(row) == {"cells/0": {"VCPU": 2}}
     assert AllocationFinder(view, request({"VCPU": 3})).find(row) is NoCandidateReason.NONE
 
 
@@ -65,12 +65,12 @@ def test_reset_drops_the_reservations(view):
         allocations.reserve(row)
     assert allocations.find(row) is NoCandidateReason.NONE
     allocations.reset()
-    assert allocations.find(row) == HostAllocation(FIRST)
+    assert allocations.find(row) == FIRST
 
 
 def test_finding_reserves_nothing(view):
     allocations = AllocationFinder(view, GPU_REQUEST)
-    assert allocations.find(view.row("a")) == allocations.find(view.row("a")) == HostAllocation(FIRST)
+    assert allocations.find(view.row("a")) == allocations.find(view.row("a")) == FIRST
 
 
 def test_released_allocations_count_as_free():
@@ -79,7 +79,7 @@ def test_released_allocations_count_as_free():
         assert AllocationFinder(view, GPU_REQUEST).find(row) is NoCandidateReason.NONE
         allocations = AllocationFinder(view, GPU_REQUEST)
         allocations.assume_released({"a/gpu1": {GPU: 1}})
-        assert allocations.find(row) == HostAllocation(SECOND)
+        assert allocations.find(row) == SECOND
 
 
 def test_search_ends_when_the_steps_of_the_decision_are_used_up(view, monkeypatch):
@@ -95,5 +95,5 @@ def test_search_ends_when_the_steps_of_the_decision_are_used_up(view, monkeypatc
 def test_search_steps_grow_with_the_hundreds_of_instances(view, monkeypatch, count, exhausted):
     monkeypatch.setattr(finder, "MAX_DECISION_STEPS", finder.TREE_READ_STEPS)
     allocations = AllocationFinder(view, GPU_REQUEST, count)
-    assert allocations.find(view.row("a")) == HostAllocation(FIRST)
+    assert allocations.find(view.row("a")) == FIRST
     assert allocations.is_exhausted == exhausted

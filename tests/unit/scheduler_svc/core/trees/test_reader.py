@@ -9,7 +9,7 @@ from rpcapi.resources.trees.tree import SHARING_TRAIT, ProviderInventory
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.tree_request import tree_request
-from scheduler_svc.core.trees.reader import AllocationLedger, TreeReader
+from scheduler_svc.core.trees.reader import TreeReader
 from tests.unit.scheduler_svc.fakes.hosts import child_provider, node, request, snapshot
 
 NODES = {
@@ -36,7 +36,7 @@ def view():
 
 def read(view, scheduling_request, ledger=None, host="a"):
     reader = TreeReader(view, view.trees, tree_request(scheduling_request), all_classes=bool(scheduling_request.numa))
-    return reader.tree(view.row(host), ledger or AllocationLedger())
+    return reader.tree(view.row(host), ledger or {})
 
 
 def by_name(tree):
@@ -75,11 +75,7 @@ def test_only_traits_and_aggregates_that_the_request_names_are_read(view):
 
 
 def test_ledger_counts_as_used(view):
-    ledger = AllocationLedger()
-    ledger.add({"a/cell1": {"VCPU": 2}, "pool": {"DISK_GB": 30}})
-    ledger.add({"a/cell1": {"VCPU": 1}, "a": {"VCPU": -1}})
-    assert ledger.of("a/cell1") == {"VCPU": 3}
-    assert ledger.of("b") == {}
+    ledger = {"a/cell1": {"VCPU": 3}, "pool": {"DISK_GB": 30}, "a": {"VCPU": -1}}
     tree = read(view, request({"VCPU": 1, "DISK_GB": 1}), ledger)
     providers = by_name(tree)
     assert [providers[name].inventories["VCPU"].used for name in ("a", "a/cell0", "a/cell1")] == [-1, 0, 4]
