@@ -9,25 +9,19 @@ from scheduler_svc.nova_bridge.cells import CellReaders, CellUnread
 from scheduler_svc.store.protocols.host_state import HostStateStore
 
 
-class InstanceAnswers:
-    """Answers the questions in one store from the databases of all cells."""
+def answer_question(store: HostStateStore, cells: CellReaders) -> None:
+    """Answer a question in a store, if there is one, from the databases of all cells; raises StoreUnavailable."""
+    question = signals.open_question(store)
+    if question is not None:
+        signals.give_answer(store, _answer(cells, question))
 
-    def __init__(self, store: HostStateStore, cells: CellReaders) -> None:
-        self._store = store
-        self._cells = cells
 
-    def answer_question(self) -> None:
-        """Answer a question if there is one; raises StoreUnavailable."""
-        question = signals.open_question(self._store)
-        if question is not None:
-            signals.give_answer(self._store, self._answer(question))
-
-    def _answer(self, question: signals.Question) -> signals.Answer:
-        """Return the answer; it is an error where a cell is not read: its instances would seem to have no host."""
-        try:
-            return signals.Answer(question.number, frozenset(self._cells.on_hosts(question.instances)), None)
-        except CellUnread as error:
-            why = f"cells that were not read: {error}"
-        except SQLAlchemyError as error:
-            why = databases.first_line(error)
-        return signals.Answer(question.number, frozenset(), why)
+def _answer(cells: CellReaders, question: signals.Question) -> signals.Answer:
+    """Return the answer; it is an error where a cell is not read: its instances would seem to have no host."""
+    try:
+        return signals.Answer(question.number, frozenset(cells.on_hosts(question.instances)), None)
+    except CellUnread as error:
+        why = f"cells that were not read: {error}"
+    except SQLAlchemyError as error:
+        why = databases.first_line(error)
+    return signals.Answer(question.number, frozenset(), why)

@@ -13,7 +13,6 @@ from rpcapi.background import BackgroundLoop
 from scheduler_svc import databases, metrics
 from scheduler_svc.nova_bridge import signals
 from scheduler_svc.nova_bridge.bridge import NovaBridge
-from scheduler_svc.nova_bridge.instance_answers import InstanceAnswers
 from scheduler_svc.store.lease import DocumentLease, LeaseLost
 from scheduler_svc.store.protocols.host_state import HostStateStore
 
@@ -29,7 +28,7 @@ class BridgeLoop(BackgroundLoop):
     def __init__(
         self,
         bridge: NovaBridge,
-        instance_answers: InstanceAnswers,
+        answer_question: Callable[[], None],
         lease: DocumentLease,
         store: HostStateStore,
         *,
@@ -40,7 +39,7 @@ class BridgeLoop(BackgroundLoop):
         """What changed is read each ``interval_s``, and everything each ``full_interval_s``."""
         super().__init__("nova bridge")
         self._bridge = bridge
-        self._instance_answers = instance_answers
+        self._answer_question = answer_question
         self._lease = lease
         self._is_active = False
         self._store = store
@@ -61,7 +60,7 @@ class BridgeLoop(BackgroundLoop):
         if requests != self._requests or now >= self._next_changes:
             self._pass(requests, now)
         metrics.BRIDGE_LAG.set(self._clock() - self._read_at)
-        self._instance_answers.answer_question()
+        self._answer_question()
         return POLL_SECONDS
 
     def handle_failure(self, error: Exception) -> float:

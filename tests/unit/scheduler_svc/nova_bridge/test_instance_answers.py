@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers which instances have a host."""
 
+from functools import partial
+
 import pytest
 
 from scheduler_svc.nova_bridge import signals
-from scheduler_svc.nova_bridge.instance_answers import InstanceAnswers
+from scheduler_svc.nova_bridge.instance_answers import answer_question
 from tests.unit.scheduler_svc.nova_bridge.nova_databases import uuid_for
 
 NAMES = ("built", "building", "deleted", "elsewhere", "unknown")
@@ -18,13 +20,13 @@ def answers(bench):
     cell1.add_instance("building", None)
     cell1.add_instance("deleted", "h1", deleted=3)
     cell2.add_instance("elsewhere", "h9")
-    return InstanceAnswers(bench.store, bench.bridge._cells)
+    return partial(answer_question, bench.store, bench.bridge._cells)
 
 
 def ask(bench, answers):
     """Ask, and return the answer."""
     number = signals.ask(bench.store, INSTANCES)
-    answers.answer_question()
+    answers()
     answer = signals.answer(bench.store)
     assert answer.number == number
     return answer
@@ -62,12 +64,12 @@ def test_removed_cell_whose_database_could_not_be_opened_is_forgotten(bench, ans
 
 
 def test_question_is_answered_once_and_by_the_next_bridge_too(bench, answers):
-    answers.answer_question()
+    answers()
     assert signals.answer(bench.store) is None
     bench.run()
     signals.ask(bench.store, INSTANCES)
-    InstanceAnswers(bench.store, bench.bridge._cells).answer_question()
+    answer_question(bench.store, bench.bridge._cells)
     stored = bench.store.get_state(signals.NAMESPACE, signals.ANSWER)
-    answers.answer_question()
+    answers()
     assert bench.store.get_state(signals.NAMESPACE, signals.ANSWER) == stored
     assert ask(bench, answers).on_hosts

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """When passes are made, and by whom."""
 
-from types import SimpleNamespace
-
 import pytest
 from sqlalchemy.exc import OperationalError
 
@@ -42,7 +40,6 @@ class LoopBench:
         self.store = MemoryStore("default", namespaces=[signals.NAMESPACE])
         self.bridge = RecordingBridge()
         self.questions = 0
-        self.answers = SimpleNamespace(answer_question=self.count_question)
         self.loop = self.make_loop("first", self.bridge)
 
     def count_question(self):
@@ -50,7 +47,7 @@ class LoopBench:
 
     def make_loop(self, owner, bridge):
         lease = DocumentLease(self.store, signals.LEASE, owner, LEASE, lambda: self.now)
-        return BridgeLoop(bridge, self.answers, lease, self.store, **INTERVALS, clock=lambda: self.now)
+        return BridgeLoop(bridge, self.count_question, lease, self.store, **INTERVALS, clock=lambda: self.now)
 
     def run(self, seconds=0.0, loop=None):
         """Run a loop once after ``seconds``; return what the bridge did, or the failure."""
