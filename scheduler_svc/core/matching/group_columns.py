@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which providers, and which hosts' trees, could serve a request group, by columns."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -32,27 +31,7 @@ def can_serve_alone(providers: ProviderColumns, group: RequestGroup) -> Column:
     return column
 
 
-class HostsAlone:
-    """Trees of which only the root counts, without the providers below it and those that share with it."""
-
-    def __init__(self, trees: TreeColumns) -> None:
-        self.hosts = trees.hosts
-        self._trees = trees
-
-    def any(self, test: Callable[..., Column], *args: Any) -> Column:
-        """Return a mask of the hosts for which ``test`` is true."""
-        return test(self.hosts, *args)
-
-    def sum(self, count: Callable[[ProviderColumns], IntColumn]) -> IntColumn:
-        """Return ``count`` of each host."""
-        return count(self.hosts)
-
-    def containing(self, name: str, *, sharing: bool = False) -> Column:
-        """Return a mask of the hosts whose tree contains a provider."""
-        return self._trees.containing(name)
-
-
-def can_serve(trees: TreeColumns | HostsAlone, group: RequestGroup, times: int, *, isolated: bool) -> Column:
+def can_serve(trees: TreeColumns, group: RequestGroup, times: int, *, isolated: bool) -> Column:
     """Return a mask of the hosts whose trees and sharing providers can serve ``times`` such suffixed groups.
 
     ``isolated``: each by another provider.
@@ -81,7 +60,7 @@ def could_use(providers: ProviderColumns, groups: Sequence[RequestGroup]) -> Col
     return column
 
 
-def could_serve_unsuffixed(trees: TreeColumns | HostsAlone, group: RequestGroup) -> Column:
+def could_serve_unsuffixed(trees: TreeColumns, group: RequestGroup) -> Column:
     """Return a mask of the hosts whose providers could serve an unsuffixed group, together with those that share.
 
     Each condition is tested by itself, so of a tree it says what is necessary. Of a host alone it is sufficient too.

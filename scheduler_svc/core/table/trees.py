@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Columns over whole provider trees: tests and sums over all providers, reduced to their hosts."""
 
+import copy
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Concatenate, NamedTuple, ParamSpec
 
@@ -46,6 +47,13 @@ class TreeColumns:
         self.forests = [
             (part.forest, descendant_columns(part.forest)) for part in table.partitions if not part.forest.is_empty
         ]
+
+    def roots_only(self) -> "TreeColumns":
+        """Return these trees without the providers below their roots, and without those that share with them."""
+        roots = copy.copy(self)
+        roots.forests = []
+        roots._sharing_rows, roots._sharing_children = np.zeros(0, np.intp), []
+        return roots
 
     @property
     def sharing_rows(self) -> Rows:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rpcapi.resources.groups import ISOLATE, RequestGroup
 from rpcapi.resources.trees.tree import TreeRequest
-from scheduler_svc.core.matching.group_columns import HostsAlone, can_serve, could_serve_unsuffixed, could_use
+from scheduler_svc.core.matching.group_columns import can_serve, could_serve_unsuffixed, could_use
 from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.trees import TreeColumns
 from scheduler_svc.core.table.view import View
@@ -55,7 +55,7 @@ def total_amounts(request: TreeRequest) -> Mapping[str, int]:
     return dict(totals)
 
 
-def _could_serve(trees: TreeColumns | HostsAlone, request: TreeRequest) -> Column:
+def _could_serve(trees: TreeColumns, request: TreeRequest) -> Column:
     """Return a mask of the roots whose trees could serve each group by itself, and that are as roots must be."""
     column = trees.hosts.has_all(request.root_required) & trees.hosts.has_none(request.root_forbidden)
     counts: dict[str, tuple[RequestGroup, int]] = {}
@@ -74,7 +74,7 @@ def _serves_alone(trees: TreeColumns, request: TreeRequest) -> Column:
     """Return a mask of the roots that can serve all groups together by themselves."""
     if request.policy == ISOLATE and sum(bool(group.suffix) for group in request.groups) > 1:
         return np.zeros(trees.hosts.size, np.bool_)
-    column = _could_serve(HostsAlone(trees), request)
+    column = _could_serve(trees.roots_only(), request)
     for name, amount in total_amounts(request).items():
         column &= trees.hosts.can_hold(name, amount)
     return column

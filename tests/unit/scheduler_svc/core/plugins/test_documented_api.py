@@ -23,7 +23,7 @@ INTERNAL = {
     "view.hosts": {"resources", "traits", "can_hold"},
     "view.trees": {
         *("hosts", "forests", "forest", "sharing_rows", "find_sharing_rows", "served_by"),
-        *("sharing_children", "find_sharing_children", "served_by_child", "any_other"),
+        *("sharing_children", "find_sharing_children", "served_by_child", "any_other", "roots_only"),
     },
     "view.aggregates": {"in_zone"},
     "view.partitions": {"log_position", "log_positions", "numbers", "sums_since"},
