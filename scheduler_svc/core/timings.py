@@ -2,7 +2,9 @@
 """Timings and error counts of each filter and weigher in this process."""
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import cycle, repeat
 
 FILTER, WEIGHER = "filter", "weigher"
 COLUMNAR, PER_HOST = "columnar", "per-host"
@@ -39,21 +41,6 @@ def find_timings(kind: str, name: str) -> PluginTimings:
     return _TIMINGS.setdefault((kind, name), PluginTimings())
 
 
-class Stopwatch:
-    """Measures built-in filters and weighers in one decision out of EVERY: clock reads cost as much as a filter.
-
-    Used within HostTable.reading.
-    """
-
-    def __init__(self) -> None:
-        self._decisions = 0
-
-    def laps(self) -> "Laps | None":
-        """Begin a decision; return None if it is not measured."""
-        self._decisions += 1
-        return None if self._decisions % EVERY else Laps()
-
-
 class Laps:
     """The lap timer of one measured decision: a lap is the time since the previous lap or the last ``begin``."""
 
@@ -72,3 +59,8 @@ class Laps:
         if count:
             find_timings(kind, name).add(now - self._began, hosts)
         self._began = now
+
+
+def measured_decisions() -> Iterator[bool]:
+    """Return an endless iterator that is true for one decision out of EVERY: clock reads cost as much as a filter."""
+    return cycle([*repeat(False, EVERY - 1), True])

@@ -24,7 +24,7 @@ from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.view import View
-from scheduler_svc.core.timings import FILTER, Stopwatch
+from scheduler_svc.core.timings import FILTER, Laps, measured_decisions
 
 
 def pipeline(options: FilterOptions = DEFAULTS) -> Sequence[Filter]:
@@ -36,7 +36,7 @@ def pipeline(options: FilterOptions = DEFAULTS) -> Sequence[Filter]:
 CAPACITY_FILTERS = (pci_passthrough, resources, request_groups)
 # Prefilters that restrict projects to aggregates depend on it: no other filter applies their conditions to flat hosts.
 ALWAYS_ENABLED = frozenset({membership.NAME})
-_WATCH = Stopwatch()
+_IS_MEASURED = measured_decisions()
 NAMES = built_in.names(built_in.FILTERS)
 
 
@@ -93,7 +93,7 @@ def run(
     passes = _hosts(view, request)
     hosts = count = int(np.count_nonzero(passes))
     reasons: dict[str, int] = {}
-    laps = _WATCH.laps()
+    laps = Laps() if next(_IS_MEASURED) else None
     for host_filter in _applied(filters, view, request):
         try:
             predicates = (

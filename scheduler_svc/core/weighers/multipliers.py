@@ -8,10 +8,6 @@ smallest value if there are several. A host keeps the configured number if one o
 import math
 from collections.abc import Iterable, Mapping
 
-from scheduler_svc.core.table.columns import FloatColumn
-
-Multiplier = float | FloatColumn
-
 
 def find_errors(metadata: Mapping[str, Mapping[str, str]], options: Iterable[str]) -> list[str]:
     """Return an error text for each multiplier in these aggregates' metadata that is not a finite number."""

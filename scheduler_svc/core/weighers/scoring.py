@@ -20,12 +20,14 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.aggregates import READS as AGGREGATE_READS
 from scheduler_svc.core.table.columns import FloatColumn, Rows
 from scheduler_svc.core.table.view import View
-from scheduler_svc.core.timings import WEIGHER, Stopwatch
-from scheduler_svc.core.weighers.multipliers import Multiplier, parse_multiplier
+from scheduler_svc.core.timings import WEIGHER, Laps, measured_decisions
+from scheduler_svc.core.weighers.multipliers import parse_multiplier
 from scheduler_svc.core.weighers.options import DEFAULTS, WeigherOptions
 from scheduler_svc.core.weighers.weigher import Weigher
 
-_WATCH = Stopwatch()
+Multiplier = float | FloatColumn
+
+_IS_MEASURED = measured_decisions()
 NAMES = built_in.names(built_in.WEIGHERS)
 
 
@@ -146,7 +148,7 @@ def score(
     step: Multiplier = 0.0
     parts: dict[str, FloatColumn] = {}
     row_steps: list[RowSteps] = []
-    laps = _WATCH.laps()
+    laps = Laps() if next(_IS_MEASURED) else None
     for weigher, factor in weighers.effective_multipliers(view):
         if laps is not None:
             laps.begin()
