@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of filters. Names, meanings, defaults and the group are Nova's."""
 
-import logging
 from collections.abc import Sequence
 
 from oslo_config import cfg
@@ -11,8 +10,6 @@ from rpcapi.resources import names
 from scheduler_svc.conf import metrics, nova, nova_defaults
 from scheduler_svc.core import built_in
 from scheduler_svc.core.matching.options import FilterOptions
-
-LOG = logging.getLogger(__name__)
 
 GROUP = "filter_scheduler"
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of MetricsWeigher. Names, meanings and the group are Nova's."""
 
-import math
+from collections.abc import Callable, Sequence
 
 from oslo_config import cfg
 
 from rpcapi import errors
 from scheduler_svc.conf import nova_defaults
 from scheduler_svc.core.metric_weights import NO_METRIC_WEIGHTS, MetricWeights
+from scheduler_svc.core.weighers.multipliers import parse_multiplier
 
 GROUP = "metrics"  # rpcapi.daemon has options in this group too
 
@@ -45,19 +46,27 @@ OPTS: list[cfg.Opt] = [
 
 def load(conf: cfg.ConfigOpts) -> MetricWeights:
     """Return the configured weights; raises BadConfiguration for an entry that is not metric=ratio."""
-    ratios: dict[str, float] = {}
-    for pair in conf.metrics.weight_setting:
-        name, equals, text = (part.strip() for part in pair.rpartition("="))
-        try:
-            ratio = float(text)
-        except ValueError:
-            ratio = math.nan
-        if not equals or not name or name in ratios or not math.isfinite(ratio):
-            raise errors.BadConfiguration(
-                why=f"[{GROUP}] weight_setting: {pair!r} is not of the form metric=ratio, or repeats a metric"
-            )
-        ratios[name] = ratio
+    ratios = parse_weights(f"[{GROUP}] weight_setting", "metric=ratio", conf.metrics.weight_setting, str.rpartition)
     return MetricWeights(ratios, conf.metrics.weight_of_unavailable)
+
+
+def parse_weights(
+    option: str, form: str, pairs: Sequence[str], split: Callable[[str, str], tuple[str, str, str]]
+) -> dict[str, float]:
+    """Return the weights by name; raises BadConfiguration for an entry that is not of the form, such as metric=ratio.
+
+    ``split`` divides an entry at the first or at the last "=".
+    """
+    weights: dict[str, float] = {}
+    for pair in pairs:
+        name, _, text = (part.strip() for part in split(pair, "="))
+        weight = parse_multiplier(text)
+        if not name or name in weights or weight is None:
+            raise errors.BadConfiguration(
+                why=f"{option}: {pair!r} is not of the form {form}, or repeats a {form.partition('=')[0]}"
+            )
+        weights[name] = weight
+    return weights
 
 
 def check(conf: cfg.ConfigOpts) -> None:

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of filter and weigher plugins: handling of their errors, and multipliers."""
 
-import math
-
 from oslo_config import cfg
 
 from rpcapi import errors
+from scheduler_svc.core.weighers.multipliers import parse_multiplier
 
 GROUP = "filter_scheduler"  # plugins are enabled there by name, like built-in filters and weighers
 FATAL, SKIP = "fatal", "skip"
@@ -37,11 +36,8 @@ OPTS: list[cfg.Opt] = [
 def multiplier(conf: cfg.ConfigOpts, name: str) -> float:
     """Return the multiplier of a weigher plugin; raises BadConfiguration unless it is a finite number."""
     text = conf.filter_scheduler.plugin_weight_multipliers.get(name, "1.0")
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
+    number = parse_multiplier(text)
+    if number is None:
         raise errors.BadConfiguration(why=f"[{GROUP}] plugin_weight_multipliers: {name}:{text} is not a finite number")
     return number
 

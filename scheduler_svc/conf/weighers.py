@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from oslo_config import cfg
 
 from rpcapi import errors
-from scheduler_svc.conf import nova, nova_defaults
+from scheduler_svc.conf import metrics, nova, nova_defaults
 from scheduler_svc.core import built_in
 
 GROUP = "filter_scheduler"
@@ -168,20 +168,12 @@ def multipliers(conf: cfg.ConfigOpts, *, packed: bool) -> dict[str, float]:
 
 def image_properties(conf: cfg.ConfigOpts) -> dict[str, float]:
     """Return the weight of each image property; raises BadConfiguration unless entries are property=weight."""
-    weights: dict[str, float] = {}
-    for pair in conf.filter_scheduler.image_props_weight_setting:
-        name, equals, text = (part.strip() for part in pair.partition("="))
-        try:
-            weight = float(text)
-        except ValueError:
-            weight = math.nan
-        if not equals or not name or name in weights or not math.isfinite(weight):
-            raise errors.BadConfiguration(
-                why=f"[{GROUP}] image_props_weight_setting: {pair!r} is not of the form property=weight, or repeats "
-                "a property"
-            )
-        weights[name] = weight
-    return weights
+    return metrics.parse_weights(
+        f"[{GROUP}] image_props_weight_setting",
+        "property=weight",
+        conf.filter_scheduler.image_props_weight_setting,
+        str.partition,
+    )
 
 
 def check(conf: cfg.ConfigOpts) -> None:
