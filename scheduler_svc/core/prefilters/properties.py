@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings that both flavor and image may have: extra spec ``hw:KEY`` and image property ``hw_KEY``."""
 
+from collections.abc import Callable
 from typing import Any
 
 from oslo_utils import strutils
@@ -11,32 +12,21 @@ from scheduler_svc.core.request import SchedulingRequest
 
 def read_text(request: SchedulingRequest, key: str) -> str | None:
     """Return the value of a setting, or None; raises InvalidSpec if flavor and image differ."""
-    flavor_value: str | None
-    image_value: str | None
-    flavor_value, image_value = _read_values(request, key)
-    if flavor_value and image_value and flavor_value != image_value:
-        raise _conflict(key, flavor_value, image_value)
-    return flavor_value or image_value
+    text: str | None = _read(request, key, lambda value: value or None)
+    return text
 
 
 def read_flag(request: SchedulingRequest, key: str) -> bool:
     """Return the value of a boolean setting, default False; raises InvalidSpec if flavor and image differ."""
-    flavor_value, image_value = (
-        None if value is None else strutils.bool_from_string(value) for value in _read_values(request, key)
-    )
+    return bool(_read(request, key, strutils.bool_from_string))
+
+
+def _read(request: SchedulingRequest, key: str, convert: Callable[[Any], Any]) -> Any:
+    extra_specs, properties = request.extra_specs, request.image.get("properties", {})
+    texts = (extra_specs.get(f"hw:{key}"), properties.get(f"hw_{key}"))
+    flavor_value, image_value = (None if text is None else convert(text) for text in texts)
     if flavor_value is not None and image_value is not None and flavor_value != image_value:
-        raise _conflict(key, flavor_value, image_value)
-    return bool(flavor_value or image_value)
-
-
-def _read_values(request: SchedulingRequest, key: str) -> tuple[Any, Any]:
-    extra_specs, image = request.extra_specs, request.image
-    return extra_specs.get(f"hw:{key}") if extra_specs else None, (
-        image.get("properties", {}).get(f"hw_{key}") if image else None
-    )
-
-
-def _conflict(key: str, flavor_value: Any, image_value: Any) -> errors.InvalidSpec:
-    return errors.InvalidSpec(
-        why=f"extra spec hw:{key}={flavor_value!r} and image property hw_{key}={image_value!r} must be equal"
-    )
+        raise errors.InvalidSpec(
+            why=f"extra spec hw:{key}={flavor_value!r} and image property hw_{key}={image_value!r} must be equal"
+        )
+    return flavor_value or image_value
