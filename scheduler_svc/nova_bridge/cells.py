@@ -39,14 +39,12 @@ class CellReader:
         self._thread = threading.Thread(target=self._read, args=(whole,), name=f"cell {self._name}", daemon=True)
         self._thread.start()
 
-    def wait(self, seconds: float) -> bool:
-        """Wait for the reading at most ``seconds``; return whether it succeeded."""
+    def wait(self, seconds: float) -> None:
+        """Wait for the reading at most ``seconds``."""
         if self._thread is not None:
             self._thread.join(max(0.0, seconds))
             if self._thread.is_alive():
                 self._report("its database has not answered yet")
-                return False
-        return self.is_current
 
     def _read(self, everything: bool) -> None:
         self._needs_everything = True

@@ -54,18 +54,15 @@ class DocumentPublisher:
         }
         departed = self._stored.keys() - allowed.keys()
         for name, document in changed.items():
-            self._write(name, document)
+            self._keep_lease()
+            version = self._stored.get(name, (0, {}))[0]
+            self._stored[name] = (self._store.put_state(self._namespace.name, name, version, document), document)
         for name in departed:
             self._keep_lease()
             self._store.delete_state(self._namespace.name, name, self._stored[name][0])
             del self._stored[name]
         metrics.BRIDGE_WRITES.labels(namespace=self._namespace.name).inc(len(changed) + len(departed))
         return len(changed) + len(departed)
-
-    def _write(self, name: str, document: Document) -> None:
-        self._keep_lease()
-        version = self._stored.get(name, (0, {}))[0]
-        self._stored[name] = (self._store.put_state(self._namespace.name, name, version, document), document)
 
     def _allows(self, name: str, document: Mapping[str, Any]) -> bool:
         """Return whether the namespace allows a document; only one that is not yet stored or refused is checked."""
