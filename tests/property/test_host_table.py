@@ -80,7 +80,7 @@ def test_reused_rows_have_nothing_of_their_former_hosts(changes_drawn, departed,
     for entry in entries:
         table.apply(entry)
     assert describe(table) == describe(apply_all(entries))
-    assert len(table.names) <= max(len(FIRST) + len(departed), len(table.rows))
+    assert len(table.names) <= max(len(FIRST) + len(departed), len(table.partitions[0].rows))
 
 
 @settings(max_examples=200, deadline=None)
@@ -91,7 +91,7 @@ def test_order_and_repetition_do_not_matter(changes_drawn, seed):
     random.Random(seed).shuffle(shuffled)
     in_order, out_of_order = apply_all(entries), apply_all(shuffled)
     assert describe(out_of_order) == describe(in_order)
-    assert out_of_order.position == in_order.position
+    assert out_of_order.partitions[0].position == in_order.partitions[0].position
 
 
 @settings(max_examples=200, deadline=None)

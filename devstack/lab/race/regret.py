@@ -86,7 +86,7 @@ def judge(
     with table.reading() as view:
         rows = np.flatnonzero(pipeline.run(filters, view, request).passes)
         values = scoring.score(weighted, view, request, rows).values
-        index = np.flatnonzero(rows == table.rows[name])
+        index = np.flatnonzero(rows == table.partitions[0].rows[name])
         if not len(index):
             raise LookupError(f"A claim of {dict(amounts)} was made on {name}, which did not have enough free capacity")
         return JudgedClaim(float(values[index[0]]), float(values.max()))

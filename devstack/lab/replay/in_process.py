@@ -101,8 +101,8 @@ class InProcessPlacer:
     def _catch_up(self) -> None:
         """Let the replica read the log to its end."""
         before = -1
-        while before != self._replica.table.position:
-            before = self._replica.table.position
+        while before != self._replica.table.partitions[0].position:
+            before = self._replica.table.partitions[0].position
             self._replica.step(0)
 
 

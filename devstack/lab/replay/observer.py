@@ -63,7 +63,7 @@ class ReplayObserver:
     def catch_up(self) -> None:
         """Apply the log's new entries; raises LookupError if they were trimmed before they were read."""
         while True:
-            entries = self._store.follow(self._table.position, 0)
+            entries = self._store.follow(self._table.partitions[0].position, 0)
             if entries is None:
                 raise LookupError(f"The log of {self._store.partition} was trimmed before it was read")
             if not entries:
@@ -117,7 +117,7 @@ class ReplayObserver:
 
     def _increases(self, entry: LogEntry) -> Iterator[tuple[str, Amounts]]:
         for name, sums in entry.payload.items():
-            row = self._table.rows[name]
+            row = self._table.partitions[0].rows[name]
             columns = self._table.resources
             increases = {
                 resource_class: amount - int(columns[resource_class].used[row])

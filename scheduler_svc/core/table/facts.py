@@ -76,26 +76,22 @@ class FactColumn:
 
         With a ``key``, unique to the predicate, the result is cached until a document is added or removed.
         """
-        answers = self._answers.get(key) if key is not None else None
-        if answers is None:
-            answers = np.fromiter((bool(predicate(facts)) for facts in self._documents), np.bool_, len(self._documents))
-            self._store_answer(key, answers)
-        return answers[self._codes[:size]]
+        return self._map_documents(lambda facts: bool(predicate(facts)), key)[self._codes[:size]]
 
     def numbers(self, size: int, path: str) -> FloatColumn:
         """Return the number at a dotted path of the facts of the first ``size`` rows; NaN where it is not a number."""
-        key = ("number at", path)
-        values = self._answers.get(key)
-        if values is None:
-            values = np.array([_number(facts, path) for facts in self._documents])
-            self._store_answer(key, values)
-        return values[self._codes[:size]]
+        return self._map_documents(lambda facts: _number(facts, path), ("number at", path))[self._codes[:size]]
 
-    def _store_answer(self, key: Hashable | None, answers: Any) -> None:
-        if key is not None:
-            if len(self._answers) >= MAX_CACHED_FACT_ANSWERS:
-                self._answers.clear()
-            self._answers[key] = answers
+    def _map_documents(self, function: Callable[[Facts], Any], key: Hashable | None) -> npt.NDArray[Any]:
+        """Return ``function`` of each document, cached under ``key``."""
+        answers: npt.NDArray[Any] | None = self._answers.get(key) if key is not None else None
+        if answers is None:
+            answers = np.array([function(facts) for facts in self._documents])
+            if key is not None:
+                if len(self._answers) >= MAX_CACHED_FACT_ANSWERS:
+                    self._answers.clear()
+                self._answers[key] = answers
+        return answers
 
     def _code(self, facts: Facts) -> int:
         text = _text(facts)

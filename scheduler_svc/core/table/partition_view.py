@@ -32,10 +32,6 @@ class PartitionView:
         """Return the log position of each partition."""
         return [part.log_position for part in self._table.partitions]
 
-    def log_position(self, number: int = 0) -> LogPosition:
-        """Return the position up to which a partition's log is applied to the columns."""
-        return self._table.partitions[number].log_position
-
     def numbers(self, names: Iterable[str]) -> dict[str, int]:
         """Return the partition number of each of these nodes; the first one if a node is in several."""
         if len(self._table.partitions) == 1:

@@ -84,8 +84,7 @@ class HostRows(ColumnGroup):
     def sums_since(self, name: str, number: int = 0) -> int:
         """Return the log position of a provider's usage if it is later than the partition's position, else 0."""
         part = self.partitions[number]
-        row = part.rows.get(name)
-        position = part.forest.used_position(name) if row is None else int(self._used_positions[row])
+        position = self._used_position(part, name)
         return position if position > part.position else 0
 
     def _apply_state(self, namespace: str, row: int) -> None:
@@ -240,9 +239,7 @@ class HostRows(ColumnGroup):
     def _used_position(self, part: PartitionRows, name: str) -> int:
         """Return the log position of a provider's sums, 0 if it has none."""
         row = part.rows.get(name)
-        if row is not None:
-            return int(self._used_positions[row])
-        return part.forest.used_position(name) if name in part.forest.rows else 0
+        return part.forest.used_position(name) if row is None else int(self._used_positions[row])
 
     def _allocate_row(self, part: PartitionRows, name: str) -> int:
         """Return the row of a name, allocated if it is new; a new row is not yet assigned to its service host."""

@@ -79,21 +79,6 @@ class HostTable(HostRows):
         return table
 
     @property
-    def epoch(self) -> int:
-        """The epoch of the only partition; raises ValueError if there are several."""
-        return self._only.epoch
-
-    @property
-    def position(self) -> int:
-        """The log position of the only partition; raises ValueError if there are several."""
-        return self._only.position
-
-    @property
-    def rows(self) -> Mapping[str, int]:
-        """The rows of the only partition by name; raises ValueError if there are several."""
-        return self._only.rows
-
-    @property
     def hosts(self) -> int:
         """The number of rows that are hosts now."""
         return int(np.count_nonzero(self.present))
@@ -228,11 +213,6 @@ class HostTable(HostRows):
             rows, now = self.partitions[number].rows, self._clock()
             for row in (rows[name] for name in nodes if name in rows):
                 self.states.count_build(row, now)
-
-    @property
-    def _only(self) -> PartitionRows:
-        (part,) = self.partitions
-        return part
 
     def _apply(self, part: PartitionRows, entry: LogEntry) -> None:
         if entry.kind == "epoch":

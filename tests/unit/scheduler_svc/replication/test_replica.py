@@ -45,7 +45,7 @@ def claim(store, consumer, host):
 
 def same(replica, store):
     snapshot = store.snapshot()
-    assert replica.table.position == snapshot.position
+    assert replica.table.partitions[0].position == snapshot.position
     assert describe(replica.table) == describe(HostTable.from_snapshot(snapshot))
 
 
@@ -61,10 +61,10 @@ def test_replica_after_following_equals_snapshot(store):
     hosts.join(store, {"a/1": node(), "c/1": node({"VCPU": 3})}, sequence=2)  # a/2 is gone, c is new
     version, _ = store.get_state("service", "b")
     store.put_state("service", "b", version, {"enabled": False})
-    while replica.table.position < store.snapshot().position:
+    while replica.table.partitions[0].position < store.snapshot().position:
         replica.step(0)
     same(replica, store)
-    assert set(replica.table.rows) >= {"a/1", "b/1", "c/1"}
+    assert set(replica.table.partitions[0].rows) >= {"a/1", "b/1", "c/1"}
     assert replica.table.hosts == 3
 
 
@@ -145,7 +145,7 @@ def test_hosts_that_an_emptied_store_does_not_have_are_absent_until_they_return(
 def test_reach_returns_when_position_is_applied(store):
     replica = Replica(store)
     replica.load()
-    assert not replica.reach(replica.table.position + 1, 0)
+    assert not replica.reach(replica.table.partitions[0].position + 1, 0)
     replica.start()
     try:
         position = claim(store, "vm", "a/1")

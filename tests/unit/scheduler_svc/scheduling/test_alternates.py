@@ -25,8 +25,8 @@ class AlternatesPartition:
         hosts.join(self.store, {"a": node(), "b": node(), "c": node()})
         self.replica_view = FollowingReplicaView(self.store)
         self.alternates = AlternateClaimer(CurrentPolicy(FILTER_POLICY), self.store, self.replica_view, catch_up_s=1.0)
-        self.ranked_at = self.replica_view.table.position
-        self.epoch = self.replica_view.table.epoch
+        self.ranked_at = self.replica_view.table.partitions[0].position
+        self.epoch = self.replica_view.table.partitions[0].epoch
 
     def prepare(self, *names, attempt=1, replaces=None, scheduling_request=None, ctxt=None, consumer="vm"):
         intent = Intent(consumer, attempt, [Candidate(name) for name in names], replaces)

@@ -87,7 +87,7 @@ def test_record_of_a_refusal_names_candidates_lost_before():
 def test_decision_record_has_position_seed_and_verdicts():
     partition = HostPartition()
     scheduler, replica_view = partition.scheduler()
-    before = replica_view.table.position
+    before = replica_view.table.partitions[0].position
     select(scheduler, selection_call(scheduling_request=request(required_traits=())))
     record = partition.store.find_decision("req-1")
     assert record["position"] == before

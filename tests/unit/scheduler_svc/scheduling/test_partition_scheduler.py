@@ -93,7 +93,7 @@ def test_new_epoch_closes_hosts_until_they_are_audited():
     epoch = partition.store.begin_epoch()
     with pytest.raises(errors.NoValidHost, match="4 not audited in this epoch"):
         select(scheduler, selection_call())
-    assert replica_view.table.epoch == epoch
+    assert replica_view.table.partitions[0].epoch == epoch
     partition.store.audit("h2", epoch, [], 0)
     replica_view.reach(partition.store.snapshot().position, 1)
     assert select(scheduler, selection_call()).prepared[0].host == "h2/n"

@@ -89,7 +89,7 @@ def test_measured_subject_is_a_decision():
     # Then it ranked all hosts, and the best has enough free capacity
     assert ranking.hosts == 200
     with table.reading() as view:
-        row = table.rows[ranking.candidates[0][0]]
+        row = table.partitions[0].rows[ranking.candidates[0][0]]
         assert all(view.hosts.free(name)[row] >= amount for name, amount in request.resources.items())
 
 

@@ -26,7 +26,7 @@ INTERNAL = {
         *("sharing_children", "find_sharing_children", "served_by_child", "any_other", "roots_only"),
     },
     "view.aggregates": {"in_zone"},
-    "view.partitions": {"log_position", "log_positions", "numbers", "sums_since"},
+    "view.partitions": {"log_positions", "numbers", "sums_since"},
 }
 INTERNAL_FIELDS = {"driver", "group", "decision"}  # the choice of the driver, and what the scheduler adds
 GROUPS = ("hosts", "trees", "services", "aggregates", "facts", "addresses", "numa", "partitions")

@@ -23,7 +23,7 @@ def test_partitions_have_members_and_log_positions():
         assert view.partitions.members("west").tolist() == [False, False, True]
         assert not view.partitions.members("north").any()
         assert list(view.partitions.log_positions) == [(EPOCH, 100), (EPOCH, 107)]
-        assert view.partitions.log_position(1) == (EPOCH, 107)
+        assert view.partitions.log_positions[1] == (EPOCH, 107)
 
 
 def test_node_in_several_partitions_belongs_to_the_first():

@@ -16,10 +16,10 @@ def test_row_of_a_removed_host_is_kept_until_the_next_load():
     table = hosts.table({"a": node(), "b": node()})
     table.apply(LogEntry(101, "gone", ["a"]))
     table.apply(LogEntry(102, "provider", {"c": provider("c", node())}))
-    assert table.rows == {"a": 0, "b": 1, "c": 2}
+    assert table.partitions[0].rows == {"a": 0, "b": 1, "c": 2}
     assert table.present[:3].tolist() == [False, True, True]
     table.apply(LogEntry(103, "provider", {"a": provider("a", node())}))
-    assert table.rows["a"] == 0
+    assert table.partitions[0].rows["a"] == 0
 
 
 def test_rows_of_hosts_that_a_snapshot_does_not_have_are_reused():
@@ -30,11 +30,11 @@ def test_rows_of_hosts_that_a_snapshot_does_not_have_are_reused():
     table.load(first)
     empty = hosts.snapshot({"c/1": node()})
     table.load(empty)
-    assert (table.names, table.rows) == (["", "", "c/1"], {"c/1": 2})
+    assert (table.names, table.partitions[0].rows) == (["", "", "c/1"], {"c/1": 2})
     second = {f"d/{number}": node({"MEMORY_MB": 4}) for number in range(4)}
     for number, name in enumerate(second):
         table.apply(LogEntry(101 + number, "provider", {name: provider(name, second[name])}))
-    assert sorted(table.rows.values()) == [0, 1, 2, 3, 4]
+    assert sorted(table.partitions[0].rows.values()) == [0, 1, 2, 3, 4]
     fresh = HostTable.from_snapshot(empty, reads=READS)
     for number, name in enumerate(second):
         fresh.apply(LogEntry(101 + number, "provider", {name: provider(name, second[name])}))
@@ -59,7 +59,7 @@ def test_row_is_reused_by_another_partition():
 def test_provider_of_which_only_the_usage_is_known_has_a_row_that_is_no_host():
     table = hosts.table({})
     table.apply(LogEntry(101, "used", {"a": {"VCPU": 3}}))
-    assert (table.hosts, table.rows) == (0, {"a": 0})
+    assert (table.hosts, table.partitions[0].rows) == (0, {"a": 0})
     table.apply(LogEntry(102, "provider", {"a": provider("a", node({"VCPU": 8}))}))
     with table.reading() as view:
         assert view.hosts.free("VCPU").tolist() == [5]

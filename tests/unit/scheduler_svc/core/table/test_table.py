@@ -21,7 +21,7 @@ def entry(position, kind, payload):
 
 def test_snapshot_fills_the_columns():
     table = hosts.table(NODES, used={"a/2": {"VCPU": 3}})
-    assert (table.hosts, table.position, table.epoch) == (3, 100, EPOCH)
+    assert (table.hosts, table.partitions[0].position, table.partitions[0].epoch) == (3, 100, EPOCH)
     with table.reading() as view:
         assert [view.name(row) for row in range(view.size)] == ["a/1", "a/2", "b"]
         assert view.hosts.free("VCPU").tolist() == [8, 5, 8]
@@ -73,7 +73,7 @@ def test_entry_of_every_kind_is_idempotent(kind, payload, column, expected):
         table.apply(entry(101, kind, payload))
         with table.reading() as view:
             assert column(view).tolist() == expected
-            assert view.partitions.log_position().position == 101
+            assert view.partitions.log_positions[0].position == 101
 
 
 def test_older_entry_is_ignored():
@@ -82,7 +82,7 @@ def test_older_entry_is_ignored():
     table.apply(entry(102, "used", {"b": {"VCPU": 1}}))
     with table.reading() as view:
         assert view.hosts.free("VCPU").tolist() == [8, 8, 3]
-        assert view.partitions.log_position().position == 103
+        assert view.partitions.log_positions[0].position == 103
 
 
 def test_usage_returned_by_a_claim_applies_before_its_log_entry():
@@ -91,7 +91,7 @@ def test_usage_returned_by_a_claim_applies_before_its_log_entry():
     table.apply(entry(101, "used", {"b": {"VCPU": 2}}))
     with table.reading() as view:
         assert view.hosts.free("VCPU").tolist() == [8, 8, 2]
-        assert view.partitions.log_position().position == 101  # entries of other claims may still be missing
+        assert view.partitions.log_positions[0].position == 101  # entries of other claims may still be missing
 
 
 def test_node_that_returns_has_the_usage_of_its_claims():
@@ -167,10 +167,10 @@ def test_aggregates_of_provider_documents_are_joined_with_those_of_the_namespace
     reads = {"aggregate": frozenset({"hosts"})}
     table = HostTable.from_snapshot(replace(hosts.snapshot(nodes), states=states), reads=reads)
     with table.reading() as view:
-        row = table.rows["@api/p"]
+        row = table.partitions[0].rows["@api/p"]
         assert view.aggregates.of_row(row) == {"one", "two", "three"}
         assert view.aggregates.members(["one"]).tolist() == [name == "@api/p" for name in table.names]
-        assert view.aggregates.of_row(table.rows["b"]) == {"three"}
+        assert view.aggregates.of_row(table.partitions[0].rows["b"]) == {"three"}
         assert (view.services.alive[row], view.services.opened[row]) == (True, True)
     forest = table.partitions[0].forest
     assert forest.aggregates.of(forest.rows["@api/c"]) == {"two"}
@@ -181,13 +181,13 @@ def test_aggregates_of_provider_documents_are_joined_with_those_of_the_namespace
     table.apply(entry(99, "provider", {"@api/p": nodes["@api/p"]}))  # an older one
     with table.reading() as view:
         assert view.aggregates.of_row(row) == {"three", "four"}
-        assert view.aggregates.of_row(table.rows["b"]) == {"one", "three"}
+        assert view.aggregates.of_row(table.partitions[0].rows["b"]) == {"one", "three"}
     assert forest.aggregates.of(forest.rows["@api/c"]) == set()
     # and when the partition is loaded again, then only what the snapshot has remains
     loaded = {**nodes, "b": node()}
     table.load(replace(hosts.snapshot(loaded), states=states, position=200))
     with table.reading() as view:
-        assert view.aggregates.of_row(table.rows["@api/p"]) == {"one", "two", "three"}
-        assert view.aggregates.of_row(table.rows["b"]) == {"three"}
+        assert view.aggregates.of_row(table.partitions[0].rows["@api/p"]) == {"one", "two", "three"}
+        assert view.aggregates.of_row(table.partitions[0].rows["b"]) == {"three"}
     table.apply(entry(201, "gone", ["@api/p"]))
     assert table.aggregates.own_of("@api/p") == set()
