@@ -13,7 +13,6 @@ from conductor.saga.transitions import (
     as_sentence,
     building_status,
     end_attempt,
-    fail,
     finish,
     lose,
     set_numbered_step,
