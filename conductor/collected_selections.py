@@ -83,7 +83,18 @@ class CollectingSchedulerAPI(SchedulerAPI):
         if not together:
             return [None] * len(calls)
         try:
-            answers = self.select_batch(_common_context(together), _requests(together), details=True)
+            requests = objects.SelectionRequests.of(
+                request_ids=[str(call.ctxt.request_id) for call in together],
+                specs=[call.spec for call in together],
+                uuids=[call.uuids for call in together],
+                attempts=[call.attempt for call in together],
+                alternates=max(call.alternates for call in together),
+                projects=[call.ctxt.project_id or "" for call in together],
+                users=[call.ctxt.user_id or "" for call in together],
+                deadlines=[call.ctxt.deadline for call in together],
+                fresh=[call.fresh for call in together],
+            )
+            answers = self.select_batch(_common_context(together), requests, details=True)
         except errors.InvalidRequest as error:  # of one of them, or they are too many together
             LOG.info("%d selections are sent one by one: %s", len(calls), error)
             return [None] * len(calls)
@@ -97,17 +108,3 @@ def _common_context(calls: Sequence[_CollectedCall]) -> RequestContext:
     if all(deadlines):
         ctxt.deadline = max(deadlines)
     return ctxt
-
-
-def _requests(calls: Sequence[_CollectedCall]) -> objects.SelectionRequests:
-    return objects.SelectionRequests.of(
-        request_ids=[str(call.ctxt.request_id) for call in calls],
-        specs=[call.spec for call in calls],
-        uuids=[call.uuids for call in calls],
-        attempts=[call.attempt for call in calls],
-        alternates=max(call.alternates for call in calls),
-        projects=[call.ctxt.project_id or "" for call in calls],
-        users=[call.ctxt.user_id or "" for call in calls],
-        deadlines=[call.ctxt.deadline for call in calls],
-        fresh=[call.fresh for call in calls],
-    )

@@ -75,7 +75,7 @@ def select_group(saga_pass: SagaPass, instance: InstanceRecord, select: SelectFu
     if is_early or not waiting or waiting[0].instance.uuid != instance.uuid:
         return [_wait(saga_pass, instance)]
     if any(is_aborted(member.instance) for member in waiting):
-        return _fail_all([member.instance for member in waiting], ABORTED)
+        return _leader_last([_fail(member.instance, ABORTED) for member in waiting], waiting)
     return _select_all(saga_pass, waiting, select)
 
 
@@ -164,11 +164,6 @@ def _ignore_host(record: InstanceRecord, host: str, reason: str) -> InstanceReco
         attempt=record.next_attempt,
         migration=replace(migration, history=[*migration.history, entry]),
     )
-
-
-def _fail_all(instances: Sequence[InstanceRecord], reason: str) -> list[InstanceRecord]:
-    """Return the records of which the first is written last."""
-    return [_fail(instance, reason) for instance in (*instances[1:], instances[0])]
 
 
 def _fail(instance: InstanceRecord, reason: str) -> InstanceRecord:

@@ -31,7 +31,8 @@ def _settle(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
     source = by_role.pop(ClaimRole.SOURCE, None)
     own = next(iter(by_role.values()), None)
     try:
-        if source is not None and not _knows(instance, source["migration"]):
+        own_move = instance.open_migration and instance.open_migration.uuid
+        if source is not None and source["migration"] != own_move:
             return _settle_unknown_move(saga_pass, instance, source, own)
         if own is None and instance.open_migration is None:
             elsewhere = claims.find_elsewhere(saga_pass, instance)
@@ -40,10 +41,6 @@ def _settle(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
         return _continue_without_claim(instance) if own is None else _adopt_claim(saga_pass, instance, own)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
-
-
-def _knows(instance: InstanceRecord, migration: str) -> bool:
-    return instance.open_migration is not None and instance.open_migration.uuid == migration
 
 
 def _settle_unknown_move(

@@ -15,7 +15,7 @@ from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import assign_host, building_status, describe_attempts, set_step
 from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
-from rpcapi import errors, objects
+from rpcapi import errors
 from rpcapi.resources.claims import NOT_AUDITED, PARTITION_UNAVAILABLE, Answer
 
 LOG = log.getLogger(__name__)
@@ -54,7 +54,20 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
         return _start_new_attempt(saga_pass, located, error)
     except errors.GanttError as error:
         return [_fail(instance, summarize_error(error)) for instance in instances]
-    return [_assign(saga_pass, instance, selections, index) for index, instance in enumerate(instances)]
+    return [
+        assign_host(
+            instance,
+            selections.attempt,
+            selections.host(index),
+            selections.alternates_of(index),
+            allocations=selections.allocations_of(index),
+            partition=selections.partition,
+            epoch=selections.epoch,
+            position=selections.position,
+            certain_epoch=saga_pass.epoch,  # it was before, or no other attempt runs in any partition
+        )
+        for index, instance in enumerate(instances)
+    ]
 
 
 def select_each(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
@@ -75,22 +88,6 @@ def _select_alone(saga_pass: SagaPass, instance: InstanceRecord) -> list[Instanc
     if instance.open_migration is not None and instance.move.group:
         return group_moves.select_group(saga_pass, instance, select)
     return select(saga_pass, [instance])
-
-
-def _assign(
-    saga_pass: SagaPass, instance: InstanceRecord, selections: objects.Selections, index: int
-) -> InstanceRecord:
-    return assign_host(
-        instance,
-        selections.attempt,
-        selections.host(index),
-        selections.alternates_of(index),
-        allocations=selections.allocations_of(index),
-        partition=selections.partition,
-        epoch=selections.epoch,
-        position=selections.position,
-        certain_epoch=saga_pass.epoch,  # it was before, or no other attempt runs in any partition
-    )
 
 
 def _fail(instance: InstanceRecord, reason: str) -> InstanceRecord:
