@@ -206,7 +206,7 @@ def call_unchecked(running: RunningCluster, method: str, **values: object) -> ob
         transport.cleanup()
 
 
-def primitive(version: str = "1.1", **data: object) -> dict[str, object]:
+def primitive(version: str = "1.0", **data: object) -> dict[str, object]:
     serialized = GanttSerializer().serialize_entity(None, spec())
     return {
         **serialized,
@@ -254,7 +254,6 @@ def gantt(cluster: RunningCluster, *arguments: str) -> subprocess.CompletedProce
         (("boot", "--flavor", "m1.tiny", "--count", "100000"), "100000"),
         (("boot", "--flavor", "m1.tiny", "--count", "-3"), "-3"),
         (("boot", "--flavor", "m1.tiny", "--trait", "HW_NO_SUCH"), "HW_NO_SUCH"),
-        (("boot", "--flavor", "m1.tiny", "--hint", "nonsense"), "nonsense"),
         (("server", "show", "nobody"), "nobody"),
         (("server", "delete", str(uuid.UUID(int=5))), str(uuid.UUID(int=5))),
         (("host", "show", "nowhere"), "nowhere"),
@@ -270,3 +269,10 @@ def test_command_error_is_one_line(cluster, arguments, message):
     assert message in line
     assert done.stdout == ""
     truth.until("still serving", lambda: cluster.session.call(cluster.session.claims.verify).clean)
+
+
+def test_malformed_option_ends_with_one_line_about_it(cluster):
+    done = gantt(cluster, "boot", "--flavor", "m1.tiny", "--hint", "nonsense")
+    assert (done.returncode, done.stdout) == (2, "")
+    *usage, line = done.stderr.strip().splitlines()
+    assert usage[0].startswith("usage: gantt boot") and "'nonsense' is not KEY=VALUE" in line

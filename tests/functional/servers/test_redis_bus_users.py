@@ -9,8 +9,9 @@ import redis
 from devstack.servers.redis_bus_users import BUS_SETTINGS, BUS_USERS
 from rpcapi.access import bus_users
 from rpcapi.conf.rpc import MAX_MESSAGE_BYTES
-from rpcapi.messaging.drivers import names, scripts
+from rpcapi.messaging.drivers import names
 from rpcapi.messaging.drivers.names import BODIES
+from rpcapi.messaging.drivers.redis_channel import LUA
 
 USERS = list(bus_users.USERS)
 SERVED = {"scheduler": "scheduler", "claims.cell1": "scheduler", "conductor": "conductor", "compute": "compute"}
@@ -157,7 +158,7 @@ def test_user_does_not_administer_the_server(server, user):
 def test_script_of_a_sender_has_no_more_rights_than_the_sender(server):
     forged = names.topic_queue("operator", "gantt-claims", "claims.cell1")
     with redis.Redis.from_url(server.url("client")) as client:
-        send = client.register_script(scripts.text("send"))
+        send = client.register_script((LUA / "send.lua").read_text(encoding="utf-8"))
         with pytest.raises(redis.ResponseError, match=r"can't access|ermission"):
             send(args=[forged + BODIES, 10, 60, "message", "", 20, forged, 0, 60, ""])
         own = names.topic_queue("client", "gantt-scheduler", "scheduler")
