@@ -38,7 +38,7 @@ def _settle(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
             elsewhere = claims.find_elsewhere(saga_pass, instance)
             if elsewhere is not None:
                 return set_step(instance, SagaStep.SETTLE, partition=elsewhere[0])
-        return _continue_without_claim(instance) if own is None else _adopt_claim(saga_pass, instance, own)
+        return _continue_without_claim(saga_pass, instance) if own is None else _adopt_claim(saga_pass, instance, own)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
 
@@ -124,8 +124,16 @@ def _with_amounts_of(saga_pass: SagaPass, instance: InstanceRecord, claim: Mappi
     return replace(instance, spec=resized, flavor=flavor, amounts=count_amounts(spec))
 
 
-def _continue_without_claim(instance: InstanceRecord) -> InstanceRecord:
-    """Skip the attempt that was prepared and ended without being recorded; proceed to an alternate."""
+def _continue_without_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
+    """Skip the attempt that was prepared and ended without being recorded; proceed to an alternate.
+
+    A record that is not certain waits while a host may run an attempt that its partition has forgotten too. Raises
+    what ``find_claims`` raises.
+    """
+    if not saga_pass.is_certain(instance):
+        next_attempt = claims.find(saga_pass, instance.partition, instance.uuid, instance.next_attempt)
+        if Answer.CLOSED in next_attempt.answers:
+            return saga_pass.retry_later(instance, Answer.CLOSED)
     instance = end_attempt(instance, "lost", "its claim has ended")
-    next_attempt = set_step(instance, SagaStep.ALTERNATE, attempt=instance.next_attempt, host=None)
-    return end_attempt(next_attempt, "lost", "its claim ended before a build was sent")
+    following = set_step(instance, SagaStep.ALTERNATE, attempt=instance.next_attempt, host=None)
+    return end_attempt(following, "lost", "its claim ended before a build was sent")
