@@ -7,12 +7,13 @@ from typing import NamedTuple
 from tests.model import agents, reports, requests, saga, verbs
 from tests.model.agents import put
 from tests.model.rules import holds
-from tests.model.state import ALIVE, HOSTS, OFF, OPEN, SILENT, Agent, Attempt, Message, Record, State, Store
+from tests.model.state import ALIVE, HOSTS, OFF, OPEN, SILENT, Agent, Attempt, Message, Record, Snapshot, State, Store
 
 # Kinds of actions. Only the first are what the cluster does by itself, and end in a state of rest.
 PROGRESS, REQUEST, FAULT = "progress", "request", "fault"
 VERBS = ("prepare", "begin_move", "confirm", "release")
 CLAIMS_FORGOTTEN, RECORDS_FORGOTTEN = "THE PARTITION'S STORE FORGETS", "THE CONDUCTORS' STORE FORGETS"
+ALL_FORGOTTEN = "ALL STORES FORGET"
 
 
 class Action(NamedTuple):
@@ -305,7 +306,7 @@ def _outages(state: State, plan: requests.Plan) -> Iterator[Action]:
             continue
         returned = agents.restart(agent) if agent.life == OFF else agents.resume(agent)
         yield Action(f"host {host} returns", PROGRESS, with_agent(state, host, returned))
-        if plan.fences and state.store_of(host).opened[host] >= 0 and not isinstance(state.mark, Store):
+        if plan.fences and state.store_of(host).opened[host] >= 0 and not isinstance(state.mark, Store | Snapshot):
             yield Action(f"operator fences host {host}", REQUEST, _fence(state, host, agent))
 
 
@@ -322,9 +323,11 @@ def _deadline(state: State) -> Iterator[Action]:
     It passes in the end if the record no longer acts on the claim, and by a slow host or conductor before.
     """
     record = state.record
-    is_left = record is None or record.step in ("done", "verify")
     for store in state.stores:
         claim, where = verbs.own_claim(store), _in_partition(state, store)
+        is_left = record is None or record.step in ("done", "verify")
+        if record is not None and record.step == "settle" and claim is not None:
+            is_left = record.has_ended(claim.attempt)  # its host has reported that nothing runs
         if claim is not None and claim.state == "prepared" and (is_left or state.left.failures):
             overdue = verbs.with_claim(verbs.without(store, claim), claim._replace(state="overdue"))
             passed = (state if is_left else spend(state, "failures")).with_store(overdue)
@@ -346,6 +349,10 @@ def _loss(state: State) -> Iterator[Action]:
         late = None if state.late is not None and _is_call_of(state, state.late, mark) else state.late
         lost_claims = state.with_store(verbs.forget(mark))._replace(mark=None, late=late)
         yield Action(loss_of(state), FAULT, lost_claims)
+    if isinstance(mark, Snapshot) and (mark.record != state.record or mark.stores != state.stores):
+        late = None if state.late is not None and state.late.kind in VERBS else state.late
+        record, stores = mark.record._replace(is_certain=False), tuple(map(verbs.forget, mark.stores))
+        yield Action(loss_of(state), FAULT, state._replace(record=record, stores=stores, mark=None, late=late))
     if isinstance(mark, Record) and mark != state.record:
         lost_record = state._replace(record=mark._replace(is_certain=False), mark=None)
         yield Action(loss_of(state), FAULT, lost_record)
@@ -355,7 +362,7 @@ def loss_of(state: State) -> str:
     """Return the label of the loss of what is marked."""
     if isinstance(state.mark, Store):
         return CLAIMS_FORGOTTEN + _in_partition(state, state.mark).upper()
-    return RECORDS_FORGOTTEN
+    return ALL_FORGOTTEN if isinstance(state.mark, Snapshot) else RECORDS_FORGOTTEN
 
 
 def _is_call_of(state: State, late: Message, store: Store) -> bool:
@@ -373,5 +380,8 @@ def marked(before: State, after: State, stores: str) -> Iterator[State]:
         for store, store_after in zip(before.stores, after.stores, strict=True):
             if store != store_after:
                 yield reduced._replace(mark=store)
+    has_changed = before.record != after.record or before.stores != after.stores
+    if "all" in stores and before.record is not None and has_changed and not is_fence:
+        yield reduced._replace(mark=Snapshot(before.record, before.stores))
     if "record" in stores and before.record is not None and before.record != after.record:
         yield reduced._replace(mark=before.record)

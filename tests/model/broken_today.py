@@ -9,4 +9,5 @@ BROKEN: dict[tuple[str, str], dict[str, int]] = {}
 BROKEN_BY_TWO: dict[tuple[str, str], tuple[str, ...]] = {
     ("confirmed migration", "loss"): (NEVER_RESTS,),
     ("reverted migration", "loss"): (NEVER_RESTS,),
+    ("confirmed migration across partitions", "loss"): (NEVER_RESTS,),
 }

@@ -44,3 +44,8 @@ def with_faults(plan: Plan, *faults: Left) -> Plan:
     """Return a plan with more faults."""
     left = Left(*(sum(numbers) for numbers in zip(plan.left, *faults, strict=True)))
     return plan._replace(left=left)
+
+
+def forgetting_all(plan: Plan) -> Plan:
+    """Return a plan in which all stores forget at once, as after a power loss of the one machine that has them."""
+    return with_faults(plan, FAULTS["loss"])._replace(stores="all")

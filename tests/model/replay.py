@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from tests.model import verbs
-from tests.model.actions import CLAIMS_FORGOTTEN, FAULT, Action, actions, marked
+from tests.model.actions import ALL_FORGOTTEN, CLAIMS_FORGOTTEN, FAULT, Action, actions, marked
 from tests.model.real_store import RealStore
 from tests.model.requests import Plan, begin
 from tests.model.state import Store
@@ -106,8 +106,7 @@ class Replay:
         with_marks = list(marked(self.state, after, self._plan.stores))
         if with_marks and self._random.random() < FAULT_SHARE:
             after = self._random.choice(with_marks)
-            mark = after.mark
-            self._mark = self._real[mark.partition].partition.mark() if isinstance(mark, Store) else None
+            self._mark = [real.partition.mark() for real in self._real]
         self.labels.append(action.label)
         self._follow(action, calls)
         self.state = after
@@ -119,8 +118,8 @@ class Replay:
             real = self._real[before.partition]
             if before is after:
                 continue
-            if action.label.startswith(CLAIMS_FORGOTTEN):
-                real.partition.forget_since(self._mark)
+            if action.label.startswith((CLAIMS_FORGOTTEN, ALL_FORGOTTEN)):
+                real.partition.forget_since(self._mark[before.partition])
             elif action.label.startswith("the deadline of the claim passes"):
                 real.pass_deadline()
             else:

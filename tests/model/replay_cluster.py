@@ -9,18 +9,26 @@ from typing import Any
 
 from rpcapi import objects
 from scheduler_svc.core.records import Candidate, ClaimRef, Intent
-from tests.model.actions import CLAIMS_FORGOTTEN, RECORDS_FORGOTTEN, Action, actions, loss_of, marked
+from tests.model.actions import (
+    ALL_FORGOTTEN,
+    CLAIMS_FORGOTTEN,
+    RECORDS_FORGOTTEN,
+    Action,
+    actions,
+    loss_of,
+    marked,
+)
 from tests.model.explore import TO_BE_FORGOTTEN
 from tests.model.real_cluster import LAST, RealCluster, name_of
 from tests.model.replay import FAULT_SHARE, LENGTH, choose
 from tests.model.requests import Plan, begin
-from tests.model.state import ALIVE, OFF, REPORTED, Agent, Record, State, Store
+from tests.model.state import ALIVE, OFF, REPORTED, Agent, Record, State
 from tests.property.moves_cluster import FLAVORS, SPEC
 from tests.unit.conductor.saga.simulated_cluster import CTXT, HORIZON_MS
 
 LATE, TWICE = "; the message is late", "; it arrives again later"
 KILLED = ", and is killed before "
-LOSSES = (CLAIMS_FORGOTTEN, RECORDS_FORGOTTEN)
+LOSSES = (CLAIMS_FORGOTTEN, RECORDS_FORGOTTEN, ALL_FORGOTTEN)
 TIMES_OUT = ("has waited long enough", "finds no host in time")
 CHECKS = (
     *("checks the claim on its source", "checks the claim on its destination", "checks the claim on its host"),
@@ -37,7 +45,8 @@ class ClusterReplay:
         self._cluster = RealCluster(folder, plan.site, is_booted=plan.is_booted)
         if plan.site.destination == (0,):
             self._cluster.ledger.nodes = ["h1/n"]
-        self._mark: Any = None
+        self._claims_mark: list[Any] = []
+        self._records_mark: Any = None
         self._late: Any = None
         self.state = begin(plan)
         self.labels: list[str] = []
@@ -83,9 +92,8 @@ class ClusterReplay:
 
     def _marked(self, after: State) -> State:
         """Mark the contents of the real store that a state after an action has marked."""
-        mark = after.mark
-        is_store = isinstance(mark, Store)
-        self._mark = self._cluster.places[mark.partition].partition.mark() if is_store else self._cluster.copy_records()
+        self._claims_mark = [place.partition.mark() for place in self._cluster.places]
+        self._records_mark = self._cluster.copy_records()
         return after
 
     def _follow(self, action: Action) -> None:
@@ -254,13 +262,19 @@ class ClusterReplay:
         requests.get(name, lambda: cluster.end_move(name, 0))()
 
     def forget_claims(self, partition: str | None) -> None:
-        self._cluster.places[int(partition or 0)].partition.forget_since(self._mark)
-        if not int(partition or 0):
+        number = int(partition or 0)
+        self._cluster.places[number].partition.forget_since(self._claims_mark[number])
+        if not number:
             self._cluster.hosts.audit("h3")
 
     def forget_records(self) -> None:
-        self._cluster.restore_records(self._mark)
+        self._cluster.restore_records(self._records_mark)
         self._cluster.now_ms += HORIZON_MS + 1
+
+    def forget_all(self) -> None:
+        for number in range(len(self._cluster.places)):
+            self.forget_claims(str(number))
+        self.forget_records()
 
 
 FOLLOW: tuple[tuple[str, Callable[..., None]], ...] = (
@@ -285,6 +299,7 @@ FOLLOW: tuple[tuple[str, Callable[..., None]], ...] = (
     ("user: (.*)", ClusterReplay.request),
     (f"{CLAIMS_FORGOTTEN}(?: IN PARTITION (\\d))?", ClusterReplay.forget_claims),
     (RECORDS_FORGOTTEN, ClusterReplay.forget_records),
+    (ALL_FORGOTTEN, ClusterReplay.forget_all),
 )
 
 

@@ -21,7 +21,7 @@ class Plan(NamedTuple):
     site: Site = Site()
     is_booted: bool = True
     fences: bool = False
-    stores: str = "store record"  # those that may forget
+    stores: str = "store record"  # those that may forget, each by itself; "all": they forget at once
 
 
 def begin(plan: Plan) -> State:

@@ -73,12 +73,16 @@ RULES = {
     "a guest that is off for a move is reported again": Rule(
         _LOSSES, "reports each guest that has followed a message again every five minutes"
     ),
+    "step SETTLE waits for hosts that may run the instance": Rule(
+        _LOSSES, "waits while an unknown attempt of the instance may run"
+    ),
     "step SETTLE selects no alternate": Rule(_LOSSES, "In step `SETTLE` the end of an attempt selects no alternate"),
     "a guest that was only to be copied has not run": Rule(_LOSSES, "has certainly not run"),
     "a comparison begins a forgotten move again": Rule(
         _CROSSING, "The comparison of records with claims begins the move"
     ),
     "uncertain attempts are aborted in all partitions": Rule(_CROSSING, "is aborted and looked for in all partitions"),
+    "another partition may have forgotten the other end": Rule(_CROSSING, "until no host is awaited in any of these"),
     "claims are looked for in other partitions": Rule(_CROSSING, "its other end is looked for in the other partitions"),
     "settling adopts unknown moves": Rule(_FAILURES, "rebuilds the move from the claims and the agents' journals"),
 }

@@ -318,8 +318,12 @@ def _settle(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
     elif own is not None:
         yield from _adopt(state, record, own)
     else:
-        state, elsewhere = (state, None) if record.moving is not None else _find_elsewhere(state, record)
-        if elsewhere is not None:
+        elsewhere, may_run = None, False
+        if record.moving is None:
+            state, elsewhere, may_run = _find_elsewhere(state, record)
+        if may_run:
+            yield _outcome("waits for the hosts of another partition", state, record)
+        elif elsewhere is not None:
             located = record._replace(partition=state.store_of(elsewhere.host).partition)
             yield _outcome("finds a claim in another partition", state, located)
         else:
@@ -332,22 +336,29 @@ def _list_claims(state: State, partition: int) -> tuple[State, verbs.Claim | Non
     return state, verbs.source_claim(state.stores[partition]), verbs.own_claim(state.stores[partition])
 
 
-def _find_elsewhere(state: State, record: Record) -> tuple[State, verbs.Claim | None]:
-    """Return a claim in another partition than the record's."""
+def _find_elsewhere(state: State, record: Record) -> tuple[State, verbs.Claim | None, bool]:
+    """Return a claim in another partition than the record's, and whether one may have forgotten a claim."""
     for partition in range(len(state.stores)):
         if partition != record.partition and holds("claims are looked for in other partitions"):
             state, source, own = _list_claims(state, partition)
             if source is not None or own is not None:
-                return state, source or own
-    return state, None
+                return state, source or own, False
+            store, lookup = verbs.find(state.stores[partition], record.attempt)
+            state = state.with_store(store)
+            if lookup.answer == "closed" and holds("another partition may have forgotten the other end"):
+                return state, None, True
+    return state, None, False
 
 
 def _settle_unknown_move(
     state: State, record: Record, source: verbs.Claim, destination: verbs.Claim | None
 ) -> Iterator[Outcome]:
+    may_run = False
     if destination is None:
-        state, destination = _find_elsewhere(state, record)
-    if destination is not None and record.evacuation is not None:
+        state, destination, may_run = _find_elsewhere(state, record)
+    if may_run:
+        yield _outcome("waits for the hosts of another partition", state, record)
+    elif destination is not None and record.evacuation is not None:
         ended = to.finish(record, "ACTIVE")._replace(status=record.status, step="settle")
         yield _outcome("ends the evacuation", state, ended)
     elif destination is not None:
@@ -437,6 +448,12 @@ def _adopt(state: State, record: Record, claim: verbs.Claim) -> Iterator[Outcome
 
 
 def _continue_without(state: State, record: Record) -> Iterator[Outcome]:
+    if not record.is_certain and holds("step SETTLE waits for hosts that may run the instance"):
+        store, lookup = verbs.find(state.stores[record.partition], record.next_attempt)
+        state = state.with_store(store)
+        if lookup.answer == "closed":
+            yield _outcome("waits for hosts that may run it", state, record)
+            return
     record = to.end_attempt(record, "lost")
     following = record._replace(step="alternate", attempt=record.next_attempt, host=NOWHERE)
     yield _outcome("continues without a claim", state, to.end_attempt(following, "lost"))

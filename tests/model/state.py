@@ -182,6 +182,13 @@ class Message(NamedTuple):
     partition: int | None = None
 
 
+class Snapshot(NamedTuple):
+    """The earlier contents of all stores."""
+
+    record: Record
+    stores: tuple[Store, ...]
+
+
 class Left(NamedTuple):
     """How many faults of each kind may still happen."""
 
@@ -204,7 +211,7 @@ class State(NamedTuple):
     stores: tuple[Store, ...]
     agents: tuple[Agent, ...]
     late: Message | None = None
-    mark: Record | Store | None = None
+    mark: Record | Store | Snapshot | None = None
     left: Left = Left()
     requests: tuple[str, ...] = ()
     fenced: tuple[tuple[int, int], ...] = ()

@@ -7,7 +7,7 @@ import pytest
 
 from tests.model.broken_today import BROKEN, BROKEN_BY_TWO
 from tests.model.explore import Exploration, explore
-from tests.model.plans import FAULTS, FENCES, OPERATIONS, PLANS, with_faults
+from tests.model.plans import FAULTS, FENCES, OPERATIONS, PLANS, forgetting_all, with_faults
 from tests.model.replay_cluster import ClusterReplay
 from tests.model.requests import Plan
 
@@ -17,6 +17,10 @@ LONG = {  # in the long form only
     ("deleted migration across partitions", "loss"),
     ("reverted migration across partitions, an outage", "loss"),
 }
+ALL_AT_ONCE = (  # the others in the long form only
+    *("delete", "confirmed migration", "reverted migration", "evacuation"),
+    *("confirmed migration across partitions", "reverted migration across partitions"),
+)
 TWICE = ("delete", "confirmed migration", "reverted migration", "evacuation", "confirmed migration across partitions")
 CASES = [(plan.name, fault) for plan in OPERATIONS for fault in FAULTS if (plan.name, fault) not in LONG]
 
@@ -25,6 +29,19 @@ CASES = [(plan.name, fault) for plan in OPERATIONS for fault in FAULTS if (plan.
 @pytest.mark.parametrize(("operation", "fault"), CASES)
 def test_one_fault(operation: str, fault: str, tmp_path: Path) -> None:
     check(operation, fault, tmp_path)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("operation", ALL_AT_ONCE)
+def test_loss_of_all_stores(operation: str, tmp_path: Path) -> None:
+    check_loss_of_all_stores(operation, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("operation", [name for name in PLANS if name not in ALL_AT_ONCE])
+def test_loss_of_all_stores_at_length(operation: str, tmp_path: Path) -> None:
+    check_loss_of_all_stores(operation, tmp_path)
 
 
 @pytest.mark.parametrize("plan", FENCES, ids=lambda plan: plan.name)
@@ -62,6 +79,14 @@ def check(operation: str, fault: str, folder: Path) -> None:
     lengths = {promise: len(trace) for promise, trace in result.traces.items()}
     assert lengths == BROKEN.get((operation, fault), {}), describe(result)
     follow(plan, result, folder)
+
+
+def check_loss_of_all_stores(operation: str, folder: Path) -> None:
+    plan = forgetting_all(PLANS[operation])
+    result = explore(plan)
+    assert result.is_complete
+    follow(plan, result, folder)
+    assert result.traces == {}, describe(result)
 
 
 def follow(plan: Plan, result: Exploration, folder: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.model import rules
 from tests.model.broken_today import BROKEN
 from tests.model.explore import explore
-from tests.model.plans import FAULTS, FENCES, PLANS, with_faults
+from tests.model.plans import FAULTS, FENCES, PLANS, forgetting_all, with_faults
 from tests.model.promises import LAST_COPY, NEVER_RESTS, NO_CLAIM, RUNS_TWICE, TWO_CLAIMS, WRONGLY_ENDED
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -56,6 +56,14 @@ FOUND_BY_FENCE = {
     "a return asks for the source last": (FENCES[1], 21),
 }
 _NO_TRACE = "no new or shorter trace with one fault"
+# Where all stores forget at once: the operation, the promise, and the length of the trace.
+FOUND_BY_LOSS_OF_ALL = {
+    "another partition may have forgotten the other end": (
+        *("confirmed migration across partitions", RUNS_TWICE),
+        15,
+    ),
+    "step SETTLE waits for hosts that may run the instance": ("confirmed migration", NEVER_RESTS, 19),
+}
 # Rules whose absence is not found within the bounds.
 UNSEEN = {
     "a build does not end the source of its move": f"{_NO_TRACE}: the number of the move spares the source too",
@@ -76,7 +84,7 @@ UNSEEN = {
 def test_every_rule_is_documented_and_planted() -> None:
     for name, rule in rules.RULES.items():
         assert rule.sentence in " ".join((DOCS / rule.page).read_text(encoding="utf-8").split()), name
-    assert {*FOUND, *FOUND_AT_LENGTH, *FOUND_BY_FENCE, *UNSEEN} == {*rules.RULES}
+    assert {*FOUND, *FOUND_AT_LENGTH, *FOUND_BY_FENCE, *FOUND_BY_LOSS_OF_ALL, *UNSEEN} == {*rules.RULES}
 
 
 @pytest.mark.timeout(300)
@@ -90,6 +98,14 @@ def test_its_absence_is_found_by_a_fence(rule: str) -> None:
     plan, length = FOUND_BY_FENCE[rule]
     with rules.leave_out(rule):
         trace = explore(plan).traces[LAST_COPY]
+    assert len(trace) == length, "\n  ".join(trace)
+
+
+@pytest.mark.parametrize("rule", FOUND_BY_LOSS_OF_ALL)
+def test_its_absence_is_found_where_all_stores_forget(rule: str) -> None:
+    operation, promise, length = FOUND_BY_LOSS_OF_ALL[rule]
+    with rules.leave_out(rule):
+        trace = explore(forgetting_all(PLANS[operation])).traces[promise]
     assert len(trace) == length, "\n  ".join(trace)
 
 

@@ -25,7 +25,8 @@ FAULTS_OF_TRACES = (
 def plan_of(seed: int) -> Plan:
     """Return the plan of a trace: each operation with each combination of faults in turn."""
     faults = FAULTS_OF_TRACES[seed // len(OPERATIONS) % len(FAULTS_OF_TRACES)]
-    return with_faults(OPERATIONS[seed % len(OPERATIONS)], *(FAULTS[fault] for fault in faults))
+    plan = with_faults(OPERATIONS[seed % len(OPERATIONS)], *(FAULTS[fault] for fault in faults))
+    return plan._replace(stores="store record all")
 
 
 def replay_on_store(traces: int) -> tuple[int, int]:
