@@ -5,6 +5,7 @@ This process is of a next release, with a later RequestSpec. The peer is a separ
 present one on a real bus. Like every service it requests the conductor to backport objects that are too new.
 """
 
+import inspect
 import subprocess
 import sys
 import time
@@ -42,11 +43,7 @@ def current(url):
     transport = bus.get_transport(conf, url)
     target = messaging.Target(topic="conductor", server="current")
     # Backporting does not use the arguments of the endpoint.
-    parts = (
-        *("power", "migrations", "operations", "shelving", "vouching", "adoption", "orphans", "leaked_migrations"),
-        *("evacuation", "moves", "copies", "reconciler"),
-    )
-    endpoint = ConductorEndpoint(*[None] * 4, clients=None, bounds=None, **dict.fromkeys(parts))
+    endpoint = ConductorEndpoint(**dict.fromkeys(inspect.signature(ConductorEndpoint).parameters))
     server = bus.get_server(transport, target, [endpoint], GanttSerializer(), executor="threading")
     server.start()
     with next_release.registered():

@@ -19,7 +19,7 @@ from devstack.servers.process import ServerProcess
 from devstack.servers.redis_binary import redis_binary
 from rpcapi.messaging import bus
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.conf import from_nova, nova_bridge, placement, placement_service
+from scheduler_svc.conf import from_nova, nova_bridge, placement_service
 from tests.conftest import missing
 
 ROOT = Path(__file__).parents[4]
@@ -162,7 +162,7 @@ def test_catalogue_names_the_api_where_it_is_served(stacked):
     (endpoint,) = stacked.calls("get_or_create_endpoint")
     assert endpoint == "get_or_create_endpoint placement RegionOne http://192.0.2.1:8779"
     assert stacked.calls("wait_for_service") == ["wait_for_service 60 http://192.0.2.1:8779"]
-    conf = stacked.read([placement], "gantt-placement")
+    conf = stacked.read([placement_service], "gantt-placement")
     assert (str(conf.placement.host), conf.placement.port) == ("0.0.0.0", 8779)  # noqa: S104 - DevStack's convention
 
 
@@ -224,7 +224,7 @@ def test_tls_proxy_is_in_front_of_the_daemon(devstack):
     assert result.returncode == 0, result.stderr
     assert devstack.calls("start_tls_proxy") == ["start_tls_proxy gantt-placement * 8779 127.0.0.1 18779"]
     assert devstack.calls("get_or_create_endpoint")[0].endswith(" https://192.0.2.1:8779")
-    conf = devstack.read([placement], "gantt-placement")
+    conf = devstack.read([placement_service], "gantt-placement")
     assert (str(conf.placement.host), conf.placement.port) == ("127.0.0.1", 18779)
 
 
