@@ -85,8 +85,10 @@ def is_before_return(instance: InstanceRecord, result: BuildResult) -> bool:
     """Return whether a report is from before the last step of the instance's return to its source.
 
     A guest whose build is sent again, since record and claim had diverged, may not have heard of that return.
+    Operations have numbers of their own.
     """
     has_returned = instance.attempt < instance.last_attempt and instance.status != InstanceStatus.BUILDING
+    has_returned &= not instance.operation
     return has_returned and result.kind in (ACTIVE, STOPPED) and result.transition < instance.transition_number
 
 

@@ -160,8 +160,12 @@ class RecordReconciler(BackgroundLoop):
         if not sources:
             return
         client, migrations = self._clients.claims_of(partition), [claim.instance.move.uuid for claim in sources]
-        client.begin_moves(context.new().with_timeout(CALL_SECONDS), _refs(sources), migrations)
-        LOG.info("Began %d moves again that partition %s had forgotten", len(sources), partition)
+        answers = client.begin_moves(context.new().with_timeout(CALL_SECONDS), _refs(sources), migrations).answers
+        begun = answers.count(Answer.CONFIRMED)
+        if begun:
+            LOG.info(
+                "Began %d moves again that partition %s had forgotten", begun, partition or self._clients.partition
+            )
 
     def _update(
         self, claim: _Claim, answer: str, host: str | None, migration: str | None, end: str | None

@@ -113,8 +113,12 @@ class SerialQueuePool:
                 return
             queue.jobs.append(job)
             if len(queue.jobs) == 1:
+                try:
+                    self._threads.submit(self._run, queue)
+                except RuntimeError:  # no thread can start: the queue is as before
+                    queue.jobs.clear()
+                    raise
                 self._busy += 1
-                self._threads.submit(self._run, queue)
 
     def submit_after(self, seconds: float, queue: _PooledQueue, job: Job) -> _PooledTimer:
         """Append a job to a queue in ``seconds`` from now."""

@@ -40,14 +40,16 @@ def find(saga_pass: SagaPass, partition: str | None, uuid: str, attempt: int) ->
 def find_elsewhere(saga_pass: SagaPass, instance: InstanceRecord) -> tuple[str, Mapping[str, Any]] | None:
     """Return another partition than an instance's own that has a live claim of it, and that claim.
 
-    Raises ClaimClosed while a host of another partition may run what that one has forgotten, and the errors of
-    ``list_partitions``, ``list_claims`` and ``find_claims``.
+    Raises ClaimClosed while a host of another partition may run what that one has forgotten, unless the record is
+    certain; and the errors of ``list_partitions``, ``list_claims`` and ``find_claims``.
     """
     clients = saga_pass.clients
     for partition in clients.other_partitions(saga_pass.context(), instance.partition):
         page = clients.claims_of(partition).list_claims(saga_pass.context(), consumer=instance.uuid)
         for claim in page.claims:
             return partition, claim
+        if saga_pass.is_certain(instance):
+            continue
         (answer,) = find(saga_pass, partition, instance.uuid, instance.attempt).answers
         if answer not in ENDED_ANSWERS:  # closed, or live since the list was made
             why = f"its claim in partition {partition} is {answer}"

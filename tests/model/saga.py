@@ -343,6 +343,8 @@ def _find_elsewhere(state: State, record: Record) -> tuple[State, verbs.Claim | 
             state, source, own = _list_claims(state, partition)
             if source is not None or own is not None:
                 return state, source or own, False
+            if record.is_certain:
+                continue
             store, lookup = verbs.find(state.stores[partition], record.attempt)
             state = state.with_store(store)
             if lookup.answer == "closed" and holds("another partition may have forgotten the other end"):

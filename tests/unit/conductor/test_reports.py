@@ -21,6 +21,7 @@ FAILED = replace(CLAIM_KEPT, history=[ENDED, {**ENDED, "attempt": 2}], reason="A
 TERMINATING = replace(BUILDING, status=InstanceStatus.DELETING, step=SagaStep.TERMINATE)
 ABORTING = replace(BUILDING, status=InstanceStatus.DELETING, step=SagaStep.ABORT)
 DELETED = replace(BUILDING, status=InstanceStatus.DELETED, step=SagaStep.DONE)
+REBOOTING = replace(ACTIVE, status=InstanceStatus.REBOOT, step=SagaStep.POWER, operation=7, last_attempt=4)
 SCHEDULING = InstanceRecord("u", "r")
 
 
@@ -43,6 +44,8 @@ def outcome(kind: str, attempt: int = 2, host: str = "h2") -> BuildResult:
         (TERMINATING, outcome("gone"), ("DELETED", "done")),
         (TERMINATING, outcome("failed"), ("DELETED", "done")),  # it was only to be copied
         (BUILDING, outcome("active", attempt=3), ("BUILDING", "settle")),
+        # Its guest has followed no message about power, and none is awaited.
+        (REBOOTING, outcome("active")._replace(operation=7), ("ACTIVE", "done")),
     ],
 )
 def test_report_changes_record(instance: InstanceRecord, result: BuildResult, expected: tuple[str, str]) -> None:
