@@ -80,7 +80,7 @@ def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Clai
     if is_taken or not is_credible(partition, unverified, live):
         return ClaimResult(*ref, Answer.CONFLICT, unverified.host)
     partition.end_claim(unverified, ClaimState.RELEASED, now)
-    _make_room(partition, live, vouched, now)
+    _make_room(partition, live, others, vouched, now)
     partition.add_claim(vouched)
     return ClaimResult(*ref, Answer.CONFIRMED, unverified.host)
 
@@ -107,7 +107,13 @@ def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tupl
         # The store has forgotten nothing of this host, or the host of another claim has reported that one, or the claim
         # holds what this host cannot speak for.
         return _doubt(partition, claim, now, otherwise=Answer.ABORTED)
-    return _reassert(partition, live, claim, now)
+    if claim.confirmed:
+        _make_room(partition, live, others, forgotten, now)
+        partition.add_claim(forgotten)
+    else:
+        # Only this host could have confirmed it, and it reports that it has not.
+        partition.add_tombstone(claim.ref, ClaimState.ABORTED, now)
+    return (Answer.CONFIRMED if claim.confirmed else Answer.ABORTED), claim.confirmed
 
 
 def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
@@ -146,13 +152,12 @@ def _other_claims(partition: PartitionState, live: Claim | None, claim: Claim) -
     return others if source is None or source.move == claim.move else [*others, source]
 
 
-def _make_room(partition: PartitionState, live: Claim | None, claim: Claim, now: int) -> None:
+def _make_room(partition: PartitionState, live: Claim | None, others: Sequence[Claim], claim: Claim, now: int) -> None:
     """Let the live claim of an instance become the other end of a move, and end others, before ``claim`` is added.
 
     A later attempt exists only if the earlier ones have ended: the store forgot that. But a destination may have either
     end of an earlier move as its source: the host of the source will report it.
     """
-    others = _other_claims(partition, live, claim)
     if live is not None and live not in others and claim.migration is not None:
         make_source(partition, live, claim.migration)
     is_of_later_move = claim.migration is not None and any(other.role is ClaimRole.SOURCE for other in others)
@@ -161,18 +166,6 @@ def _make_room(partition: PartitionState, live: Claim | None, claim: Claim, now:
             partition.drop_claim(other)
         else:
             partition.end_claim(other, _forgotten_end(other), now)
-
-
-def _reassert(partition: PartitionState, live: Claim | None, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
-    """Believe what the host reports: the store has forgotten it."""
-    if not claim.confirmed:
-        # Only this host could have confirmed it, and it reports that it has not.
-        partition.add_tombstone(claim.ref, ClaimState.ABORTED, now)
-        return Answer.ABORTED, False
-    reported = _reported_claim(partition, claim, now, live)
-    _make_room(partition, live, reported, now)
-    partition.add_claim(reported)
-    return Answer.CONFIRMED, True
 
 
 def _doubt(partition: PartitionState, claim: RunningClaim, now: int, *, otherwise: Answer) -> tuple[Answer, bool]:
