@@ -6,7 +6,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.cli.aggregate_write import NAMESPACE, AggregateDocument, check_hosts, get_aggregate, update_aggregate
-from rpcapi.cli.argument import Argument, parse_pair
+from rpcapi.cli.argument import Argument, parse_pair, repeatable
 from rpcapi.cli.cells import fields_cell, lines_cell
 from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne
 from rpcapi.resources import names
@@ -18,11 +18,9 @@ _ID = Argument("id", type=names.canonical, help="The aggregate's id, as used in 
 
 
 def _hosts(effect: str) -> Argument:
-    return Argument(
+    return repeatable(
         "--host",
         type=names.canonical,
-        action="append",
-        default=[],
         metavar="HOST",
         help=f"A service host, node or other provider that {effect}; may be repeated.",
     )

@@ -19,6 +19,11 @@ class Argument:
         parser.add_argument(*self._names, **self._options)
 
 
+def repeatable(*names: str, **options: Any) -> Argument:
+    """Return an option that may be given several times: a list, which is empty without it."""
+    return Argument(*names, action="append", default=[], **options)
+
+
 def parse_number(kind: type[int] | type[float], least: float, most: float = math.inf) -> Callable[[str], float]:
     """Return a function that parses a number; it raises ArgumentTypeError outside of the bounds."""
 

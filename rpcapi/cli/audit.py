@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rpcapi import errors
 from rpcapi.cli import comparison, repair
-from rpcapi.cli.argument import Argument
+from rpcapi.cli.argument import Argument, repeatable
 from rpcapi.cli.cells import timestamp_cell
 from rpcapi.cli.command import CommandOutput, Lister
 from rpcapi.cli.error_messages import CommandFailed
@@ -54,10 +54,8 @@ class AuditCluster(Lister):
         Argument("--nova", action="store_true", help="Compare the claims for Nova with Nova's instances."),
         Argument("--fix", action="store_true", help="Repair; with --nova: end the claims that no instance uses."),
         Argument("--yes", action="store_true", help="With --fix: also end guests that may be running."),
-        Argument(
+        repeatable(
             "--end",
-            action="append",
-            default=[],
             metavar="UUID",
             help="With --fix: also end the guest of this instance at the source of its leaked migration, although it "
             "may be the original copy: compare the copies first. Can be repeated.",

@@ -5,7 +5,7 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from rpcapi.cli.argument import Argument, parse_pair, parse_pairs
+from rpcapi.cli.argument import Argument, parse_pair, parse_pairs, repeatable
 
 if TYPE_CHECKING:
     from rpcapi.cli.session import Session
@@ -15,71 +15,55 @@ if TYPE_CHECKING:
 GROUPS = {
     "flavor, image and devices": (
         Argument("--image", metavar="NAME", help="Image to boot from; see `gantt image list`."),
-        Argument(
+        repeatable(
             "--property",
             type=parse_pair,
-            action="append",
-            default=[],
             metavar="K=V",
             help="Image property; overrides the image's own value.",
         ),
-        Argument(
+        repeatable(
             "--volume",
             type=parse_pairs,
-            action="append",
-            default=[],
             metavar="K=V,...",
             help="A volume: size=GIB creates one, pool=NAME is its present or future pool, boot=true is the root disk.",
         ),
-        Argument(
+        repeatable(
             "--port",
             type=parse_pairs,
-            action="append",
-            default=[],
             metavar="K=V,...",
             help="A port: egress_kbps=N, ingress_kbps=N, physnet=NAME, vnic=TYPE, segment=NAME.",
         ),
     ),
     "placement": (
         Argument("--az", metavar="ZONE", help="Availability zone."),
-        Argument(
+        repeatable(
             "--trait",
-            action="append",
-            default=[],
             metavar="T|!T|T,T",
             help="Required trait of hosts; !T forbids it; T,T requires at least one of them. Repeatable.",
         ),
-        Argument(
+        repeatable(
             "--member-of",
-            action="append",
-            default=[],
             metavar="A[,A]",
             help="Host must be in this aggregate, or in one of these; repeatable.",
         ),
-        Argument(
+        repeatable(
             "--not-member-of",
-            action="append",
-            default=[],
             metavar="A",
             help="Host must not be in this aggregate; repeatable.",
         ),
         Argument("--in-tree", metavar="NAME", help="Only hosts in the tree of this provider."),
-        Argument(
+        repeatable(
             "--hint",
             type=parse_pair,
-            action="append",
-            default=[],
             metavar="K=V",
             help="A scheduler hint; a repeated key makes a list.",
         ),
-        Argument(
+        repeatable(
             "--host",
-            action="append",
-            default=[],
             metavar="NAME",
             help="Only this host, or node as host/node; repeatable.",
         ),
-        Argument("--not-host", action="append", default=[], metavar="NAME", help="Not this host or node; repeatable."),
+        repeatable("--not-host", metavar="NAME", help="Not this host or node; repeatable."),
         Argument("--group", metavar="ID", help="Server group; its policy is enforced when resources are claimed."),
         Argument(
             "--group-policy",

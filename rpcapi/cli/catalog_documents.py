@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TextIO
 
 from rpcapi import errors
-from rpcapi.cli.argument import Argument, parse_pair
+from rpcapi.cli.argument import Argument, parse_pair, repeatable
 from rpcapi.cli.command import Command, CommandOutput, Lister, SessionCommand, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.state_write import WRITER, get_version, update_document, write_document
@@ -75,11 +75,9 @@ class CreateInCatalog(CatalogCommand, Command):
 
     ARGUMENTS: ClassVar[Sequence[Argument]] = (
         Argument("name", metavar="NAME", help="Name of what is created."),
-        Argument(
+        repeatable(
             "--property",
             type=parse_pair,
-            action="append",
-            default=[],
             metavar="K=V",
             help="Extra spec or property; may be repeated.",
         ),

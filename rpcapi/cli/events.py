@@ -8,7 +8,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.cli import live_output
-from rpcapi.cli.argument import Argument
+from rpcapi.cli.argument import Argument, repeatable
 from rpcapi.cli.cells import document_cell
 from rpcapi.cli.command import CommandOutput, Lister
 from rpcapi.cli.partition import PARTITION_OPTION
@@ -37,11 +37,9 @@ class FollowEvents(Lister):
     """
 
     ARGUMENTS = (
-        Argument(
+        repeatable(
             "--after",
             type=_position,
-            action="append",
-            default=[],
             metavar="PARTITION:EPOCH:POSITION",
             help="Continue after this position of a partition; may be repeated. Default: from now on.",
         ),

@@ -5,7 +5,7 @@ import argparse
 import json
 from typing import Any
 
-from rpcapi.cli.argument import Argument, parse_pair
+from rpcapi.cli.argument import Argument, parse_pair, repeatable
 from rpcapi.cli.cells import document_cell
 from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne
 from rpcapi.cli.state_write import WRITER, get_version, update_document
@@ -40,11 +40,9 @@ class ListStates(Lister):
     ARGUMENTS = (
         Argument("namespace", help="compute, service, aggregate, or another namespace."),
         Argument("--host", help="Only documents of this service host and its nodes."),
-        Argument(
+        repeatable(
             "--match",
             type=_pair,
-            action="append",
-            default=[],
             metavar="KEY=VALUE",
             help="Only documents whose top-level key has this value; may be repeated.",
         ),
