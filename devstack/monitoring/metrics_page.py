@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from scheduler_svc.core import filters
-from scheduler_svc.core.built_in import FILTERS
+from scheduler_svc.core.filtering.pipeline import pipeline
 from scheduler_svc.core.matching.predicate import Filter
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
@@ -118,9 +118,7 @@ def _subsystem(name: str) -> str:
 
 def _filters() -> Iterator[Filter]:
     """Yield gantt's own filters, with the default options; some are no part of the configuration."""
-    for item in FILTERS:
-        loaded = item.load()
-        yield loaded if isinstance(loaded, Filter) else loaded()
+    yield from pipeline()
     for info in pkgutil.iter_modules(filters.__path__):
         values = vars(importlib.import_module(f"{filters.__name__}.{info.name}")).values()
         yield from (value for value in values if isinstance(value, Filter))
