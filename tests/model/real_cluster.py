@@ -26,7 +26,7 @@ from conductor.vouching import ClaimVouching
 from rpcapi import objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
-from tests.model.real_partitions import GracefulClaims, PartitionClaims, PartitionedScheduler, RealPartition
+from tests.model.real_partitions import GracefulClaims, PartitionClaims, RealPartition, RoutedScheduler
 from tests.model.real_store import contents_of
 from tests.model.saga import Site
 from tests.model.state import HOSTS, NOWHERE, Agent, Attempt, Copy, Migration, Record, Store
@@ -210,7 +210,7 @@ class RealCluster(MovesCluster):
             rig.auditor.audit(claims[1].epoch)
         self.ledger = first
         self._claims = {place.name: service for place, service in zip(self.places, claims, strict=True)}
-        self.scheduler = PartitionedScheduler(self.places)
+        self.scheduler = RoutedScheduler(self.places)
         self.conductors.clear()
         self.add_conductor()
 

@@ -65,7 +65,7 @@ class PartitionClaims(GracefulClaims):
         return encode.claim_answers(everywhere, Answer.ABORTED)
 
 
-class PartitionedScheduler(FakeScheduler):
+class RoutedScheduler(FakeScheduler):
     """Selects in the partition that knows an attempt, and otherwise in the first one that has a node to choose."""
 
     def __init__(self, places: Sequence[RealPartition]) -> None:
