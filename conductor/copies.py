@@ -14,7 +14,7 @@ ABORTABLE = (SagaStep.BEGIN_MOVE, SagaStep.DESTINATION, SagaStep.PREPARE_COPY, S
 
 
 def abort(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:
-    """Return the record whose live migration is to be aborted: its server runs on at its source. None if it is already.
+    """Return the record with a request to abort its live migration, None if it has one: the server stays at its source.
 
     Raises InstanceConflict for a migration that has ended, is complete, or is not a live one.
     """

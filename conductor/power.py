@@ -11,12 +11,12 @@ DONE = {InstanceStatus.STOPPING: InstanceStatus.SHUTOFF, InstanceStatus.STARTING
 
 
 def stop(instance: InstanceRecord) -> InstanceRecord | None:
-    """Return the record of an ACTIVE instance that is to be stopped, None for one that is or will be stopped."""
+    """Return the record of an ACTIVE instance in STOPPING; None if the instance is stopped or stopping already."""
     return _mark(instance, InstanceStatus.STOPPING)
 
 
 def start(instance: InstanceRecord) -> InstanceRecord | None:
-    """Return the record of a SHUTOFF instance that is to be started, None for one that runs or will run."""
+    """Return the record of a SHUTOFF instance in STARTING; None if the instance runs or is starting already."""
     return _mark(instance, InstanceStatus.STARTING)
 
 

@@ -40,8 +40,8 @@ def find(saga_pass: SagaPass, partition: str | None, uuid: str, attempt: int) ->
 def find_elsewhere(saga_pass: SagaPass, instance: InstanceRecord) -> tuple[str, Mapping[str, Any]] | None:
     """Return another partition than an instance's own that has a live claim of it, and that claim.
 
-    Raises ClaimClosed while a host of another partition may run what that one has forgotten, unless the record is
-    certain; and the errors of ``list_partitions``, ``list_claims`` and ``find_claims``.
+    Raises ClaimClosed if the record is not certain and another partition, which awaits a host, may have forgotten a
+    claim; and the errors of ``list_partitions``, ``list_claims`` and ``find_claims``.
     """
     clients = saga_pass.clients
     for partition in clients.other_partitions(saga_pass.context(), instance.partition):
