@@ -84,9 +84,11 @@ def is_of_source(instance: InstanceRecord, result: BuildResult) -> bool:
 def is_before_return(instance: InstanceRecord, result: BuildResult) -> bool:
     """Return whether a report is from before the last step of the instance's return to its source.
 
-    A guest whose build is sent again, since record and claim had diverged, may not have heard of that return.
-    Operations have numbers of their own.
+    A guest whose build is sent again, since record and claim had diverged, may not have heard of that return. Nor has
+    one that is off for a move which this store has lost. Operations have numbers of their own.
     """
+    if result.migration and instance.open_migration is None:
+        return False
     has_returned = instance.attempt < instance.last_attempt and instance.status != InstanceStatus.BUILDING
     has_returned &= not instance.operation
     return has_returned and result.kind in (ACTIVE, STOPPED) and result.transition < instance.transition_number
@@ -140,9 +142,15 @@ def _lose(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
 
 
 def _apply_only(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Return the record whose other end is gone as a report about the guest that is left changes it, or None."""
+    """Return the record whose other end is gone as a report about the guest that is left changes it, or None.
+
+    A host that followed a later message, which this store has lost, gets the request again with that number.
+    """
+    has_lost_message = instance.step == SagaStep.RESUME and result.transition > instance.transition_number
+    if has_lost_message:
+        instance = replace(instance, last_attempt=result.transition)
     if not _is_resumed(instance, result):
-        return None
+        return set_step(instance, SagaStep.RESUME) if has_lost_message else None
     if moves.stays(instance):
         return moves.finish_confirmed(instance)
     return moves.finish_back(instance, result.reason or None)

@@ -216,7 +216,8 @@ def _end_source_of_deleted(instance: InstanceRecord) -> InstanceRecord:
     """Return the record of a deleted instance whose source has ended; it may still be ended at its destination."""
     if instance.step == SagaStep.END_SOURCE:
         return finish_deleted(instance)
-    return _end_migration(instance, MigrationStatus.CANCELLED, "the server was deleted")
+    ended = _end_migration(instance, MigrationStatus.CANCELLED, "the server was deleted")
+    return set_step(ended, SagaStep.ABORT) if instance.step == SagaStep.BEGIN_MOVE else ended
 
 
 def finish_confirmed(instance: InstanceRecord) -> InstanceRecord:

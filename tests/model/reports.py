@@ -72,6 +72,8 @@ def _is_forgotten(record: Record, report: Report) -> bool:
 
 
 def _is_before_return(record: Record, report: Report) -> bool:
+    if report.is_held and record.moving is None:  # of a move that is over, or that this store forgot
+        return False
     has_returned = record.attempt < record.last_attempt and record.status != "BUILDING"
     return has_returned and report.kind in HAS_GUEST and report.transition < record.transition_number
 
@@ -185,6 +187,8 @@ def _apply_moving(record: Record, report: Report) -> Record:
     if record.is_at_source or to.stays(record):
         if not has_guest:
             return to.lose_claim(record, report.kind)
+        if record.step == "resume" and report.transition > record.transition_number:
+            record = record._replace(last_attempt=report.transition)
         if not _is_resumed(record, report):
             return record
         return to.finish_confirmed(record) if to.stays(record) else to.finish_back(record)

@@ -232,7 +232,8 @@ def finish_deleted(record: Record) -> Record:
 def _end_source_of_deleted(record: Record) -> Record:
     if record.step == "end_source":
         return finish_deleted(record)
-    return _end_migration(record, "cancelled", has_reason=True)
+    ended = _end_migration(record, "cancelled", has_reason=True)
+    return ended._replace(step="abort") if record.step == "begin_move" else ended
 
 
 def _end_migration(record: Record, status: str, *, has_reason: bool) -> Record:

@@ -9,6 +9,7 @@ import oslo_messaging as messaging
 import pytest
 
 from conductor.reports import MAX_WRITE_ATTEMPTS, BuildReports, BuildResult, apply_result
+from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from tests.unit.conductor.saga.simulated_cluster import CTXT, SimulatedCluster, uuid_list
@@ -88,6 +89,39 @@ def test_report_changes_record(instance: InstanceRecord, result: BuildResult, ex
 )
 def test_report_without_effect(instance: InstanceRecord, result: BuildResult) -> None:
     assert apply_result(instance, result) is None
+
+
+RETURNED = replace(ACTIVE, host="h1/n", attempt=1, last_attempt=5, history=[])
+MOVE = MigrationRecord("m", "u", MigrationKind.MIGRATION, MigrationStatus.REVERTING, "h1/n", "cell", source_attempt=1)
+
+
+def test_stop_for_a_forgotten_move_is_reported_after_the_return() -> None:
+    stopped = outcome("stopped", attempt=1, host="h1")._replace(transition=2)
+    assert apply_result(RETURNED, stopped) is None
+    settling = apply_result(RETURNED, stopped._replace(migration="m"))
+    assert settling is not None
+    assert settling.step == SagaStep.SETTLE
+
+
+def test_source_that_followed_a_forgotten_message_is_asked_again() -> None:
+    resuming = replace(
+        RETURNED, status=InstanceStatus.REVERT_RESIZE, step=SagaStep.RESUME, last_attempt=3, migration=MOVE
+    )
+    stopped = outcome("stopped", attempt=1, host="h1")._replace(transition=5, migration="m")
+    asking = apply_result(resuming, stopped)
+    assert asking is not None
+    assert (asking.step, asking.transition_number) == (SagaStep.RESUME, 5)
+    resumed = apply_result(resuming, outcome("active", attempt=1, host="h1")._replace(transition=5))
+    assert resumed is not None
+    assert (resumed.status, resumed.transition_number) == (InstanceStatus.ACTIVE, 5)
+
+
+def test_source_ends_while_the_deletion_of_its_server_begins_the_move_again() -> None:
+    migration = replace(MOVE, status=MigrationStatus.PREPARING)
+    deleting = replace(TERMINATING, step=SagaStep.BEGIN_MOVE, host=None, migration=migration)
+    ended = apply_result(deleting, outcome("gone", attempt=1, host="h1"))
+    assert ended is not None
+    assert (ended.status, ended.step, ended.open_migration) == (InstanceStatus.DELETING, SagaStep.ABORT, None)
 
 
 @pytest.fixture
