@@ -47,6 +47,8 @@ def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
     """
     reason = "its source had followed a later move, whose record was lost: repeat the move"
     record = replace(instance, last_attempt=number)
+    if record.move.kind == MigrationKind.LIVE and record.step == SagaStep.STOP_SOURCE:
+        return set_step(record, SagaStep.STOP_SOURCE)
     if record.move.kind == MigrationKind.LIVE:
         return live_moves.give_up(record, reason, is_final=True)
     return moves.revert_move(record, reason)
@@ -142,15 +144,9 @@ def _lose(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
 
 
 def _apply_only(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Return the record whose other end is gone as a report about the guest that is left changes it, or None.
-
-    A host that followed a later message, which this store has lost, gets the request again with that number.
-    """
-    has_lost_message = instance.step == SagaStep.RESUME and result.transition > instance.transition_number
-    if has_lost_message:
-        instance = replace(instance, last_attempt=result.transition)
+    """Return the record whose other end is gone as a report about the guest that is left changes it, or None."""
     if not _is_resumed(instance, result):
-        return set_step(instance, SagaStep.RESUME) if has_lost_message else None
+        return None
     if moves.stays(instance):
         return moves.finish_confirmed(instance)
     return moves.finish_back(instance, result.reason or None)

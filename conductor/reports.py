@@ -16,10 +16,11 @@ from conductor.moved_reports import (
     is_before_return,
     is_of_source,
 )
-from conductor.report_results import ACTIVE, ENDED_BY_REQUEST, GONE, OUTCOMES, STOPPED, BuildResult
+from conductor.report_results import ACTIVE, ENDED_BY_REQUEST, GONE, INCOMING, OUTCOMES, STOPPED, BuildResult
 from conductor.saga import evacuations, moves
 from conductor.saga.live_moves import moves_live
 from conductor.saga.transitions import (
+    as_sentence,
     end_attempt,
     fail,
     finish,
@@ -41,6 +42,8 @@ from rpcapi.resources.inventory import MAX_AMOUNT
 
 LOG = log.getLogger(__name__)
 
+# Steps that request the host of the current attempt to change its guest, and wait until it reports that.
+ASKING = (SagaStep.POWER, SagaStep.RESUME, SagaStep.STOP_DESTINATION)
 ENDING = (SagaStep.TERMINATE, SagaStep.SETTLE)  # steps that may end the guest of the current attempt
 MAX_TRANSITION = MAX_AMOUNT // 2  # that a host may report: the numbers that follow must be valid
 MAX_WRITE_ATTEMPTS = 20  # optimistic writes of a record before the call fails with Conflict
@@ -218,7 +221,13 @@ def _apply_to_current(instance: InstanceRecord, result: BuildResult, epoch: int)
     if instance.status == InstanceStatus.DELETING and instance.step != SagaStep.RESUME:
         has_stopped = instance.step == SagaStep.TERMINATE and result.kind in ENDED_BY_REQUEST
         return _end_deletion(instance, epoch) if has_stopped else None
-    return (_apply_state if instance.open_migration is None else apply_destination_result)(instance, result)
+    apply = _apply_state if instance.open_migration is None else apply_destination_result
+    has_lost_message = result.kind in (ACTIVE, STOPPED) and result.transition > instance.transition_number
+    if instance.step in ASKING and has_lost_message:
+        # The host ignores lower numbers: unless it has done what is requested, it is requested again.
+        instance = set_step(instance, instance.step, last_attempt=result.transition)
+        return apply(instance, result) or instance
+    return apply(instance, result)
 
 
 def _is_ended_by_mistake(instance: InstanceRecord, result: BuildResult) -> bool:
@@ -243,11 +252,28 @@ def _apply_state(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
     """Return the record as a report about an instance that does not move changes it."""
     if instance.status == InstanceStatus.OFFLOADING and result.kind == GONE:
         return fail(end_attempt(instance, "offloaded", result.reason), None)
+    if result.kind == INCOMING:
+        return _end_incoming(instance)
     if result.kind not in STATES:
         return _apply_failure(instance, result)
+    if result.migration and instance.step == SagaStep.ABORT:  # the claims decide first
+        return None
     if result.migration and _is_stopped_for_lost_move(instance):
         return settle_claims(instance)
     return _apply_operation(instance, result) if instance.operation else _apply_power(instance, result)
+
+
+def _end_incoming(instance: InstanceRecord) -> InstanceRecord | None:
+    """Return the record that ends a guest which was only to be copied, by a migration that failed or was lost.
+
+    A host that has let it run since ignores that request, since it followed a later message.
+    """
+    is_built = instance.status == InstanceStatus.BUILDING and instance.step in BUILT
+    if not is_built and (instance.status, instance.step) != (InstanceStatus.ERROR, SagaStep.DONE):
+        return None
+    reason = "its live migration did not get to the end of the copy"
+    ended = end_attempt(instance, "failed", reason)
+    return set_step(ended, SagaStep.TERMINATE, status=InstanceStatus.ERROR, reason=as_sentence(reason))
 
 
 def _is_stopped_for_lost_move(instance: InstanceRecord) -> bool:
@@ -275,16 +301,13 @@ def _apply_operation(instance: InstanceRecord, result: BuildResult) -> InstanceR
 def _apply_power(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
     """Return the record in the status that its host reports, or None where that is not what the record waits for.
 
-    The host may have followed a later message, which this store has lost. A record that rests follows its host. One
-    that waits sends its message again with that number, since the host has ignored it.
+    The host of a record that rests may have followed a later message, which this store has lost: the record follows.
     """
     _status, expected = STATES[result.kind]
     if result.transition > instance.transition_number:
         instance = replace(instance, last_attempt=result.transition)
         if result.kind == ACTIVE and instance.status in OFF:
             return _finish(instance, result)
-        if instance.step == SagaStep.POWER and instance.status not in expected:
-            return set_step(instance, SagaStep.POWER)
     if instance.status not in expected or instance.step == SagaStep.TERMINATE:
         return None
     if instance.status == InstanceStatus.SHELVING:

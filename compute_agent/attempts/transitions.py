@@ -39,9 +39,11 @@ def apply_transitions(
             guest_manager.journal.report_again(attempt.ref)
         elif transition.action == END:
             guest_manager.end_attempts([attempt.to_ended_by_request(guest_manager.journal.clock(), request_id)])
+        elif transition.action == STOP:
+            _discard_memory(guest_manager, attempt)  # before the number is journalled, which a report may show at once
+            _stop(guest_manager, _follow(guest_manager, attempt, transition))
         else:
-            change = _stop if transition.action == STOP else _run
-            change(guest_manager, _follow(guest_manager, attempt, transition))
+            _run(guest_manager, _follow(guest_manager, attempt, transition))
 
 
 def _follow(guest_manager: GuestManager, attempt: Attempt, transition: GuestTransition) -> Attempt:
@@ -53,6 +55,13 @@ def _follow(guest_manager: GuestManager, attempt: Attempt, transition: GuestTran
     if changed.role is ClaimRole.ONLY:
         guest_manager.hypervisor.copies.pop(changed.ref, None)
     return changed
+
+
+def _discard_memory(guest_manager: GuestManager, attempt: Attempt) -> None:
+    """Power a guest off that is paused for a copy: its destination may have run it, so its memory here is old."""
+    if attempt.stage is Stage.STOPPED:
+        guest_manager.hypervisor.copies.pop(attempt.ref, None)
+        guest_manager.hypervisor.power_off(attempt.ref)
 
 
 def _stop(guest_manager: GuestManager, attempt: Attempt) -> None:

@@ -40,7 +40,8 @@ def _apply_answers(
         answer, host, partition = result.answer, result.host, result.partition or instance.partition
         if answer == Answer.CONFLICT:
             return _end_claims_left(saga_pass, instance, partition) or saga_pass.retry_later(instance, answer)
-        if answer == Answer.CONFIRMED and (instance.status in FAILED or _may_have_moved(saga_pass, instance)):
+        may_be_needed = instance.status in FAILED and not instance.has_ended(attempt)
+        if answer == Answer.CONFIRMED and (may_be_needed or _may_have_moved(saga_pass, instance)):
             return set_step(instance, SagaStep.SETTLE, status=building_status(instance), partition=partition)
         if answer == Answer.CONFIRMED and host is not None:
             # The retry count is kept, so that a silent host gets messages at growing intervals.

@@ -70,33 +70,36 @@ def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord | None:
         if instance.move.is_resumed and not instance.move.copy_phase:
             return _finish(instance)  # it was removed when all was copied, which this store forgot
         return None if is_copied else lose_guest(instance, f"its memory was lost in post-copy: {reason}")
-    is_prepared = instance.step in (*PREPARING, SagaStep.TERMINATE) and instance.status != InstanceStatus.DELETING
     ended = moves.end_source(instance, reason)
-    return set_step(ended, SagaStep.TERMINATE) if is_prepared else ended
+    if instance.step == SagaStep.STOP_SOURCE:  # and its destination has ended before
+        return set_step(ended, SagaStep.ABORT)
+    is_prepared = instance.step in (*PREPARING, SagaStep.TERMINATE) and instance.status != InstanceStatus.DELETING
+    return set_step(end_attempt(ended, "failed", reason), SagaStep.TERMINATE) if is_prepared else ended
 
 
 def lose_guest(instance: InstanceRecord, reason: str) -> InstanceRecord:
     """Return the record of an instance that left its source, and whose memory is lost: the old copy never runs again.
 
-    The source ends after its destination runs, if it still can: a later loss of this record then ends no last copy.
+    The source ends after its destination runs: a later loss of this record then ends no last copy.
     """
-    failed = replace(instance, migration=replace(instance.move, copy_phase=FAILED, reason=reason))
-    return set_step(failed, SagaStep.END_SOURCE) if failed.has_ended(failed.attempt) else _end_when_complete(failed)
+    return _end_when_complete(replace(instance, migration=replace(instance.move, copy_phase=FAILED, reason=reason)))
 
 
 def apply_source_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Return the record as a report of the source changes it, or None."""
+    """Return the record as a report of the source changes it, or None.
+
+    A source that was fenced after the copy was complete reports both, and the guest continues at its destination.
+    """
+    is_last_copy = result.copy_number == instance.move.destination_attempt
+    if instance.step == SagaStep.COPY and is_last_copy and result.copy_phase == DONE:
+        return _switch(instance, DONE)
     if result.kind not in (ACTIVE, STOPPED):
         return end_source(instance, result.reason)
-    if instance.status == InstanceStatus.DELETING or result.copy_number != instance.move.destination_attempt:
-        return None
-    if instance.step == SagaStep.COPY:
-        return _apply_copy(instance, result)
-    if instance.step == SagaStep.SWITCH and result.copy_phase == FAILED:
-        return lose_guest(instance, f"its memory was lost in post-copy: {result.reason}")
-    if instance.step == SagaStep.SWITCH and result.copy_phase == DONE and instance.move.copy_phase != DONE:
-        return _end_when_complete(replace(instance, migration=replace(instance.move, copy_phase=DONE)))
-    return None
+    if instance.step == SagaStep.STOP_SOURCE:
+        is_off = result.kind == STOPPED and result.transition >= instance.transition_number
+        return fail(instance, None) if is_off else None
+    is_awaited = is_last_copy and instance.status != InstanceStatus.DELETING and instance.step in _PHASES
+    return _PHASES[instance.step](instance, result) if is_awaited else None
 
 
 def _apply_copy(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
@@ -104,10 +107,28 @@ def _apply_copy(instance: InstanceRecord, result: BuildResult) -> InstanceRecord
         return replace(instance, migration=replace(instance.move, status=MigrationStatus.MIGRATING))
     if result.copy_phase == FAILED:
         return give_up(instance, f"the copy failed: {result.reason}", is_final=result.kind == STOPPED)
-    if result.kind == STOPPED and result.copy_phase in (DONE, POST_COPY):
-        migration = replace(instance.move, status=MigrationStatus.MIGRATING, copy_phase=result.copy_phase)
-        return set_numbered_step(replace(instance, migration=migration), SagaStep.SWITCH)
+    return _switch(instance, POST_COPY) if result.copy_phase == POST_COPY else None
+
+
+def _apply_rest_of_copy(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
+    """Return the record as a report changes it while the destination may run the guest already."""
+    if result.copy_phase == FAILED:
+        return lose_guest(instance, f"its memory was lost in post-copy: {result.reason}")
+    if result.copy_phase == DONE and instance.move.copy_phase != DONE:
+        return _end_when_complete(replace(instance, migration=replace(instance.move, copy_phase=DONE)))
     return None
+
+
+_PHASES: Mapping[SagaStep, Callable[[InstanceRecord, BuildResult], InstanceRecord | None]] = {
+    SagaStep.COPY: _apply_copy,
+    SagaStep.SWITCH: _apply_rest_of_copy,
+}
+
+
+def _switch(instance: InstanceRecord, phase: str) -> InstanceRecord:
+    """Return the record whose destination is to run the guest; older messages do not end it there any more."""
+    migration = replace(instance.move, status=MigrationStatus.MIGRATING, copy_phase=phase)
+    return set_numbered_step(replace(instance, migration=migration), SagaStep.SWITCH)
 
 
 def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
@@ -127,10 +148,10 @@ def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> I
 
 
 def lose_destination(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
-    """Return the record after the claim at its destination has ended by itself.
+    """Return the record after the claim at its destination has ended by itself: the guest returns to its source.
 
-    The guest returns to its source only if its destination has certainly not run it, as the outcome "failed" says:
-    the memory there is older than what a destination that ran it has written.
+    It continues there if the destination has certainly not run it, as the outcome "failed" says. Otherwise its memory
+    at the source is older than what the destination has written: the source powers it off, and boots it.
     """
     ended = end_attempt(instance, outcome, reason)
     ended = replace(ended, migration=replace(ended.move, history=ended.history))
@@ -138,11 +159,13 @@ def lose_destination(instance: InstanceRecord, outcome: str, reason: str) -> Ins
         return select_again(ended)
     if outcome == "failed" and not instance.move.is_resumed and instance.move.copy_phase != FAILED:
         return fail(ended, f"its destination failed after the copy: {reason}")
-    return lose_guest(ended, f"its destination ended it after the copy: {reason}")
+    why = f"its destination ended it after the copy: {reason}"
+    reverting = replace(ended, migration=replace(ended.move, status=MigrationStatus.REVERTING, reason=why))
+    return set_numbered_step(reverting, SagaStep.STOP_SOURCE)
 
 
-def _end_preparation(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
-    return lose_destination(instance, result.kind, result.reason)
+def _lose_by_report(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
+    return None if instance.has_ended(instance.attempt) else lose_destination(instance, result.kind, result.reason)
 
 
 def _end_by_request(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
@@ -150,18 +173,12 @@ def _end_by_request(instance: InstanceRecord, result: BuildResult) -> InstanceRe
     return select_again(ended) if result.kind in ENDED_BY_REQUEST else None
 
 
-def _end_after_switch(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    if instance.has_ended(instance.attempt):
-        return None
-    return end_attempt(instance, result.kind, result.reason)
-
-
 _DESTINATION_ENDS: Mapping[SagaStep, Callable[[InstanceRecord, BuildResult], InstanceRecord | None]] = {
-    SagaStep.PREPARE_COPY: _end_preparation,
-    SagaStep.COPY: _end_preparation,
-    SagaStep.SWITCH: _end_preparation,
+    SagaStep.PREPARE_COPY: _lose_by_report,
+    SagaStep.COPY: _lose_by_report,
+    SagaStep.SWITCH: _lose_by_report,
     SagaStep.TERMINATE: _end_by_request,
-    SagaStep.END_SOURCE: _end_after_switch,
+    SagaStep.END_SOURCE: _lose_by_report,
 }
 
 
@@ -175,8 +192,6 @@ def _finish(instance: InstanceRecord) -> InstanceRecord:
     """Return the final record of an instance that is at its destination, and has left its source."""
     migration = instance.move
     reason = migration.reason
-    if reason is None and instance.has_ended(instance.attempt):
-        reason = f"its destination ended it: {instance.history[-1]['reason']}"
     if reason is None:
         ended = replace(instance, migration=replace(migration, status=MigrationStatus.COMPLETED))
         return finish(ended, InstanceStatus.ACTIVE)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from conductor.saga import cast, live_moves, moves
-from conductor.saga.claims import find_end, find_ends
+from conductor.saga.claims import ENDED_ANSWERS, find_end, find_ends
 from conductor.saga.evacuations import LOST
 from conductor.saga.move_claims import begin_again
 from conductor.saga.saga_pass import SagaPass
@@ -44,7 +44,7 @@ def stop_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> lis
 
     The source of a reverted move has stopped its guest long ago, and shows by its report that it still has it.
     """
-    return _request(saga_pass, instances, _Change(ClaimRole.SOURCE, lambda _instance: STOP, moves.end_source))
+    return _request(saga_pass, instances, _Change(ClaimRole.SOURCE, lambda _instance: STOP, _finish_source))
 
 
 def stop_destination(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
@@ -55,13 +55,13 @@ def stop_destination(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -
 def end_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Remove the guests from their sources, which then release their claims.
 
-    If the destination of a confirmed move has ended meanwhile, the source has the last copy: the instance returns.
+    If the destination has ended meanwhile, the source has the last copy: an instance that is not deleted returns.
     """
-    confirmed = [instance for instance in instances if _is_confirmed(instance)]
-    others = [instance for instance in instances if not _is_confirmed(instance)]
-    proceeding, changed = _ask_other_ends(saga_pass, confirmed, ClaimRole.DESTINATION, _lose_destination)
+    deleted = [instance for instance in instances if instance.status == InstanceStatus.DELETING]
+    others = [instance for instance in instances if instance.status != InstanceStatus.DELETING]
+    proceeding, changed = _ask_other_ends(saga_pass, others, ClaimRole.DESTINATION, _lose_destination)
     change = _Change(ClaimRole.SOURCE, lambda _instance: END, _finish_source)
-    return [*_request(saga_pass, [*proceeding, *others], change), *changed]
+    return [*_request(saga_pass, [*proceeding, *deleted], change), *changed]
 
 
 def terminate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
@@ -93,15 +93,13 @@ def _ask_other_ends(
             changed += [saga_pass.retry_later(instance, error) for instance in group]
             continue
         for instance, state in zip(group, states, strict=True):
-            if state in ENDS:
+            if state in ENDED_ANSWERS:
                 changed.append(on_end(instance, f"its claim was {state}"))
+            elif state == Answer.CLOSED:
+                changed.append(saga_pass.retry_later(instance, f"the claim of its {role} is {state}"))
             else:
                 proceeding.append(instance)
     return proceeding, changed
-
-
-def _is_confirmed(instance: InstanceRecord) -> bool:
-    return instance.status != InstanceStatus.DELETING and not live_moves.moves_live(instance)
 
 
 def _has_returned(instance: InstanceRecord) -> bool:
@@ -136,6 +134,8 @@ def _lose_claim(instance: InstanceRecord, reason: str) -> InstanceRecord:
 
 
 def _lose_destination(instance: InstanceRecord, reason: str) -> InstanceRecord:
+    if live_moves.moves_live(instance):
+        return live_moves.lose_destination(instance, LOST, reason)
     return fail(end_attempt(instance, LOST, reason), None)
 
 

@@ -127,13 +127,14 @@ def _with_amounts_of(saga_pass: SagaPass, instance: InstanceRecord, claim: Mappi
 def _continue_without_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
     """Skip the attempt that was prepared and ended without being recorded; proceed to an alternate.
 
-    A record that is not certain waits while a host may run an attempt that its partition has forgotten too. Raises
-    what ``find_claims`` raises.
+    Waits while a host may run an attempt that its partition has forgotten: the recorded one; any, if the record is not
+    certain. Raises what ``find_claims`` raises.
     """
-    if not saga_pass.is_certain(instance):
-        next_attempt = claims.find(saga_pass, instance.partition, instance.uuid, instance.next_attempt)
-        if Answer.CLOSED in next_attempt.answers:
-            return saga_pass.retry_later(instance, Answer.CLOSED)
+    attempt = instance.attempt if saga_pass.is_certain(instance) else instance.next_attempt
+    if not instance.has_ended(attempt):
+        (answer,) = claims.find(saga_pass, instance.partition, instance.uuid, attempt).answers
+        if answer == Answer.CLOSED:
+            return saga_pass.retry_later(instance, answer)
     instance = end_attempt(instance, "lost", "its claim has ended")
     following = set_step(instance, SagaStep.ALTERNATE, attempt=instance.next_attempt, host=None)
     return end_attempt(following, "lost", "its claim ended before a build was sent")

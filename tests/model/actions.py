@@ -195,9 +195,9 @@ def _saga_of_agent(state: State, host: int, agent: Agent) -> Iterator[Action]:
             and attempt.reported != agents.REPORTED
         ):
             yield from _end_claim(state, host, agent, attempt)
-        is_surprise = state.record is not None and not reports.expects_stopped(state.record, attempt.number)
+        is_surprise = state.record is not None and reports.is_surprise(state.record, attempt)
         reminds = is_surprise and holds("a guest that is off for a move is reported again")
-        if attempt.is_held and attempt.reported == agents.REPORTED and reminds:
+        if attempt.reported == agents.REPORTED and reminds:
             reminding = with_agent(state, host, agents.report_again(agent, attempt))
             yield Action(f"agent {host} reports attempt {attempt.number} once more", PROGRESS, reminding)
         report = agents.report_of(attempt, host)
@@ -347,11 +347,11 @@ def _loss(state: State) -> Iterator[Action]:
     mark = state.mark
     if isinstance(mark, Store) and mark != state.stores[mark.partition]:
         late = None if state.late is not None and _is_call_of(state, state.late, mark) else state.late
-        lost_claims = state.with_store(verbs.forget(mark))._replace(mark=None, late=late)
+        lost_claims = state.with_store(verbs.forget(mark, state.stores[mark.partition]))._replace(mark=None, late=late)
         yield Action(loss_of(state), FAULT, lost_claims)
     if isinstance(mark, Snapshot) and (mark.record != state.record or mark.stores != state.stores):
         late = None if state.late is not None and state.late.kind in VERBS else state.late
-        record, stores = mark.record._replace(is_certain=False), tuple(map(verbs.forget, mark.stores))
+        record, stores = mark.record._replace(is_certain=False), tuple(map(verbs.forget, mark.stores, state.stores))
         yield Action(loss_of(state), FAULT, state._replace(record=record, stores=stores, mark=None, late=late))
     if isinstance(mark, Record) and mark != state.record:
         lost_record = state._replace(record=mark._replace(is_certain=False), mark=None)

@@ -129,8 +129,10 @@ def _change(agent: Agent, message: Message, attempt: Attempt) -> Agent:
 
 def _stop(agent: Agent, attempt: Attempt) -> Agent:
     if attempt.stage == "stopped":
+        guest = "off" if attempt.guest else ""
         is_held = attempt.is_held and attempt.role != "only"
-        return report_again(put(agent, attempt._replace(is_held=is_held)), attempt._replace(is_held=is_held))
+        stopped = attempt._replace(is_held=is_held, guest=guest, is_copying=False)
+        return report_again(put(agent, stopped), stopped)
     if attempt.stage in ("intent", "incoming"):
         return agent
     guest = "off" if attempt.guest else ""

@@ -30,6 +30,8 @@ FENCES = (
     Plan("resize on the same host", ("resize", "confirm", "revert"), Left(outages=1), Site((0, 1), (0,)), fences=True),
     Plan("confirmed migration across partitions", ("migrate", "confirm"), Left(outages=1), ACROSS, fences=True),
     Plan("reverted migration across partitions", ("migrate", "revert"), Left(outages=1), ACROSS, fences=True),
+    Plan("live migration", ("live-migrate", "abort"), Left(outages=1), fences=True),
+    Plan("post-copy", ("live-migrate", "force"), Left(outages=1), Site(post_copy=True), fences=True),
 )
 FAULTS = {
     "loss": Left(losses=1),

@@ -2,11 +2,12 @@
 """What users are promised, as checks of a state, of a transition, and of a state of rest."""
 
 from tests.model import verbs
-from tests.model.state import ALIVE, OPEN, Attempt, Record, State, Store
+from tests.model.state import ALIVE, OPEN, UNREPORTED, Attempt, Record, State, Store
 
 RUNS_TWICE = "runs twice"
 WRONGLY_ENDED = "a guest was ended that nobody asked to end"
 LAST_COPY = "the last copy was removed"
+OLD_MEMORY = "a guest continues from old memory"
 NO_CLAIM = "a guest runs without a confirmed claim"
 TWO_CLAIMS = "two claims say that it runs"
 NEVER_RESTS = "it never comes to a good state of rest"
@@ -52,16 +53,50 @@ def broken_by_step(before: State, after: State) -> str:
     """Return the promise that a step breaks, or "": it ends a guest, or removes the last copy."""
     if before.agents is after.agents or "delete" in after.requests:
         return ""
+    if _continues_from_old_memory(before, after):
+        return OLD_MEMORY
     for host, (agent, agent_after) in enumerate(zip(before.agents, after.agents, strict=True)):
         if agent is agent_after:
             continue
         remaining = {attempt.number for attempt in agent_after.attempts if attempt.has_disk}
         for attempt in agent.attempts:
-            if attempt.has_disk and attempt.number not in remaining and (host, attempt.number) not in after.fenced:
+            is_removed = attempt.has_disk and attempt.number not in remaining
+            if is_removed and (host, attempt.number) not in after.fenced and not _is_secret(before, attempt):
                 broken = _broken_by_end(after, attempt)
                 if broken:
                     return broken
     return ""
+
+
+def _continues_from_old_memory(before: State, after: State) -> bool:
+    """Return whether a source continues from its memory after a destination has run the guest."""
+    continued = [
+        paused.number
+        for agent, agent_after in zip(before.agents, after.agents, strict=True)
+        for paused, changed in zip(agent.attempts, agent_after.attempts, strict=False)
+        if paused.guest == "paused" and changed.guest == "running"
+    ]
+    ran = [
+        attempt.number
+        for agent in after.agents
+        for attempt in agent.attempts
+        if (attempt.stage == "spawned" or attempt.outcome == "gone") and not attempt.is_incoming
+    ]
+    return bool(continued) and max(ran, default=0) > min(continued)
+
+
+def _is_secret(state: State, copied: Attempt) -> bool:
+    """Return whether only its source, which is silent or fenced, knew that a guest was completely copied."""
+    migration = state.record.migration if state.record is not None else None
+    if not copied.is_incoming or (migration is not None and migration.phase):
+        return False
+    return any(
+        attempt.copy is not None
+        and attempt.copy.number == copied.number
+        and (attempt.reported == UNREPORTED or (host, attempt.number) in state.fenced)
+        for host, agent in enumerate(state.agents)
+        for attempt in agent.attempts
+    )
 
 
 def _broken_by_end(state: State, ended: Attempt) -> str:
@@ -73,9 +108,14 @@ def _broken_by_end(state: State, ended: Attempt) -> str:
         (host, attempt.number)
         for host, agent in enumerate(state.agents)
         for attempt in agent.attempts
-        if attempt.has_disk and (agent.life == ALIVE or _ran_at_last(attempt))
+        if attempt.has_disk and (agent.life == ALIVE or _ran_at_last(attempt) or _is_source_of(attempt, ended))
     ]
     return "" if set(copies) - {*state.fenced} else LAST_COPY
+
+
+def _is_source_of(attempt: Attempt, copied: Attempt) -> bool:
+    """Return whether a guest that never ran is a copy of this one, which is as new."""
+    return copied.is_incoming and attempt.copy is not None and attempt.copy.number == copied.number
 
 
 def _ran_at_last(attempt: Attempt) -> bool:

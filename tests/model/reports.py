@@ -4,7 +4,7 @@
 from tests.model import transitions as to
 from tests.model.agents import Report
 from tests.model.rules import holds
-from tests.model.state import NOWHERE, Record
+from tests.model.state import NOWHERE, Attempt, Record
 from tests.model.verbs import ENDS, Found
 
 HAS_GUEST = ("active", "stopped")
@@ -14,6 +14,7 @@ ON_HOST = ("ACTIVE", "STOPPING", "SHUTOFF", "VERIFY_RESIZE")
 ENDED_BY_REQUEST = ("gone", "failed")
 ENDING = ("terminate", "settle")
 BUILT = ("cast", "wait", "alternate")
+ASKING = ("power", "resume", "stop_destination")
 
 
 def is_of_source(record: Record, report: Report) -> bool:
@@ -62,6 +63,8 @@ def _apply_current(record: Record, report: Report) -> Record:
         if record.step != "terminate" or report.kind not in ENDED_BY_REQUEST:
             return record
         return to.finish_deletion(record) if record.is_certain else record._replace(step="abort")
+    if record.step in ASKING and report.kind in HAS_GUEST:
+        record = record._replace(last_attempt=max(record.last_attempt, report.transition))
     return _apply_alone(record, report) if record.moving is None else _apply_moving(record, report)
 
 
@@ -81,6 +84,9 @@ def _is_before_return(record: Record, report: Report) -> bool:
 def _apply_alone(record: Record, report: Report) -> Record:
     if report.kind in HAS_GUEST:
         return _start_again(record, report) if report.is_held else _apply_state(record, report)
+    if report.kind == "incoming":
+        is_unknown = record.status in ("BUILDING", "ERROR") and record.step in (*BUILT, "done")
+        return to.end_attempt(record, "failed")._replace(step="terminate", status="ERROR") if is_unknown else record
     ended = to.end_attempt(record, report.kind)
     if record.status == "BUILDING":
         is_settling = record.step == "settle" and holds("step SETTLE selects no alternate")
@@ -98,7 +104,7 @@ def _apply_state(record: Record, report: Report) -> Record:
         if status == "ACTIVE" and record.status == "SHUTOFF":
             return to.finish(followed, status)
         if record.status not in expected:
-            return followed if record.step == "power" else record
+            return record
         record = followed if record.step != "terminate" else record
     if record.status not in expected or record.step == "terminate":
         return record
@@ -114,10 +120,18 @@ def expects_stopped(record: Record, attempt: int) -> bool:
     return attempt == record.move.source_attempt or record.move.status in ("reverting", "confirming")
 
 
+def is_surprise(record: Record, attempt: Attempt) -> bool:
+    """Return whether the reminder of a guest may change the record; hosts remind of all that followed messages."""
+    follows_lost = record.step == "done" and attempt.transition > record.transition_number
+    return follows_lost or (attempt.is_held and not expects_stopped(record, attempt.number))
+
+
 def _start_again(record: Record, report: Report) -> Record:
     """Return the record of a guest that was stopped for a move which is over, or which this store forgot."""
     rests = record.status in (*ON_HOST, "STARTING", "ERROR") and record.step in ("done", "power")
     is_built = record.status == "BUILDING" and record.step in BUILT
+    if record.step == "abort":
+        return record
     return settle_claim(record) if rests or is_built else _apply_state(record, report)
 
 
@@ -128,17 +142,23 @@ def _apply_source(record: Record, report: Report) -> Record | None:
     if record.moving is None:
         return None
     has_guest = report.kind in HAS_GUEST
-    if has_guest and report.transition > record.transition_number and record.step in ("stop_source", "copy"):
-        existing = record._replace(last_attempt=report.transition)
-        if record.move.kind == "live":
-            return to.give_up(existing, is_final=True)
-        return to.revert_move(existing, by_request=False)
-    if has_guest and report.transition > record.transition_number and record.step == "end_source":
-        numbered = record._replace(last_attempt=report.transition)
-        return numbered if report.kind == "stopped" or record.status == "DELETING" else to.settle_without_move(numbered)
+    if has_guest and report.transition > record.transition_number and record.step in FOLLOWING:
+        return _follow_lost_move(record._replace(last_attempt=report.transition), report)
     if record.move.kind == "live":
         return _apply_live_source(record, report)
     return _follow_source(record, report) if has_guest else to.end_source(record)
+
+
+FOLLOWING = ("stop_source", "copy", "end_source")
+
+
+def _follow_lost_move(record: Record, report: Report) -> Record:
+    """Return the record whose source has followed a later message, which this store forgot."""
+    if record.step == "end_source":
+        return record if report.kind == "stopped" or record.status == "DELETING" else to.settle_without_move(record)
+    if record.move.kind != "live":
+        return to.revert_move(record, by_request=False)
+    return record if record.step == "stop_source" else to.give_up(record, is_final=True)
 
 
 def _follow_source(record: Record, report: Report) -> Record | None:
@@ -158,12 +178,20 @@ def _is_resumed(record: Record, report: Report) -> bool:
 
 
 def _apply_live_source(record: Record, report: Report) -> Record | None:
+    is_new_copy = record.step == "copy" and report.copy_number == record.move.destination_attempt
+    if is_new_copy and report.copy_phase == "done" and record.status != "DELETING":
+        return to.switch_over(record, phase="done")
     if report.kind not in HAS_GUEST:
         return to.end_live_source(record)
+    if record.step == "stop_source":
+        is_off = report.kind == "stopped" and report.transition >= record.transition_number
+        return to.fail(record) if is_off else None
     if record.status == "DELETING" or report.copy_number != record.move.destination_attempt:
         return None
-    if record.step == "copy":
-        return _apply_copy(record, report)
+    return _apply_copy(record, report) if record.step == "copy" else _apply_rest_of_copy(record, report)
+
+
+def _apply_rest_of_copy(record: Record, report: Report) -> Record | None:
     if record.step == "switch" and report.copy_phase == "failed":
         return to.lose_guest(record)
     if record.step == "switch" and report.copy_phase == "done" and record.move.phase != "done":
@@ -176,9 +204,7 @@ def _apply_copy(record: Record, report: Report) -> Record | None:
         return to.with_migration(record, status="migrating")
     if report.copy_phase == "failed":
         return to.give_up(record, is_final=report.kind == "stopped")
-    if report.kind == "stopped" and report.copy_phase in ("done", "post-copy"):
-        return to.switch_over(record, phase=report.copy_phase)
-    return None
+    return to.switch_over(record, phase="post-copy") if report.copy_phase == "post-copy" else None
 
 
 def _apply_moving(record: Record, report: Report) -> Record:
@@ -187,8 +213,6 @@ def _apply_moving(record: Record, report: Report) -> Record:
     if record.is_at_source or to.stays(record):
         if not has_guest:
             return to.lose_claim(record, report.kind)
-        if record.step == "resume" and report.transition > record.transition_number:
-            record = record._replace(last_attempt=report.transition)
         if not _is_resumed(record, report):
             return record
         return to.finish_confirmed(record) if to.stays(record) else to.finish_back(record)
@@ -231,7 +255,7 @@ def _end_live_destination(record: Record, report: Report) -> Record:
     if record.step == "terminate":
         return to.select_again(to.end_attempt(record, "failed")) if report.kind in ENDED_BY_REQUEST else record
     if record.step == "end_source" and not record.has_ended(record.attempt):
-        return to.end_attempt(record, report.kind)
+        return to.lose_destination(record, report.kind)
     return record
 
 

@@ -19,6 +19,7 @@ class Rule(NamedTuple):
 _CLAIMS = "claims.md"
 _FAILURES = "failures.md"
 _RETURNS = "adr/0341-a-return-keeps-the-destination.md"
+_COPIES = "adr/0282-return-only-what-never-ran.md"
 _LOSSES = "adr/0342-a-store-that-forgot-ends-no-guest.md"
 _CROSSING = "moves.md"
 _MOVES = "adr/0340-claims-keep-their-identity.md"
@@ -65,6 +66,7 @@ RULES = {
         _FAILURES, "Guests and claims at both ends of the move end before the record is DELETED"
     ),
     "a confirm asks for the destination first": Rule(_RETURNS, "a confirm asks for the destination"),
+    "a source boots if its destination may have run": Rule(_COPIES, "the source powers it off before it boots there"),
     "a return asks for the source last": Rule(_RETURNS, "the last step of a return for the source"),
     "a forgotten move begins again": Rule(_LOSSES, "the conductor begins the move again"),
     "a move that does not begin leaves the instance where it is": Rule(_LOSSES, "the instance is on its source"),

@@ -198,7 +198,10 @@ def _terminate(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
     if record.moving is not None and to.is_returning(record) and record.status != "DELETING":
         store, lookup = verbs.find(state.stores[record.move.source_partition], record.move.source_attempt)
         answer = lookup.end or lookup.answer
-        if answer in verbs.ENDS and holds("a return asks for the source last"):
+        if answer == "closed" and holds("a return asks for the source last"):
+            yield _outcome("waits for the claim on its source", state.with_store(store), record)
+            return
+        if answer in ENDED and holds("a return asks for the source last"):
             yield _outcome("has lost its source", state.with_store(store), to.end_source(record))
             return
     message = _terminate_message(record)
@@ -217,7 +220,8 @@ def _abort(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
             left = _claim_left(state.stores[partition], record)
             yield _outcome("finds a later claim", state, left or record)
             return
-        if lookup.answer == "confirmed" and (record.status == "ERROR" or _may_have_moved(record)):
+        may_be_needed = record.status == "ERROR" and not record.has_ended(attempt)
+        if lookup.answer == "confirmed" and (may_be_needed or _may_have_moved(record)):
             yield _outcome("finds a claim that runs", state, _settled(record, partition))
             return
         if lookup.answer == "confirmed":
@@ -450,8 +454,9 @@ def _adopt(state: State, record: Record, claim: verbs.Claim) -> Iterator[Outcome
 
 
 def _continue_without(state: State, record: Record) -> Iterator[Outcome]:
-    if not record.is_certain and holds("step SETTLE waits for hosts that may run the instance"):
-        store, lookup = verbs.find(state.stores[record.partition], record.next_attempt)
+    attempt = record.attempt if record.is_certain else record.next_attempt
+    if not record.has_ended(attempt) and holds("step SETTLE waits for hosts that may run the instance"):
+        store, lookup = verbs.find(state.stores[record.partition], attempt)
         state = state.with_store(store)
         if lookup.answer == "closed":
             yield _outcome("waits for hosts that may run it", state, record)
@@ -535,11 +540,14 @@ def _finish_source(record: Record) -> Record:
 
 
 def _end_source(state: State, record: Record, site: Site) -> Iterator[Outcome]:
-    """Ask the source to end, unless the destination of a confirmed move has ended: the source has the last copy."""
+    """Ask the source to end, unless the destination of a finished move has ended: the source has the last copy."""
     store, lookup = verbs.find(state.stores[record.partition], record.attempt)
-    is_confirmed = record.status != "DELETING" and not to.moves_live(record)
-    if is_confirmed and lookup.answer in verbs.ENDS and holds("a confirm asks for the destination first"):
-        lost_record = to.fail(to.end_attempt(record, "lost"))
+    is_needed = record.status != "DELETING" and holds("a confirm asks for the destination first")
+    if is_needed and lookup.answer == "closed":
+        yield _outcome("waits for the claim on its destination", state.with_store(store), record)
+    elif is_needed and lookup.answer in ENDED:
+        is_live = to.moves_live(record)
+        lost_record = to.lose_destination(record, "lost") if is_live else to.fail(to.end_attempt(record, "lost"))
         yield _outcome("has lost the destination", state.with_store(store), lost_record)
     else:
         yield from _ASK_SOURCE_TO_END(state, record, site)
@@ -638,7 +646,7 @@ def compare(state: State) -> Iterator[Outcome]:
 
 StepFunction = Callable[[State, Record, Site], Iterator[Outcome]]
 
-_STOP_SOURCE = _request("source", lambda _record: "stop", to.end_source)
+_STOP_SOURCE = _request("source", lambda _record: "stop", _finish_source)
 _STOP_DESTINATION = _request(
     "destination", lambda _record: "stop", lambda record: to.fail(to.end_attempt(record, "lost"))
 )

@@ -47,10 +47,15 @@ def test_loss_of_all_stores_at_length(operation: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("plan", FENCES, ids=lambda plan: plan.name)
-def test_fence_during_a_move(plan: Plan) -> None:
-    result = explore(plan)
-    assert result.is_complete
-    assert result.traces == {}, describe(result)
+def test_fence_during_a_move(plan: Plan, tmp_path: Path) -> None:
+    keep_promises(plan, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("plan", FENCES, ids=lambda plan: plan.name)
+def test_fence_and_loss_during_a_move(plan: Plan, tmp_path: Path) -> None:
+    keep_promises(with_faults(plan, FAULTS["loss"]), tmp_path)
 
 
 @pytest.mark.long

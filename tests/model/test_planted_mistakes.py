@@ -8,7 +8,7 @@ import pytest
 from tests.model import rules
 from tests.model.explore import explore
 from tests.model.plans import FAULTS, FENCES, PLANS, forgetting_all, with_faults
-from tests.model.promises import LAST_COPY, NEVER_RESTS, NO_CLAIM, RUNS_TWICE, TWO_CLAIMS, WRONGLY_ENDED
+from tests.model.promises import LAST_COPY, NEVER_RESTS, NO_CLAIM, OLD_MEMORY, RUNS_TWICE, TWO_CLAIMS, WRONGLY_ENDED
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -17,7 +17,7 @@ FOUND = {
     "a comparison begins a forgotten move again": ("confirmed migration across partitions", "loss", NEVER_RESTS, 12),
     "a confirmed claim belongs to its host": ("delete", "late message", NO_CLAIM, 4),
     "a move ends once no destination has a claim": ("confirmed migration", "loss", TWO_CLAIMS, 27),
-    "a forgotten move begins again": ("resize on the same host", "loss", WRONGLY_ENDED, 20),
+    "a forgotten move begins again": ("confirmed migration across partitions", "loss", RUNS_TWICE, 17),
     "a guest that followed a later message is not ended": ("live migration", "loss", LAST_COPY, 18),
     "a guest that is off for a move is reported again": ("confirmed migration", "loss", NEVER_RESTS, 11),
     "agents audit before they act": ("evacuation", "failure", RUNS_TWICE, 10),
@@ -49,10 +49,15 @@ FOUND_AT_LENGTH = {
     "a move that does not begin leaves the instance where it is": ("deleted migration", "crash", NEVER_RESTS, 26),
     "an ended migration never begins again": ("reverted migration, an outage", "late message", NEVER_RESTS, 22),
 }
-# Where a host is lost and fenced during the move: the plan, and the length of the trace to the loss of the last copy.
+# Where a host is lost and fenced during the move: the plan, the promise, and the length of the trace.
 FOUND_BY_FENCE = {
-    "a confirm asks for the destination first": (FENCES[0], 14),
-    "a return asks for the source last": (FENCES[1], 21),
+    "a confirm asks for the destination first": (FENCES[0], LAST_COPY, 14),
+    "a return asks for the source last": (FENCES[1], LAST_COPY, 21),
+    "a source boots if its destination may have run": (FENCES[5], OLD_MEMORY, 19),
+}
+# Where a store also forgets, in the long form.
+FOUND_BY_FENCE_AND_LOSS = {
+    "step SETTLE waits for hosts that may run the instance": (FENCES[1], NEVER_RESTS, 30),
 }
 _NO_TRACE = "no new or shorter trace with one fault"
 # Where all stores forget at once: the operation, the promise, and the length of the trace.
@@ -61,7 +66,6 @@ FOUND_BY_LOSS_OF_ALL = {
         *("confirmed migration across partitions", RUNS_TWICE),
         15,
     ),
-    "step SETTLE waits for hosts that may run the instance": ("confirmed migration", NEVER_RESTS, 19),
 }
 # Rules whose absence is not found within the bounds.
 UNSEEN = {
@@ -83,7 +87,8 @@ UNSEEN = {
 def test_every_rule_is_documented_and_planted() -> None:
     for name, rule in rules.RULES.items():
         assert rule.sentence in " ".join((DOCS / rule.page).read_text(encoding="utf-8").split()), name
-    assert {*FOUND, *FOUND_AT_LENGTH, *FOUND_BY_FENCE, *FOUND_BY_LOSS_OF_ALL, *UNSEEN} == {*rules.RULES}
+    tables = (FOUND, FOUND_AT_LENGTH, FOUND_BY_FENCE, FOUND_BY_FENCE_AND_LOSS, FOUND_BY_LOSS_OF_ALL, UNSEEN)
+    assert {rule for table in tables for rule in table} == {*rules.RULES}
 
 
 @pytest.mark.timeout(300)
@@ -94,9 +99,19 @@ def test_its_absence_is_found(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", FOUND_BY_FENCE)
 def test_its_absence_is_found_by_a_fence(rule: str) -> None:
-    plan, length = FOUND_BY_FENCE[rule]
+    plan, promise, length = FOUND_BY_FENCE[rule]
     with rules.leave_out(rule):
-        trace = explore(plan).traces[LAST_COPY]
+        trace = explore(plan).traces[promise]
+    assert len(trace) == length, "\n  ".join(trace)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("rule", FOUND_BY_FENCE_AND_LOSS)
+def test_its_absence_is_found_by_a_fence_and_a_loss(rule: str) -> None:
+    plan, promise, length = FOUND_BY_FENCE_AND_LOSS[rule]
+    with rules.leave_out(rule):
+        trace = explore(with_faults(plan, FAULTS["loss"])).traces[promise]
     assert len(trace) == length, "\n  ".join(trace)
 
 

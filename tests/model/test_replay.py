@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.model import rules
-from tests.model.plans import FAULTS, OPERATIONS, with_faults
+from tests.model.plans import FAULTS, FENCES, OPERATIONS, with_faults
 from tests.model.replay import Replay
 from tests.model.replay_cluster import ClusterReplay
 from tests.model.requests import Plan
 
+REPLAYED = (*OPERATIONS, *FENCES)
 FAULTS_OF_TRACES = (
     (),
     ("loss",),
@@ -24,8 +25,8 @@ FAULTS_OF_TRACES = (
 
 def plan_of(seed: int) -> Plan:
     """Return the plan of a trace: each operation with each combination of faults in turn."""
-    faults = FAULTS_OF_TRACES[seed // len(OPERATIONS) % len(FAULTS_OF_TRACES)]
-    plan = with_faults(OPERATIONS[seed % len(OPERATIONS)], *(FAULTS[fault] for fault in faults))
+    faults = FAULTS_OF_TRACES[seed // len(REPLAYED) % len(FAULTS_OF_TRACES)]
+    plan = with_faults(REPLAYED[seed % len(REPLAYED)], *(FAULTS[fault] for fault in faults))
     return plan._replace(stores="store record all")
 
 
@@ -58,7 +59,7 @@ def test_verbs() -> None:
 
 @pytest.mark.timeout(300)
 def test_cluster(tmp_path: Path) -> None:
-    assert replay_on_cluster(range(110), tmp_path) > 1000
+    assert replay_on_cluster(range(154), tmp_path) > 1000
 
 
 @pytest.mark.long

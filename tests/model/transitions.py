@@ -287,7 +287,9 @@ def end_live_source(record: Record) -> Record | None:
         return None if record.move.phase == "done" else lose_guest(record)
     is_prepared = record.step in (*PREPARING, "terminate") and not is_deleting
     ended = end_source(record)
-    return ended._replace(step="terminate") if is_prepared else ended
+    if record.step == "stop_source":
+        return ended._replace(step="abort")
+    return end_attempt(ended, "failed")._replace(step="terminate") if is_prepared else ended
 
 
 def switch_over(record: Record, **changes: Any) -> Record:
@@ -297,8 +299,7 @@ def switch_over(record: Record, **changes: Any) -> Record:
 
 def lose_guest(record: Record) -> Record:
     """Return the record of a guest whose memory is lost; a destination that may have to run it does so first."""
-    failed = with_migration(record, phase="failed", has_reason=True)
-    return failed._replace(step="end_source") if record.has_ended(record.attempt) else end_when_complete(failed)
+    return end_when_complete(with_migration(record, phase="failed", has_reason=True))
 
 
 def lose_destination(record: Record, outcome: str) -> Record:
@@ -307,7 +308,12 @@ def lose_destination(record: Record, outcome: str) -> Record:
         return select_again(ended)
     if outcome == "failed" and not record.move.is_resumed and record.move.phase != "failed":
         return fail(ended)
-    return lose_guest(ended)
+    reverting = with_migration(ended, status="reverting", has_reason=True)
+    return (
+        with_numbered_step(reverting, "stop_source")
+        if holds("a source boots if its destination may have run")
+        else fail(reverting)
+    )
 
 
 def end_when_complete(record: Record) -> Record:
@@ -316,6 +322,6 @@ def end_when_complete(record: Record) -> Record:
 
 
 def _finish_live(record: Record) -> Record:
-    if not record.move.has_reason and not record.has_ended(record.attempt):
+    if not record.move.has_reason:
         return finish(with_migration(record, status="completed"), "ACTIVE")
     return finish(with_migration(record, status="error", has_reason=True), "ERROR")

@@ -308,10 +308,14 @@ def fence(store: Store, host: int) -> Store:
     return _with_opened(store, host, FENCED)
 
 
-def forget(earlier: Store) -> Store:
-    """Return what a failover to a replica that lags behind leaves: earlier contents in a new epoch."""
+def forget(earlier: Store, last: Store) -> Store:
+    """Return what a failover to a replica that lags behind leaves: earlier contents in a new epoch.
+
+    Schedulers name the hosts that were open in the ``last`` contents, which they followed.
+    """
     awaited = tuple(
-        was or opened in (OPEN, CLOSED) for was, opened in zip(earlier.awaited, earlier.opened, strict=True)
+        was or opened in (OPEN, CLOSED) or opened_later == OPEN
+        for was, opened, opened_later in zip(earlier.awaited, earlier.opened, last.opened, strict=True)
     )
     closed = {OPEN: CLOSED, FENCED: FENCED_BEFORE}
     opened = tuple(closed.get(value, value) for value in earlier.opened)

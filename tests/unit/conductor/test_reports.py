@@ -45,6 +45,8 @@ def outcome(kind: str, attempt: int = 2, host: str = "h2") -> BuildResult:
         (TERMINATING, outcome("gone"), ("DELETED", "done")),
         (TERMINATING, outcome("failed"), ("DELETED", "done")),  # it was only to be copied
         (BUILDING, outcome("active", attempt=3), ("BUILDING", "settle")),
+        (BUILDING, outcome("incoming"), ("ERROR", "terminate")),  # of a live migration that this store has lost
+        (CLAIM_KEPT, outcome("incoming"), ("ERROR", "terminate")),
         # Its guest has followed no message about power, and none is awaited.
         (REBOOTING, outcome("active")._replace(operation=7), ("ACTIVE", "done")),
     ],
@@ -74,6 +76,7 @@ def test_report_changes_record(instance: InstanceRecord, result: BuildResult, ex
         (replace(BUILDING, history=[ENDED, {**ENDED, "attempt": 2}], step=SagaStep.ALTERNATE), outcome("failed")),
         (replace(BUILDING, step=SagaStep.SETTLE), outcome("active", attempt=3)),
         (ACTIVE, outcome("active")),
+        (ACTIVE, outcome("incoming")),  # late: it has been migrated
         (ACTIVE, outcome("active", attempt=3)),
         (ACTIVE, outcome("failed", attempt=1, host="h1")),
         (FAILED, outcome("active")),

@@ -55,11 +55,17 @@ class StorePartition:
         self.incarnations: dict[str, int] = {}
         self.new_collecting_epoch = self.new_epoch
         self.forget_and_collect = self.forget_since
-        self.new_epoch = lambda: self._complete_names(self.new_collecting_epoch())
-        self.forget_since = lambda mark: self._complete_names(self.forget_and_collect(mark))
+        self.new_epoch = lambda: self._name_hosts(self.new_collecting_epoch())
+        self.forget_since = self._forget_since
 
-    def _complete_names(self, epoch: int) -> int:
-        self.store.name_hosts(epoch, [], complete=True)
+    def _forget_since(self, mark: Any) -> int:
+        opened, before = self.store.snapshot().opened, self.store.snapshot().epoch
+        epoch = self.forget_and_collect(mark)
+        return self._name_hosts(epoch, [host for host, value in opened.items() if value == before])
+
+    def _name_hosts(self, epoch: int, hosts: Sequence[str] = ()) -> int:
+        """Name the hosts that were open to a scheduler, and complete the names."""
+        self.store.name_hosts(epoch, hosts, complete=True)
         return epoch
 
     def report(self, host: str, nodes: Mapping[str, Mapping[str, Any]], **options: Any) -> StatsOutcome:
