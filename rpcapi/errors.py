@@ -1,15 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The error classes of gantt. All are sent over the bus and raised with their type at the caller."""
 
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
+
+_WORD = re.compile("[A-Z][a-z]*")
 
 
 class GanttError(Exception):
-    """Raised when gantt cannot process a request; base class, only subclasses are raised."""
+    """Raised when gantt cannot process a request; base class, only subclasses are raised.
 
-    code = "error"
+    ``code`` names the class in answers, metrics and records: ``InvalidName`` is "invalid_name".
+    """
+
+    code: ClassVar[str] = "error"
     template = "gantt cannot process the request"
+
+    def __init_subclass__(cls) -> None:
+        # oslo.messaging derives a class from that of each error that it delivers: that one keeps the code.
+        if "code" not in vars(cls) and cls.__module__ == __name__:
+            cls.code = "_".join(_WORD.findall(cls.__name__)).lower()
 
     def __init__(self, message: str | None = None, **kwargs: Any) -> None:
         """Render the template with ``kwargs``, unless ``message`` has the text that a peer rendered."""
@@ -25,196 +36,168 @@ class GanttError(Exception):
 class InvalidRequest(GanttError):
     """Raised when a request is invalid; repeating it cannot succeed."""
 
-    code = "invalid_request"
     template = "Invalid request: {why}"
 
 
 class InvalidName(InvalidRequest):
     """Raised when a resource name is neither a string nor a (host, node) pair."""
 
-    code = "invalid_name"
     template = "{name!r} is not a resource name: {why}"
 
 
 class InvalidSpec(InvalidRequest):
     """Raised when a request spec asks for something impossible or contradicts itself."""
 
-    code = "invalid_spec"
     template = "Invalid request spec: {why}"
 
 
 class InvalidCount(InvalidRequest):
     """Raised when a request has no instances, or more than the maximum."""
 
-    code = "invalid_count"
     template = "A request may be for 1 to {most} instances, not {count}"
 
 
 class InvalidStats(InvalidRequest):
     """Raised when a report of a host has invalid values; the whole report is rejected."""
 
-    code = "invalid_stats"
     template = "Invalid stats: {what}: {why}"
 
 
 class InvalidFact(InvalidRequest):
     """Raised when a host reports a fact of a wrong type or size; the rest of its report is kept."""
 
-    code = "invalid_fact"
     template = "Fact {fact!r} of {node!r} is ignored: it must be {why}"
 
 
 class UnknownFlavor(InvalidRequest):
     """Raised when a flavor is neither built in nor in the configuration."""
 
-    code = "unknown_flavor"
     template = "There is no flavor {name!r}; known: {known}"
 
 
 class UnknownImage(InvalidRequest):
     """Raised when an image is not in the configuration."""
 
-    code = "unknown_image"
     template = "There is no image {name!r}; known: {known}"
 
 
 class UnknownTrait(InvalidRequest):
     """Raised when a trait is neither standard (os-traits) nor ``CUSTOM_``."""
 
-    code = "unknown_trait"
     template = "There is no trait {name!r}: it is not a standard one and does not begin with CUSTOM_"
 
 
 class UnknownResourceClass(InvalidRequest):
     """Raised when a resource class is neither standard (os-resource-classes) nor ``CUSTOM_``."""
 
-    code = "unknown_resource_class"
     template = "There is no resource class {name!r}: it is not a standard one and does not begin with CUSTOM_"
 
 
 class UnknownDriver(InvalidRequest):
     """Raised when a request names an unknown scheduler driver, or one that requests may not select."""
 
-    code = "unknown_driver"
     template = "A request may not be decided by driver {name!r}; allowed: {known}"
 
 
 class UnknownNamespace(InvalidRequest):
     """Raised when host state is requested in a namespace that is not declared."""
 
-    code = "unknown_namespace"
     template = "There is no host state namespace {namespace!r}; declared: {known}"
 
 
 class WriterRefused(InvalidRequest):
     """Raised when the writer of an update is not the declared writer of the namespace."""
 
-    code = "writer_refused"
     template = "{writer!r} may not write namespace {namespace!r}: its writer is {declared!r}"
 
 
 class CallerRefused(InvalidRequest):
     """Raised when the sender of a call may not call the method, or not for this host."""
 
-    code = "caller_refused"
     template = "{service}.{method} refused {caller}: {why}"
 
 
 class InvalidHostState(InvalidRequest):
     """Raised when a host state document violates the schema of its namespace."""
 
-    code = "invalid_host_state"
     template = "Host state of {name!r} in namespace {namespace!r} is refused: {why}"
 
 
 class UnknownPartition(InvalidRequest):
     """Raised when a partition is not configured in this deployment or this scheduler."""
 
-    code = "unknown_partition"
     template = "There is no partition {partition!r} here; configured: {known}"
 
 
 class MalformedObject(InvalidRequest):
     """Raised when a payload is not a valid versioned object of its stated type."""
 
-    code = "malformed_object"
     template = "The message holds a malformed {name}: {why}"
 
 
 class IncompatibleObject(InvalidRequest):
     """Raised when an object's version is newer than this service knows and it could not be backported."""
 
-    code = "incompatible_object"
     template = "{name} {version} is newer than this service knows ({supported}); upgrade it, or cap the sender"
 
 
 class UnknownMethod(InvalidRequest):
     """Raised when a service does not have the called method."""
 
-    code = "unknown_method"
     template = "The service on topic {topic!r} has no method {method!r} in version {version}"
 
 
 class NotFound(GanttError):
     """Raised when the requested record is unknown."""
 
-    code = "not_found"
     template = "{what} is not known"
 
 
 class UnknownHost(NotFound):
     """Raised when no host or node of that name has ever reported."""
 
-    code = "unknown_host"
     template = "No host or node named {name!r} is known; see 'gantt host list'"
 
 
 class UnknownInstance(NotFound):
     """Raised when no instance of that uuid is recorded."""
 
-    code = "unknown_instance"
     template = "No instance {uuid} is recorded"
 
 
 class UnknownMigration(NotFound):
     """Raised when no migration of that uuid is recorded."""
 
-    code = "unknown_migration"
     template = "No migration {uuid} is recorded; see 'gantt migration list'"
 
 
 class UnknownDecision(NotFound):
     """Raised when no decision of that request id is recorded."""
 
-    code = "unknown_decision"
     template = "No decision of request {request_id} is recorded; it may have been removed because of its age"
 
 
 class NoValidHost(GanttError):
     """Raised when no host can accept the request; ``reasons`` counts the rejected hosts by reason."""
 
-    code = "no_valid_host"
     template = "No valid host: {reason}"
 
 
 class NotClaimed(GanttError):
     """Raised when a scheduler in shadow mode has decided: ``hosts`` are its selections, which were not claimed."""
 
-    code = "not_claimed"
     template = "This scheduler runs in shadow mode: request {request_id} was decided and recorded, nothing was claimed"
 
 
 class DeadlinePassed(GanttError):
     """Raised when a request is read after its deadline; it is dropped and nothing is claimed."""
 
-    code = "deadline_passed"
     template = "Request {request_id} was read {late:.1f} s after its deadline and dropped; nothing was claimed"
 
 
 class RequestTooOld(InvalidRequest):
     """Raised when an unknown request was first sent too long ago: it may have been served, and forgotten since."""
 
-    code = "request_too_old"
     template = (
         "The request was first sent {age_s:.0f} s ago and is not known; requests may be repeated for {horizon_s:.0f} "
         "s. It may have been served before its record was lost: check with 'gantt server list', then use new uuids"
@@ -224,28 +207,24 @@ class RequestTooOld(InvalidRequest):
 class Conflict(GanttError):
     """Raised when the state has changed; the caller must read it again."""
 
-    code = "conflict"
     template = "{what} conflicts with what is recorded: {why}"
 
 
 class VersionConflict(Conflict):
     """Raised when a document has changed since the version that the writer read."""
 
-    code = "version_conflict"
     template = "{what} is at version {version}, not {expected}: read it again, then update"
 
 
 class HostInUse(Conflict):
     """Raised when a host with live claims is to be removed from its partition."""
 
-    code = "host_in_use"
     template = "Host {host!r} holds {claims} live claims in partition {partition!r}: delete its instances first"
 
 
 class HostIsUp(Conflict):
     """Raised when a host that sends heartbeats is to be fenced, or its instances evacuated."""
 
-    code = "host_is_up"
     template = (
         "Host {host!r} is up: it still sends heartbeats, so its guests run. Power it off and wait until "
         "'gantt host list' shows it down, or fence it with --force if it only seems to be up"
@@ -265,56 +244,48 @@ class HostIdentityConflict(Conflict):
 class InstanceConflict(Conflict):
     """Raised when a uuid belongs to another request, or the state of the instance does not allow the call."""
 
-    code = "instance_conflict"
     template = "Instance {uuid}: {why}"
 
 
 class ClaimError(GanttError):
     """Raised when a claim verb cannot do what the caller requested; nothing was changed."""
 
-    code = "claim_error"
     template = "Claim of {consumer} (attempt {attempt}): {why}"
 
 
 class ClaimUnknown(ClaimError):
     """Raised when no claim of that consumer and attempt is known."""
 
-    code = "claim_unknown"
     template = "No claim of {consumer} (attempt {attempt}) is known"
 
 
 class ClaimForeign(ClaimError):
     """Raised when a host acts on a claim of another host."""
 
-    code = "claim_foreign"
     template = "The claim of {consumer} (attempt {attempt}) is not on host {host!r}"
 
 
 class ClaimExpired(ClaimError):
     """Raised when a claim's deadline passed before it was confirmed."""
 
-    code = "claim_expired"
     template = "The claim of {consumer} (attempt {attempt}) expired before it was confirmed"
 
 
 class ClaimEnded(ClaimError):
     """Raised when a claim has already been aborted or released."""
 
-    code = "claim_ended"
     template = "The claim of {consumer} (attempt {attempt}) has ended"
 
 
 class ClaimConflict(ClaimError):
     """Raised when the consumer has a live claim of another attempt, or the claim is already confirmed."""
 
-    code = "claim_conflict"
     template = "Consumer {consumer} has a live claim other than attempt {attempt}"
 
 
 class ClaimClosed(ClaimError):
     """Raised when a host may run a claim that the store may have lost, or reports an unverified one of its consumer."""
 
-    code = "claim_closed"
     template = (
         "The claim of {consumer} (attempt {attempt}) waits for audits of hosts that may run it, or for the end of "
         "unverified claims, which 'gantt audit' shows; try again"
@@ -324,21 +295,18 @@ class ClaimClosed(ClaimError):
 class Unavailable(GanttError):
     """Raised when a required component cannot be reached; a retry later can succeed."""
 
-    code = "unavailable"
     template = "{what} cannot be reached: {why}"
 
 
 class StoreUnavailable(Unavailable):
     """Raised when the store does not answer or has lost its data."""
 
-    code = "store_unavailable"
     template = "The store cannot be reached: {why}"
 
 
 class NotReplicated(StoreUnavailable):
     """Raised when too few replicas have a write in time; it stands, and a repetition waits for the replicas again."""
 
-    code = "not_replicated"
     template = (
         "{store}: {acknowledged} of {needed} replicas had the write after {wait_ms} ms; it is not acknowledged. Start "
         "the missing replicas, then repeat the call"
@@ -348,14 +316,12 @@ class NotReplicated(StoreUnavailable):
 class NewerRecord(StoreUnavailable):
     """Raised when a newer release wrote a stored record, which this one does not guess; a newer one serves it."""
 
-    code = "newer_record"
     template = "{record} was written by a newer release: {why}. Finish the upgrade of all gantt-conductor, then retry"
 
 
 class StoreFull(GanttError):
     """Raised when a collection of a store takes as many bytes as it may: nothing new is accepted, ends are."""
 
-    code = "store_full"
     template = (
         "{store}: {collection} take {bytes} bytes, {option} allows {bound}; no new work is accepted until some of it "
         "has ended and was removed, or the option is raised"
@@ -365,28 +331,24 @@ class StoreFull(GanttError):
 class Overloaded(Unavailable):
     """Raised when a queue is full: nothing was accepted; ``retry_s`` says when to try again."""
 
-    code = "overloaded"
     template = "{what} is overloaded: {waiting} {unit} of at most {bound} wait; retry in {retry_s} s"
 
 
 class RequestTooLarge(InvalidRequest):
     """Raised when a request has more instances or bytes than a bound allows; no retry succeeds."""
 
-    code = "request_too_large"
     template = "The request has {count} {unit}, {option} allows {bound}; split the request"
 
 
 class AnswerTooLarge(GanttError):
     """Raised when the answer to a call is too large for the message bus; the call was carried out."""
 
-    code = "answer_too_large"
     template = "The answer has {size} bytes, {option} allows {bound}; ask for less, such as a smaller page"
 
 
 class QuotaExceeded(GanttError):
     """Raised when a request exceeds a limit of its project; nothing was accepted."""
 
-    code = "quota_exceeded"
     template = (
         "Project {project!r} may have {limit} {resource}: {used} are in use and {requested} more are requested; "
         "delete instances, or let an operator raise the limit in [quota]"
@@ -396,21 +358,18 @@ class QuotaExceeded(GanttError):
 class NotReady(Unavailable):
     """Raised when a service runs but is not ready, such as a worker that loads its replica."""
 
-    code = "not_ready"
     template = "{what} is not ready yet: {why}"
 
 
 class PluginFailed(GanttError):
     """Raised when a plugin filter or weigher failed and [filter_scheduler] on_plugin_error is fatal."""
 
-    code = "plugin_failed"
     template = "The {kind} {name!r}, a plugin of {source}, failed: {why}; no decision was made"
 
 
 class BadConfiguration(GanttError):
     """Raised when the configuration is invalid; a daemon exits with this message."""
 
-    code = "bad_configuration"
     template = "Bad configuration: {why}"
 
 
