@@ -7,7 +7,7 @@ import os_resource_classes as orc
 import os_traits
 
 from rpcapi.resources.numa import cpu_sets
-from rpcapi.spec_builder.draft import FORBIDDEN, REQUIRED, SpecDraft
+from rpcapi.spec_builder.draft import SpecDraft
 from rpcapi.spec_builder.properties import TRUE, FlavorImageProperties
 from rpcapi.validation.topology import (
     CPU_POLICIES,
@@ -117,9 +117,9 @@ def _policy_from_resources(
 
 def _thread_policy_from_traits(draft: SpecDraft) -> str | None:
     """Return the thread policy that the hyperthreading trait implies for pinned cpus."""
-    traits = draft.groups[""].traits
-    for kind, policy in ((REQUIRED, REQUIRE), (FORBIDDEN, ISOLATE)):
-        if os_traits.HW_CPU_HYPERTHREADING in traits[kind]:
+    group = draft.groups[""]
+    for traits, policy in ((group.required, REQUIRE), (group.forbidden, ISOLATE)):
+        if os_traits.HW_CPU_HYPERTHREADING in traits:
             return policy
     return None
 

@@ -2,11 +2,12 @@
 """Device profiles for ``accel:device_profile`` of a flavor, as in Cyborg."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from rpcapi import errors
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.spec_builder import extra_specs
-from rpcapi.spec_builder.draft import FORBIDDEN, REQUIRED, SpecDraft
+from rpcapi.spec_builder.draft import SpecDraft
 from rpcapi.spec_builder.properties import FlavorImageProperties
 
 DEVICE = "_dev{}"
@@ -28,14 +29,10 @@ def parse_profile(name: str, groups: Sequence[Mapping[str, str]]) -> DeviceProfi
             if match is None or match[2]:
                 raise errors.InvalidSpec(why=f"{label} must be resources:CLASS or trait:NAME")
             extra_specs.add_to_draft(draft, match, value, label)
-        group = draft.groups[""]
-        amounts = {resource_class: amount for resource_class, amount in group.resources.items() if amount}
-        if not amounts:
+        group = draft.requested_group()
+        if not group.resources:
             raise errors.InvalidSpec(why=f"a group of device profile {name!r} requests no resources")
-        traits = {kind: tuple(group.traits[kind]) for kind in (REQUIRED, FORBIDDEN)}
-        request_groups.append(
-            RequestGroup(DEVICE.format(number), amounts, traits[REQUIRED], forbidden=traits[FORBIDDEN])
-        )
+        request_groups.append(replace(group, suffix=DEVICE.format(number)))
     return tuple(request_groups)
 
 

@@ -3,24 +3,14 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources.groups import ISOLATE, NONE, RequestGroup
 
-REQUIRED = "required"
-FORBIDDEN = "forbidden"
-KINDS = (REQUIRED, FORBIDDEN)
-
-
-@dataclass(slots=True)
-class _DraftGroup:
-    resources: dict[str, int] = field(default_factory=dict)
-    traits: dict[str, list[str]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
-    in_tree: str | None = None
-    member_of: tuple[tuple[str, ...], ...] = ()
-    forbidden_aggregates: tuple[str, ...] = ()
+# Kinds of traits, by the names of a group's fields.
+REQUIRED, FORBIDDEN = KINDS = ("required", "forbidden")
 
 
 @dataclass(slots=True)
@@ -30,25 +20,33 @@ class SpecDraft:
     An amount of 0 means that no default amount is added for that class.
     """
 
-    groups: dict[str, _DraftGroup] = field(default_factory=lambda: {"": _DraftGroup()})
+    groups: dict[str, RequestGroup] = field(default_factory=lambda: {"": RequestGroup()})
     policy: str | None = None
     root: dict[str, list[str]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
     same_subtree: list[list[str]] = field(default_factory=list)
     numa: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def unsuffixed(self) -> dict[str, int]:
+    def unsuffixed(self) -> Mapping[str, int]:
         """Return the amounts of the unsuffixed group."""
         return self.groups[""].resources
 
     def add_amount(self, resource_class: str, amount: int, suffix: str = "") -> None:
         """Add an amount of a resource class to a group."""
-        resources = self.groups.setdefault(suffix, _DraftGroup()).resources
-        resources[resource_class] = resources.get(resource_class, 0) + amount
+        group = self.groups.get(suffix, RequestGroup(suffix))
+        resources = {**group.resources, resource_class: group.resources.get(resource_class, 0) + amount}
+        self.groups[suffix] = replace(group, resources=resources)
+
+    def clear_amounts(self, *resource_classes: str) -> None:
+        """Request nothing of resource classes in the unsuffixed group."""
+        resources = {**self.unsuffixed, **dict.fromkeys(resource_classes, 0)}
+        self.groups[""] = replace(self.groups[""], resources=resources)
 
     def add_trait(self, name: str, kind: str = REQUIRED, suffix: str = "") -> None:
         """Add a required or forbidden trait to a group."""
-        self.groups.setdefault(suffix, _DraftGroup()).traits[kind].append(name)
+        group = self.groups.get(suffix, RequestGroup(suffix))
+        traits: dict[str, Any] = {kind: (*getattr(group, kind), name)}
+        self.groups[suffix] = replace(group, **traits)
 
     def add_group(self, group: RequestGroup) -> None:
         """Add a group with a new suffix; raises InvalidSpec when the suffix is in use."""
@@ -56,10 +54,7 @@ class SpecDraft:
             raise errors.InvalidSpec(
                 why=f"the suffix of group {group.suffix!r} is reserved; use another one in the flavor"
             )
-        traits = {REQUIRED: list(group.required), FORBIDDEN: list(group.forbidden)}
-        self.groups[group.suffix] = _DraftGroup(
-            dict(group.resources), traits, group.in_tree, group.member_of, group.forbidden_aggregates
-        )
+        self.groups[group.suffix] = group
 
     def total_resources(self) -> dict[str, int]:
         """Return the sum of amounts of all groups, including classes with amount 0."""
@@ -68,25 +63,28 @@ class SpecDraft:
             totals.update(group.resources)
         return dict(totals)
 
+    def requested_group(self, suffix: str = "") -> RequestGroup:
+        """Return a group without amounts of 0, and with each trait once."""
+        group = self.groups[suffix]
+        resources = {resource_class: amount for resource_class, amount in group.resources.items() if amount}
+        required, forbidden = tuple(_unique(group.required)), tuple(_unique(group.forbidden))
+        return replace(group, resources=resources, required=required, forbidden=forbidden)
+
     def spec_fields(self) -> dict[str, Any]:
         """Return the fields of the request spec.
 
         Without resources in the unsuffixed group its traits become requirements on the root.
         """
-        plain = _group_as_dict(self.groups[""])
-        traits = {kind: _unique(plain.get(kind, ())) for kind in KINDS}
-        root = {kind: list(self.root[kind]) for kind in KINDS}
-        if not plain.get("resources"):
-            root = {kind: [*root[kind], *traits[kind]] for kind in KINDS}
-            traits = {kind: [] for kind in KINDS}
-        groups = {suffix: _group_as_dict(group) for suffix, group in self.groups.items() if suffix}
+        plain = self.requested_group()
+        own, root = (plain, RequestGroup()) if plain.resources else (RequestGroup(), plain)
+        groups = {suffix: self.requested_group(suffix).as_dict() for suffix in self.groups if suffix}
         groups = {suffix: group_fields for suffix, group_fields in groups.items() if group_fields}
         return {
-            "resources": plain.get("resources", {}),
-            "required_traits": traits[REQUIRED],
-            "forbidden_traits": traits[FORBIDDEN],
-            "root_required": _unique(root[REQUIRED]),
-            "root_forbidden": _unique(root[FORBIDDEN]),
+            "resources": plain.resources,
+            "required_traits": list(own.required),
+            "forbidden_traits": list(own.forbidden),
+            "root_required": _unique([*self.root[REQUIRED], *root.required]),
+            "root_forbidden": _unique([*self.root[FORBIDDEN], *root.forbidden]),
             "groups": groups,
             "groups_policy": self._policy(groups),
             "same_subtree": self.same_subtree,
@@ -99,17 +97,6 @@ class SpecDraft:
             return self.policy
         cells = {cell["group"] for cell in self.numa.get("cells", ())}
         return ISOLATE if groups.keys() <= cells else NONE
-
-
-def _group_as_dict(group: _DraftGroup) -> dict[str, Any]:
-    resources = {resource_class: amount for resource_class, amount in group.resources.items() if amount}
-    traits = {kind: _unique(names) for kind, names in group.traits.items()}
-    providers = {
-        "in_tree": group.in_tree,
-        "member_of": [list(names) for names in group.member_of],
-        "forbidden_aggregates": list(group.forbidden_aggregates),
-    }
-    return {key: value for key, value in {"resources": resources, **traits, **providers}.items() if value}
 
 
 def _unique(names: Iterable[str]) -> list[str]:

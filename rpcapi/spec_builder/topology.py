@@ -72,5 +72,4 @@ def _add_groups(draft: SpecDraft, layout: CpuLayout) -> None:
     for number, cell in enumerate(draft.numa["cells"]):
         amounts = topology.cell_resources(draft.numa, number)
         draft.add_group(RequestGroup(cell["group"], amounts, required=required, forbidden=forbidden))
-    for resource_class in _OF_CELLS:
-        draft.unsuffixed[resource_class] = 0
+    draft.clear_amounts(*_OF_CELLS)
