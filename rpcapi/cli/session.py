@@ -16,7 +16,6 @@ import tenacity
 from oslo_config import cfg
 
 from rpcapi import context, errors, tracing
-from rpcapi.cli import connection
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.clients.scheduler import SchedulerAPI
@@ -199,9 +198,8 @@ def _open_bus(conf: cfg.ConfigOpts) -> Any:
     location = conf.get_location("transport_url")
     if location is None or location.location is cfg.Locations.opt_default:
         raise errors.BadConfiguration(why=NO_TRANSPORT_URL)
-    # First, because its errors about a malformed URL do not quote the password.
     transport = bus.get_transport(conf)
-    connection.check_broker(messaging.TransportURL.parse(conf))
+    bus.connect(transport)
     return transport
 
 

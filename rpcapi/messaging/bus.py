@@ -144,14 +144,24 @@ def count_dead_letters() -> int:
     return LETTER_COUNT.value
 
 
+def connect(transport: RPCTransport) -> None:
+    """Open a connection, so that a caller need not wait for a call's timeout; raises Unavailable."""
+    _use_driver(transport, "connect")
+
+
 def waiting_messages(transport: RPCTransport) -> dict[str, int]:
     """Return how many messages wait for each topic that servers of this process share with other processes.
 
     Empty for drivers that are not gantt's. Raises Unavailable.
     """
-    measure = getattr(transport._driver, "waiting_messages", None)
+    return _use_driver(transport, "waiting_messages") or {}
+
+
+def _use_driver(transport: RPCTransport, method: str) -> Any:
+    """Return what a method of gantt's drivers returns, None for another driver; raises Unavailable."""
+    use = getattr(transport._driver, method, None)
     try:
-        return {} if measure is None else measure()
+        return None if use is None else use()
     except messaging.MessagingException as error:
         raise errors.Unavailable(what="The message bus", why=str(error)) from error
 

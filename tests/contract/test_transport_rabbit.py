@@ -64,6 +64,7 @@ def test_without_a_broker_all_sends_raise_unavailable(unreachable: Any) -> None:
         lambda: compute.terminate_instances(context.new(), "host1", refs),
         lambda: compute.audit(context.new(), "cell1", 7),
         lambda: probe_bus(unreachable, "conductor"),
+        lambda: bus.connect(unreachable),
     ):
         error = outcome(send)
         assert isinstance(error, errors.Unavailable), repr(error)
@@ -93,6 +94,7 @@ def test_client_and_server_recover_after_a_broker_restart(
     """Without new clients or servers, calls, calls to a server and fan-outs work again."""
     node = make_rabbit()
     peers = Peers(node.url(), ending)
+    bus.connect(peers.transport())
     endpoint = peers.serve()
     client = peers.client()
     assert client.call({}, "echo", value=1) == 1

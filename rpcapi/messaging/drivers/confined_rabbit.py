@@ -33,6 +33,10 @@ from rpcapi.messaging.drivers.rabbit_replies import RabbitReplyWaiter, expect_re
 from rpcapi.messaging.private import PURPOSE_LISTEN, PURPOSE_SEND, PollStyleListenerAdapter
 from rpcapi.messaging.private_rabbit import RabbitDriver
 
+# Seconds in which a broker that is being restarted may return, and more for each further host of the URL: one that does
+# not answer is given up after rabbit_connection.CONNECT_SECONDS.
+CONNECT_SECONDS, NEXT_HOST_SECONDS = 2.0, 6.0
+
 
 class ConfinedRabbitDriver(RabbitDriver):
     """The driver of `gantt-rabbit://user:password@host:port/vhost` and `rabbit://`; options as in the stock driver.
@@ -59,6 +63,15 @@ class ConfinedRabbitDriver(RabbitDriver):
     def senders(self) -> SenderDirectory:
         """The senders that this bus authenticates."""
         return SenderDirectory.of_patterns(self.conf.rpc.shared_agent_hosts)
+
+    def connect(self) -> None:
+        """Open a connection that sends.
+
+        :raises oslo_messaging.MessageDeliveryFailure: no broker of the URL has accepted it soon
+        """
+        seconds = CONNECT_SECONDS + NEXT_HOST_SECONDS * max(0, len(self._url.hosts) - 1)
+        with patience.limit_wait(seconds), self._get_connection():
+            pass
 
     def send(
         self,

@@ -33,6 +33,8 @@ from rpcapi.messaging.private import BaseDriver
 
 LOG = logging.getLogger(__name__)
 
+CONNECT_SECONDS = 1.0
+
 
 class RedisBusDriver(BaseDriver):
     """RPC over one Redis server; one instance per transport, for any number of clients and servers."""
@@ -74,6 +76,10 @@ class RedisBusDriver(BaseDriver):
     def senders(self) -> SenderDirectory:
         """The senders that this bus authenticates."""
         return SenderDirectory.of_patterns(self.conf.rpc.shared_agent_hosts)
+
+    def connect(self) -> None:
+        """Open a connection that sends; a server that is being restarted may return meanwhile. See Outbox.retry."""
+        self._outbox.retry(self._outbox.channel.client.ping, time.monotonic() + CONNECT_SECONDS)
 
     def send(
         self,

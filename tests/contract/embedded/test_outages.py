@@ -11,6 +11,8 @@ import oslo_messaging
 import pytest
 
 from devstack.servers.redis import RedisServer
+from rpcapi import errors
+from rpcapi.messaging import bus
 from tests.contract.bus_peer import Peers, eventually, fanout_received
 
 MakeRedis = Callable[..., RedisServer]
@@ -43,6 +45,20 @@ def test_clients_and_servers_recover_after_a_redis_restart(
         lambda: fanout_received(client, endpoint) and fanout_received(client, other),
         "fan-outs reach both servers again",
     )
+
+
+def test_connection_waits_for_a_redis_that_is_being_restarted(
+    make_peers: Callable[..., Peers], make_redis: MakeRedis
+) -> None:
+    redis = make_redis()
+    transport = make_peers(redis).transport()
+    redis.kill()
+    with pytest.raises(errors.Unavailable, match="does not answer"):
+        bus.connect(transport)
+    restart = threading.Timer(0.3, redis.start)
+    restart.start()
+    bus.connect(transport)
+    restart.join()
 
 
 def test_answer_during_an_outage_is_delivered_later(make_peers: Callable[..., Peers], make_redis: MakeRedis) -> None:
