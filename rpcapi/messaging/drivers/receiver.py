@@ -10,6 +10,7 @@ import redis
 from oslo_messaging import exceptions
 
 from rpcapi.access import bus_users
+from rpcapi.background import BackgroundLoop
 from rpcapi.messaging.drivers import names, wire
 from rpcapi.messaging.drivers.backoff import Backoff
 from rpcapi.messaging.drivers.errors import BusRefused, MessageForeign
@@ -21,7 +22,7 @@ from rpcapi.messaging.drivers.redis_channel import CONNECTION_ERRORS, BusChannel
 LOG = logging.getLogger(__name__)
 
 
-class Receiver:
+class Receiver(BackgroundLoop):
     """Reads the process's inboxes, one for each user, and the queues of its listeners.
 
     Any thread may change the set of queues to read; the receiver's thread applies the change between two
@@ -32,6 +33,7 @@ class Receiver:
         self, channel: BusChannel, backoff: Backoff, outbox: Outbox, on_reply: Callable[[wire.WireReply, str], None]
     ) -> None:
         """``channel`` is for this receiver alone: the senders that share the outbox's may use all its connections."""
+        super().__init__("gantt-bus")
         self.reply_to = wire.new_id()
         self._process = names.process(outbox.user, self.reply_to)
         self._own_inbox = names.inbox(outbox.user, self._process)
@@ -50,22 +52,20 @@ class Receiver:
         self._topic_queues: dict[str, BusListener] = {}
         self._server_queues: dict[str, BusListener] = {}
         self._is_connected = False
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._pauses = backoff.pauses()
 
     def start(self) -> None:
         """Start the thread unless it runs; a process has none before its first call or listener."""
         with self._condition:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="gantt-bus", daemon=True)
-                self._thread.start()
+            if self._thread.ident is None:
+                super().start()
 
     def stop(self) -> None:
         """Stop receiving and close the connection."""
-        self._stopping.set()
-        if self._thread is not None:
+        super().stop()
+        if self._thread.ident is not None:
             self.refresh_subscriptions()
-            self._thread.join()
+            self.wait()
 
     def refresh_subscriptions(self) -> None:
         """Update the set of queues to read, interrupting the current read."""
@@ -128,24 +128,8 @@ class Receiver:
             targets = [listener.listen_target for listener in self._listeners]
         return {queue: target.topic for target in targets for queue in target.topic_queues}
 
-    def _run(self) -> None:
-        pauses = self._backoff.pauses()
-        while not self._stopping.is_set():
-            try:
-                self._run_once()
-                pauses = self._backoff.pauses()
-            except CONNECTION_ERRORS as error:
-                pause = next(pauses)
-                LOG.warning("Bus unreachable at %s (%s); retrying in %.1f s", self._channel.address, error, pause)
-                self._disconnect()
-                self._stopping.wait(pause)
-            except Exception:  # one bad message or response of Redis must not stop the receiver
-                LOG.exception("The bus's receiver failed at %s; reconnecting", self._channel.address)
-                self._disconnect()
-                self._stopping.wait(next(pauses))
-        self._channel.close()
-
-    def _run_once(self) -> None:
+    def run_once(self) -> float:
+        """Receive what arrives next; raises what Redis or a message raises."""
         if not self._is_connected:
             self._connect()
         self._apply_subscriptions()
@@ -154,6 +138,22 @@ class Receiver:
         arrival = self._channel.read(self._queues)
         if arrival is not None:
             self._deliver(*arrival)
+        self._pauses = self._backoff.pauses()
+        return 0.0
+
+    def handle_failure(self, error: Exception) -> float:
+        """Disconnect after any error, that of one bad message too, and return the pause before the next connection."""
+        pause = next(self._pauses)
+        if isinstance(error, CONNECTION_ERRORS):
+            LOG.warning("Bus unreachable at %s (%s); retrying in %.1f s", self._channel.address, error, pause)
+        else:
+            LOG.error("The bus's receiver failed at %s; reconnecting", self._channel.address, exc_info=error)
+        self._disconnect()
+        return pause
+
+    def finish(self) -> None:
+        """Close the connection."""
+        self._channel.close()
 
     def _connect(self) -> None:
         self._channel.client.ping()

@@ -146,7 +146,7 @@ class Bench:
         return {f"gantt_bus:inbox:{user}:conductor:{self.receiver.reply_to}" for user in bus_users.NAMES}
 
     def step(self) -> None:
-        self.receiver._run_once()
+        self.receiver.run_once()
 
     def receive(self, queue: str, body: Any, tag: str = "t") -> None:
         """Let one message arrive in ``queue``, which the receiver must read."""
