@@ -7,7 +7,6 @@ without them keeps no dead letters.
 
 import json
 import logging
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from rpcapi.access.rabbit_users import DEAD_LETTER_EXCHANGE, DEAD_LETTER_QUEUE
 from rpcapi.messaging.drivers import deadline
 from rpcapi.messaging.drivers.dead_letters import MAX_LETTERS, DeadLetter, parse
 from rpcapi.messaging.drivers.rabbit_queues import SECONDS, Connect, use_channel
+from rpcapi.messaging.thread_pool import ThreadPool
 
 LOG = logging.getLogger(__name__)
 
@@ -69,46 +69,31 @@ class DeadLetterOutbox:
     def __init__(self, publish: Callable[[DeadLetter], None]) -> None:
         self._publish = publish
         self._letters: deque[DeadLetter] = deque(maxlen=MAX_LETTERS)
-        self._lock = threading.Lock()
-        self._is_running = False
+        self._pool = ThreadPool(1, "dead letters")
         self._next_try = 0.0
 
     def add(self, letter: DeadLetter) -> None:
         """Publish a letter soon."""
-        with self._lock:
-            if time.monotonic() < self._next_try:
-                return
-            self._letters.append(letter)
-            if self._is_running:
-                return
-            self._is_running = True
-        threading.Thread(target=self._run, name="dead letters", daemon=True).start()
+        if time.monotonic() < self._next_try:
+            return
+        is_replacing = len(self._letters) == MAX_LETTERS  # the job of the oldest letter publishes another one
+        self._letters.append(letter)
+        if not is_replacing:
+            self._pool.submit(self._publish_oldest)
 
     def close(self) -> None:
         """Publish no further letters."""
-        with self._lock:
-            self._letters.clear()
-            self._next_try = float("inf")
+        self._next_try = float("inf")
+        self._letters.clear()
 
-    def _run(self) -> None:
-        while (letter := self._take()) is not None:
-            try:
-                self._publish(letter)
-            except (oslo_messaging.MessagingException, amqp.AMQPError, OSError) as error:
-                LOG.debug("Dead letters are not kept: %s", error)  # each has been logged
-                self._pause()
-            except Exception:  # the top level of a thread
-                LOG.exception("Dead letters are not kept")
-                self._pause()
-
-    def _pause(self) -> None:
-        with self._lock:
+    def _publish_oldest(self) -> None:
+        try:
+            letter = self._letters.popleft()
+        except IndexError:  # dropped meanwhile
+            return
+        try:
+            self._publish(letter)
+        except Exception as error:  # whatever it is, each letter has been logged
+            LOG.warning("Dead letters are not kept for %d s: %r", PAUSE, error)
             self._letters.clear()
             self._next_try = max(self._next_try, time.monotonic() + PAUSE)
-
-    def _take(self) -> DeadLetter | None:
-        with self._lock:
-            if self._letters:
-                return self._letters.popleft()
-            self._is_running = False
-            return None
