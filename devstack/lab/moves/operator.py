@@ -11,9 +11,9 @@ from rpcapi import errors
 from rpcapi.cli.audit import AuditCluster
 from rpcapi.cli.cells import machine_value
 from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.host_control import FenceHost
 from rpcapi.cli.host_drain import DrainHost
 from rpcapi.cli.host_evacuate import EvacuateHost
-from rpcapi.cli.host_fence import FenceHost
 from rpcapi.cli.session import Session
 
 POLL_SECONDS = 0.5

@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi.access.rabbit_management import BrokerAdministration
-from rpcapi.cli import broker_command
+from rpcapi.cli import enrollment
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def broker(monkeypatch, tmp_path):
     monkeypatch.setattr(BrokerAdministration, "revoke", lambda administration, name: bool(users.pop(name, None)))
     path = tmp_path / "broker"
     path.write_text("https://admin:secret@broker:15671/gantt\n")
-    monkeypatch.setenv(broker_command.BROKER_FILE, str(path))
+    monkeypatch.setenv(enrollment.BROKER_FILE, str(path))
     return users
 
 

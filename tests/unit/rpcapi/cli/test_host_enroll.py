@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi.access.rabbit_management import BrokerAdministration
-from rpcapi.cli import broker_command
+from rpcapi.cli import enrollment
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def broker(monkeypatch, tmp_path):
     monkeypatch.setattr(BrokerAdministration, "revoke", lambda administration, name: bool(users.pop(name, None)))
     path = tmp_path / "broker"
     path.write_text("https://admin:secret@broker:15671/gantt\n")
-    monkeypatch.setenv(broker_command.BROKER_FILE, str(path))
+    monkeypatch.setenv(enrollment.BROKER_FILE, str(path))
     return users
 
 
@@ -55,6 +55,6 @@ def test_bad_broker_file_is_one_line_without_its_password(broker, gantt, tmp_pat
 
 
 def test_node_and_absent_broker_file_are_refused(gantt, monkeypatch):
-    monkeypatch.delenv(broker_command.BROKER_FILE, raising=False)
+    monkeypatch.delenv(enrollment.BROKER_FILE, raising=False)
     assert "only a service host" in gantt("host", "enroll", "host1/node1").err
     assert "--broker-file PATH" in gantt("host", "enroll", "host1").err

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt host enroll`` and ``revoke``, ``gantt client enroll`` and ``revoke``: the users of agents and clients."""
+
+import argparse
+import os
+import secrets
+from pathlib import Path
+
+from rpcapi import errors
+from rpcapi.access import rabbit_users, senders
+from rpcapi.access.rabbit_management import BrokerAdministration
+from rpcapi.cli import host_changes
+from rpcapi.cli.argument import Argument
+from rpcapi.cli.command import Command
+from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.host_control import HOST, EndHostCommand
+from rpcapi.cli.service_host import parse_service_host
+
+BROKER_FILE = "GANTT_BROKER_FILE"
+_BROKER = Argument(
+    "--broker-file",
+    metavar="PATH",
+    help="File with one line, the URL of RabbitMQ's management API with an administrator's password, like "
+    f"https://NAME:PASSWORD@HOST:15671/VHOST. Default: ${BROKER_FILE}. No service needs it.",
+)
+_CLIENT = Argument("name", help="The client, such as horizon.")
+
+
+class _BrokerCommand(Command):
+    """A command with option --broker-file."""
+
+    def administration(self, parsed_args: argparse.Namespace) -> BrokerAdministration:
+        """Return the broker's management; raises CommandFailed."""
+        path = parsed_args.broker_file or os.environ.get(BROKER_FILE)
+        if not path:
+            raise CommandFailed(f"Which broker? Use --broker-file PATH, or set {BROKER_FILE}")
+        try:
+            return BrokerAdministration(Path(path).read_text(encoding="utf-8").strip())
+        except (OSError, ValueError) as why:
+            raise CommandFailed(f"The broker's file {path} cannot be used: {why}") from why
+
+    def enroll(self, parsed_args: argparse.Namespace, user: rabbit_users.RabbitUser) -> None:
+        """Create the user, or give it another password, and print the password."""
+        password = secrets.token_urlsafe(24)
+        self.administration(parsed_args).enroll(user, password)
+        self.app.stdout.write(f"{password}\n")
+
+    def revoke(self, parsed_args: argparse.Namespace, user: str) -> None:
+        """Delete the user, which ends its connections."""
+        existed = self.administration(parsed_args).revoke(user)
+        self.show_message(f"User {user} is deleted" if existed else f"There is no user {user}")
+
+
+class EnrollHost(_BrokerCommand):
+    """Create the user of a host's agent at RabbitMQ, and print its password, which is new at each run.
+
+    The user is gantt-compute.HOST. An agent that runs with an earlier password stays connected until it reconnects.
+    """
+
+    ARGUMENTS = (_BROKER, HOST)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        host = parse_service_host(parsed_args.host, "enrolled")
+        user = rabbit_users.agent(host)
+        self.enroll(parsed_args, user)
+        self.show_message(f"{host} is enrolled: its agent logs in as {user.name}")
+
+
+class RevokeHost(EndHostCommand, _BrokerCommand):
+    """Delete the user of a host's agent at RabbitMQ, which ends its connections, and fence the host.
+
+    The password is worth nothing afterwards. What runs on the host still runs: see the help of host fence. Another
+    machine may be enrolled under the name, as after host replace.
+    """
+
+    CONSEQUENCES = "its agent is disconnected for good; its claims end; its guests are lost to gantt"
+    ARGUMENTS = (_BROKER, HOST)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        host = parse_service_host(parsed_args.host, "revoked")
+        self.check_confirmed(parsed_args, f"Revoking {host}")
+        self.revoke(parsed_args, senders.agent_user(host))
+        try:
+            # Forced: its last heartbeats may be recent.
+            ended = host_changes.fence(self.session, host, force=True, replace=True)
+        except errors.UnknownHost:
+            self.show_message(f"{host} never reported: there is nothing to fence")
+            return
+        self.show_message(f"{host} is fenced: {ended} claims ended")
+
+
+class EnrollClient(_BrokerCommand):
+    """Create the user of a client at RabbitMQ, and print its password, which is new at each run.
+
+    With --project PROJECT the client acts for this project only, as user client.NAME@PROJECT. Without, it is trusted to
+    act for all projects, as user client.NAME.
+    """
+
+    ARGUMENTS = (_BROKER, _CLIENT)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        project = self.app.options.project  # not its default, so that no limit is set unseen
+        user = rabbit_users.client(parsed_args.name, project)
+        self.enroll(parsed_args, user)
+        scope = "all projects" if project is None else f"project {project} only"
+        self.show_message(f"{parsed_args.name} is enrolled for {scope}: it logs in as {user.name}")
+
+
+class RevokeClient(_BrokerCommand):
+    """Delete the user of a client at RabbitMQ, which ends its connections; --project as it was enrolled with."""
+
+    ARGUMENTS = (_BROKER, _CLIENT)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        self.revoke(parsed_args, senders.client_user(parsed_args.name, self.app.options.project))

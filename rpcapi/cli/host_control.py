@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt host enable``, ``disable``, ``fence``, ``replace`` and ``remove``: what an operator decides about a host."""
+
+import argparse
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rpcapi import errors
+from rpcapi.cli import host_changes
+from rpcapi.cli.argument import Argument
+from rpcapi.cli.command import Command
+from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.service_host import parse_service_host
+
+HOST = Argument("host", help="The service host, with all its nodes.")
+
+
+class _SetEnabled(Command):
+    enabled: ClassVar[bool]
+
+    ARGUMENTS: ClassVar[Sequence[Argument]] = (HOST,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        state = "enabled" if self.enabled else "disabled"
+        host = parse_service_host(parsed_args.host, state)
+        reason = getattr(parsed_args, "reason", None)
+        host_changes.set_enabled(self.session, host, enabled=self.enabled, reason=reason)
+        self.show_message(f"{host} is {state}")
+
+
+class EnableHost(_SetEnabled):
+    """Allow new servers on a host again.
+
+    A host that is shown as a duplicate identity is one again only if its two agents still alternate.
+    """
+
+    enabled = True
+
+
+class DisableHost(_SetEnabled):
+    """Exclude a host from scheduling; its servers keep running."""
+
+    enabled = False
+
+    ARGUMENTS = (HOST, Argument("--reason", required=True, help="Reason, shown with the host."))
+
+
+class EndHostCommand(Command):
+    """A command that ends the claims of a host; CONSEQUENCES says what that means."""
+
+    CONSEQUENCES: ClassVar[str]
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--yes", action="store_true", help=f"Confirm the consequences: {self.CONSEQUENCES}.")
+        return parser
+
+    def check_confirmed(self, parsed_args: argparse.Namespace, act: str) -> None:
+        """Raise CommandFailed without --yes; ``act`` begins the sentence."""
+        if not parsed_args.yes:
+            raise CommandFailed(f"{act} means: {self.CONSEQUENCES}. Use --yes to confirm")
+
+
+class FenceHost(EndHostCommand):
+    """End all claims of a host that will not return, so that nothing waits for it any longer.
+
+    A host that still sends heartbeats is refused unless --force. Only an operator can know that nothing runs there. If
+    something does, an instance may run twice, until the host's agent audits again, learns that its claims ended, and
+    stops their guests.
+    """
+
+    CONSEQUENCES = "the machine is off or isolated; its claims end; its guests are lost to gantt"
+    ARGUMENTS = (
+        HOST,
+        Argument(
+            "--force", action="store_true", help="Fence the host even if it is up; its guests stop at its next audit."
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        host = parse_service_host(parsed_args.host, "fenced")
+        self.check_confirmed(parsed_args, f"Fencing {host}")
+        ended = host_changes.fence(self.session, host, force=parsed_args.force)
+        self.show_message(f"{host} is fenced: {ended} claims ended")
+
+
+class ReplaceHost(EndHostCommand):
+    """Let a machine with a new state folder take over the name of a host whose former machine is gone for good.
+
+    The agent of the new machine repeats its registration, and succeeds within [compute] retry_interval_max. All claims
+    of the host end, as with host fence: without --yes only a host that has audited and has no claims is replaced. A
+    host that still sends heartbeats is refused unless --force. If the former machine runs after all, its agent is
+    refused as soon as the new one has registered, and its guests run on: an instance may run twice.
+    """
+
+    CONSEQUENCES = "the former machine is gone for good; its claims end; its guests are lost to gantt"
+    ARGUMENTS = (HOST, Argument("--force", action="store_true", help="Replace the host even if it is up."))
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        host = parse_service_host(parsed_args.host, "replaced")
+        try:
+            is_empty = host_changes.is_known_empty(self.session, host)
+        except errors.UnknownHost:
+            # Only its name may be known, as a host that the store forgot.
+            self.check_confirmed(parsed_args, f"Replacing {host}")
+            self.session.call(self.session.scheduler.remove_host, host)
+            self.show_message(f"No host {host} is known; none is awaited any longer")
+            return
+        if not is_empty:
+            self.check_confirmed(parsed_args, f"Replacing {host}")
+        ended = host_changes.fence(self.session, host, force=parsed_args.force, replace=True)
+        self.show_message(f"{host} may be replaced: {ended} claims ended")
+
+
+class RemoveHost(Command):
+    """Remove a host with all its nodes; it must have no claims. It returns if its agent still reports.
+
+    A host that may run claims which the store forgot is fenced too, unless it is up: make sure that it is off.
+    """
+
+    ARGUMENTS = (HOST,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        host = parse_service_host(parsed_args.host, "removed")
+        self.session.call(self.session.scheduler.remove_host, host)
+        self.show_message(f"{host} is removed")
