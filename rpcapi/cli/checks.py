@@ -41,14 +41,6 @@ def _fail_on_error(check: Check) -> Check:
     return run_check
 
 
-class _ConductorProbe(ConductorAPI):
-    call = ServiceClient._call
-
-
-class _ClaimsProbe(ClaimsAPI):
-    call = ServiceClient._call
-
-
 class StatusChecks(upgradecheck.UpgradeCommands):
     """The upgrade checks; each makes one read-only call or listing."""
 
@@ -66,7 +58,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
     @_fail_on_error
     def conductor(self) -> Result:
         """Check that a conductor answers at the newest RPC version, and its store acknowledges writes."""
-        client = _ConductorProbe(self.session.conf, self.session.transport)
+        client = ConductorAPI(self.session.conf, self.session.transport)
         return self._check_version(client, "check_store")
 
     @_fail_on_error
@@ -78,7 +70,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
     @_fail_on_error
     def claims(self) -> Result:
         """Check that the claims service of the partition answers at the newest RPC version."""
-        client = _ClaimsProbe(self.session.conf, self.session.transport, self.session.conf.rpc.partition)
+        client = ClaimsAPI(self.session.conf, self.session.transport, self.session.conf.rpc.partition)
         return self._check_version(client, "list_claims", limit=1)
 
     @_fail_on_error
@@ -166,9 +158,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
             return Result(Code.WARNING, f"{prefix}: {len(report.excess)} providers exceed their capacity")
         return Result(Code.SUCCESS, f"{prefix}: {sum(report.claims.values())} claims, all sums match")
 
-    def _check_version(
-        self, client: "BusBackend | _ConductorProbe | _ClaimsProbe", method: str, **values: Any
-    ) -> Result:
+    def _check_version(self, client: ServiceClient, method: str, **values: Any) -> Result:
         """Make a read-only call at the newest version; an older service rejects it."""
         try:
             self.session.call(client.call, client.VERSION, method, **values)

@@ -50,11 +50,11 @@ class ClaimsAPI(ServiceClient):
         without the others. A consumer that no candidate accepts is answered "closed" when a candidate has not been
         audited yet: retry then.
         """
-        return self._call(ctxt, "1.7", "prepare_claims", intents=intents)
+        return self.call(ctxt, "1.7", "prepare_claims", intents=intents)
 
     def confirm_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Confirm claims for the service host that will run the instances."""
-        return self._call(ctxt, "1.0", "confirm_claims", host=host, refs=refs)
+        return self.call(ctxt, "1.0", "confirm_claims", host=host, refs=refs)
 
     def abort_claims(
         self,
@@ -70,11 +70,11 @@ class ClaimsAPI(ServiceClient):
         "closed" while its destination must audit first. For None it is ended in all partitions, and answered
         "conflict" if a later attempt is live, with the partition if that is another one.
         """
-        return self._call(ctxt, "1.6", "abort_claims", refs=refs, host=host, destinations=destinations)
+        return self.call(ctxt, "1.6", "abort_claims", refs=refs, host=host, destinations=destinations)
 
     def release_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Release the claims of deleted instances; releasing an unknown claim is allowed."""
-        return self._call(ctxt, "1.0", "release_claims", host=host, refs=refs)
+        return self.call(ctxt, "1.0", "release_claims", host=host, refs=refs)
 
     def begin_moves(
         self, ctxt: RequestContext, refs: objects.ClaimRefs, migrations: Sequence[str]
@@ -85,7 +85,7 @@ class ClaimsAPI(ServiceClient):
         has ended, "conflict" that the claim or the migration belongs to another move. All other answers mean the same
         as in ``find_claims``. Without "confirmed" nothing was changed.
         """
-        return self._call(ctxt, "1.11", "begin_moves", refs=refs, migrations=list(migrations))
+        return self.call(ctxt, "1.11", "begin_moves", refs=refs, migrations=list(migrations))
 
     def end_moves(
         self, ctxt: RequestContext, refs: objects.ClaimRefs, migrations: Sequence[str]
@@ -95,7 +95,7 @@ class ClaimsAPI(ServiceClient):
         "confirmed" is the answer to a repeated call too; "conflict" means that the destination, on the host in the
         answer, still has a claim. All other answers mean the same as in ``find_claims``, and no claim was changed.
         """
-        return self._call(ctxt, "1.11", "end_moves", refs=refs, migrations=list(migrations))
+        return self.call(ctxt, "1.11", "end_moves", refs=refs, migrations=list(migrations))
 
     def find_claims(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Look up claims: the answer of each is its state, how it ended, or why that is not known.
@@ -103,7 +103,7 @@ class ClaimsAPI(ServiceClient):
         "conflict" with a host means that a later attempt is live there, such as the destination of a move whose source
         has ended; "closed" means that a host must audit first.
         """
-        return self._call(ctxt, "1.3", "find_claims", refs=refs)
+        return self.call(ctxt, "1.3", "find_claims", refs=refs)
 
     def list_claims(
         self,
@@ -114,33 +114,33 @@ class ClaimsAPI(ServiceClient):
         limit: int = 1000,
     ) -> objects.ClaimPage:
         """Return one page of live claims: of a host, of a consumer, or all."""
-        return self._call(ctxt, "1.0", "list_claims", host=host, consumer=consumer, marker=marker, limit=limit)
+        return self.call(ctxt, "1.0", "list_claims", host=host, consumer=consumer, marker=marker, limit=limit)
 
     def list_prepared_claims(self, ctxt: RequestContext, limit: int = 1000) -> objects.ClaimPage:
         """Return the prepared claims, those that expire first; there is no next page.
 
         Those past their deadline on a host that must audit first are not among them.
         """
-        return self._call(ctxt, "1.10", "list_prepared_claims", limit=limit)
+        return self.call(ctxt, "1.10", "list_prepared_claims", limit=limit)
 
     def audit_host(self, ctxt: RequestContext, report: objects.AuditReport) -> objects.AuditAnswer:
         """Reconcile the claims of a host with what runs there, and open the host in this epoch; raises UnknownHost."""
-        return self._call(ctxt, "1.0", "audit_host", report=report)
+        return self.call(ctxt, "1.0", "audit_host", report=report)
 
     def vouch_for_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Make unverified claims of a service host claims of their consumers, because records name these attempts.
 
         The answer of each is "confirmed", its end, "unknown" (it is not unverified there), or "conflict".
         """
-        return self._call(ctxt, "1.4", "vouch_for_claims", host=host, refs=refs)
+        return self.call(ctxt, "1.4", "vouch_for_claims", host=host, refs=refs)
 
     def verify(self, ctxt: RequestContext) -> objects.VerifyReport:
         """Recompute all sums from the claims and compare them with the stored ones."""
-        return self._call(ctxt, "1.0", "verify")
+        return self.call(ctxt, "1.0", "verify")
 
     def store_sizes(self, ctxt: RequestContext) -> objects.StoreSizes:
         """Measure the collections of the partition's store."""
-        return self._call(ctxt, "1.5", "store_sizes")
+        return self.call(ctxt, "1.5", "store_sizes")
 
     def list_changes(
         self, ctxt: RequestContext, epoch: int, position: int, kinds: Sequence[str] | None = None, limit: int = 1000
@@ -150,7 +150,7 @@ class ClaimsAPI(ServiceClient):
         ``kinds`` are those of docs/host-state.md; None: all but "used". The page begins anew with a change of kind
         "resync" if the log no longer has what followed ``position``. Raises InvalidRequest.
         """
-        return self._call(
+        return self.call(
             ctxt,
             "1.9",
             "list_changes",
@@ -170,4 +170,4 @@ class ClaimsAPI(ServiceClient):
         ends nothing. Raises UnknownHost, and HostIsUp for a host that sends heartbeats, unless ``force``.
         ``replace``: the machine is gone for good, and the agent of another state folder may register as the host.
         """
-        return self._call(ctxt, "1.12", "fence_host", host=host, token=token, force=force, replace=replace)
+        return self.call(ctxt, "1.12", "fence_host", host=host, token=token, force=force, replace=replace)

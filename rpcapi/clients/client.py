@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Base of the client classes: target, version cap and the caller's deadline."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -20,6 +20,9 @@ from rpcapi.serializer import GanttSerializer
 MIN_MONITOR_S = 2.0
 # Seconds after which to send again to a queue that was full: its servers have processed some of it then.
 QUEUE_RETRY_S = 1
+
+# {"server": name} is one server, {"fanout": True} all that listen on the topic now.
+Target = Mapping[str, Any]
 
 
 @contextmanager
@@ -75,22 +78,15 @@ class ServiceClient:
         self._cap = version_caps.cap_of(conf, transport, self.TOPIC, self.OLDEST or self.VERSION)
         self._client = bus.get_client(transport, target, serializer=GanttSerializer())
 
-    def _prepare(self, version: str, **values: Any) -> Any:
-        return self._client.prepare(version=version, **values, **self._version_cap())
-
     def _version_cap(self, wait_s: float = version_caps.ANSWER_S) -> dict[str, str]:
         """Return the cap as an argument of ``prepare``, if there is one; waits at most ``wait_s`` seconds for it."""
         cap = self._cap(wait_s)
         return {} if cap is None else {"version_cap": cap}
 
-    def _call(self, ctxt: RequestContext, version: str, method: str, /, **values: Any) -> Any:
-        """Call any server of the topic; see ``_call_server``."""
-        return self._call_server(ctxt, version, method, None, **values)
-
-    def _call_server(
-        self, ctxt: RequestContext, version: str, method: str, server: str | None, /, **values: Any
+    def call(
+        self, ctxt: RequestContext, version: str, method: str, target: Target | None = None, /, **values: Any
     ) -> Any:
-        """Call and wait for the answer, until the context's deadline or for [rpc] call_timeout.
+        """Call ``target``, any server of the topic for None, and wait until the deadline or for [rpc] call_timeout.
 
         The end of the wait is sent with the call as its deadline: a server that reads the call later drops it.
         Raises the typed error of the service, UnknownMethod when the service does not have the method, Unavailable
@@ -98,15 +94,16 @@ class ServiceClient:
         AnswerTooLarge when the bus accepts no message of that size, oslo.messaging's MessagingTimeout when no answer
         arrived, and RPCVersionCapError when the cap does not allow this version.
         """
-        options = {} if server is None else {"server": server}
         # At most half of the time is for the cap, the rest is for the call.
-        options |= self._version_cap(self._time_left(ctxt) / 2)
+        cap = self._version_cap(self._time_left(ctxt) / 2)
         timeout = self._time_left(ctxt)
         # Not for calls that time out sooner anyway.
         monitor = self._monitor if MIN_MONITOR_S <= self._monitor < timeout else None
         if monitor is not None and method in self.SHORT_CALLS:
             timeout, monitor = monitor, None
-        prepared = self._client.prepare(version=version, timeout=timeout, call_monitor_timeout=monitor, **options)
+        prepared = self._client.prepare(
+            version=version, timeout=timeout, call_monitor_timeout=monitor, **(target or {}), **cap
+        )
         try:
             with _translate_bus_errors():
                 return prepared.call(ctxt.with_timeout(timeout), method, **values)
@@ -120,17 +117,15 @@ class ServiceClient:
         """Return for how many seconds a call may wait; never 0, which oslo.messaging takes for its default."""
         return max(min(self._timeout, ctxt.remaining(self._timeout)), 0.001)
 
-    def _cast(self, ctxt: RequestContext, version: str, method: str, server: str | None, /, **values: Any) -> None:
-        """Send to one server of the topic, any for None, without waiting for an answer; delivery is at most once.
+    def _cast(
+        self, ctxt: RequestContext, version: str, method: str, target: Target | None = None, /, **values: Any
+    ) -> None:
+        """Send to ``target``, any server of the topic for None, without an answer; delivery is at most once.
 
         The context's deadline is not sent: it limits the use of an answer, and a host that returns later must still get
         the message. The receiver decides by its content whether it is too late. Raises Unavailable when the bus did
         not accept it in time, RequestTooLarge when it never will.
         """
+        prepared = self._client.prepare(version=version, **(target or {}), **self._version_cap())
         with _translate_bus_errors():
-            self._prepare(version, server=server).cast(ctxt.without_deadline(), method, **values)
-
-    def _fanout(self, ctxt: RequestContext, version: str, method: str, **values: Any) -> None:
-        """Send to all servers that listen on the topic now, without waiting for answers; raises as ``_cast``."""
-        with _translate_bus_errors():
-            self._prepare(version, fanout=True).cast(ctxt.without_deadline(), method, **values)
+            prepared.cast(ctxt.without_deadline(), method, **values)

@@ -61,38 +61,38 @@ class ConductorAPI(ServiceClient):
         UnknownTrait, InstanceConflict, RequestTooOld, QuotaExceeded or Overloaded before it records anything.
         """
         sent = time.time() if first_sent is None and not is_repeat else first_sent
-        self._call(ctxt, "1.10", "build_instances", spec=spec, uuids=uuids, names=list(names), first_sent=sent)
+        self.call(ctxt, "1.10", "build_instances", spec=spec, uuids=uuids, names=list(names), first_sent=sent)
 
     def check_store(self, ctxt: RequestContext) -> None:
         """Check that the conductors' store acknowledges writes; raises StoreUnavailable, or NotReplicated."""
-        self._call(ctxt, "1.7", "check_store")
+        self.call(ctxt, "1.7", "check_store")
 
     def store_sizes(self, ctxt: RequestContext) -> objects.StoreSizes:
         """Measure the collections of the conductors' store."""
-        return self._call(ctxt, "1.8", "store_sizes")
+        return self.call(ctxt, "1.8", "store_sizes")
 
     def get_quota(self, ctxt: RequestContext, project: str) -> objects.ProjectQuota:
         """Return what a project uses, and its limits."""
-        return self._call(ctxt, "1.9", "get_quota", project=project)
+        return self.call(ctxt, "1.9", "get_quota", project=project)
 
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
         """Report the outcome of builds on a host; an agent repeats it until it is answered."""
-        self._call(ctxt, "1.0", "report_builds", report=report)
+        self.call(ctxt, "1.0", "report_builds", report=report)
 
     def delete_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Stop instances and release their claims; raises UnknownInstance before it changes anything."""
-        self._call(ctxt, "1.0", "delete_instances", uuids=uuids)
+        self.call(ctxt, "1.0", "delete_instances", uuids=uuids)
 
     def stop_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Power ACTIVE instances off; they keep disk and claim. A repeated call changes nothing.
 
         Raises UnknownInstance, or InstanceConflict for one in another status, before it changes anything.
         """
-        self._call(ctxt, "1.11", "stop_instances", uuids=uuids)
+        self.call(ctxt, "1.11", "stop_instances", uuids=uuids)
 
     def start_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Start SHUTOFF instances on their hosts; raises as stop_instances."""
-        self._call(ctxt, "1.11", "start_instances", uuids=uuids)
+        self.call(ctxt, "1.11", "start_instances", uuids=uuids)
 
     def reboot_instances(self, ctxt: RequestContext, uuids: list[str], hard: bool = False) -> None:
         """Reboot ACTIVE instances; ``hard`` also SHUTOFF ones and those in ERROR that a host still has.
@@ -100,7 +100,7 @@ class ConductorAPI(ServiceClient):
         A call repeated while they are being rebooted changes nothing. Raises UnknownInstance, or InstanceConflict for
         one in another status, before it changes anything.
         """
-        self._call(ctxt, "1.13", "reboot_instances", uuids=uuids, hard=hard)
+        self.call(ctxt, "1.13", "reboot_instances", uuids=uuids, hard=hard)
 
     def rebuild_instances(self, ctxt: RequestContext, uuids: list[str], image: dict[str, Any] | None = None) -> None:
         """Replace the disks of instances that are ACTIVE, SHUTOFF, or in ERROR on a host, by new ones of their images.
@@ -110,7 +110,7 @@ class ConductorAPI(ServiceClient):
         ERROR whose host is gone are evacuated. Repeated and refused as reboot_instances; also HostIsUp as
         evacuate_instances.
         """
-        self._call(ctxt, "1.18", "rebuild_instances", uuids=uuids, image=image)
+        self.call(ctxt, "1.18", "rebuild_instances", uuids=uuids, image=image)
 
     def shelve_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Power instances off that are ACTIVE or SHUTOFF, and keep their images; a repeated call changes nothing.
@@ -118,11 +118,11 @@ class ConductorAPI(ServiceClient):
         They are offloaded after [conductor] shelved_offload_time. Raises UnknownInstance, or InstanceConflict for one
         in another status, before it changes anything.
         """
-        self._call(ctxt, "1.14", "shelve_instances", uuids=uuids)
+        self.call(ctxt, "1.14", "shelve_instances", uuids=uuids)
 
     def offload_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Remove SHELVED instances from their hosts and release their claims; raises as shelve_instances."""
-        self._call(ctxt, "1.14", "offload_instances", uuids=uuids)
+        self.call(ctxt, "1.14", "offload_instances", uuids=uuids)
 
     def unshelve_instances(self, ctxt: RequestContext, uuids: list[str], host: str | None = None) -> None:
         """Start SHELVED instances on their hosts, and SHELVED_OFFLOADED ones on hosts that the scheduler selects.
@@ -131,7 +131,7 @@ class ConductorAPI(ServiceClient):
         take them; all must be SHELVED_OFFLOADED then. Raises as shelve_instances, and QuotaExceeded, or UnknownHost or
         NoValidHost for a host that can take none of them, before it changes anything.
         """
-        self._call(ctxt, "1.20", "unshelve_instances", uuids=uuids, host=host)
+        self.call(ctxt, "1.20", "unshelve_instances", uuids=uuids, host=host)
 
     def evacuate_instances(
         self, ctxt: RequestContext, uuids: list[str], migrations: list[str], target: str | None = None
@@ -144,7 +144,7 @@ class ConductorAPI(ServiceClient):
         ended, that was never built, or that has a migration under way. One that no host takes is in ERROR again, with
         the reason of each attempt.
         """
-        self._call(ctxt, "1.18", "evacuate_instances", uuids=uuids, migrations=migrations, target=target)
+        self.call(ctxt, "1.18", "evacuate_instances", uuids=uuids, migrations=migrations, target=target)
 
     def migrate_instances(
         self,
@@ -163,7 +163,7 @@ class ConductorAPI(ServiceClient):
         InstanceConflict for one in another status, InvalidRequest for a host that it is on, or UnknownHost or
         NoValidHost for a host that can take none of them, before any change.
         """
-        self._call(
+        self.call(
             ctxt,
             "1.17",
             "migrate_instances",
@@ -181,7 +181,7 @@ class ConductorAPI(ServiceClient):
         The instances are ACTIVE at their destinations when the migrations are completed. Where a copy fails, they run
         on at their sources.
         """
-        self._call(ctxt, "1.19", "live_migrate_instances", uuids=uuids, migrations=migrations, host=host)
+        self.call(ctxt, "1.19", "live_migrate_instances", uuids=uuids, migrations=migrations, host=host)
 
     def abort_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Abort live migrations: their instances run on at their sources; a repeated call changes nothing.
@@ -189,7 +189,7 @@ class ConductorAPI(ServiceClient):
         Raises UnknownMigration, or InstanceConflict for one that is not live, has ended, or whose instance is stopped
         at its source already, before any change.
         """
-        self._call(ctxt, "1.19", "abort_migrations", uuids=uuids)
+        self.call(ctxt, "1.19", "abort_migrations", uuids=uuids)
 
     def force_complete_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Complete live migrations whose instances write faster than they are copied: they stand still meanwhile.
@@ -197,14 +197,14 @@ class ConductorAPI(ServiceClient):
         With [conductor] live_migration_post_copy they continue at their destinations at once, and memory follows.
         Raises UnknownMigration, or InstanceConflict for one that is not being copied, before any change.
         """
-        self._call(ctxt, "1.19", "force_complete_migrations", uuids=uuids)
+        self.call(ctxt, "1.19", "force_complete_migrations", uuids=uuids)
 
     def list_copies(self, ctxt: RequestContext, uuids: list[str]) -> objects.CopyPage:
         """Return the progress of live migrations; those that have ended, or whose source is silent, are left out.
 
         Raises UnknownMigration.
         """
-        return self._call(ctxt, "1.19", "list_copies", uuids=uuids)
+        return self.call(ctxt, "1.19", "list_copies", uuids=uuids)
 
     def resize_instances(
         self,
@@ -223,7 +223,7 @@ class ConductorAPI(ServiceClient):
         images, and each instance gets the spec with its own image. The new host may be the one that it is on. Also
         raises InvalidSpec, and QuotaExceeded.
         """
-        self._call(
+        self.call(
             ctxt,
             "1.21",
             "resize_instances",
@@ -239,41 +239,41 @@ class ConductorAPI(ServiceClient):
 
         Raises UnknownMigration, or InstanceConflict for one that is not finished, before any change.
         """
-        self._call(ctxt, "1.17", "confirm_migrations", uuids=uuids)
+        self.call(ctxt, "1.17", "confirm_migrations", uuids=uuids)
 
     def revert_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Return the instances of finished migrations to their sources; raises as confirm_migrations."""
-        self._call(ctxt, "1.17", "revert_migrations", uuids=uuids)
+        self.call(ctxt, "1.17", "revert_migrations", uuids=uuids)
 
     def get_specs(self, ctxt: RequestContext, uuids: list[str]) -> list[objects.RequestSpec]:
         """Return the request specs of instances in that order, as resizes changed them; raises UnknownInstance."""
-        return self._call(ctxt, "1.17", "get_specs", uuids=uuids)
+        return self.call(ctxt, "1.17", "get_specs", uuids=uuids)
 
     def get_instances(self, ctxt: RequestContext, uuids: list[str]) -> objects.InstancePage:
         """Return the instances with these uuids in that order; raises UnknownInstance."""
-        return self._call(ctxt, "1.0", "get_instances", uuids=uuids)
+        return self.call(ctxt, "1.0", "get_instances", uuids=uuids)
 
     def list_instances(
         self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000, deleted: bool = False
     ) -> objects.InstancePage:
         """Return instances after ``marker``, oldest first; deleted ones only when ``deleted`` is true."""
-        return self._call(ctxt, "1.0", "list_instances", marker=marker, limit=limit, deleted=deleted)
+        return self.call(ctxt, "1.0", "list_instances", marker=marker, limit=limit, deleted=deleted)
 
     def get_migrations(self, ctxt: RequestContext, uuids: list[str]) -> objects.MigrationPage:
         """Return the migrations with these uuids in that order; raises UnknownMigration."""
-        return self._call(ctxt, "1.12", "get_migrations", uuids=uuids)
+        return self.call(ctxt, "1.12", "get_migrations", uuids=uuids)
 
     def list_migrations(
         self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000
     ) -> objects.MigrationPage:
         """Return migrations after ``marker``, oldest first; ended ones until their retention has passed."""
-        return self._call(ctxt, "1.12", "list_migrations", marker=marker, limit=limit)
+        return self.call(ctxt, "1.12", "list_migrations", marker=marker, limit=limit)
 
     def list_guests(
         self, ctxt: RequestContext, host: str, marker: str | None = None, limit: int = 1000
     ) -> objects.GuestPage:
         """Return a page of what the agent of service host ``host`` runs; raises Unavailable if it does not answer."""
-        return self._call(ctxt, "1.4", "list_guests", host=host, marker=marker, limit=limit)
+        return self.call(ctxt, "1.4", "list_guests", host=host, marker=marker, limit=limit)
 
     def adopt_instances(self, ctxt: RequestContext, partition: str, host: str, uuids: list[str]) -> None:
         """Record instances without a record that service host ``host`` of ``partition`` runs under their claims.
@@ -281,7 +281,7 @@ class ConductorAPI(ServiceClient):
         A repeated call changes nothing. Raises InvalidRequest, or InstanceConflict for an instance that has another
         record, or no guest or claim there, before it changes anything; Unavailable if the agent does not answer.
         """
-        self._call(ctxt, "1.15", "adopt_instances", partition=partition, host=host, uuids=uuids)
+        self.call(ctxt, "1.15", "adopt_instances", partition=partition, host=host, uuids=uuids)
 
     def release_orphans(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> None:
         """Request a service host to release confirmed claims that it runs nothing under.
@@ -289,7 +289,7 @@ class ConductorAPI(ServiceClient):
         Raises InvalidRequest, InstanceConflict for an attempt that the host has, or an instance with a step under way,
         before it changes anything; Unavailable if the agent does not answer.
         """
-        self._call(ctxt, "1.16", "release_orphans", host=host, refs=refs)
+        self.call(ctxt, "1.16", "release_orphans", host=host, refs=refs)
 
     def compare_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Correct records by their claims at once, as the periodic comparison does when it finds a difference twice.
@@ -297,7 +297,7 @@ class ConductorAPI(ServiceClient):
         Raises InvalidRequest, UnknownInstance, or InstanceConflict for one with a step under way, before it changes
         anything; Unavailable if a claims service does not answer.
         """
-        self._call(ctxt, "1.16", "compare_instances", uuids=uuids)
+        self.call(ctxt, "1.16", "compare_instances", uuids=uuids)
 
     def end_leaked_migrations(
         self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs, *, ends_running: bool = False
@@ -309,7 +309,7 @@ class ConductorAPI(ServiceClient):
         may be the only copy of its instance or that needs ``ends_running``, before it changes anything; Unavailable if
         the agent does not answer.
         """
-        self._call(
+        self.call(
             ctxt, "1.22", "end_leaked_migrations", partition=partition, host=host, refs=refs, ends_running=ends_running
         )
 
@@ -317,19 +317,19 @@ class ConductorAPI(ServiceClient):
         self, ctxt: RequestContext, objinst: dict[str, Any], object_versions: dict[str, str]
     ) -> Any:
         """Return the object of primitive ``objinst``, backported to the version in ``object_versions``."""
-        return self._call(ctxt, "1.0", "object_backport_versions", objinst=objinst, object_versions=object_versions)
+        return self.call(ctxt, "1.0", "object_backport_versions", objinst=objinst, object_versions=object_versions)
 
     def check_unverified(self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs) -> None:
         """Request vouch_for_claims for those unverified claims of a service host that records name.
 
         Sent without waiting, because conductors call the claims service: a call could block both.
         """
-        self._cast(ctxt, "1.3", "check_unverified", None, partition=partition, host=host, refs=refs)
+        self._cast(ctxt, "1.3", "check_unverified", partition=partition, host=host, refs=refs)
 
     def audit_hosts(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
         """Request all agents to audit in ``epoch``; the scheduler itself cannot send to agents."""
-        self._call(ctxt, "1.1", "audit_hosts", partition=partition, epoch=epoch)
+        self.call(ctxt, "1.1", "audit_hosts", partition=partition, epoch=epoch)
 
     def list_hosts(self, ctxt: RequestContext, partition: str) -> objects.RecordedHosts:
         """Return the service hosts on which instances of a partition may run, as far as they are recorded."""
-        return self._call(ctxt, "1.5", "list_hosts", partition=partition)
+        return self.call(ctxt, "1.5", "list_hosts", partition=partition)

@@ -32,8 +32,6 @@ class BusBackend(ServiceClient):
     VERSION = "1.11"
     SHORT_CALLS = frozenset({"select_destinations"})
 
-    call = ServiceClient._call
-
 
 class SchedulerAPI:
     """Client of the scheduler service, topic ``scheduler``.

@@ -80,7 +80,7 @@ def sent_by(api):
         client = SchedulerAPI(None, None, backend=recorder)
     else:
         client = object.__new__(api)
-        for name in ("_call", "_call_server", "_cast", "_fanout"):
+        for name in ("call", "_cast"):
             setattr(client, name, recorder.note)
     for name, signature in methods(api).items():
         # The value of each argument is its name.

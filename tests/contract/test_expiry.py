@@ -39,7 +39,7 @@ class NotesAPI(ServiceClient):
 
     def note(self, ctxt: context.RequestContext, value: str) -> None:
         """Request the endpoint to store the value."""
-        self._call(ctxt, "1.0", "note", value=value)
+        self.call(ctxt, "1.0", "note", value=value)
 
 
 def client(peers: Peers, seconds: float) -> NotesAPI:

@@ -23,10 +23,10 @@ class NotesClient(ServiceClient):
     TOPIC = "conductor"
 
     def note(self, value: int, *, server: str | None = None) -> None:
-        self._cast(context.new(), "1.0", "note", server, value=value)
+        self._cast(context.new(), "1.0", "note", {"server": server} if server else None, value=value)
 
     def echo(self, value: int) -> Any:
-        return self._call(context.new(), "1.0", "echo", value=value)
+        return self.call(context.new(), "1.0", "echo", value=value)
 
 
 @pytest.fixture

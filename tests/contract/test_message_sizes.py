@@ -29,16 +29,16 @@ class SizesClient(ServiceClient):
     TOPIC = "conductor"
 
     def echo(self, value: Any) -> Any:
-        return self._call(context.new(), "1.0", "echo", value=value)
+        return self.call(context.new(), "1.0", "echo", value=value)
 
     def note(self, value: Any) -> None:
-        self._cast(context.new(), "1.0", "note", None, value=value)
+        self._cast(context.new(), "1.0", "note", value=value)
 
     def note_all(self, value: Any) -> None:
-        self._fanout(context.new(), "1.0", "note", value=value)
+        self._cast(context.new(), "1.0", "note", {"fanout": True}, value=value)
 
     def answer_of_size(self, size: int) -> str:
-        return self._call(context.new(), "1.0", "answer_of_size", size=size)
+        return self.call(context.new(), "1.0", "answer_of_size", size=size)
 
 
 def open_client(peers: Peers, transport: Any = None) -> SizesClient:
