@@ -44,14 +44,12 @@ from rpcapi.background import BackgroundLoop
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.conductor import ConductorAPI
-from rpcapi.clients.scheduler import BusBackend
 from rpcapi.conf import replicas
 from rpcapi.daemon import bus_metrics
 from rpcapi.daemon.coordination import CoordinationGroup
 from rpcapi.daemon.membership import Membership
 from rpcapi.daemon.waiting import ShutdownRequested, wait_for
 from rpcapi.messaging import bus
-from rpcapi.messaging.probe import probe_bus
 from rpcapi.serializer import GanttSerializer
 
 LOG = log.getLogger(__name__)
@@ -108,7 +106,7 @@ class ConductorService:
         wait_for("The conductor's store", self._store.ping, self._stopping, retry_on=(errors.Unavailable,))
         wait_for(
             "The message bus",
-            lambda: probe_bus(self._transport, BusBackend.TOPIC),
+            lambda: bus.connect(self._transport),
             self._stopping,
             retry_on=(errors.Unavailable,),
         )

@@ -8,10 +8,9 @@ from oslo_config import cfg
 from oslo_log import log
 
 from rpcapi import errors
-from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.daemon import state_report
 from rpcapi.daemon.waiting import wait_for
-from rpcapi.messaging.probe import probe_bus
+from rpcapi.messaging import bus
 from scheduler_svc import heap
 from scheduler_svc.composition import policy, worker
 from scheduler_svc.composition.stores import ConfiguredStores
@@ -42,7 +41,7 @@ class SchedulerService:
         wait_for("The store", parts.partition_set.load, self._stopping, retry_on=(errors.Unavailable,))
         wait_for(
             "The message bus",
-            lambda: probe_bus(parts.transport, ConductorAPI.TOPIC),
+            lambda: bus.connect(parts.transport),
             self._stopping,
             retry_on=(errors.Unavailable,),
         )

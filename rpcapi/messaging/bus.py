@@ -145,7 +145,10 @@ def count_dead_letters() -> int:
 
 
 def connect(transport: RPCTransport) -> None:
-    """Open a connection, so that a caller need not wait for a call's timeout; raises Unavailable."""
+    """Open a connection; raises Unavailable soon. A call would wait for its timeout, the start of a server for ever.
+
+    Buses other than those of gantt's drivers are not tried.
+    """
     _use_driver(transport, "connect")
 
 

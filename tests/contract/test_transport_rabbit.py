@@ -17,7 +17,6 @@ from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.messaging import bus
 from rpcapi.messaging.drivers import rabbit_connection
-from rpcapi.messaging.probe import probe_bus
 from tests.contract.bus_peer import Ending, Peers, eventually, in_thread
 
 # Far above every time-out.
@@ -63,7 +62,6 @@ def test_without_a_broker_all_sends_raise_unavailable(unreachable: Any) -> None:
         lambda: ConductorAPI(unreachable.conf, unreachable).get_instances(context.new(), ["u"]),
         lambda: compute.terminate_instances(context.new(), "host1", refs),
         lambda: compute.audit(context.new(), "cell1", 7),
-        lambda: probe_bus(unreachable, "conductor"),
         lambda: bus.connect(unreachable),
     ):
         error = outcome(send)

@@ -22,7 +22,7 @@ from devstack.servers.rabbitmq_users import ADMIN
 from rpcapi import errors
 from rpcapi.access import rabbit_users
 from rpcapi.access.rabbit_management import BrokerAdministration
-from rpcapi.messaging import bus, probe
+from rpcapi.messaging import bus
 from tests import documentation
 from tests.certificates import SERVER_NAME, write_certificates
 from tests.conftest import missing
@@ -178,7 +178,7 @@ def test_refused_connection_says_why_at_once_and_logs_no_password(
     files = {name: value.format(folder=broker.certificates) for name, value in changes.items()}
     transport = open_transport(broker.url(), broker.options(**files))
     with pytest.raises(errors.Unavailable, match=message) as refused:
-        probe.probe_bus(transport, "scheduler")
+        bus.connect(transport)
     assert f"{SERVER_NAME}:{broker.port}" in str(refused.value)
     password = broker.node.passwords.of(USER)
     assert password not in caplog.text + str(refused.value)
@@ -206,13 +206,13 @@ def test_status_command_checks_the_bus_by_tls(broker: TlsBroker, tmp_path: Path)
 def test_wrong_name_is_refused(broker: TlsBroker, open_transport) -> None:
     transport = open_transport(broker.url(f"{LOOPBACK}:{broker.port}"), broker.options())
     with pytest.raises(errors.Unavailable, match=rf"not valid for '{LOOPBACK}'"):
-        probe.probe_bus(transport, "scheduler")
+        bus.connect(transport)
 
 
 def test_port_without_tls_is_named(broker: TlsBroker, open_transport) -> None:
     transport = open_transport(broker.url(f"{SERVER_NAME}:{broker.node.ports.amqp}"), broker.options())
     with pytest.raises(errors.Unavailable, match="port does not use TLS"):
-        probe.probe_bus(transport, "scheduler")
+        bus.connect(transport)
 
 
 def test_call_is_refused_long_before_its_timeout(broker: TlsBroker, open_transport) -> None:
@@ -241,7 +241,7 @@ def test_each_of_several_hosts_is_verified_by_its_own_name(
     address = f"{LOOPBACK}:{broker.port}"
     transport = open_transport(broker.url(address, address), broker.options())
     with pytest.raises(errors.Unavailable, match=rf"not valid for '{LOOPBACK}'"):
-        probe.probe_bus(transport, "scheduler")
+        bus.connect(transport)
 
 
 def test_management_api_by_the_documented_url(broker: TlsBroker) -> None:

@@ -6,7 +6,6 @@ import time
 
 LOG = logging.getLogger(__name__)
 
-ABSENT_SERVER = "nobody"  # a probe of the bus is sent to it
 REPEAT_SECONDS = 60.0  # between two log lines about one key
 MAX_KEYS = 1000
 
@@ -16,7 +15,7 @@ _logged: dict[tuple[str, str], float] = {}  # (exchange, routing key) -> time of
 def report_unroutable(exchange: str, routing_key: str) -> None:
     """Log that a message was dropped: at most once a minute for each key, and for MAX_KEYS keys a minute."""
     key, now = (exchange, routing_key), time.monotonic()
-    if routing_key.endswith(f".{ABSENT_SERVER}") or now < _logged.get(key, now - REPEAT_SECONDS) + REPEAT_SECONDS:
+    if now < _logged.get(key, now - REPEAT_SECONDS) + REPEAT_SECONDS:
         return
     if len(_logged) >= MAX_KEYS:
         for other in [other for other, logged_at in list(_logged.items()) if logged_at + REPEAT_SECONDS <= now]:
