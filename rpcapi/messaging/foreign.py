@@ -4,6 +4,7 @@
 Queues there are declared by others too, so oslo.messaging's own drivers are used, with that software's settings.
 """
 
+import functools
 import socket
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,9 +14,8 @@ from oslo_config import cfg
 from oslo_messaging.transport import RPCTransport
 
 from rpcapi import errors
-from rpcapi.messaging import bus
+from rpcapi.messaging import bus, rabbit_channel
 from rpcapi.messaging.arrivals import ArrivalServer
-from rpcapi.messaging.callers import CallerProbe
 from rpcapi.messaging.late_calls import DropCounter, LateCallDispatcher
 
 CONNECT_SECONDS = 5.0
@@ -92,9 +92,9 @@ def get_server(
     endpoints: Sequence[Any],
     serializer: messaging.Serializer,
     *,
-    probe: CallerProbe,
     on_dropped: DropCounter,
 ) -> ArrivalServer:
     """Return a server, not started, that drops calls whose callers have gone."""
-    dispatcher = LateCallDispatcher(list(endpoints), serializer, probe=probe, on_dropped=on_dropped)
+    may_wait = functools.partial(rabbit_channel.may_be_waiting, transport)
+    dispatcher = LateCallDispatcher(list(endpoints), serializer, may_wait=may_wait, on_dropped=on_dropped)
     return ArrivalServer(transport, target, dispatcher)

@@ -10,12 +10,12 @@ from typing import Any
 import oslo_messaging as messaging
 
 from rpcapi import errors
-from rpcapi.messaging.callers import CallerProbe
 from rpcapi.messaging.dispatch import StrictDispatcher, is_monitor_interval
 
 LOG = logging.getLogger(__name__)
 
 DropCounter = Callable[[str], None]  # is called with the method's name
+CallerProbe = Callable[[Any], bool]  # is called with a message; True where it is unknown whether its caller has gone
 MAX_SILENCE = 0.25  # share of a caller's patience that a call may wait before it gets a heartbeat at once
 
 
@@ -35,13 +35,13 @@ class LateCallDispatcher(StrictDispatcher):
         endpoints: list[Any],
         serializer: Any,
         *,
-        probe: CallerProbe,
+        may_wait: CallerProbe,
         on_dropped: DropCounter,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(endpoints, serializer)
-        self._probe = probe
+        self._caller_may_wait = may_wait
         self._on_dropped = on_dropped
         self._clock = clock
         self._monotonic = monotonic
@@ -79,7 +79,7 @@ class LateCallDispatcher(StrictDispatcher):
 
     def _may_wait(self, incoming: Any, patience: float) -> bool:
         listened_s = incoming.arrival.received - incoming.arrival.listening_since
-        return bool(listened_s >= patience and self._probe.is_waiting(incoming))
+        return bool(listened_s >= patience and self._caller_may_wait(incoming))
 
 
 def _send_heartbeat(incoming: Any) -> bool:

@@ -25,3 +25,19 @@ def open_channel(transport: RPCTransport) -> Iterator[Any]:
         connection = pooled.connection
         with connection._connection_lock, connection.connection.channel() as channel:
             yield channel
+
+
+def may_be_waiting(transport: RPCTransport, incoming: Any) -> bool:
+    """Return whether the caller of a message may still receive an answer; True where that is unknown.
+
+    RabbitMQ deletes the reply queue of a caller some time after its process.
+    """
+    queue = getattr(incoming, "reply_q", None)
+    if not queue or not is_rabbit(transport):
+        return True
+    try:
+        with open_channel(transport) as channel:
+            channel.queue_declare(queue, passive=True)
+    except Exception as error:
+        return "NOT_FOUND" not in str(error)
+    return True

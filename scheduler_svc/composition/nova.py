@@ -11,7 +11,6 @@ from oslo_messaging.transport import RPCTransport
 
 from rpcapi.background import Periodic
 from rpcapi.messaging import foreign
-from rpcapi.messaging.callers import ReplyQueueProbe
 from rpcapi.messaging.copies import CopyListener, CopySource
 from scheduler_svc import metrics
 from scheduler_svc.composition.scheduling import SchedulingParts
@@ -80,7 +79,6 @@ def _make_server(
         messaging.Target(exchange=conf.nova.exchange, topic=TOPIC, server=conf.scheduler.host),
         endpoints,
         NovaSerializer(),
-        probe=ReplyQueueProbe(transport),
         on_dropped=count_dropped,
     )
     return NovaBus(transport, server)

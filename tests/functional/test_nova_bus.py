@@ -15,8 +15,7 @@ import pytest
 from devstack.lab.chaos.proxy import TcpProxy
 from devstack.servers.rabbitmq import RabbitNode
 from rpcapi import errors
-from rpcapi.messaging import foreign
-from rpcapi.messaging.callers import ReplyQueueProbe
+from rpcapi.messaging import foreign, rabbit_channel
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.store.records import HostReport
 from tests.conftest import running
@@ -167,19 +166,19 @@ def test_reply_queue_tells_whether_a_caller_exists(make_cloud, url):
     cloud.add_host("h1")
     cloud.select(spec())  # the client has its reply queue now
     transport = foreign.get_transport(url, "nova", threads=2)
-    probe = ReplyQueueProbe(transport)
+    is_waiting = partial(rabbit_channel.may_be_waiting, transport)
     queue = cloud.client.transport._driver._get_reply_q()
-    assert probe.is_waiting(SimpleNamespace(reply_q=queue))
-    assert not probe.is_waiting(SimpleNamespace(reply_q=f"reply_{uuid.uuid4().hex}"))
-    assert probe.is_waiting(SimpleNamespace(reply_q=queue)), "the connection is still good"
+    assert is_waiting(SimpleNamespace(reply_q=queue))
+    assert not is_waiting(SimpleNamespace(reply_q=f"reply_{uuid.uuid4().hex}"))
+    assert is_waiting(SimpleNamespace(reply_q=queue)), "the connection is still good"
     transport.cleanup()
 
 
 def test_heartbeats_of_the_connection_do_not_hide_that_a_caller_has_gone(url):
     # The thread of heartbeats reads from the connection every millisecond, not every 15 s.
     transport = foreign.get_transport(url, "nova", threads=2, rabbit={"heartbeat_rate": 30000})
-    probe = ReplyQueueProbe(transport)
-    verdicts = [probe.is_waiting(SimpleNamespace(reply_q=f"reply_{uuid.uuid4().hex}")) for _ in range(PROBES)]
+    is_waiting = partial(rabbit_channel.may_be_waiting, transport)
+    verdicts = [is_waiting(SimpleNamespace(reply_q=f"reply_{uuid.uuid4().hex}")) for _ in range(PROBES)]
     transport.cleanup()
     assert not any(verdicts)
 

@@ -29,14 +29,6 @@ class Endpoint:
     work.exposed = True
 
 
-class Probe:
-    def __init__(self, waiting):
-        self.waiting = waiting
-
-    def is_waiting(self, incoming):
-        return self.waiting
-
-
 class Message(SimpleNamespace):
     """A call of a request that is ``age`` old, which has ``waited`` here since the server had ``listened``; seconds."""
 
@@ -66,7 +58,7 @@ def make():
         dispatcher = LateCallDispatcher(
             [endpoint],
             messaging.NoOpSerializer(),
-            probe=Probe(waiting),
+            may_wait=lambda _incoming: waiting,
             on_dropped=dropped.append,
             clock=lambda: NOW,
             monotonic=lambda: UPTIME,
