@@ -131,12 +131,9 @@ def _own_driver(name: str) -> Any:
 
 
 def dead_letters(transport: RPCTransport) -> list[Any] | None:
-    """Return messages that could not be processed, newest first; None on a bus that keeps none.
-
-    :raises oslo_messaging.MessagingException: when the bus cannot be read
-    """
-    read = getattr(transport._driver, "dead_letters", None)
-    return None if read is None else read()
+    """Return messages that could not be processed, newest first; None on a bus that keeps none. Raises Unavailable."""
+    letters: list[Any] | None = _use_driver(transport, "dead_letters")
+    return letters
 
 
 def count_dead_letters() -> int:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Thread-local deadline for waits, effective through third-party code that passes no timeout."""
 
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -28,10 +29,7 @@ def limit_wait(seconds: float) -> Iterator[None]:
 @contextmanager
 def limit_wait_if_unbounded(seconds: float) -> Iterator[None]:
     """Set the thread's deadline to `seconds` from now if it has none."""
-    if _THREAD.deadline is not None:
-        yield
-        return
-    with limit_wait(seconds):
+    with limit_wait(seconds if _THREAD.deadline is None else math.inf):
         yield
 
 

@@ -11,7 +11,6 @@ from oslo_messaging import exceptions
 
 from rpcapi.access import bus_users
 from rpcapi.messaging.drivers import dead_letters, names, wire
-from rpcapi.messaging.drivers.backoff import Backoff
 from rpcapi.messaging.drivers.errors import BusRefused
 from rpcapi.messaging.drivers.listen_target import ListenTarget
 from rpcapi.messaging.drivers.redis_channel import CONNECTION_ERRORS, BusChannel
@@ -27,11 +26,10 @@ class Outbox:
     All methods may be called from any thread. Methods that do not retry raise one of `CONNECTION_ERRORS`.
     """
 
-    def __init__(self, channel: BusChannel, backoff: Backoff) -> None:
+    def __init__(self, channel: BusChannel) -> None:
         self.channel = channel
         self.user = channel.user
         self.send_timeout = channel.limits.send_timeout
-        self._backoff = backoff
 
     def send(
         self, queue: str, body: wire.WireRequest | wire.WireReply, deadline: float, process_key: str | None = None
@@ -65,7 +63,7 @@ class Outbox:
         :raises BusRefused: when Redis answers with an error
         :raises oslo_messaging.MessageDeliveryFailure: when Redis stayed unreachable
         """
-        address, pauses = self.channel.address, self._backoff.pauses()
+        address, pauses = self.channel.address, self.channel.limits.pauses()
         while True:
             try:
                 return action()

@@ -12,7 +12,6 @@ from oslo_messaging import exceptions
 from rpcapi.access import bus_users
 from rpcapi.background import BackgroundLoop
 from rpcapi.messaging.drivers import names, wire
-from rpcapi.messaging.drivers.backoff import Backoff
 from rpcapi.messaging.drivers.errors import BusRefused, MessageForeign
 from rpcapi.messaging.drivers.incoming import Delivery
 from rpcapi.messaging.drivers.listener import BusListener
@@ -29,9 +28,7 @@ class Receiver(BackgroundLoop):
     reads, and applies the whole set after every new connection.
     """
 
-    def __init__(
-        self, channel: BusChannel, backoff: Backoff, outbox: Outbox, on_reply: Callable[[wire.WireReply, str], None]
-    ) -> None:
+    def __init__(self, channel: BusChannel, outbox: Outbox, on_reply: Callable[[wire.WireReply, str], None]) -> None:
         """``channel`` is for this receiver alone: the senders that share the outbox's may use all its connections."""
         super().__init__("gantt-bus")
         self.reply_to = wire.new_id()
@@ -39,7 +36,6 @@ class Receiver(BackgroundLoop):
         self._own_inbox = names.inbox(outbox.user, self._process)
         self._inboxes = [names.inbox(user, self._process) for user in bus_users.NAMES]
         self._channel = channel
-        self._backoff = backoff
         self._outbox = outbox
         self._on_reply = on_reply
         self._renew_interval = min(channel.limits.visibility_timeout, channel.limits.inbox_ttl) / 3
@@ -52,7 +48,7 @@ class Receiver(BackgroundLoop):
         self._topic_queues: dict[str, BusListener] = {}
         self._server_queues: dict[str, BusListener] = {}
         self._is_connected = False
-        self._pauses = backoff.pauses()
+        self._pauses = channel.limits.pauses()
 
     def start(self) -> None:
         """Start the thread unless it runs; a process has none before its first call or listener."""
@@ -138,7 +134,7 @@ class Receiver(BackgroundLoop):
         arrival = self._channel.read(self._queues)
         if arrival is not None:
             self._deliver(*arrival)
-        self._pauses = self._backoff.pauses()
+        self._pauses = self._channel.limits.pauses()
         return 0.0
 
     def handle_failure(self, error: Exception) -> float:

@@ -22,7 +22,6 @@ from rpcapi.access.senders import SenderDirectory
 from rpcapi.conf import bus_address
 from rpcapi.conf import rpc as rpc_conf
 from rpcapi.messaging.drivers import dead_letters, errors, names, opts, wire
-from rpcapi.messaging.drivers.backoff import Backoff
 from rpcapi.messaging.drivers.listen_target import ListenTarget
 from rpcapi.messaging.drivers.listener import BusListener
 from rpcapi.messaging.drivers.outbox import Outbox
@@ -57,7 +56,6 @@ class RedisBusDriver(BaseDriver):
         self.prefetch_size = options.prefetch
         self._request_ttl = options.request_ttl
         address = bus_address.parse(str(url))
-        backoff = Backoff(options.reconnect_backoff, options.reconnect_backoff_max)
         limits = BusLimits(
             socket_timeout=options.socket_timeout,
             send_timeout=options.send_timeout,
@@ -67,10 +65,12 @@ class RedisBusDriver(BaseDriver):
             connections=options.max_connections,
             queue_length=conf.rpc.max_queue_length,
             message_bytes=conf.rpc.max_message_bytes,
+            first_pause=options.reconnect_backoff,
+            longest_pause=options.reconnect_backoff_max,
         )
-        self._outbox = Outbox(BusChannel(address, limits), backoff)
+        self._outbox = Outbox(BusChannel(address, limits))
         self._replies = PendingReplies(allowed_remote_exmods or [])
-        self._receiver = Receiver(BusChannel(address, limits), backoff, self._outbox, self._replies.deliver)
+        self._receiver = Receiver(BusChannel(address, limits), self._outbox, self._replies.deliver)
 
     @functools.cached_property
     def senders(self) -> SenderDirectory:

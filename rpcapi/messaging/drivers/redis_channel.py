@@ -10,7 +10,7 @@ fan-out request is stored in the inbox itself, instead of a bell.
 
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, time
@@ -45,7 +45,10 @@ CONNECTION_ERRORS = (
 
 @dataclass(frozen=True)
 class BusLimits:
-    """Limits of the bus: seconds, except the numbers of `connections`, of messages in a queue and of bytes."""
+    """Limits of the bus: seconds, except the numbers of `connections`, of messages in a queue and of bytes.
+
+    `first_pause` and `longest_pause` are those before further attempts to reach Redis.
+    """
 
     socket_timeout: float
     send_timeout: float
@@ -55,6 +58,15 @@ class BusLimits:
     connections: int
     queue_length: int
     message_bytes: int
+    first_pause: float
+    longest_pause: float
+
+    def pauses(self) -> Iterator[float]:
+        """Yield the pause before each further attempt, twice as long as the one before, without end."""
+        pause = self.first_pause
+        while True:
+            yield min(pause, self.longest_pause)
+            pause = min(pause * 2, self.longest_pause)
 
 
 class BusChannel:

@@ -9,7 +9,6 @@ from oslo_messaging import Target
 from rpcapi.access import bus_users
 from rpcapi.conf.bus_address import RedisAddress
 from rpcapi.messaging.drivers import wire
-from rpcapi.messaging.drivers.backoff import Backoff
 from rpcapi.messaging.drivers.incoming import Delivery
 from rpcapi.messaging.drivers.listen_target import ListenTarget
 from rpcapi.messaging.drivers.receiver import Receiver
@@ -24,6 +23,8 @@ LIMITS = BusLimits(
     connections=2,
     queue_length=100,
     message_bytes=10_000,
+    first_pause=0.0,
+    longest_pause=0.0,
 )
 
 
@@ -137,9 +138,7 @@ class Bench:
         monkeypatch.setattr(Receiver, "start", lambda receiver: None)
         outbox: Any = self.outbox
         channel: Any = self.channel
-        self.receiver = Receiver(
-            channel, Backoff(0.0, 0.0), outbox, lambda reply, sender: self.replies.append((reply, sender))
-        )
+        self.receiver = Receiver(channel, outbox, lambda reply, sender: self.replies.append((reply, sender)))
 
     def inboxes(self) -> set[str]:
         """Return the keys of the process's inboxes."""

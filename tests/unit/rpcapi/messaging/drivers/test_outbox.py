@@ -10,7 +10,6 @@ import redis
 
 from rpcapi.conf.bus_address import RedisAddress
 from rpcapi.messaging.drivers import wire
-from rpcapi.messaging.drivers.backoff import Backoff
 from rpcapi.messaging.drivers.errors import BusRefused, MessageTooLarge
 from rpcapi.messaging.drivers.outbox import Outbox
 from rpcapi.messaging.drivers.redis_channel import BusLimits
@@ -24,6 +23,8 @@ LIMITS = BusLimits(
     connections=2,
     queue_length=100,
     message_bytes=10_000,
+    first_pause=0.0,
+    longest_pause=0.0,
 )
 REQUEST = wire.WireRequest({}, {"method": "m"}, expires_at=1.0)
 QUEUE = "gantt_bus:topic:admin:gantt:compute"
@@ -65,7 +66,7 @@ class Channel:
 
 def open_outbox(*answers: Any, arrived: bool = False) -> tuple[Outbox, Channel]:
     channel: Any = Channel(list(answers), arrived)
-    return Outbox(channel, Backoff(0.0, 0.0)), channel
+    return Outbox(channel), channel
 
 
 def soon() -> float:

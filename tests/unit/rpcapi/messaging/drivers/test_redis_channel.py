@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Receipt of messages by the bus's channel on a real Redis."""
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -32,6 +33,8 @@ LIMITS = BusLimits(
     connections=2,
     queue_length=100,
     message_bytes=10_000,
+    first_pause=0.0,
+    longest_pause=0.0,
 )
 
 
@@ -226,3 +229,9 @@ def test_larger_entry_of_an_inbox_is_not_read(channel: BusChannel) -> None:
 def test_each_script_is_used(channel: BusChannel) -> None:
     used = {script.script for script in vars(channel).values() if hasattr(script, "script")}
     assert used == {file.read_text() for file in LUA.glob("*.lua")}
+
+
+def test_pauses_double_up_to_the_longest() -> None:
+    limits = replace(LIMITS, first_pause=0.5, longest_pause=3)
+    assert list(itertools.islice(limits.pauses(), 5)) == [0.5, 1, 2, 3, 3]
+    assert list(itertools.islice(replace(limits, first_pause=9).pauses(), 2)) == [3, 3]
