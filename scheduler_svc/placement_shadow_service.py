@@ -71,4 +71,4 @@ class PlacementShadowService:
     def reset(self) -> None:
         """Read the files of TLS again, for new connections; raises BadConfiguration, and the former ones remain."""
         for part in (self._server, self._placement, self._gantt):
-            part.reload()
+            part.reset()

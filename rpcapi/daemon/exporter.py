@@ -9,18 +9,18 @@ so that a bad one is reported at start, and stays bound when this process is res
 """
 
 import socket
-import threading
-from http.server import ThreadingHTTPServer
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 from rpcapi import errors
 
 if TYPE_CHECKING:
-    from rpcapi.daemon.process_figures import DaemonProcesses
+    from rpcapi.daemon.http_listener import HttpServer
 
-REQUEST_SECONDS = 10
+THREADS = 4
+SHUTDOWN_SECONDS = 1  # an unfinished scrape is repeated by the scraper
 
 
 def bind(listen: str) -> socket.socket:
@@ -40,69 +40,38 @@ def bind(listen: str) -> socket.socket:
         raise errors.BadConfiguration(why=f"[metrics] listen = '{listen}' cannot be bound: {exc}") from exc
 
 
-class Exporter:
-    """A service of the daemon framework that answers GET with the metrics in ``folder``."""
+def make_exporter(listener: socket.socket, folder: Path, workers: int) -> "HttpServer":
+    """Return a service of the daemon framework that answers GET with the metrics in ``folder``."""
+    # Imported in this process only: the master must not import it, see metrics_folder.use_folder().
+    from prometheus_client import CollectorRegistry, make_wsgi_app  # noqa: PLC0415
 
-    def __init__(self, listener: socket.socket, folder: Path, workers: int) -> None:
-        # Imported in this process only: the master must not import it, see metrics_folder.use_folder().
-        from prometheus_client import CollectorRegistry  # noqa: PLC0415
+    from rpcapi.daemon.http_listener import HttpServer  # noqa: PLC0415
+    from rpcapi.daemon.process_figures import DaemonProcesses  # noqa: PLC0415
+    from rpcapi.daemon.worker_metrics import WorkerMetrics  # noqa: PLC0415
 
-        from rpcapi.daemon.process_figures import DaemonProcesses  # noqa: PLC0415
-        from rpcapi.daemon.worker_metrics import WorkerMetrics  # noqa: PLC0415
+    registry = CollectorRegistry()
+    recorded = WorkerMetrics(folder)
+    registry.register(recorded)
+    processes = DaemonProcesses(recorded, workers)
+    registry.register(processes)
+    metrics = make_wsgi_app(registry)
 
-        registry = CollectorRegistry()
-        recorded = WorkerMetrics(folder)
-        registry.register(recorded)
-        processes = DaemonProcesses(recorded, workers)
-        registry.register(processes)
-        self._server = ThreadingHTTPServer(
-            listener.getsockname()[:2], _handler(registry, processes), bind_and_activate=False
-        )
-        self._server.socket.close()
-        self._server.socket = listener
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), name="exporter", daemon=True)
+    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer a probe, or send the metrics."""
+        if environ["PATH_INFO"] == "/healthz":
+            return _text("200 OK", "ok", start_response)
+        if environ["PATH_INFO"] == "/readyz":
+            serving = len(processes.serving())
+            status = "200 OK" if serving >= workers else "503 Service Unavailable"
+            return _text(status, f"{serving} of {workers} workers serve", start_response)
+        answered: Iterable[bytes] = metrics(environ, start_response)
+        return answered
 
-    def start(self) -> None:
-        """Start serving."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop serving."""
-        self._server.shutdown()
-
-    def wait(self) -> None:
-        """Return when the server loop has ended; an unfinished scrape is repeated by the scraper."""
-        self._thread.join()
-
-    def reset(self) -> None:
-        """Do nothing: address and folder are fixed at start."""
+    host, port, *_ = listener.getsockname()
+    return HttpServer(answer, host, port, THREADS, max_body=0, shutdown_s=SHUTDOWN_SECONDS, listening=listener)
 
 
-def _handler(registry: Any, processes: "DaemonProcesses") -> type[Any]:
-    """Return the class of the server's requests."""
-    from prometheus_client.exposition import MetricsHandler  # noqa: PLC0415
-
-    class Handler(MetricsHandler.factory(registry)):  # type: ignore[misc]
-        timeout = REQUEST_SECONDS
-
-        def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
-            """Answer a probe, or send the metrics."""
-            match urlsplit(self.path).path:
-                case "/healthz":
-                    self._answer(200, "ok")
-                case "/readyz":
-                    serving = len(processes.serving())
-                    status = 200 if serving >= processes.workers else 503
-                    self._answer(status, f"{serving} of {processes.workers} workers serve")
-                case _:
-                    super().do_GET()
-
-        def _answer(self, status: int, text: str) -> None:
-            body = f"{text}\n".encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "text/plain; charset=utf-8")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    return Handler
+def _text(status: str, text: str, start_response: StartResponse) -> Iterable[bytes]:
+    body = f"{text}\n".encode()
+    start_response(status, [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))])
+    return [body]

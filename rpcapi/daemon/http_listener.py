@@ -71,6 +71,12 @@ class _Listener(wsgi.Server):
     ConnectionClass = Connection
     max_request_header_size = MAX_HEADERS
     render_error: RenderError
+    listening: socket.socket | None = None
+
+    def bind(self, family: int, type: int, proto: int = 0) -> Any:
+        """Bind the address, unless a socket listens on it already."""
+        self.socket = self.listening or super().bind(family, type, proto)
+        return self.socket
 
     def prepare(self) -> None:
         """Listen, and start the threads."""
@@ -106,7 +112,10 @@ class _Listener(wsgi.Server):
 
 
 class HttpServer:
-    """Serves an application in a thread of its own; raises BadConfiguration where a certificate cannot be used."""
+    """Serves an application in a thread of its own; raises BadConfiguration where a certificate cannot be used.
+
+    Implements the service protocol of rpcapi.daemon.
+    """
 
     def __init__(
         self,
@@ -119,10 +128,12 @@ class HttpServer:
         shutdown_s: int,
         tls: ContextSource | None = None,
         reuse_port: bool = False,
+        listening: socket.socket | None = None,
         render_error: RenderError = plain_error,
     ) -> None:
         """``max_body`` is in bytes, ``tls`` as in TlsAdapter; by ``reuse_port`` several processes share an address.
 
+        ``listening`` is a socket that listens on the address already.
         ``shutdown_s`` limits how long requests in progress may take once it is stopped.
         """
         self._listener = listener = _Listener(
@@ -135,6 +146,7 @@ class HttpServer:
             reuse_port=reuse_port,
         )
         listener.gateway = Gateway
+        listener.listening = listening
         listener.max_request_body_size = max_body
         listener.render_error = render_error
         self._tls = listener.ssl_adapter = None if tls is None else TlsAdapter(tls)
@@ -154,7 +166,7 @@ class HttpServer:
             raise errors.BadConfiguration(why=f"{self.url} cannot be served: {error}") from error
         self._thread.start()
 
-    def reload(self) -> None:
+    def reset(self) -> None:
         """Read the certificate again; raises BadConfiguration, and the former one remains."""
         if self._tls is not None:
             self._tls.reload()

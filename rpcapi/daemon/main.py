@@ -101,4 +101,4 @@ def _exporter_role(prog: str, listener: socket.socket, folder: Path, workers: in
     def prepare(conf: cfg.ConfigOpts) -> None:
         logs.setup(conf, prog, version.installed_version())
 
-    return worker.Role("metrics exporter", -1, prepare, lambda conf: exporter.Exporter(listener, folder, workers))
+    return worker.Role("metrics exporter", -1, prepare, lambda conf: exporter.make_exporter(listener, folder, workers))

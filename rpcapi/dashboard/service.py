@@ -75,7 +75,7 @@ class DashboardService:
 
     def reset(self) -> None:
         """Apply the current certificate; raises BadConfiguration, and the former one remains."""
-        self._server.reload()
+        self._server.reset()
 
 
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> DashboardService:

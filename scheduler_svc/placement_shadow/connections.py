@@ -58,9 +58,9 @@ class HttpServerAt:
         self._timeout = urllib3.Timeout(timeout_s)
         self._connections = connections
         self._load_context = load_context or ssl.create_default_context
-        self.reload()
+        self.reset()
 
-    def reload(self) -> None:
+    def reset(self) -> None:
         """Open new connections from now on, with the certificates as they are now; raises BadConfiguration."""
         self._context = self._load_context() if self._parsed.scheme == "https" else None
         self._pool = self._make_pool(self._connections)

@@ -100,10 +100,10 @@ def test_renewed_certificate_counts_after_a_reload(tmp_path: Path) -> None:
         assert fetch(http.url, authority=present / "ca.pem") == "https 0"
         for name in ("node.pem", "node.key"):
             shutil.copy(renewed / name, present / name)
-        http.reload()
+        http.reset()
         assert fetch(http.url, authority=renewed / "ca.pem") == "https 0"
 
         (present / "node.pem").write_text("none")
         with pytest.raises(errors.BadConfiguration, match=r"node\.pem"):
-            http.reload()
+            http.reset()
         assert fetch(http.url, authority=renewed / "ca.pem") == "https 0"

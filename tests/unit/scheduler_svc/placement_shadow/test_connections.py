@@ -132,7 +132,7 @@ def test_certificates_of_both_ends_are_verified_and_read_again(tmp_path):
         with pytest.raises(NotAnswered, match="CERTIFICATE_VERIFY_FAILED"):
             end.send(request("GET"))
         (folder / "authority.pem").write_bytes((folder / "ca.pem").read_bytes())
-        end.reload()
+        end.reset()
         assert end.send(request("GET")).body == b"https"
         end.close()
         strangers = HttpServerAt(url, SECONDS, 1, source(tls.client_context, {"ca_file": "ca.pem"}))
