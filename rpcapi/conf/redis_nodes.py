@@ -2,10 +2,10 @@
 """Parser of Redis URLs with several servers (Sentinel or Redis Cluster), without redis-py."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Literal
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from rpcapi import errors
 
@@ -60,11 +60,25 @@ def has_multiple_servers(url: str) -> bool:
     return url.partition("://")[0] in SCHEMES
 
 
-def check_tls_values(group: str, options: Mapping[str, str]) -> None:
-    """Raise BadConfiguration for an option of TLS with a value that it does not take."""
+def read_options(group: str, query: str, valid_options: Collection[str]) -> dict[str, str]:
+    """Return the options of a URL; raises BadConfiguration for an unknown one, or a value that TLS does not take."""
+    options = {name: values[0] for name, values in parse_qs(query, keep_blank_values=True).items()}  # as redis-py
+    if not options.keys() <= set(valid_options):
+        # The option is not shown: when a '?' in the password is not written as %3F, it is a part of the password.
+        raise errors.BadConfiguration(
+            why=f"[{group}] url has an unknown option after its '?'; known: {', '.join(sorted(valid_options))}"
+        )
     for name, values in _TLS_VALUES.items():
         if options.get(name, values[0]) not in values:
             raise errors.BadConfiguration(why=f"[{group}] url: {name} must be one of {', '.join(values)}")
+    return options
+
+
+def read_database(group: str, text: str) -> int:
+    """Return the number of a database; raises BadConfiguration."""
+    if not (text.isascii() and text.isdigit()):
+        raise errors.BadConfiguration(why=f"[{group}] url: db must be a number")
+    return int(text)
 
 
 def parse(url: str, group: str) -> RedisNodes:
@@ -74,13 +88,8 @@ def parse(url: str, group: str) -> RedisNodes:
     authority, path, query_text = _parts(url)
     credentials, at, hosts = authority.rpartition("@")
     names = tuple(_address(group, kind, host) for host in hosts.split(","))
-    options = dict(parse_qsl(query_text, keep_blank_values=True))
     valid_options = OPTIONS | (SENTINEL_OPTIONS if kind == "sentinel" else set()) | (TLS_OPTIONS if tls else set())
-    if not options.keys() <= valid_options:
-        raise errors.BadConfiguration(
-            why=f"[{group}] url has an unknown option after its '?'; known: {', '.join(sorted(valid_options))}"
-        )
-    check_tls_values(group, options)
+    options = read_options(group, query_text, valid_options)
     base = "rediss" if tls else "redis"
     query = urlencode({name: value for name, value in options.items() if name not in SENTINEL_OPTIONS})
     login = f"{credentials}{at}"
@@ -124,9 +133,7 @@ def _service(group: str, path: str) -> tuple[str, int]:
         raise errors.BadConfiguration(
             why=f"[{group}] url has no valid Sentinel service name: write {_FORMS['sentinel']}"
         )
-    if db and not (db.isascii() and db.isdigit()):
-        raise errors.BadConfiguration(why=f"[{group}] url: db must be a number")
-    return service, int(db or 0)
+    return service, read_database(group, db or "0")
 
 
 def _sentinel(base: str, name: str, options: dict[str, str]) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Validation of Redis URLs without redis-py, which the master process of a daemon must not import."""
 
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from rpcapi import errors
 from rpcapi.conf import redis_nodes
@@ -37,17 +37,5 @@ def check(group: str, url: str) -> None:
         return
     if scheme == "unix" and not parts.path.strip("/"):
         raise errors.BadConfiguration(why=f"[{group}] url has no socket path: write unix:///path/redis.sock?db=0")
-    options = parse_qsl(parts.query, keep_blank_values=True)
-    for name, value in options:
-        _check_option(group, _OPTIONS[scheme], name, value)
-    redis_nodes.check_tls_values(group, dict(options))
-
-
-def _check_option(group: str, valid_options: set[str], name: str, value: str) -> None:
-    if name not in valid_options:
-        # The option is not shown: when a '?' in the password is not written as %3F, it is a part of the password.
-        raise errors.BadConfiguration(
-            why=f"[{group}] url has an unknown option after its '?'; known: {', '.join(sorted(valid_options))}"
-        )
-    if name == "db" and not (value.isascii() and value.isdigit()):
-        raise errors.BadConfiguration(why=f"[{group}] url: db must be a number")
+    options = redis_nodes.read_options(group, parts.query, _OPTIONS[scheme])
+    redis_nodes.read_database(group, options.get("db", "0"))

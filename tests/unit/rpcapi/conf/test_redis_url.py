@@ -34,6 +34,9 @@ def test_valid_url_passes(url):
         ("redis://h?ssl_ca_certs=secret", "unknown option"),
         ("unix:///s?socket_keepalive=secret", "unknown option"),
         ("redis://h?db=secret", "db must be a number"),
+        ("redis://h?db=", "db must be a number"),
+        ("redis://h?db=secret&db=1", "db must be a number"),
+        ("rediss://h?ssl_cert_reqs=secret&ssl_cert_reqs=required", "ssl_cert_reqs must be"),
         ("redis+cluster://u:secret@h/1", "supports only database 0"),
     ],
 )
