@@ -14,9 +14,6 @@ from rpcapi.dashboard import decision_log, host_list
 from rpcapi.dashboard.away import AWAY
 from rpcapi.dashboard.cached import Cached
 from rpcapi.resources import names
-from rpcapi.spec_builder.catalog import Catalog
-from rpcapi.spec_builder.flavors import Flavor
-from rpcapi.spec_builder.images import Image
 
 USER = "gantt-dashboard"  # that asks for what all requests share
 MOST_CLAIMS = 20_000  # of clients of the Placement API that are searched for those of a host
@@ -30,14 +27,6 @@ class ClaimsInFlight(NamedTuple):
 
     claims: Sequence[Mapping[str, Any]]
     is_complete: bool
-
-
-class Choices(NamedTuple):
-    """What a request for servers may name: flavors, images, and the devices that flavors refer to."""
-
-    flavors: Mapping[str, Flavor]
-    images: Mapping[str, Image]
-    catalog: Catalog
 
 
 class Cluster:
@@ -90,9 +79,11 @@ class Cluster:
         reply: objects.PartitionList = session.call(session.scheduler.list_partitions)
         return reply
 
-    def _read_choices(self, previous: Choices | None) -> Choices:
+    def _read_choices(self, previous: Session | None) -> Session:
+        """Return a session that has read what a request may name: flavors, images, and the devices of flavors."""
         session = self._reader()
-        return Choices(session.flavors, session.images, session.catalog)
+        _ = session.flavors, session.images, session.catalog
+        return session
 
     def _read_hosts(self, previous: host_list.HostList | None) -> host_list.HostList:
         return host_list.read(self._reader(), self.partitions.get(), previous)

@@ -41,15 +41,15 @@ def make_application(conf: cfg.ConfigOpts, session: Session) -> Dashboard:
     return Dashboard(session, routes, make_sign_in(conf), logins, rendering.environment(), is_secure=is_secure)
 
 
-class DashboardService:
-    """Serves the dashboard. Implements the service protocol of rpcapi.daemon."""
+class DashboardService(HttpServer):
+    """Serves the dashboard."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         """Raise BadConfiguration; nothing is called before the first page."""
         bus.set_defaults(conf)
         options = conf.dashboard
         self._session = Session.of_daemon(conf)
-        self._server = HttpServer(
+        super().__init__(
             make_application(conf, self._session),
             options.host,
             options.port,
@@ -61,21 +61,13 @@ class DashboardService:
 
     def start(self) -> None:
         """Serve; raises BadConfiguration where the address cannot be bound. While the bus is away, pages say so."""
-        self._server.start()
-        LOG.info("The dashboard is at %s", self._server.url)
-
-    def stop(self) -> None:
-        """Accept no more requests."""
-        self._server.stop()
+        super().start()
+        LOG.info("The dashboard is at %s", self.url)
 
     def wait(self) -> None:
         """Wait until accepted requests are answered."""
-        self._server.wait()
+        super().wait()
         self._session.close()
-
-    def reset(self) -> None:
-        """Apply the current certificate; raises BadConfiguration, and the former one remains."""
-        self._server.reset()
 
 
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> DashboardService:
