@@ -21,6 +21,7 @@ MAX_NUMBER = 2**63 - 1
 ORDERS = ("<", ">", "<=", ">=")
 COMPARISONS = ("=", "in", *ORDERS)
 CONNECTIVES = ("not", "or", "and")
+IGNORED = (None, "")  # operands without a meaning, as in Nova
 
 
 class TermType(StrEnum):
@@ -85,7 +86,9 @@ def parse(hint: Any) -> Term:
         return EVERYTHING
     if not isinstance(decoded, list):
         raise _invalid_query(f"it must be a list that begins with an operator, not {_abbreviate(decoded)}")
-    return _QueryReader().term(decoded, 1)
+    if _count_parts(decoded, 1) > MAX_PARTS:
+        raise _invalid_query(f"it may have at most {MAX_PARTS} operators and operands")
+    return _term(decoded)
 
 
 def _decode(hint: Any) -> Any:
@@ -102,49 +105,40 @@ def _decode(hint: Any) -> Any:
         raise _invalid_query(f"it is not valid JSON: {why}") from None
 
 
-class _QueryReader:
-    """Parser of one query; counts its operators and operands."""
+def _count_parts(item: Any, depth: int) -> int:
+    """Return the number of operators and operands; raises InvalidSpec for a query that is nested too deeply."""
+    if not isinstance(item, list):
+        return item not in IGNORED
+    if item and depth > MAX_DEPTH:
+        raise _invalid_query(f"it may be nested at most {MAX_DEPTH} levels deep")
+    return bool(item) + sum(_count_parts(argument, depth + 1) for argument in item[1:])
 
-    def __init__(self) -> None:
-        self._parts = 0
 
-    def term(self, items: Sequence[Any], depth: int) -> Term:
-        if not items:
-            return EVERYTHING
-        if depth > MAX_DEPTH:
-            raise _invalid_query(f"it may be nested at most {MAX_DEPTH} levels deep")
-        self._count(1)
-        operator = items[0]
-        if not isinstance(operator, str) or operator not in (*COMPARISONS, *CONNECTIVES):
-            operators = ", ".join((*COMPARISONS, *CONNECTIVES))
-            raise _invalid_query(f"unknown operator {_abbreviate(operator)}; known: {operators}")
-        # As in Nova, null and the empty string are ignored.
-        arguments = [argument for argument in items[1:] if argument is not None and argument != ""]
-        operands = tuple(self._operand(argument, depth) for argument in arguments)
-        if operator in COMPARISONS:
-            _check_comparable(operator, operands)
-        else:
-            _check_truth_values(operator, operands)
-        return Term(operator, operands)
+def _term(items: Sequence[Any]) -> Term:
+    if not items:
+        return EVERYTHING
+    operator = items[0]
+    if not isinstance(operator, str) or operator not in (*COMPARISONS, *CONNECTIVES):
+        operators = ", ".join((*COMPARISONS, *CONNECTIVES))
+        raise _invalid_query(f"unknown operator {_abbreviate(operator)}; known: {operators}")
+    operands = tuple(_operand(argument) for argument in items[1:] if argument not in IGNORED)
+    if operator in COMPARISONS:
+        _check_comparable(operator, operands)
+    else:
+        _check_truth_values(operator, operands)
+    return Term(operator, operands)
 
-    def _operand(self, operand: Any, depth: int) -> Operand:
-        if isinstance(operand, list):
-            return self.term(operand, depth + 1)
-        self._count(1)
-        if isinstance(operand, str):
-            if len(operand) > MAX_TEXT:
-                raise _invalid_query(f"a string may have at most {MAX_TEXT} characters, got {_abbreviate(operand)}")
-            return _variable(operand) if operand.startswith("$") else Literal(operand)
-        if isinstance(operand, int | float) and abs(operand) <= MAX_NUMBER:
-            return Literal(operand)
-        raise _invalid_query(
-            f"{_abbreviate(operand)} is not a string, a number up to {MAX_NUMBER}, a variable or a list"
-        )
 
-    def _count(self, count: int) -> None:
-        self._parts += count
-        if self._parts > MAX_PARTS:
-            raise _invalid_query(f"it may have at most {MAX_PARTS} operators and operands")
+def _operand(operand: Any) -> Operand:
+    if isinstance(operand, list):
+        return _term(operand)
+    if isinstance(operand, str):
+        if len(operand) > MAX_TEXT:
+            raise _invalid_query(f"a string may have at most {MAX_TEXT} characters, got {_abbreviate(operand)}")
+        return _variable(operand) if operand.startswith("$") else Literal(operand)
+    if isinstance(operand, int | float) and abs(operand) <= MAX_NUMBER:
+        return Literal(operand)
+    raise _invalid_query(f"{_abbreviate(operand)} is not a string, a number up to {MAX_NUMBER}, a variable or a list")
 
 
 def _variable(text: str) -> Variable:
