@@ -2,9 +2,10 @@
 """Validation of scheduler hints. Hints that gantt does not know are passed to plugins unchanged."""
 
 import ipaddress
-import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from oslo_utils import uuidutils
 
 from rpcapi.resources import query
 from rpcapi.validation.text import abbreviate, check_mapping, check_size, check_text, invalid_spec
@@ -48,11 +49,7 @@ def _instances(key: str) -> Callable[[Mapping[str, Any]], None]:
         if len(uuids) > MAX_INSTANCES:
             raise invalid_spec(f"hint {key!r} may contain at most {MAX_INSTANCES} instances, got {len(uuids)}")
         for instance_uuid in uuids:
-            try:
-                valid = isinstance(instance_uuid, str) and bool(uuid.UUID(instance_uuid))
-            except ValueError:
-                valid = False
-            if not valid:
+            if not uuidutils.is_uuid_like(instance_uuid):
                 raise invalid_spec(f"hint {key!r} must contain uuids of instances, not {abbreviate(instance_uuid)}")
 
     return check_instances
