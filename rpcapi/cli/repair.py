@@ -18,7 +18,7 @@ NO_REPAIR = "none"  # begins the outcome of a difference that was left as it is
 STOPPED = "stopped"  # state of a guest that is powered off, as in rpcapi.objects.GuestPage
 OFFLOADED = "SHELVED_OFFLOADED"  # status of an instance whose only copy is its image
 
-Repair = Callable[["Session", Mapping[str, str], Difference], None]
+Repair = Callable[["Session", Difference], None]
 
 
 class Consent(StrEnum):
@@ -66,19 +66,16 @@ def check_ends(plan: Sequence[Act], ends: Collection[str]) -> None:
 
 def carry_out(session: "Session", plan: Sequence[Act], *, yes: bool, ends: Collection[str]) -> list[str]:
     """Carry out the acts that have consent; return the outcome of each act."""
-    partitions = _partitions_by_host(session)
-    return [_carry_out_one(session, partitions, act, yes=yes, ends=ends) for act in plan]
+    return [_carry_out_one(session, act, yes=yes, ends=ends) for act in plan]
 
 
-def _carry_out_one(
-    session: "Session", partitions: Mapping[str, str], act: Act, *, yes: bool, ends: Collection[str]
-) -> str:
+def _carry_out_one(session: "Session", act: Act, *, yes: bool, ends: Collection[str]) -> str:
     if act.repair is None:
         return NO_REPAIR
     if not act.may_start(yes=yes, ends=ends):
         return f"{NO_REPAIR}: needs {_option(act)}"
     try:
-        act.repair(session, partitions, act.difference)
+        act.repair(session, act.difference)
     except errors.GanttError as error:
         return f"{NO_REPAIR}: {describe_error(error)}"
     return act.outcome
@@ -186,18 +183,8 @@ def _advice(difference: Difference) -> str:
 # -- repairs -----------------------------------------------------------------------------------------------------------
 
 
-def _partitions_by_host(session: "Session") -> dict[str, str]:
-    return {
-        state.name: state.partition
-        for state in session.list_all(session.scheduler.list_host_state, "states", "service")
-        if state.partition is not None
-    }
-
-
-def _partition_of(partitions: Mapping[str, str], host: str) -> str:
-    if host not in partitions:
-        raise errors.UnknownHost(name=host)
-    return partitions[host]
+def _partition_of(session: "Session", host: str) -> Any:
+    return session.call(session.scheduler.get_host_state, "service", host).partition
 
 
 def _refs(difference: Difference) -> Any:
@@ -206,19 +193,17 @@ def _refs(difference: Difference) -> Any:
     return objects.ClaimRefs.of(consumers=[difference.instance], attempts=[difference.attempt])
 
 
-def _adopt(session: "Session", partitions: Mapping[str, str], difference: Difference) -> None:
-    partition = _partition_of(partitions, difference.host)
+def _adopt(session: "Session", difference: Difference) -> None:
+    partition = _partition_of(session, difference.host)
     session.call(session.conductor.adopt_instances, partition, difference.host, [difference.instance])
 
 
-def _release(session: "Session", partitions: Mapping[str, str], difference: Difference) -> None:
+def _release(session: "Session", difference: Difference) -> None:
     session.call(session.conductor.release_orphans, difference.host, _refs(difference))
 
 
-def _end_migration(
-    session: "Session", partitions: Mapping[str, str], difference: Difference, *, ends_running: bool = False
-) -> None:
-    partition = _partition_of(partitions, difference.host)
+def _end_migration(session: "Session", difference: Difference, *, ends_running: bool = False) -> None:
+    partition = _partition_of(session, difference.host)
     refs = _refs(difference)
     session.call(session.conductor.end_leaked_migrations, partition, difference.host, refs, ends_running=ends_running)
 
@@ -226,7 +211,7 @@ def _end_migration(
 _end_running_migration = partial(_end_migration, ends_running=True)
 
 
-def _compare(session: "Session", partitions: Mapping[str, str], difference: Difference) -> None:
+def _compare(session: "Session", difference: Difference) -> None:
     session.call(session.conductor.compare_instances, [difference.instance])
 
 
