@@ -17,7 +17,7 @@ CellShare = tuple[frozenset[int], int]  # the cpus of one guest cell, and its me
 
 def count_cells(flavor_image: FlavorImageProperties) -> int | None:
     """Return the requested number of cells, or None; raises InvalidSpec for a bad number or when both define it."""
-    text = flavor_image.exclusive_value("numa_nodes")
+    text = flavor_image.value("numa_nodes", is_exclusive=True)
     if text is None:
         return None
     nodes = parse_integer(text)
@@ -67,7 +67,7 @@ def _check_split(flavor_image: FlavorImageProperties, cpus: list[frozenset[int]]
 
 def _read_per_cell(flavor_image: FlavorImageProperties, key: str, read: Callable[[str], T]) -> list[T] | None:
     """Return the values of KEY.0, KEY.1, ... of the flavor or of the image; None when neither has KEY.0."""
-    if flavor_image.exclusive_value(f"{key}.0") is None:
+    if flavor_image.value(f"{key}.0", is_exclusive=True) is None:
         return None
     value = flavor_image.image_value if flavor_image.flavor_value(f"{key}.0") is None else flavor_image.flavor_value
     values: list[T] = []

@@ -30,10 +30,15 @@ class FlavorImageProperties:
                 return value or None
         return None
 
-    def value(self, key: str, allowed_values: Collection[str] = (), prefix: str = "hw") -> str | None:
-        """Return the value of flavor or image; raises InvalidSpec when they differ or the value is not allowed."""
+    def value(
+        self, key: str, allowed_values: Collection[str] = (), prefix: str = "hw", *, is_exclusive: bool = False
+    ) -> str | None:
+        """Return the value of flavor or image; raises InvalidSpec when they differ or the value is not allowed.
+
+        An exclusive value may not be set by both, not even to the same.
+        """
         flavor_value, image_value = self.flavor_value(key, prefix), self.image_value(key, prefix)
-        if flavor_value is not None and image_value is not None and flavor_value != image_value:
+        if None not in (flavor_value, image_value) and (is_exclusive or flavor_value != image_value):
             raise self.conflict(key, prefix)
         value = flavor_value if flavor_value is not None else image_value
         self.check_allowed(key, value, allowed_values, prefix)
@@ -45,13 +50,6 @@ class FlavorImageProperties:
         if len(answers) > 1:
             raise self.conflict(key)
         return True in answers
-
-    def exclusive_value(self, key: str) -> str | None:
-        """Return the flavor's extra spec or the image's property; raises InvalidSpec when both are set."""
-        flavor_value, image_value = self.flavor_value(key), self.image_value(key)
-        if flavor_value is not None and image_value is not None:
-            raise self.conflict(key)
-        return flavor_value if flavor_value is not None else image_value
 
     def check_allowed(self, key: str, value: str | None, allowed_values: Collection[str], prefix: str = "hw") -> None:
         """Raise InvalidSpec for a value that is not allowed; None is allowed."""

@@ -49,10 +49,10 @@ def test_flag_is_true_for_the_words_of_nova(text, expected):
     assert pair({"hw:flag": text}, {}).flag("flag") is expected
 
 
-@pytest.mark.parametrize("read", ["value", "exclusive_value"])
-def test_different_values_of_flavor_and_image_are_refused(read):
+@pytest.mark.parametrize("is_exclusive", [False, True])
+def test_different_values_of_flavor_and_image_are_refused(is_exclusive):
     with pytest.raises(errors.InvalidSpec, match="flavor 'f' sets hw:key=a and image 'i' hw_key=b"):
-        getattr(pair({"hw:key": "a"}, {"hw_key": "b"}), read)("key")
+        pair({"hw:key": "a"}, {"hw_key": "b"}).value("key", is_exclusive=is_exclusive)
 
 
 @pytest.mark.parametrize(
