@@ -15,9 +15,7 @@ from rpcapi.bounds import CollectionSize
 from rpcapi.cli import error_messages
 from rpcapi.cli.partition import ACKNOWLEDGED, NAMESPACE
 from rpcapi.cli.session import Session
-from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.client import ServiceClient
-from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.clients.scheduler import BusBackend
 from rpcapi.clients.served_versions import SERVED, served_versions
 from rpcapi.messaging import bus
@@ -58,8 +56,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
     @_fail_on_error
     def conductor(self) -> Result:
         """Check that a conductor answers at the newest RPC version, and its store acknowledges writes."""
-        client = ConductorAPI(self.session.conf, self.session.transport)
-        return self._check_version(client, "check_store")
+        return self._check_version(self.session.conductor, "check_store")
 
     @_fail_on_error
     def scheduler(self) -> Result:
@@ -70,8 +67,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
     @_fail_on_error
     def claims(self) -> Result:
         """Check that the claims service of the partition answers at the newest RPC version."""
-        client = ClaimsAPI(self.session.conf, self.session.transport, self.session.conf.rpc.partition)
-        return self._check_version(client, "list_claims", limit=1)
+        return self._check_version(self.session.claims, "list_claims", limit=1)
 
     @_fail_on_error
     def services(self) -> Result:
