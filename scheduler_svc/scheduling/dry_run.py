@@ -4,7 +4,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
@@ -14,36 +14,46 @@ from scheduler_svc.core.request import FilterScope, SchedulingRequest
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.decisions import refusal_document
-from scheduler_svc.scheduling.group_homes import ProposedHomes
 from scheduler_svc.scheduling.intake import RequestRewriter
 from scheduler_svc.scheduling.partition_router import PartitionRouter
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.scheduling.policy import CurrentPolicy
 from scheduler_svc.scheduling.shadow import ShadowStore
+from scheduler_svc.store.interface import Store
+from scheduler_svc.store.records import GroupHome, GroupMembership
 
 ANSWER = "dry run"
 LIMITS = RetryLimits(max_tries=1)
 
 
 class DryRunStore(ShadowStore):
-    """Records nothing; appends its partition's name and each batch to ``batches``."""
+    """Records nothing; appends its partition's name and each batch to ``batches``.
 
-    def __init__(self, partition: OpenPartition, batches: list[tuple[str, ClaimBatch]]) -> None:
-        super().__init__(partition.store, record=lambda request_id, document: None)
-        self._partition = partition.name
+    Each call and each server group goes to the partition that the decision proposes, or where the group has members.
+    """
+
+    def __init__(self, store: Store, batches: list[tuple[str, ClaimBatch]]) -> None:
+        super().__init__(store, record=lambda request_id, document: None)
+        self.partition, self.accepts_claims = store.partition, store.accepts_claims
         self._batches = batches
 
     def record_answer(self, batch: ClaimBatch, answer: BatchAnswer) -> None:
         """Keep the batch."""
-        self._batches.append((self._partition, batch))
+        self._batches.append((self.partition, batch))
 
+    def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
+        """Return ``partition``."""
+        return partition
 
-class ProposedPartitions:
-    """Stands in for the recorded partitions of calls: each call goes to the partition that the decision proposes."""
+    def group_home(self, group_id: str, partition: str, ttl_ms: int, instead_of: str = "") -> GroupHome:
+        """Return ``partition``."""
+        return GroupHome(partition, "")
 
-    def agree(self, key: str, proposed: str, ttl_ms: int, instead_of: str | None = None) -> str:
-        """Return ``proposed``."""
-        return proposed
+    def leave_group(
+        self, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool = False
+    ) -> GroupMembership:
+        """Return the number of the group's members here."""
+        return GroupMembership(sum(self.group_hosts(group_id).values()), may_have_forgotten=False)
 
 
 class DryRun:
@@ -77,13 +87,14 @@ class DryRun:
                 record = refusal_document(call, own.replica.log_position, policy.driver.name_for(request), error)
                 return own.name, _document(record, [], error)
         batches: list[tuple[str, ClaimBatch]] = []
-
-        def make(partition: OpenPartition) -> PartitionScheduler:
-            return PartitionScheduler(DryRunStore(partition, batches), partition.replica, LIMITS)
-
-        router = PartitionRouter(
-            self._partitions, make, claim_ttl_s=0.0, pins=ProposedPartitions(), homes=ProposedHomes(self._partitions)
+        partitions = OpenPartitions(
+            [
+                OpenPartition(cast("Store", DryRunStore(partition.store, batches)), partition.replica)
+                for partition in self._partitions
+            ],
+            self._partitions.own.name,
         )
+        router = PartitionRouter(partitions, _make_scheduler, claim_ttl_s=0.0)
         refusal = None
         try:
             router.select(policy, ctxt, call)
@@ -107,6 +118,10 @@ class DryRun:
                             method="dry_run",
                             why=f"a hint names instance {consumer} of another project",
                         )
+
+
+def _make_scheduler(partition: OpenPartition) -> PartitionScheduler:
+    return PartitionScheduler(partition.store, partition.replica, LIMITS)
 
 
 def _document(

@@ -106,28 +106,3 @@ class GroupHomes:
         except errors.Unavailable as error:
             partition.presence.record_failure()
             raise errors.StoreUnavailable(why=f"partition {name!r}, which {role}, is unavailable") from error
-
-
-class ProposedHomes:
-    """Stands in for recorded homes in a dry run: the partition with members, or else the proposed one."""
-
-    def __init__(self, partitions: Iterable[OpenPartition]) -> None:
-        self._partitions = list(partitions)
-
-    def agree(self, group: ClaimGroup, proposed: str) -> GroupHome:
-        """Return the partition with most members, or ``proposed``; raises StoreUnavailable."""
-        members = {
-            partition.name: sum(partition.store.group_hosts(group.id).values())
-            for partition in self._partitions
-            if not partition.presence.away
-        }
-        home = max(members, key=lambda name: members[name])
-        return GroupHome(home if members[home] else proposed, "")
-
-    def leave(self, group: ClaimGroup, home: GroupHome) -> bool:
-        """Return whether the group has no members in ``home``."""
-        return self.agree(group, "").partition != home.partition
-
-    def move(self, group: ClaimGroup, home: GroupHome, to: str) -> GroupHome:
-        """Return ``to``."""
-        return GroupHome(to, "")

@@ -3,14 +3,12 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from oslo_log import log
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from scheduler_svc import metrics
-from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, ServedCall
@@ -29,26 +27,6 @@ SEVERAL_PARTITIONS = "there are several partitions"
 REASON_GROUP = "server group is in another partition"
 
 
-class Pins(Protocol):
-    """Makes workers agree on the partition of a call."""
-
-    def agree(self, key: str, proposed: str, ttl_ms: int, instead_of: str | None = None) -> str:
-        """Return the partition that serves ``key``: the recorded one, or else ``proposed``."""
-
-
-class Homes(Protocol):
-    """Makes workers agree on the partition of a server group."""
-
-    def agree(self, group: ClaimGroup, proposed: str) -> GroupHome:
-        """Return the group's partition: the recorded one, that of its members, or else ``proposed``."""
-
-    def leave(self, group: ClaimGroup, home: GroupHome) -> bool:
-        """Leave a partition that refused a call; return False where the group has members there."""
-
-    def move(self, group: ClaimGroup, home: GroupHome, to: str) -> GroupHome:
-        """Return the partition after ``home`` was left: ``to``, or another worker's choice."""
-
-
 class PartitionRouter:
     """Serves each call in one partition; safe to call from many threads.
 
@@ -62,21 +40,16 @@ class PartitionRouter:
         partitions: OpenPartitions,
         make: Callable[[OpenPartition], PartitionScheduler],
         claim_ttl_s: float,
-        pins: Pins | None = None,
-        homes: Homes | None = None,
     ) -> None:
-        """``make`` builds the scheduler of a partition; ``claim_ttl_s`` is the lifetime of an unconfirmed claim.
-
-        ``pins`` and ``homes`` are by default those that the partitions' stores record.
-        """
+        """``make`` builds the scheduler of a partition; ``claim_ttl_s`` is the lifetime of an unconfirmed claim."""
         self._partitions = partitions
         self._schedulers: Mapping[str, PartitionScheduler] = {
             partition.name: make(partition) for partition in partitions
         }
         self._claim_ttl_s = claim_ttl_s
         self._pin_ms = round(1000 * (claim_ttl_s + LINGER_S))
-        self._pins = pins or PartitionPins(list(partitions), claim_ttl_s + LINGER_S)
-        self._homes = homes or GroupHomes(partitions)
+        self._pins = PartitionPins(list(partitions), claim_ttl_s + LINGER_S)
+        self._homes = GroupHomes(partitions)
         self._earlier_attempts = EarlierAttempts(partitions)
 
     def select(self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall) -> ServedCall:

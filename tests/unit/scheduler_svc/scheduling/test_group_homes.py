@@ -6,7 +6,9 @@ import pytest
 from rpcapi import errors
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import ClaimGroup
-from scheduler_svc.scheduling.group_homes import GroupHomes, ProposedHomes
+from scheduler_svc.replication.partitions import OpenPartition
+from scheduler_svc.scheduling.dry_run import DryRunStore
+from scheduler_svc.scheduling.group_homes import GroupHomes
 from scheduler_svc.scheduling.pins import rank_by_key
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import node
@@ -78,7 +80,9 @@ def test_group_without_members_waits_for_every_partition(deployment, homes):
 
 
 def test_dry_run_finds_the_members_and_records_nothing(deployment):
-    proposed = ProposedHomes(deployment.worker.partitions)
+    proposed = GroupHomes(
+        OpenPartition(DryRunStore(partition.store, []), partition.replica) for partition in deployment.worker.partitions
+    )
     assert proposed.agree(GROUP, "a").partition == "a"
     deployment.stores["c"].state.groups["g"] = MEMBERS
     assert proposed.agree(GROUP, "a").partition == "c"
