@@ -15,8 +15,8 @@ from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.decision_store import DecisionStore
-from scheduler_svc.scheduling.decisions import DecisionBuilder, Place
-from scheduler_svc.scheduling.pending_call import DecidedTry, PendingCall, RankedTry
+from scheduler_svc.scheduling.decisions import claim_batch
+from scheduler_svc.scheduling.pending_call import DecidedTry, PendingCall
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import PlannedClaim, RankingSnapshot, SharedRanking
 from scheduler_svc.scheduling.replica_view import ReplicaView
@@ -51,14 +51,14 @@ class DecisionRound:
         metrics.ROUND_CALLS.observe(len(tries))
         with tracing.shared_span("scheduler.rank", (call_try.ctxt.request_id for call_try in tries)):
             decisions = [
-                _attempt(self._build, call_try, snapshot, Place(number, len(tries)))
+                _attempt(self._build, call_try, snapshot, number, len(tries))
                 for number, (call_try, snapshot) in enumerate(zip(tries, self._rank(tries), strict=True))
             ]
-        batches = [decision.batch for decision in decisions if isinstance(decision, RankedTry)]
+        batches = [decision[1] for decision in decisions if not isinstance(decision, Exception)]
         with tracing.shared_span("scheduler.claim", (batch.request_id for batch in batches)):
             answers = iter(self._prepare(batches) if batches else ())
         return [
-            self._apply(decision, next(answers)) if isinstance(decision, RankedTry) else decision
+            decision if isinstance(decision, Exception) else self._apply(*decision, next(answers))
             for decision in decisions
         ]
 
@@ -71,16 +71,20 @@ class DecisionRound:
             self._replica.apply_carried(entries, epochs)
         return outcomes
 
-    def _apply(self, decision: RankedTry, answer: BatchAnswer | errors.GanttError) -> DecidedTry | errors.GanttError:
+    def _apply(
+        self, snapshot: RankingSnapshot, batch: ClaimBatch, answer: BatchAnswer | errors.GanttError
+    ) -> DecidedTry | errors.GanttError:
         if isinstance(answer, errors.GanttError):
             return answer
         table, number = self._replica.table, self._replica.number
         table.apply_used(answer.used, answer.position, number)
-        if answer.accepted and decision.batch.consumer_type in BUILT_TYPES:
+        if answer.accepted and batch.consumer_type in BUILT_TYPES:
             table.count_builds([str(result.host) for result in answer.prepared if result.is_new], number)
-        return DecidedTry(decision.snapshot, decision.log_position, decision.batch, answer)
+        return DecidedTry(snapshot, batch, answer)
 
-    def _build(self, call_try: PendingCall, snapshot: RankingSnapshot | Exception, place: Place) -> RankedTry:
+    def _build(
+        self, call_try: PendingCall, snapshot: RankingSnapshot | Exception, round_index: int, round_size: int
+    ) -> tuple[RankingSnapshot, ClaimBatch]:
         if isinstance(snapshot, Exception):
             raise snapshot
         log_position = snapshot.log_positions[self._replica.number]
@@ -89,19 +93,17 @@ class DecisionRound:
                 what="This scheduler worker",
                 why="the store has begun a new epoch since the server group's partition was agreed on",
             )
-        builder = DecisionBuilder(
-            call_try.call,
-            call_try.retry,
+        batch = claim_batch(
+            call_try,
             snapshot,
             log_position,
-            call_try.policy.driver.name_for(call_try.request),
-            self._replica.last_contact_s,
-            call_try.lost_candidates,
-            place,
+            last_contact_s=self._replica.last_contact_s,
+            ttl_ms=self._ttl_ms,
+            round_index=round_index,
+            round_size=round_size,
         )
-        batch = builder.batch(call_try.ctxt, self._ttl_ms)
         call_try.ctxt.check_deadline()
-        return RankedTry(snapshot, log_position, batch)
+        return snapshot, batch
 
     def _rank(self, tries: Sequence[PendingCall]) -> list[RankingSnapshot | Exception]:
         """Return the ranking of each try, those of requests that are alike from one ranking of all their instances."""

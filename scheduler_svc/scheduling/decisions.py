@@ -2,120 +2,106 @@
 """The claim batch and the decision record, built from a ranking of hosts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 from oslo_log import log
 
 from rpcapi import errors
-from rpcapi.context import RequestContext
-from rpcapi.resources.claims import Verdict
 from scheduler_svc.core.records import Allocations, Candidate, ClaimBatch, Intent
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.decision_store import DecisionStore
+from scheduler_svc.scheduling.pending_call import PendingCall
 from scheduler_svc.scheduling.ranking import RankingSnapshot
 from scheduler_svc.store.validation import MAX_BATCH_CANDIDATES, MAX_BATCH_PROVIDERS
 
 LOG = log.getLogger(__name__)
 
 
-class Place(NamedTuple):
-    """The place of a call in its round, from 0, and the number of its calls."""
+def claim_batch(
+    pending: PendingCall,
+    snapshot: RankingSnapshot,
+    log_position: LogPosition,
+    *,
+    last_contact_s: float,
+    ttl_ms: int,
+    round_index: int = 0,
+    round_size: int = 1,
+) -> ClaimBatch:
+    """Return the claim batch of a call's present try, with its decision record.
 
-    number: int
-    calls: int
-
-
-ALONE = Place(0, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionBuilder:
-    """Builds the claim batch and the record of one decision: one try for a call, in one partition.
-
-    ``retry`` is 0 at the first try, ``log_position`` is the state that was decided on, ``last_contact_s`` the seconds
-    since the store last answered. ``lost_candidates`` has the store's verdicts on candidates that earlier tries lost,
-    ``place`` is that in the round.
+    ``log_position`` is the state that was decided on, ``last_contact_s`` the seconds since the store last answered,
+    ``round_index`` the call's place among the ``round_size`` calls of its round.
     """
+    call, ctxt, ranking = pending.call, pending.ctxt, snapshot.ranking
+    consumers = call.consumers
+    allocations_by_host = ranking.allocations or [{}] * len(consumers)
+    # Sent even without candidates: the store may know this attempt from an earlier call, and it stores the record.
+    ranked = ranking.candidates or [()] * len(consumers)
+    candidates = {
+        name: Candidate(name, sums_position=snapshot.claimed_positions.get(name, 0))
+        for names in ranked
+        for name in names
+    }
+    most = _max_candidates(len(consumers), allocations_by_host)
+    record = _document(pending, snapshot, log_position, last_contact_s)
+    if round_size > 1:
+        record["round"] = {"place": round_index, "calls": round_size}
+    return ClaimBatch(
+        request_id=call.request.id,
+        project=(call.request.project if call.final else ctxt.project_id) or "",
+        user=(call.request.user if call.final else ctxt.user_id) or "",
+        resources=call.request.resources,
+        intents=[
+            Intent(
+                consumer,
+                call.attempt,
+                [_with_allocations(candidates[name], host_allocations) for name in names[:most]],
+                near=ranking.near,
+            )
+            for consumer, names, host_allocations in zip(consumers, ranked, allocations_by_host, strict=True)
+        ],
+        epoch=log_position.epoch,
+        position=log_position.position,
+        ttl_ms=ttl_ms,
+        consumer_type=call.consumer_type,
+        group=call.request.group,
+        group_generation=call.request.decision.group_generation,
+        group_members=call.request.group_members,
+        alternates=call.alternates,
+        record=record,
+        fresh=call.fresh,
+        final=call.final,
+    )
 
-    call: SelectionCall
-    retry: int
-    snapshot: RankingSnapshot
-    log_position: LogPosition
-    driver: str
-    last_contact_s: float = 0.0
-    lost_candidates: Mapping[str, Verdict] = field(default_factory=dict)
-    place: Place = ALONE
 
-    def batch(self, ctxt: RequestContext, ttl_ms: int) -> ClaimBatch:
-        """Return the claim batch, with the decision record."""
-        call, ranking = self.call, self.snapshot.ranking
-        consumers = call.consumers
-        allocations_by_host = ranking.allocations or [{}] * len(consumers)
-        # Sent even without candidates: the store may know this attempt from an earlier call, and it stores the record.
-        ranked = ranking.candidates or [()] * len(consumers)
-        candidates = {
-            name: Candidate(name, sums_position=self.snapshot.claimed_positions.get(name, 0))
-            for names in ranked
-            for name in names
-        }
-        most = _max_candidates(len(consumers), allocations_by_host)
-        return ClaimBatch(
-            request_id=call.request.id,
-            project=(call.request.project if call.final else ctxt.project_id) or "",
-            user=(call.request.user if call.final else ctxt.user_id) or "",
-            resources=call.request.resources,
-            intents=[
-                Intent(
-                    consumer,
-                    call.attempt,
-                    [_with_allocations(candidates[name], host_allocations) for name in names[:most]],
-                    near=ranking.near,
-                )
-                for consumer, names, host_allocations in zip(consumers, ranked, allocations_by_host, strict=True)
-            ],
-            epoch=self.log_position.epoch,
-            position=self.log_position.position,
-            ttl_ms=ttl_ms,
-            consumer_type=call.consumer_type,
-            group=call.request.group,
-            group_generation=call.request.decision.group_generation,
-            group_members=call.request.group_members,
-            alternates=call.alternates,
-            record=self.document(),
-            fresh=call.fresh,
-            final=call.final,
-        )
+def _document(
+    pending: PendingCall, snapshot: RankingSnapshot, log_position: LogPosition, last_contact_s: float
+) -> dict[str, Any]:
+    """Return the decision record; the store adds its answer."""
+    ranking, lost_candidates = snapshot.ranking, pending.lost_candidates
+    return document_header(pending.call, log_position, pending.policy.driver.name_for(pending.request)) | {
+        "seed": snapshot.seed,
+        "retry": pending.retry,
+        "hosts": ranking.hosts,
+        "reasons": dict(ranking.reasons),
+        "best": list(ranking.best),
+        "heard_s": round(last_contact_s, 3),
+        **({"lost": [[name, str(verdict)] for name, verdict in lost_candidates.items()]} if lost_candidates else {}),
+        **({"ahead": ahead} if (ahead := _latest_own_claim(snapshot)) else {}),
+        **({"ranked": snapshot.shared._asdict()} if snapshot.shared else {}),
+        **({"planned": list(snapshot.planned)} if snapshot.planned else {}),
+        **({"samples": dict(snapshot.samples)} if snapshot.samples else {}),
+        **({"batch": dict(ranking.batch)} if ranking.batch is not None else {}),
+    }
 
-    def document(self) -> Mapping[str, Any]:
-        """Return the decision record; the store adds its answer."""
-        ranking = self.snapshot.ranking
-        document = document_header(self.call, self.log_position, self.driver) | {
-            "seed": self.snapshot.seed,
-            "retry": self.retry,
-            "hosts": ranking.hosts,
-            "reasons": dict(ranking.reasons),
-            "best": list(ranking.best),
-            "heard_s": round(self.last_contact_s, 3),
-            **(
-                {"lost": [[name, str(verdict)] for name, verdict in self.lost_candidates.items()]}
-                if self.lost_candidates
-                else {}
-            ),
-            **({"round": {"place": self.place.number, "calls": self.place.calls}} if self.place.calls > 1 else {}),
-            **({"ahead": ahead} if (ahead := self._latest_own_claim()) else {}),
-            **({"ranked": self.snapshot.shared._asdict()} if self.snapshot.shared else {}),
-            **({"planned": list(self.snapshot.planned)} if self.snapshot.planned else {}),
-            **({"samples": dict(self.snapshot.samples)} if self.snapshot.samples else {}),
-        }
-        return document if ranking.batch is None else document | {"batch": dict(ranking.batch)}
 
-    def _latest_own_claim(self) -> int:
-        """Return the log position of the latest claim that was known ahead of the log; 0 without one."""
-        positions = self.snapshot.claimed_positions
-        names = {name for names in self.snapshot.ranking.candidates for name in names} if positions else ()
-        return max((positions[name] for name in names if name in positions), default=0)
+def _latest_own_claim(snapshot: RankingSnapshot) -> int:
+    """Return the log position of the latest claim that was known ahead of the log; 0 without one."""
+    positions = snapshot.claimed_positions
+    names = {name for names in snapshot.ranking.candidates for name in names} if positions else ()
+    return max((positions[name] for name in names if name in positions), default=0)
 
 
 def refusal_document(

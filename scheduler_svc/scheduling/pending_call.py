@@ -8,7 +8,6 @@ from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc.core.records import BatchAnswer, ClaimBatch
-from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, ServedCall
 from scheduler_svc.scheduling.decision_store import DecisionStore
@@ -20,18 +19,11 @@ ScheduledOutcome = ServedCall | RefusedCall | errors.GanttError
 
 
 @dataclass(frozen=True, slots=True)
-class RankedTry:
-    """What a try was decided on, and its batch for the store."""
+class DecidedTry:
+    """What a try was decided on, its batch for the store, and the store's answer."""
 
     snapshot: RankingSnapshot
-    log_position: LogPosition
     batch: ClaimBatch
-
-
-@dataclass(frozen=True, slots=True)
-class DecidedTry(RankedTry):
-    """A try with the store's answer."""
-
     answer: BatchAnswer
 
 
@@ -110,7 +102,10 @@ class PendingCall:
             self.outcome = errors.NotClaimed(request_id=self.call.request.id, hosts=hosts)
         elif decided.answer.accepted:
             group_hosts = decided.snapshot.group_hosts or ()
-            self.outcome = ServedCall(decided.answer.prepared, *decided.log_position, self._partition, group_hosts)
+            batch = decided.batch
+            self.outcome = ServedCall(
+                decided.answer.prepared, batch.epoch, batch.position, self._partition, group_hosts
+            )
         else:
             self.outcome = refusals.claim_error(decided.answer.prepared, self._partition) or self._lose(decided)
 

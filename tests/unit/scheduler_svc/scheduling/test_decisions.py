@@ -9,7 +9,8 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import MAX_INSTANCES, GroupPolicy
 from scheduler_svc.core.filtering.survey import HostSurvey
 from scheduler_svc.core.records import ClaimGroup
-from scheduler_svc.scheduling.decisions import DecisionBuilder
+from scheduler_svc.scheduling.decisions import claim_batch
+from scheduler_svc.scheduling.pending_call import PendingCall
 from scheduler_svc.store import validation
 from tests.unit.scheduler_svc.fakes import schedulers
 from tests.unit.scheduler_svc.fakes.hosts import node, request
@@ -124,7 +125,13 @@ def test_candidates_of_wide_trees_are_fewer_in_a_large_request():
         ranking = replace(
             snapshot.ranking, candidates=[names] * count, allocations=[dict.fromkeys(names, wide)] * count
         )
-        builder = DecisionBuilder(call, 0, replace(snapshot, ranking=ranking), snapshot.log_positions[0], "filter")
-        batch = builder.batch(context.new("p", "u"), 1000)
+        pending = PendingCall(schedulers.FILTER_POLICY, context.new("p", "u"), call, partition="p", max_tries=1)
+        batch = claim_batch(
+            pending,
+            replace(snapshot, ranking=ranking),
+            snapshot.log_positions[0],
+            last_contact_s=0.0,
+            ttl_ms=1000,
+        )
         validation.check_batch(batch)
         assert {len(intent.candidates) for intent in batch.intents} == {candidates}
