@@ -8,11 +8,8 @@ from rpcapi.context import MAX_ID, RequestContext
 from rpcapi.validation.instances import check_uuids
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.endpoints import decode, encode
-from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, ServedCall
-from scheduler_svc.scheduling.intake import RequestIntake
+from scheduler_svc.scheduling.calls import CallOrError, SelectionCall, SelectionOutcome, ServedCall
 from scheduler_svc.store import validation
-
-CallOrError = tuple[RequestContext, SelectionCall] | errors.GanttError
 
 
 def decode_calls(
@@ -30,13 +27,6 @@ def decode_calls(
     validation.check_number("alternates", requests.alternates, 0, MAX_CANDIDATES - 1)
     check_uuids([uuid for uuids in requests.uuids for uuid in uuids], max_instances)
     return [_decode_call(ctxt, requests, number) for number in range(len(requests.specs))]
-
-
-def select(intake: RequestIntake, calls: Sequence[CallOrError]) -> list[SelectionOutcome]:
-    """Select hosts for the valid calls together; return for each call its claims or its error."""
-    valid = [call for call in calls if not isinstance(call, errors.GanttError)]
-    results = iter(intake.select_batch([own for own, _ in valid], [call for _, call in valid]))
-    return [call if isinstance(call, errors.GanttError) else next(results) for call in calls]
 
 
 def _decode_call(ctxt: RequestContext, requests: objects.SelectionRequests, number: int) -> CallOrError:

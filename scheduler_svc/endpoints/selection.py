@@ -59,8 +59,7 @@ class SelectionEndpoint(MeteredEndpoint):
     ) -> objects.SelectionAnswers:
         """Select and claim hosts for several requests together."""
         calls = batches.decode_calls(ctxt, requests, max_requests=self._max_requests, max_instances=self._max_instances)
-        outcomes = batches.select(self._intake, calls)
-        return batches.answers(requests.attempts, outcomes, details=details)
+        return batches.answers(requests.attempts, self._intake.select_batch(calls), details=details)
 
     @expose
     def dry_run(

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rpcapi import errors
+from rpcapi.context import RequestContext
 from scheduler_svc.core.records import IntentResult
 from scheduler_svc.core.request import SchedulingRequest
 
@@ -54,4 +55,5 @@ class RefusedCall:
     may_hold_claims: bool = False
 
 
+CallOrError = tuple[RequestContext, SelectionCall] | errors.GanttError  # a call with its context, or why it is none
 SelectionOutcome = ServedCall | errors.GanttError  # the claims, or the error to raise

@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import compress
+from typing import TypeVar
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
@@ -12,12 +12,14 @@ from scheduler_svc.core.prefilters import pipeline
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.scheduling import nova_state, refusals
-from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, ServedCall
+from scheduler_svc.scheduling.calls import CallOrError, SelectionCall, SelectionOutcome, ServedCall
 from scheduler_svc.scheduling.decisions import record_refusal
 from scheduler_svc.scheduling.nova_state import NovaStateAge
 from scheduler_svc.scheduling.partition_router import PartitionRouter
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
+
+Outcome = TypeVar("Outcome", bound=SelectionOutcome)
 
 SOURCE_PARTITION_HINT = "source_partition"  # the hint of a move: the partition of its instance
 
@@ -94,34 +96,32 @@ class RequestIntake:
         rewritten = self._rewrite(policy, call)
         try:
             return self._scheduler.select(policy, ctxt, rewritten)
-        except errors.NoValidHost as error:
-            refusals.count(error)
-            raise nova_state.with_age(error, rewritten.request) from error
-        except errors.PluginFailed as error:
-            self._record(policy, rewritten, error)
-            raise
+        except (errors.NoValidHost, errors.PluginFailed) as error:
+            raise self._note(policy, rewritten, error) from error.__cause__
 
-    def select_batch(
-        self, contexts: Sequence[RequestContext], calls: Sequence[SelectionCall]
-    ) -> list[SelectionOutcome]:
-        """Select for many calls, each with its context; return for each its claims, or the error of ``select``."""
+    def select_batch(self, calls: Sequence[CallOrError]) -> list[SelectionOutcome]:
+        """Select for many calls; return for each its claims, or an error: its own, or that of ``select``."""
         policy = self._current.policy
         rewritten = [self._try_rewrite(policy, call) for call in calls]
-        are_ready = [isinstance(call, SelectionCall) for call in rewritten]
-        ready = [call for call in rewritten if isinstance(call, SelectionCall)]
-        outcomes = self._scheduler.select_batch(policy, list(compress(contexts, are_ready)), ready)
-        for number, (call, outcome) in enumerate(zip(ready, outcomes, strict=True)):
-            if isinstance(outcome, errors.PluginFailed):
-                self._record(policy, call, outcome)
-            elif isinstance(outcome, errors.NoValidHost):
-                refusals.count(outcome)
-                outcomes[number] = nova_state.with_age(outcome, call.request)
-        remaining_outcomes = iter(outcomes)
-        return [next(remaining_outcomes) if isinstance(call, SelectionCall) else call for call in rewritten]
+        ready = [call for call in rewritten if isinstance(call, tuple)]
+        outcomes = iter(self._scheduler.select_batch(policy, [ctxt for ctxt, _ in ready], [call for _, call in ready]))
+        return [self._note(policy, call[1], next(outcomes)) if isinstance(call, tuple) else call for call in rewritten]
 
-    def _try_rewrite(self, policy: SchedulingPolicy, call: SelectionCall) -> SelectionCall | errors.GanttError:
+    def _note(self, policy: SchedulingPolicy, call: SelectionCall, outcome: Outcome) -> Outcome | errors.GanttError:
+        """Count or record a refusal; return the outcome for the caller."""
+        if isinstance(outcome, errors.NoValidHost):
+            refusals.count(outcome)
+            return nova_state.with_age(outcome, call.request)
+        if isinstance(outcome, errors.PluginFailed):
+            self._record(policy, call, outcome)
+        return outcome
+
+    def _try_rewrite(self, policy: SchedulingPolicy, call: CallOrError) -> CallOrError:
+        if isinstance(call, errors.GanttError):
+            return call
+        ctxt, own = call
         try:
-            return self._rewrite(policy, call)
+            return ctxt, self._rewrite(policy, own)
         except errors.GanttError as error:
             return error
 

@@ -95,18 +95,13 @@ class PartitionScheduler:
         Candidates lost to others are decided again, and so, last, are the calls that did not fit beside the rest.
         """
         snapshots = self._batch_ranker.rank_together(policy, calls)
-        outcomes: dict[int, SelectionOutcome] = {}
-        for is_ranked in (True, False):
-            numbers = [number for number in range(len(calls)) if (snapshots[number] is not None) is is_ranked]
-            results = self.schedule_all(
-                policy,
-                [contexts[number] for number in numbers],
-                [calls[number] for number in numbers],
-                [snapshots[number] for number in numbers],
-            )
-            for number, outcome in zip(numbers, results, strict=True):
-                outcomes[number] = outcome.error if isinstance(outcome, RefusedCall) else outcome
-        return [outcomes[number] for number in range(len(calls))]
+        pending = [self._pending(policy, *row) for row in zip(contexts, calls, snapshots, strict=True)]
+        ranked = [pending_call for pending_call in pending if pending_call.snapshot is not None]
+        others = [pending_call for pending_call in pending if pending_call.snapshot is None]
+        for part in (ranked, others):
+            self._schedule(part, self._decide_together)
+        outcomes = map(self._conclude, pending)
+        return [outcome.error if isinstance(outcome, RefusedCall) else outcome for outcome in outcomes]
 
     def schedule(
         self,
@@ -116,20 +111,12 @@ class PartitionScheduler:
         snapshot: RankingSnapshot | None = None,
     ) -> ServedCall | RefusedCall:
         """Select as ``select`` does, but return a refusal. The first try uses ``snapshot``, if there is one."""
-        (outcome,) = self._schedule(policy, [ctxt], [call], [snapshot], self._decide_beside_others)
+        pending = self._pending(policy, ctxt, call, snapshot)
+        self._schedule([pending], self._decide_beside_others)
+        outcome = self._conclude(pending)
         if isinstance(outcome, errors.GanttError):
             raise outcome
         return outcome
-
-    def schedule_all(
-        self,
-        policy: SchedulingPolicy,
-        contexts: Sequence[RequestContext],
-        calls: Sequence[SelectionCall],
-        snapshots: Sequence[RankingSnapshot | None],
-    ) -> list[ScheduledOutcome]:
-        """Schedule calls in rounds of their own; return for each what ``schedule`` returns, or its error."""
-        return self._schedule(policy, contexts, calls, snapshots, self._decide_together)
 
     def take_snapshot(
         self,
@@ -144,24 +131,23 @@ class PartitionScheduler:
         with self._replica.table.reading() as view:
             return rank_hosts(policy, view, request, count, request.seed ^ salt, explains=explains)
 
+    def _pending(
+        self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall, snapshot: RankingSnapshot | None
+    ) -> PendingCall:
+        """Return the call before its first try; one with an unknown forced host has its outcome already."""
+        pending = PendingCall(
+            policy, ctxt, call, partition=self.partition, max_tries=self._limits.max_tries, snapshot=snapshot
+        )
+        if error := self._unknown_forced_host(policy, call):
+            pending.take(error)
+        return pending
+
     def _schedule(
         self,
-        policy: SchedulingPolicy,
-        contexts: Sequence[RequestContext],
-        calls: Sequence[SelectionCall],
-        snapshots: Sequence[RankingSnapshot | None],
+        pending: Sequence[PendingCall],
         decide: Callable[[Sequence[PendingCall]], Sequence[DecidedTry | Exception]],
-    ) -> list[ScheduledOutcome]:
-        """Schedule calls with as many tries as the limits allow."""
-        pending = [
-            PendingCall(
-                policy, ctxt, call, partition=self.partition, max_tries=self._limits.max_tries, snapshot=snapshot
-            )
-            for ctxt, call, snapshot in zip(contexts, calls, snapshots, strict=True)
-        ]
-        for pending_call in pending:
-            if error := self._unknown_forced_host(policy, pending_call.call):
-                pending_call.take(error)
+    ) -> None:
+        """Give calls their outcomes, with as many tries as the limits allow."""
         tries = self._next_tries(pending)
         while tries:
             position = 0
@@ -179,7 +165,6 @@ class PartitionScheduler:
                 remaining = [pending_call.ctxt.remaining(catch_up_s) for pending_call in waiting]
                 self._replica.reach(position, min(catch_up_s, *remaining))
             tries = self._next_tries(pending)
-        return [self._conclude(pending_call) for pending_call in pending]
 
     def _next_tries(self, pending: Sequence[PendingCall]) -> list[PendingCall]:
         return [

@@ -64,7 +64,7 @@ class Burst:
 
     def select_round(self, calls):
         contexts = [context.new("p", "u")] * len(calls)
-        for result in self._scheduler.schedule_all(self._policy, contexts, calls, [None] * len(calls)):
+        for result in self._scheduler.select_batch(self._policy, contexts, calls):
             self.hosts.update(prepared.host for prepared in result.prepared)
 
 

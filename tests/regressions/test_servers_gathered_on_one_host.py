@@ -54,7 +54,7 @@ class Cluster:
         scheduler, _ = self._workers[0]
         calls = [_call(number, resources, 1) for number, resources in enumerate(flavors)]
         contexts = [context.new("p", "u")] * len(calls)
-        for result in scheduler.schedule_all(self._policy, contexts, calls, [None] * len(calls)):
+        for result in scheduler.select_batch(self._policy, contexts, calls):
             self.servers.update(prepared.host for prepared in result.prepared)
 
 

@@ -281,9 +281,7 @@ def test_batch_of_calls_is_placed_in_rounds_of_its_own():
     crowd = Crowd(TWENTY)
     crowd.store.release.set()
     selections = [*calls(40, {"VCPU": 1}), call("none", {"VCPU": 99}), *calls(40, {"VCPU": 1})[30:]]
-    outcomes = crowd.scheduler.schedule_all(
-        crowd._policy, [context.new("p", "u")] * len(selections), selections, [None] * len(selections)
-    )
+    outcomes = crowd.scheduler.select_batch(crowd._policy, [context.new("p", "u")] * len(selections), selections)
     assert sum(isinstance(outcome, ServedCall) for outcome in outcomes) == 50
     assert not isinstance(outcomes[40], ServedCall)
     assert [len(packet) for packet in crowd.store.packets[1:]] == [51]

@@ -130,7 +130,7 @@ def test_selection_checks_the_age_and_refusals_name_it(batched):
     ctxt, call = context.RequestContext(request_id="req-1"), SelectionCall(request({"VCPU": 10_000}), ("c1",))
     outcome = None
     if batched:
-        (outcome,) = scheduler.select_batch([ctxt], [call])
+        (outcome,) = scheduler.select_batch([(ctxt, call)])
     else:
         with pytest.raises(errors.NoValidHost) as refusal:
             scheduler.select(ctxt, call)
