@@ -19,7 +19,6 @@ from scheduler_svc.nova_bridge.bridge import NovaBridge
 from scheduler_svc.nova_bridge.cell_database import CellDatabase
 from scheduler_svc.nova_bridge.cells import CellReaders
 from scheduler_svc.nova_bridge.connection_templates import CellLogin
-from scheduler_svc.nova_bridge.instance_answers import answer_question
 from scheduler_svc.nova_bridge.loop import BridgeLoop
 from scheduler_svc.nova_bridge.publisher import DocumentPublisher
 from scheduler_svc.store import aggregates
@@ -56,7 +55,7 @@ def build(conf: cfg.ConfigOpts, store: Store) -> BridgeLoop:
     )
     return BridgeLoop(
         bridge,
-        partial(answer_question, store, cells),
+        partial(signals.answer_question, store, cells.on_hosts),
         lease,
         store,
         interval_s=options.bridge_interval,

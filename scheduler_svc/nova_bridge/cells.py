@@ -10,12 +10,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from scheduler_svc import databases
 from scheduler_svc.nova_bridge.cell_database import CellDatabase
 from scheduler_svc.nova_bridge.records import Cell
+from scheduler_svc.nova_bridge.signals import Unanswerable
 
 LOG = log.getLogger(__name__)
-
-
-class CellUnread(Exception):
-    """Raised where an answer needs all cells, and names those that could not be read."""
 
 
 class CellReader:
@@ -100,12 +97,16 @@ class CellReaders:
     def on_hosts(self, instances: Sequence[str]) -> set[str]:
         """Return which of these instances have a host in any cell.
 
-        Raises CellUnread where a cell was not read in the last pass, and what SQLAlchemy does.
+        Raises Unanswerable where a cell is not read: its instances would seem to have no host.
         """
         unread = [uuid for uuid, reader in self._readers.items() if not reader.is_current]
         if unread or self._unusable or not self._readers:
-            raise CellUnread(", ".join([*unread, *self._unusable]) or "no cell was read yet")
-        return set().union(*(reader.database.on_hosts(instances) for reader in self._readers.values()))
+            names = ", ".join([*unread, *self._unusable]) or "no cell was read yet"
+            raise Unanswerable(f"cells that were not read: {names}")
+        try:
+            return set().union(*(reader.database.on_hosts(instances) for reader in self._readers.values()))
+        except SQLAlchemyError as error:
+            raise Unanswerable(databases.first_line(error)) from error
 
     def _reader(self, cell: Cell) -> CellReader | None:
         reader = self._readers.get(cell.uuid)

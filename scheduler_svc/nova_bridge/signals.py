@@ -2,8 +2,9 @@
 """Documents through which processes reach the bridge: its lease, and requests to read at once, and questions."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rpcapi import errors
 from scheduler_svc.store.protocols.host_state import HostStateStore
@@ -26,12 +27,8 @@ def reading_requests(store: HostStateStore) -> int:
     return store.find_state(NAMESPACE, WAKE)[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question which of these instances exist and have a host in any cell."""
-
-    number: int
-    instances: Sequence[str]
+class Unanswerable(Exception):
+    """Raised where a question cannot be answered now; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +46,21 @@ def ask(store: HostStateStore, instances: Sequence[str]) -> int:
     return store.put_state(NAMESPACE, QUESTION, version, {"instances": list(instances), "after": version})
 
 
-def open_question(store: HostStateStore) -> Question | None:
-    """Return the last question if it has no answer, else None; raises StoreUnavailable."""
-    number, document = store.find_state(NAMESPACE, QUESTION)
-    last = answer(store) if number else None
-    is_open = number and (last is None or last.number < number)
-    return Question(number, document["instances"]) if is_open else None
+def answer_question(store: HostStateStore, find_on_hosts: Callable[[Sequence[str]], Collection[str]]) -> None:
+    """Answer the last question unless it has an answer; raises StoreUnavailable.
 
-
-def give_answer(store: HostStateStore, reply: Answer) -> None:
-    """Store the answer to a question; raises StoreUnavailable."""
-    document = {"number": reply.number, "on_hosts": sorted(reply.on_hosts), "error": reply.error}
-    store.put_state(NAMESPACE, ANSWER, store.find_state(NAMESPACE, ANSWER)[0], document)
+    ``find_on_hosts`` returns which instances have a host, or raises Unanswerable: then the answer is its text.
+    """
+    number, question = store.find_state(NAMESPACE, QUESTION)
+    version, last_answer = store.find_state(NAMESPACE, ANSWER)
+    if number <= last_answer.get("number", 0):
+        return
+    document: dict[str, Any] = {"number": number, "on_hosts": [], "error": None}
+    try:
+        document["on_hosts"] = sorted(find_on_hosts(question["instances"]))
+    except Unanswerable as error:
+        document["error"] = str(error)
+    store.put_state(NAMESPACE, ANSWER, version, document)
 
 
 def answer(store: HostStateStore) -> Answer | None:

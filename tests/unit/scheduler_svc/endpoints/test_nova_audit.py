@@ -32,9 +32,13 @@ def audit(store, on_hosts=(), error=None, seconds=30, **arguments):
     """Call the endpoint; the bridge answers while it waits, unless ``on_hosts`` is None."""
 
     def answer(_seconds):
-        question = signals.open_question(store)
-        if question is not None and on_hosts is not None:
-            signals.give_answer(store, signals.Answer(question.number, frozenset(on_hosts), error))
+        if on_hosts is not None:
+            signals.answer_question(store, find_on_hosts)
+
+    def find_on_hosts(_instances):
+        if error is not None:
+            raise signals.Unanswerable(error)
+        return on_hosts
 
     endpoint = NovaAuditEndpoint(store, 0, answer)
     return endpoint.audit_nova(context.new().with_timeout(seconds), **arguments)
@@ -75,8 +79,8 @@ def test_nothing_is_ended_where_the_bridge_cannot_answer(store, on_hosts, error,
 
 def test_answer_to_a_later_question_is_not_taken(store):
     def ask_again(_seconds):
-        number = signals.ask(store, ["c9"])
-        signals.give_answer(store, signals.Answer(number, frozenset(), None))
+        signals.ask(store, ["c9"])
+        signals.answer_question(store, lambda _instances: ())
 
     with pytest.raises(messaging.ExpectedException) as raised:
         NovaAuditEndpoint(store, 0, ask_again).audit_nova(context.new().with_timeout(30), fix=True)

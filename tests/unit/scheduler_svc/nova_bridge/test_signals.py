@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers which instances have a host."""
+"""Questions which instances have a host, and their answers."""
 
 from functools import partial
 
 import pytest
 
 from scheduler_svc.nova_bridge import signals
-from scheduler_svc.nova_bridge.instance_answers import answer_question
 from tests.unit.scheduler_svc.nova_bridge.nova_databases import uuid_for
 
 NAMES = ("built", "building", "deleted", "elsewhere", "unknown")
@@ -20,7 +19,7 @@ def answers(bench):
     cell1.add_instance("building", None)
     cell1.add_instance("deleted", "h1", deleted=3)
     cell2.add_instance("elsewhere", "h9")
-    return partial(answer_question, bench.store, bench.bridge._cells)
+    return partial(signals.answer_question, bench.store, bench.bridge._cells.on_hosts)
 
 
 def ask(bench, answers):
@@ -68,7 +67,7 @@ def test_question_is_answered_once_and_by_the_next_bridge_too(bench, answers):
     assert signals.answer(bench.store) is None
     bench.run()
     signals.ask(bench.store, INSTANCES)
-    answer_question(bench.store, bench.bridge._cells)
+    signals.answer_question(bench.store, bench.bridge._cells.on_hosts)
     stored = bench.store.get_state(signals.NAMESPACE, signals.ANSWER)
     answers()
     assert bench.store.get_state(signals.NAMESPACE, signals.ANSWER) == stored
