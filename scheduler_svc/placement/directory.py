@@ -2,14 +2,16 @@
 """Finds and changes resource providers by UUID."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from oslo_utils import uuidutils
 
 from rpcapi.resources import names
+from rpcapi.resources.groups import RequestGroup
+from scheduler_svc.core.matching.group_columns import can_serve_alone
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.placement.freshness import Freshness
 from scheduler_svc.placement.identities import AgentIdentities, uuid_of
-from scheduler_svc.placement.provider_filters import ProviderFilters
 from scheduler_svc.placement.providers import ListedProvider, Provider
 from scheduler_svc.placement.refusals import no_provider
 from scheduler_svc.store import paging
@@ -57,11 +59,24 @@ class ProviderDirectory:
             providers |= self._read_each(uuid for uuid in unknown if self._agents.find(uuid) is not None)
         return providers
 
-    def find_all(self, filters: ProviderFilters) -> list[ListedProvider]:
-        """Return the providers that fulfil all conditions, from the table: only generations are read from the store."""
+    def find_all(
+        self, group: RequestGroup, *, name: str | None, provider: str | None, tree: str | None
+    ) -> list[ListedProvider]:
+        """Return the providers that fulfil all conditions, from the table: only generations are read from the store.
+
+        Each of them can serve ``group`` by its own inventories, beside what is used. ``provider`` is the id of the only
+        one that may be listed, ``tree`` that of any provider of a tree.
+        """
         self._freshness.require()
         with self._table.reading_providers(self._number) as providers:
-            rows = list(providers.rows(filters.select(providers)))
+            mask = providers.present & providers.matching(partial(can_serve_alone, group=group))
+            if name is not None:
+                mask &= providers.named(name)
+            if provider is not None:
+                mask &= providers.with_id(provider)
+            if tree is not None:
+                mask &= providers.in_tree(tree)
+            rows = list(providers.rows(mask))
         # They may be later than the rows: a generation protects nothing of what a list shows.
         generations = paging.read_generations(self._store, [row.id for row in rows])
         return [

@@ -50,39 +50,21 @@ def read(request: Request) -> CandidateRequest:
 
 def _groups(request: Request) -> dict[str, RequestGroup]:
     groups: dict[str, RequestGroup] = {}
-    for key, values in request.query.items():
+    for key in request.query:
         match = _KEY.fullmatch(key)
-        if match is None:
-            continue
-        name, suffix = match[1], match[2] or ""
-        group = groups.get(suffix, RequestGroup(suffix))
-        groups[suffix] = _with_parameter(group, name, values[0], request)
+        if match is not None and (suffix := match[2] or "") not in groups:
+            group = query_parameters.request_group(request, suffix)
+            groups[suffix] = replace(group, in_tree=_in_tree(request, suffix))
     return groups
 
 
-def _with_parameter(group: RequestGroup, name: str, value: str, request: Request) -> RequestGroup:
-    match name:
-        case "resources":
-            return replace(group, resources=query_parameters.resources(value))
-        case "required":
-            required, forbidden = query_parameters.traits(request, group.suffix)
-            return replace(
-                group,
-                required=tuple(sorted(name for names in required if len(names) == 1 for name in names)),
-                any_of=tuple(tuple(sorted(names)) for names in required if len(names) > 1),
-                forbidden=tuple(sorted(forbidden)),
-            )
-        case "member_of":
-            member_of, forbidden = query_parameters.aggregates(request, group.suffix)
-            return replace(
-                group,
-                member_of=tuple(tuple(sorted(names)) for names in member_of),
-                forbidden_aggregates=tuple(sorted(forbidden)),
-            )
-        case _:
-            if not uuidutils.is_uuid_like(value.strip()):
-                raise bad_request(f"{INVALID}Expected 'in_tree' parameter to be a format of uuid. Got: {value}")
-            return replace(group, in_tree=value.strip())
+def _in_tree(request: Request, suffix: str) -> str | None:
+    value = request.parameter(f"in_tree{suffix}")
+    if value is None:
+        return None
+    if not uuidutils.is_uuid_like(value.strip()):
+        raise bad_request(f"{INVALID}Expected 'in_tree' parameter to be a format of uuid. Got: {value}")
+    return value.strip()
 
 
 def _root_traits(request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:

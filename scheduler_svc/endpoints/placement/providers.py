@@ -24,7 +24,6 @@ from scheduler_svc.placement.problems import (
     conflict,
     not_found,
 )
-from scheduler_svc.placement.provider_filters import ProviderFilters
 from scheduler_svc.placement.providers import ListedProvider, Provider
 from scheduler_svc.placement.refusals import no_provider, owned_by_agent
 from scheduler_svc.store.providers.changes import (
@@ -42,8 +41,7 @@ MOVES_SINCE = Microversion(1, 37)
 
 def list_all(model: PlacementModel, request: Request) -> Response:
     """Return the providers that fulfil all parameters of the query."""
-    filters = _filters(model, request)
-    providers = [] if filters is None else model.directory.find_all(filters)
+    providers = _find(model, request)
     return Response(200, as_list(providers, request.prefix, request.version), modified=_last_change(providers))
 
 
@@ -124,14 +122,11 @@ def _parent(model: PlacementModel, uuid: str | None, failure: str) -> str | None
     return parent.id
 
 
-def _filters(model: PlacementModel, request: Request) -> ProviderFilters | None:
-    """Return the conditions of the query, None where nothing can fulfil them; raises Problem 400."""
-    member_of, forbidden_aggregates = query_parameters.aggregates(request)
-    required, forbidden_traits = query_parameters.traits(request)
-    text = request.parameter("resources")
-    resources = {} if text is None else query_parameters.resources(text)
-    model.catalogue.check(RESOURCE_CLASSES, resources, "Invalid resource class in resources parameter: ")
-    traits = forbidden_traits.union(*required)
+def _find(model: PlacementModel, request: Request) -> Sequence[ListedProvider]:
+    """Return the providers that fulfil the conditions of the query; raises Problem 400."""
+    group = query_parameters.request_group(request)
+    model.catalogue.check(RESOURCE_CLASSES, group.resources, "Invalid resource class in resources parameter: ")
+    traits = {*group.forbidden, *group.required}.union(*group.any_of)
     model.catalogue.check(TRAITS, traits, 'Invalid trait(s) in "required" parameter: ')
     ids: dict[str, str] = {}
     for parameter in ("uuid", "in_tree"):
@@ -139,17 +134,10 @@ def _filters(model: PlacementModel, request: Request) -> ProviderFilters | None:
         if uuid is not None:
             provider = model.directory.find(uuid)
             if provider is None:
-                return None
+                return []
             ids[parameter] = provider.id
-    return ProviderFilters(
-        request.parameter("name"),
-        ids.get("uuid"),
-        ids.get("in_tree"),
-        member_of,
-        forbidden_aggregates,
-        required,
-        forbidden_traits,
-        resources,
+    return model.directory.find_all(
+        group, name=request.parameter("name"), provider=ids.get("uuid"), tree=ids.get("in_tree")
     )
 
 

@@ -8,6 +8,7 @@ import re
 
 from oslo_utils import uuidutils
 
+from rpcapi.resources.groups import RequestGroup
 from scheduler_svc.endpoints.placement.messages import Request
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.placement.problems import bad_request
@@ -21,6 +22,22 @@ MAX_DIGITS = 18  # of an amount; no capacity has more
 INVALID = "Invalid query string parameters: "
 
 _AMOUNT = re.compile("[+-]?[0-9]+")
+
+
+def request_group(request: Request, suffix: str = "") -> RequestGroup:
+    """Return what a query requests of the providers of a group, except for its tree; raises Problem 400."""
+    member_of, forbidden_aggregates = aggregates(request, suffix)
+    required, forbidden = traits(request, suffix)
+    text = request.parameter(f"resources{suffix}")
+    return RequestGroup(
+        suffix,
+        {} if text is None else resources(text),
+        required=tuple(sorted(name for names in required if len(names) == 1 for name in names)),
+        any_of=tuple(tuple(sorted(names)) for names in required if len(names) > 1),
+        forbidden=tuple(sorted(forbidden)),
+        member_of=tuple(tuple(sorted(names)) for names in member_of),
+        forbidden_aggregates=tuple(sorted(forbidden_aggregates)),
+    )
 
 
 def resources(text: str) -> dict[str, int]:
