@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds and changes resource providers by UUID."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from oslo_utils import uuidutils
@@ -12,6 +12,7 @@ from scheduler_svc.core.matching.group_columns import can_serve_alone
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.placement.freshness import Freshness
 from scheduler_svc.placement.identities import AgentIdentities, uuid_of
+from scheduler_svc.placement.problems import Problem
 from scheduler_svc.placement.providers import ListedProvider, Provider
 from scheduler_svc.placement.refusals import no_provider
 from scheduler_svc.store import paging
@@ -118,10 +119,12 @@ class ProviderDirectory:
         """Return the generations of the providers with these ids."""
         return self._store.read_generations(ids)
 
-    def change(self, change: ProviderChange) -> Provider | Refusal:
-        """Apply a change, and return the provider after it, or why it is refused."""
+    def change(self, change: ProviderChange, problem_of: Callable[[Refusal], Problem]) -> Provider:
+        """Apply a change, and return the provider after it; raises what ``problem_of`` makes of a refusal."""
         answer = self._store.change_provider(change)
-        return answer if isinstance(answer, Refusal) else Provider.of(answer)
+        if isinstance(answer, Refusal):
+            raise problem_of(answer)
+        return Provider.of(answer)
 
     def _id_of(self, uuid: str) -> str:
         return self._agents.find(uuid) or names.api_provider(uuid)

@@ -29,7 +29,7 @@ def check_generation(provider: Provider, sent: int, stale: str) -> None:
         raise conflict(stale, CONCURRENT_UPDATE)
 
 
-def refused_change(refusal: Refusal, uuid: str, stale: str) -> Problem:
+def refused_change(refusal: Refusal, uuid: str, stale: str = STALE) -> Problem:
     """Return the problem of a refusal that any change may get; ``stale`` is the text for an outdated generation."""
     match refusal.kind:
         case RefusalKind.PROVIDER:

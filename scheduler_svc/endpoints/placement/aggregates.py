@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from scheduler_svc.endpoints.placement.messages import Request, Response, json_response
 from scheduler_svc.endpoints.placement.microversions import Microversion
@@ -11,7 +12,7 @@ from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import providers as schemas
 from scheduler_svc.placement.providers import Provider
 from scheduler_svc.placement.refusals import STALE, check_generation, refused_change
-from scheduler_svc.store.providers.changes import Refusal, SetAggregates
+from scheduler_svc.store.providers.changes import SetAggregates
 
 SINCE = Microversion(1, 1)
 GENERATION_SINCE = Microversion(1, 19)
@@ -33,10 +34,8 @@ def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
         body = request.json(schemas.AGGREGATES_1_19)
         aggregates, generation = body["aggregates"], body["resource_provider_generation"]
         check_generation(provider, generation, STALE)
-    answer = model.directory.change(SetAggregates(provider.id, aggregates, generation))
-    if isinstance(answer, Refusal):
-        raise refused_change(answer, uuid, STALE)
-    return _respond(answer, aggregates, request)
+    change = SetAggregates(provider.id, aggregates, generation)
+    return _respond(model.directory.change(change, partial(refused_change, uuid=uuid)), aggregates, request)
 
 
 def _respond(provider: Provider, aggregates: Sequence[str], request: Request) -> Response:

@@ -103,10 +103,7 @@ def delete_all(model: PlacementModel, _request: Request, uuid: str) -> Response:
 
 
 def _change(model: PlacementModel, uuid: str, change: InventoryChange) -> Provider:
-    answer = model.directory.change(change)
-    if isinstance(answer, Refusal):
-        raise _problem(answer, uuid, change)
-    return answer
+    return model.directory.change(change, lambda refusal: _problem(refusal, uuid, change))
 
 
 def parse_inventory(raw: Mapping[str, Any], resource_class: str, request: Request, failure: str) -> Inventory:

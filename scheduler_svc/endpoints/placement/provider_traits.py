@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traits of a resource provider."""
 
+from functools import partial
+
 from scheduler_svc.endpoints.placement.messages import Request, Response, json_response
 from scheduler_svc.endpoints.placement.model import PlacementModel
 from scheduler_svc.endpoints.placement.routes import Route
@@ -9,7 +11,7 @@ from scheduler_svc.endpoints.placement.traits import SINCE
 from scheduler_svc.placement.catalogue import TRAITS
 from scheduler_svc.placement.providers import Provider
 from scheduler_svc.placement.refusals import STALE, check_generation, refused_change
-from scheduler_svc.store.providers.changes import Refusal, SetTraits
+from scheduler_svc.store.providers.changes import SetTraits
 
 
 def show(model: PlacementModel, _request: Request, uuid: str) -> Response:
@@ -24,20 +26,14 @@ def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
     generation = body["resource_provider_generation"]
     check_generation(provider, generation, STALE)
     model.catalogue.check(TRAITS, body["traits"])
-    return _respond(_change(model, uuid, SetTraits(provider.id, body["traits"], generation)))
+    change = SetTraits(provider.id, body["traits"], generation)
+    return _respond(model.directory.change(change, partial(refused_change, uuid=uuid)))
 
 
 def remove(model: PlacementModel, _request: Request, uuid: str) -> Response:
     """Remove all traits."""
-    _change(model, uuid, SetTraits(model.directory.get(uuid).id, ()))
+    model.directory.change(SetTraits(model.directory.get(uuid).id, ()), partial(refused_change, uuid=uuid))
     return Response(204)
-
-
-def _change(model: PlacementModel, uuid: str, change: SetTraits) -> Provider:
-    answer = model.directory.change(change)
-    if isinstance(answer, Refusal):
-        raise refused_change(answer, uuid, STALE)
-    return answer
 
 
 def _respond(provider: Provider) -> Response:

@@ -61,13 +61,11 @@ def create(model: PlacementModel, request: Request) -> Response:
     change = CreateProvider(names.api_provider(uuid), name, _parent(model, parent, failure))
     if model.directory.find(uuid) is not None:
         raise _duplicate(f"uuid: {uuid}")
-    answer = model.directory.change(change)
-    if isinstance(answer, Refusal):
-        raise _refused_place(answer, name, uuid, failure)
+    provider = model.directory.change(change, lambda refusal: _refused_place(refusal, name, uuid, failure))
     location = f"{request.prefix}/resource_providers/{uuid}"
     if request.version < BODY_OF_CREATED_SINCE:
         return Response(201, location=location)
-    return json_response(_document(answer, request), answer.modified, location=location)
+    return json_response(_document(provider, request), provider.modified, location=location)
 
 
 def update(model: PlacementModel, request: Request, uuid: str) -> Response:
@@ -82,34 +80,39 @@ def update(model: PlacementModel, request: Request, uuid: str) -> Response:
         if provider.parent is not None and request.version < MOVES_SINCE and parent_uuid != provider.parent:
             act = "un-parenting" if parent is None else "re-parenting"
             raise bad_request(f"{failure}{act} a provider is not currently allowed. It is from {MOVES_SINCE} on.")
-    answer = model.directory.change(UpdateProvider(provider.id, body["name"], parent))
-    if isinstance(answer, Refusal):
-        raise _refused_place(answer, body["name"], uuid, failure)
-    return _respond(answer, request)
+    change = UpdateProvider(provider.id, body["name"], parent)
+    changed = model.directory.change(change, lambda refusal: _refused_place(refusal, body["name"], uuid, failure))
+    return _respond(changed, request)
 
 
 def delete(model: PlacementModel, _request: Request, uuid: str) -> Response:
     """Delete a provider that has no children and no allocations."""
     provider = model.directory.find(uuid)
     if provider is None:
-        raise not_found(f"No resource provider with uuid {uuid} found for delete")
-    answer = model.directory.change(DeleteProvider(provider.id))
-    if not isinstance(answer, Refusal):
-        return Response(204)
-    match answer.kind:
+        raise _nothing_to_delete(uuid)
+    model.directory.change(DeleteProvider(provider.id), lambda refusal: _refused_deletion(refusal, uuid))
+    return Response(204)
+
+
+def _refused_deletion(refusal: Refusal, uuid: str) -> Problem:
+    match refusal.kind:
         case RefusalKind.PROVIDER:
-            raise not_found(f"No resource provider with uuid {uuid} found for delete")
+            return _nothing_to_delete(uuid)
         case RefusalKind.CHILDREN:
-            raise conflict(
+            return conflict(
                 f"Unable to delete parent resource provider {uuid}: It has child resource providers.",
                 PROVIDER_HAS_CHILDREN,
             )
         case RefusalKind.IN_USE:
-            raise conflict(
+            return conflict(
                 f"Unable to delete resource provider {uuid}: Resource provider has allocations.", PROVIDER_IN_USE
             )
         case _:
-            raise owned_by_agent(uuid)
+            return owned_by_agent(uuid)
+
+
+def _nothing_to_delete(uuid: str) -> Problem:
+    return not_found(f"No resource provider with uuid {uuid} found for delete")
 
 
 def _parent(model: PlacementModel, uuid: str | None, failure: str) -> str | None:
