@@ -19,7 +19,6 @@ from scheduler_svc.endpoints.host_state import HostStateEndpoint
 from scheduler_svc.endpoints.nova_audit import NovaAuditEndpoint
 from scheduler_svc.endpoints.selection import SelectionEndpoint
 from scheduler_svc.host_state.aggregates import AggregateWriter
-from scheduler_svc.host_state.deployment import DeploymentStates
 from scheduler_svc.host_state.documents import HostStates
 from scheduler_svc.host_state.stamps import StampSigner
 from scheduler_svc.replication.partition_set import PartitionSet
@@ -63,7 +62,6 @@ def _scheduler_endpoints(
     conf: cfg.ConfigOpts, partition_set: PartitionSet, scheduling: SchedulingParts, worker: str
 ) -> list[Any]:
     partitions, registry = partition_set.partitions, namespaces.load(conf)
-    states = {partition.name: HostStates(partition.store, registry) for partition in partitions}
     return [
         SelectionEndpoint(
             scheduling.intake,
@@ -73,7 +71,7 @@ def _scheduler_endpoints(
         ),
         HostStateEndpoint(
             partitions,
-            DeploymentStates(partitions, states),
+            HostStates(partitions, registry),
             AggregateWriter(partitions, registry.find("aggregate")),
             lambda: reads.required_keys(scheduling.current.policy.reads),
             StampSigner(conf.scheduler.stamp_key),

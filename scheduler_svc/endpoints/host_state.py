@@ -18,7 +18,7 @@ from scheduler_svc import metrics
 from scheduler_svc.endpoints import encode
 from scheduler_svc.endpoints.metered import MeteredEndpoint
 from scheduler_svc.host_state.aggregates import AggregateWriter
-from scheduler_svc.host_state.deployment import DeploymentStates
+from scheduler_svc.host_state.documents import HostStates
 from scheduler_svc.host_state.facts import drop_refused_facts
 from scheduler_svc.host_state.report_router import HostReportRouter
 from scheduler_svc.host_state.reports import check_nodes
@@ -45,7 +45,7 @@ class HostStateEndpoint(MeteredEndpoint):
     def __init__(
         self,
         partitions: OpenPartitions,
-        states: DeploymentStates,
+        states: HostStates,
         aggregates: AggregateWriter,
         get_reported_keys: GetReportedKeys,
         stamps: StampSigner,

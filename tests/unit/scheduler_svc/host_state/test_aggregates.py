@@ -6,7 +6,6 @@ import pytest
 from rpcapi import context, errors
 from scheduler_svc.core.namespaces.registry import NamespaceRegistry
 from scheduler_svc.host_state.aggregates import ATTEMPTS, MAX_AGGREGATES, AggregateWriter
-from scheduler_svc.host_state.deployment import DeploymentStates
 from scheduler_svc.host_state.documents import HostStates
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import node
@@ -180,8 +179,7 @@ def test_update_gives_up_after_repeated_conflicts(cells, monkeypatch):
 
 
 def test_single_document_updates_are_refused_with_several_partitions(cells):
-    states = {part.name: HostStates(part.store, cells.registry) for part in cells.partitions}
-    deployed = DeploymentStates(cells.partitions, states)
+    deployed = HostStates(cells.partitions, cells.registry)
     cells.update(SSD)
     with pytest.raises(errors.InvalidRequest, match="'gantt aggregate'"):
         deployed.update("aggregate", "ssd", 0, {"hosts": []}, writer="gantt")

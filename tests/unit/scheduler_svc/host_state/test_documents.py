@@ -8,20 +8,22 @@ from scheduler_svc.core.namespaces.namespace import Namespace
 from scheduler_svc.core.namespaces.registry import NamespaceRegistry
 from scheduler_svc.host_state import documents as host_states
 from scheduler_svc.host_state.documents import HostStates
+from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
+from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes.hosts import join, node
 
 RACK = {"type": "object", "properties": {"power": {"enum": ["on", "off"]}}, "maxProperties": 3}
+REGISTRY = NamespaceRegistry([Namespace("rack", "rackd", RACK)])
 
 
 @pytest.fixture
 def states():
-    return HostStates(*_store())
+    return _states_of(MemoryStore("default", namespaces=REGISTRY.stored_names))
 
 
-def _store():
-    registry = NamespaceRegistry([Namespace("rack", "rackd", RACK)])
-    return MemoryStore("default", namespaces=registry.stored_names), registry
+def _states_of(store):
+    return HostStates(OpenPartitions([OpenPartition(store, Replica(store))], "default"), REGISTRY)
 
 
 def test_update_merges_top_level_keys_and_null_removes_key(states):
@@ -123,8 +125,8 @@ def test_only_reports_write_namespace_compute(states):
 
 
 def test_only_enablement_of_a_service_can_be_updated():
-    store, registry = _store()
-    states = HostStates(store, registry)
+    store = MemoryStore("default", namespaces=REGISTRY.stored_names)
+    states = _states_of(store)
     join(store, {"h1/1": node()})
     read = states.get("service", "h1")
     off = states.update("service", "h1", read.version, {"enabled": False, "disabled_reason": "fan"}, "gantt")

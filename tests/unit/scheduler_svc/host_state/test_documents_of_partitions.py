@@ -5,7 +5,6 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.core.namespaces.registry import NamespaceRegistry
-from scheduler_svc.host_state.deployment import DeploymentStates
 from scheduler_svc.host_state.documents import HostStates
 from scheduler_svc.store.records import HostReport
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
@@ -19,9 +18,7 @@ class TwoCells:
     def __init__(self):
         self.deployment = PartitionedDeployment(a=A, b=B)
         self.partitions = self.deployment.worker.partitions
-        registry = NamespaceRegistry()
-        states = {partition.name: HostStates(partition.store, registry) for partition in self.partitions}
-        self.states = DeploymentStates(self.partitions, states)
+        self.states = HostStates(self.partitions, NamespaceRegistry())
 
 
 @pytest.fixture
