@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A selection call and its outcome."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rpcapi import errors
@@ -40,19 +40,6 @@ class ServedCall:
     position: int
     partition: str
     group_hosts: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedCall:
-    """Why nothing was claimed: the error to raise, the number of hosts ranked, and how many were rejected per reason.
-
-    ``may_hold_claims``: the partition may hold claims of the request, from an earlier call.
-    """
-
-    error: errors.GanttError
-    hosts: int
-    reasons: Mapping[str, int]
-    may_hold_claims: bool = False
 
 
 CallOrError = tuple[RequestContext, SelectionCall] | errors.GanttError  # a call with its context, or why it is none

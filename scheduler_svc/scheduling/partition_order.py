@@ -10,7 +10,7 @@ from rpcapi import errors
 from rpcapi.resources.claims import PARTITION_UNAVAILABLE
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES_LARGE
 from scheduler_svc.scheduling import refusals
-from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall
+from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot
@@ -58,18 +58,18 @@ class PartitionProspects:
         """Return the ranking to start with in a partition, None if the partition was not ranked yet."""
         return self._snapshots.get(partition) if self.common_snapshot.ranking.candidates else self.common_snapshot
 
-    def refusal(self, refused: Mapping[str, RefusedCall]) -> errors.NoValidHost:
+    def refusal(self, refused: Mapping[str, errors.NoValidHost]) -> errors.NoValidHost:
         """Return the error for a call that these partitions refused, with the reasons of all that were ranked."""
         ranking = self.common_snapshot.ranking
         if not ranking.candidates:
-            return refusals.no_valid_host(ranking.hosts, ranking.reasons)
+            return refusals.no_valid_host(ranking.reasons)
         reason_counts: Counter[str] = Counter()
-        for refused_call in refused.values():
-            reason_counts.update(refused_call.reasons)
+        for error in refused.values():
+            reason_counts.update(error.kwargs["reasons"])
         for name, snapshot in self._rejected_snapshots.items():
             reason_counts.update(snapshot.ranking.reasons if name not in refused else {})
         reason_counts.update({PARTITION_UNAVAILABLE: ranking.reasons.get(PARTITION_UNAVAILABLE, 0)})
-        return refusals.no_valid_host(ranking.hosts, +reason_counts)
+        return refusals.no_valid_host(+reason_counts)
 
     def _search(self) -> Iterator[str]:
         candidates, homes = self.common_snapshot.ranking.candidates, self.common_snapshot.homes

@@ -11,7 +11,7 @@ from rpcapi.context import RequestContext
 from scheduler_svc import metrics
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling import refusals
-from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, ServedCall
+from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, ServedCall
 from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
 from scheduler_svc.scheduling.group_homes import GroupHomes
 from scheduler_svc.scheduling.partition_order import PartitionProspects
@@ -93,18 +93,16 @@ class PartitionRouter:
         epochs = {partition.name: partition.replica.log_position.epoch for partition in self._partitions}
         proposed = self._propose(prospects, unavailable)
         home = GroupHome(self._agree(call, proposed), "") if group is None else self._homes.agree(group, proposed)
-        refused: dict[str, RefusedCall] = {}
+        refused: dict[str, errors.NoValidHost] = {}
         while home.partition not in refused:
             if group is None and home.partition in unavailable:
                 self._check_over(call, home.partition)
-                refused[home.partition] = RefusedCall(refusals.no_valid_host(0, {}), 0, {})
+                refused[home.partition] = refusals.no_valid_host({})
             else:
                 epoch = None if group is None else epochs[home.partition]
                 outcome = self._schedule(policy, ctxt, call, home, prospects=prospects, group_epoch=epoch)
                 if isinstance(outcome, ServedCall):
                     return outcome
-                if outcome.may_hold_claims or not isinstance(outcome.error, errors.NoValidHost):
-                    raise outcome.error
                 refused[home.partition] = outcome
                 if group is not None and not self._homes.leave(group, home):
                     raise self._refusal_at_home(home.partition, outcome)
@@ -129,15 +127,15 @@ class PartitionRouter:
         """Serve a call in the partition that knows an attempt of it, and in no other."""
         prospects = PartitionProspects(policy, call, list(self._schedulers.values()), unavailable)
         outcome = self._schedule(policy, ctxt, call, GroupHome(partition, ""), prospects=prospects)
-        if isinstance(outcome, RefusedCall):
-            raise outcome.error
+        if isinstance(outcome, errors.NoValidHost):
+            raise outcome
         return outcome
 
-    def _refusal_at_home(self, home: str, outcome: RefusedCall) -> errors.NoValidHost:
+    def _refusal_at_home(self, home: str, error: errors.NoValidHost) -> errors.NoValidHost:
         """Return the error for a call whose server group has members in a partition that refused it."""
         here = self._partitions.find(home).replica
         elsewhere = here.unchecked_table.hosts - here.host_counts.hosts
-        return refusals.no_valid_host(outcome.hosts + elsewhere, {**outcome.reasons, REASON_GROUP: elsewhere})
+        return refusals.no_valid_host({**error.kwargs["reasons"], REASON_GROUP: elsewhere})
 
     def _schedule(
         self,
@@ -148,7 +146,7 @@ class PartitionRouter:
         *,
         prospects: PartitionProspects,
         group_epoch: int | None = None,
-    ) -> ServedCall | RefusedCall:
+    ) -> ServedCall | errors.NoValidHost:
         partition = home.partition
         request = call.request.with_decision(
             partition=partition, group_generation=home.generation, group_epoch=group_epoch

@@ -16,11 +16,11 @@ from scheduler_svc.core.drivers.driver import LARGE_REQUEST
 from scheduler_svc.core.records import BatchAnswer, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.batch import BatchRanker
-from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, ServedCall
+from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, ServedCall
 from scheduler_svc.scheduling.decision_round import DecisionRound
 from scheduler_svc.scheduling.decision_store import DecisionStore
 from scheduler_svc.scheduling.decisions import record_refusal
-from scheduler_svc.scheduling.pending_call import DecidedTry, PendingCall, ScheduledOutcome
+from scheduler_svc.scheduling.pending_call import DecidedTry, PendingCall
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot, rank_hosts
 from scheduler_svc.scheduling.replica_view import ReplicaView
@@ -83,8 +83,8 @@ class PartitionScheduler:
         NotReady and StoreUnavailable.
         """
         outcome = self.schedule(policy, ctxt, call, self._batch_ranker.rank_in_window(policy, call))
-        if isinstance(outcome, RefusedCall):
-            raise outcome.error
+        if isinstance(outcome, errors.NoValidHost):
+            raise outcome
         return outcome
 
     def select_batch(
@@ -100,8 +100,7 @@ class PartitionScheduler:
         others = [pending_call for pending_call in pending if pending_call.snapshot is None]
         for part in (ranked, others):
             self._schedule(part, self._decide_together)
-        outcomes = map(self._conclude, pending)
-        return [outcome.error if isinstance(outcome, RefusedCall) else outcome for outcome in outcomes]
+        return [self._conclude(pending_call) for pending_call in pending]
 
     def schedule(
         self,
@@ -109,11 +108,16 @@ class PartitionScheduler:
         ctxt: RequestContext,
         call: SelectionCall,
         snapshot: RankingSnapshot | None = None,
-    ) -> ServedCall | RefusedCall:
-        """Select as ``select`` does, but return a refusal. The first try uses ``snapshot``, if there is one."""
+    ) -> ServedCall | errors.NoValidHost:
+        """Select as ``select`` does, but return a refusal if the partition has no claims of the call.
+
+        The first try uses ``snapshot``, if there is one.
+        """
         pending = self._pending(policy, ctxt, call, snapshot)
         self._schedule([pending], self._decide_beside_others)
         outcome = self._conclude(pending)
+        if isinstance(outcome, errors.NoValidHost) and not pending.may_hold_claims:
+            return outcome
         if isinstance(outcome, errors.GanttError):
             raise outcome
         return outcome
@@ -189,15 +193,15 @@ class PartitionScheduler:
                 decided += [error] * len(chunk)
         return decided
 
-    def _conclude(self, pending: PendingCall) -> ScheduledOutcome:
+    def _conclude(self, pending: PendingCall) -> SelectionOutcome:
         outcome = pending.outcome
         assert outcome is not None  # noqa: S101 - no tries are left
         if isinstance(outcome, ServedCall):
             # Debug only: the caller logs the request id, `explain` has the details, and a log line costs a fifteenth of
             # the call.
             LOG.debug("Selected hosts for %d instances", len(outcome.prepared))
-        elif isinstance(outcome, RefusedCall):
-            LOG.info("Refused: %s", outcome.error)
+        elif isinstance(outcome, errors.NoValidHost):
+            LOG.info("Refused: %s", outcome)
         return outcome
 
     def _unknown_forced_host(self, policy: SchedulingPolicy, call: SelectionCall) -> errors.UnknownHost | None:

@@ -9,13 +9,11 @@ from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 from scheduler_svc.scheduling import refusals
-from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, ServedCall
+from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, ServedCall
 from scheduler_svc.scheduling.decision_store import DecisionStore
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot
 from scheduler_svc.scheduling.server_groups import add_group_members
-
-ScheduledOutcome = ServedCall | RefusedCall | errors.GanttError
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +31,7 @@ class PendingCall:
     ``begin_try``, have it decided, and ``take`` what was decided, until there is an outcome. Of the try, ``retry`` is 0
     for the first one, ``request`` is the call's with the members of its server group, ``snapshot`` the ranking if there
     is one already, and ``lost_candidates`` has the store's verdicts on the candidates that earlier tries lost.
+    ``may_hold_claims``: the partition may hold claims of a refused call, from an earlier one.
     """
 
     def __init__(
@@ -46,7 +45,7 @@ class PendingCall:
         snapshot: RankingSnapshot | None = None,
     ) -> None:
         """``snapshot`` is the ranking of the first try, if there is one already."""
-        self.outcome: ScheduledOutcome | None = None
+        self.outcome: SelectionOutcome | None = None
         self.policy = policy
         self.ctxt = ctxt
         self.call = call
@@ -56,13 +55,9 @@ class PendingCall:
         self.lost_candidates: Mapping[str, Verdict] = {}
         self._partition = partition
         self._max_tries = max_tries
-        self._refusal = RefusedCall(
-            errors.NotReady(
-                what="This scheduler worker", why="the store has begun a new epoch that it has not read yet"
-            ),
-            hosts=0,
-            reasons={},
-            may_hold_claims=True,
+        self.may_hold_claims = True
+        self._refusal: errors.GanttError = errors.NotReady(
+            what="This scheduler worker", why="the store has begun a new epoch that it has not read yet"
         )
 
     @property
@@ -109,16 +104,15 @@ class PendingCall:
         else:
             self.outcome = refusals.claim_error(decided.answer.prepared, self._partition) or self._lose(decided)
 
-    def _lose(self, decided: DecidedTry) -> RefusedCall | None:
+    def _lose(self, decided: DecidedTry) -> errors.GanttError | None:
         """Learn from a try that was refused; return the refusal of the call if there are no more tries."""
         ranking, answer = decided.snapshot.ranking, decided.answer
         verdicts = refusals.last_verdicts(decided.batch.intents, answer.prepared)
         self.lost_candidates = refusals.merge_lost_candidates(self.lost_candidates, verdicts)
         if answer.current:
             reasons = {**ranking.reasons, **refusals.count_lost_candidates(verdicts)}
-            may_hold_claims = any(result.answer is Answer.PREPARED for result in answer.prepared)
-            error = refusals.no_valid_host(ranking.hosts, reasons)
-            self._refusal = RefusedCall(error, ranking.hosts, reasons, may_hold_claims)
+            self.may_hold_claims = any(result.answer is Answer.PREPARED for result in answer.prepared)
+            self._refusal = refusals.no_valid_host(reasons)
         self.snapshot = None
         self.retry += 1
         is_last = self.retry == self._max_tries or (answer.current and not ranking.candidates)

@@ -30,12 +30,10 @@ _FINAL_ANSWERS = frozenset({Answer.ENDED, Answer.CONFLICT, Answer.CONFIRMED, Ans
 _counted_reasons: set[str] = set()
 
 
-def no_valid_host(hosts: int, reasons: Mapping[str, int]) -> errors.NoValidHost:
+def no_valid_host(reasons: Mapping[str, int]) -> errors.NoValidHost:
     """Return the error, with the reasons in the order of the filters: "812 not enough VCPU, 88 ..."."""
     reason_texts = [f"{count} {reason}" for reason, count in reasons.items() if count]
-    return errors.NoValidHost(
-        reason=", ".join(reason_texts) if hosts and reason_texts else NO_HOSTS, reasons=dict(reasons)
-    )
+    return errors.NoValidHost(reason=", ".join(reason_texts) or NO_HOSTS, reasons=dict(reasons))
 
 
 def count(error: errors.NoValidHost) -> None:

@@ -45,5 +45,5 @@ class UnclaimedRanker:
             rank_hosts = partial(rank, policy.driver) if rewrites else policy.driver.rank
             ranking = failing_hosts.decide(view, lambda view: rank_hosts(view, request, count, request.seed))
         if not ranking.candidates:
-            raise refusals.no_valid_host(ranking.hosts, ranking.reasons)
+            raise refusals.no_valid_host(ranking.reasons)
         return ranking.candidates

@@ -26,7 +26,7 @@ def test_instance_whose_selection_failed_is_found_where_it_runs() -> None:
     # Given that both stores forgot the boot, and that its selection fails before it reaches the claims
     cluster.restore_records(records)
     lose_partition(cluster, uuid, "h1")
-    cluster.scheduler.fail.append(refusals.no_valid_host(3, {}))
+    cluster.scheduler.fail.append(refusals.no_valid_host({}))
     # When the instance is selected again, and its host comes back later
     cluster.settle(MINUTE_MS)
     assert cluster.hosts.guests_of(uuid) == [("h1/n", 1)]

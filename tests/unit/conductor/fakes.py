@@ -91,7 +91,7 @@ class FakeScheduler:
         snapshot = self.ledger.store.snapshot()
         nodes = self._allowed_nodes(spec)
         if not nodes:
-            raise refusals.no_valid_host(len(self.ledger.nodes), {"ignored": len(self.ledger.nodes)})
+            raise refusals.no_valid_host({"ignored": len(self.ledger.nodes)})
         intents = [
             Intent(uuid, attempt, [Candidate(name) for name in self._candidates(spec, nodes, index, len(uuids))])
             for index, uuid in enumerate(uuids)
@@ -102,7 +102,7 @@ class FakeScheduler:
             if error := refusals.claim_error(prepared, PARTITION):
                 raise error
             verdicts = refusals.last_verdicts(intents, prepared)
-            raise refusals.no_valid_host(len(nodes), refusals.count_lost_candidates(verdicts))
+            raise refusals.no_valid_host(refusals.count_lost_candidates(verdicts))
         if self.lose:
             raise self.lose.pop(0)
         return objects.Selections.build(

@@ -139,7 +139,7 @@ def test_the_number_of_reasons_is_bounded(monkeypatch):
 
     others = counted(refusals.OTHER_REASON)
     for _ in range(2):
-        refusals.count(refusals.no_valid_host(9, {"bound 1": 4, "bound 2": 1, "bound 3": 4}))
+        refusals.count(refusals.no_valid_host({"bound 1": 4, "bound 2": 1, "bound 3": 4}))
     assert [counted(f"bound {number}") for number in (1, 2, 3)] == [2, 2, 0]
     assert counted(refusals.OTHER_REASON) == others + 2
     assert metrics.REFUSALS._labelnames == ("reason",)

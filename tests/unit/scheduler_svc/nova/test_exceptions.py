@@ -40,7 +40,7 @@ FULL, DOWN = resources.REASON.format("VCPU"), nova_filter.REASON_DOWN
     ],
 )
 def test_reason_has_no_numbers_and_is_empty_without_hosts(counts, reason):
-    error = reasons.nova_error(refusals.no_valid_host(sum(counts.values()), counts))
+    error = reasons.nova_error(refusals.no_valid_host(counts))
     assert isinstance(error, exceptions.NoValidHost)
     assert error.kwargs["reason"] == reason
     assert "VCPU" not in str(error), "tenants see it"
