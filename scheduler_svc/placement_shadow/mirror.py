@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from oslo_log import log
 
+from rpcapi.background import BackgroundLoop
 from scheduler_svc import metrics
 from scheduler_svc.placement_shadow.assigned_uuids import with_assigned_uuid
 from scheduler_svc.placement_shadow.comparison import difference
@@ -18,6 +19,7 @@ from scheduler_svc.shadow_report import ShadowReport
 LOG = log.getLogger(__name__)
 
 RETRY_SECONDS = 1.0
+IDLE_SECONDS = 60.0  # after which it looks for exchanges though nothing woke it
 UNAVAILABLE = (502, 503, 504)
 UNAUTHORIZED = 401
 MAX_WAITING_BYTES = 256 << 20  # of bodies
@@ -44,11 +46,12 @@ class Outcome(StrEnum):
 DIVERGING = (Outcome.UNCERTAIN, Outcome.DROPPED, Outcome.FAILED, Outcome.UNAUTHENTICATED)
 
 
-class Mirror:
+class Mirror(BackgroundLoop):
     """Sends each exchange to ``gantt`` by one thread, after the other Placement has answered it.
 
     At most ``max_waiting`` exchanges wait, with bodies of at most ``max_bytes``; reads have a share of both. A write
-    that gantt cannot take now is repeated until it can; reads are not.
+    that gantt cannot take now is repeated until it can; reads are not. Once it is stopped, it ends after the exchange
+    that is being sent; those that wait are dropped and counted.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Mirror:
         retry_s: float = RETRY_SECONDS,
         max_bytes: int = MAX_WAITING_BYTES,
     ) -> None:
+        super().__init__("mirror")
         self._gantt = gantt
         self._report = report
         self._max_waiting = max_waiting
@@ -69,23 +73,6 @@ class Mirror:
         self._changed = threading.Condition()
         self._writes_begun = self._writes_open = 0
         self._is_sending = False
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="mirror", daemon=True)
-
-    def start(self) -> None:
-        """Begin to send."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End after the exchange that is being sent; those that wait are dropped and counted."""
-        self._stopping.set()
-        with self._changed:
-            self._changed.notify_all()
-
-    def wait(self) -> None:
-        """Wait until the thread has ended."""
-        if self._thread.ident is not None:
-            self._thread.join()
 
     def begin(self, request: SentRequest) -> int | None:
         """Note that a request is being sent to the other Placement; return what ``end`` needs."""
@@ -102,10 +89,10 @@ class Mirror:
             self._writes_open -= request.is_write
             if self._is_comparable(request, began, answer) and answer is not None:
                 exchange = _repeated(request, answer)
-                if self._has_space(exchange) and not self._stopping.is_set():
+                if self._has_space(exchange) and not self.is_stopping:
                     self._waiting.append(exchange)
                     self._waiting_bytes += _size(exchange)
-                    self._changed.notify_all()
+                    self.wake()
                     return
                 outcome = Outcome.DROPPED
             elif answer is None:
@@ -132,31 +119,30 @@ class Mirror:
             and self._waiting_bytes + _size(exchange) <= self._max_bytes * share
         )
 
-    def _run(self) -> None:
-        while (exchange := self._next()) is not None:
-            request, answer = exchange
-            try:
-                outcome = self._repeat(request, answer)
-            except Exception:
-                LOG.exception("%s %s could not be repeated or compared", request.method, request.target)
-                outcome = Outcome.FAILED
-            self._count(request, outcome)
-            with self._changed:
-                self._is_sending = False
-                self._changed.notify_all()
-        for request, _ in self._waiting:
-            self._count(request, Outcome.DROPPED)
-
-    def _next(self) -> Exchange | None:
-        """Wait for an exchange and return it, or None once stopped."""
+    def run_once(self) -> float:
+        """Repeat the next exchange; return a pause where none waits."""
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._stopping.is_set())
-            if self._stopping.is_set():
-                return None
+            if not self._waiting:
+                return IDLE_SECONDS
             self._is_sending = True
             exchange = self._waiting.popleft()
             self._waiting_bytes -= _size(exchange)
-            return exchange
+        request, answer = exchange
+        try:
+            outcome = self._repeat(request, answer)
+        except Exception:
+            LOG.exception("%s %s could not be repeated or compared", request.method, request.target)
+            outcome = Outcome.FAILED
+        self._count(request, outcome)
+        with self._changed:
+            self._is_sending = False
+            self._changed.notify_all()
+        return 0.0
+
+    def finish(self) -> None:
+        """Count the exchanges that still wait."""
+        for request, _ in self._waiting:
+            self._count(request, Outcome.DROPPED)
 
     def _repeat(self, request: SentRequest, expected: Answer) -> Outcome:
         """Send a request to gantt and compare the answers."""
