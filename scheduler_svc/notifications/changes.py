@@ -43,11 +43,6 @@ def of_entry(entry: LogEntry, epoch: int, kinds: Collection[str]) -> Change | No
     return Change(epoch, entry.position, entry.kind, payload) if payload != {} else None
 
 
-def epoch_after(entry: LogEntry, epoch: int) -> int:
-    """Return the epoch of what follows ``entry``, which is in ``epoch`` or begins another one."""
-    return int(entry.payload) if entry.kind == "epoch" else epoch
-
-
 class ChangePage(NamedTuple):
     """The changes up to ``position`` in ``epoch``; ``at_end`` is False if the log may have more."""
 
@@ -57,19 +52,26 @@ class ChangePage(NamedTuple):
     at_end: bool
 
 
-def read(store: Store, epoch: int, position: int, kinds: Collection[str], limit: int) -> ChangePage:
+def read(
+    store: Store, epoch: int, position: int, kinds: Collection[str], limit: int, *, block_ms: int = 0
+) -> ChangePage:
     """Return the changes of ``kinds`` among the next ``limit`` entries after ``position``, which is of ``epoch``.
 
-    If the log no longer has those, the page is a resync at the store's present position. Raises StoreUnavailable.
+    It waits up to ``block_ms`` for the first entry. If the log no longer has those, the page is a resync at the store's
+    present position. Raises StoreUnavailable.
     """
-    entries = store.follow(position, 0, limit)
+    entries = store.follow(position, block_ms, limit)
     if entries is None:
-        epoch, position = store.begin_epoch_if_behind(0, 0)  # no store is behind that: it only reads
-        return ChangePage([Change(epoch, position, RESYNC, {"why": GAP})], epoch, position, at_end=True)
+        change = resync(store, GAP)
+        return ChangePage([change], change.epoch, change.position, at_end=True)
     page_changes = []
     for entry in entries:
-        change = of_entry(entry, epoch, kinds)
-        if change is not None:
-            page_changes.append(change)
-        epoch, position = epoch_after(entry, epoch), entry.position
+        if (published := of_entry(entry, epoch, kinds)) is not None:
+            page_changes.append(published)
+        epoch, position = int(entry.payload) if entry.kind == "epoch" else epoch, entry.position
     return ChangePage(page_changes, epoch, position, at_end=len(entries) < limit)
+
+
+def resync(store: Store, why: str) -> Change:
+    """Return a resync at the store's present position; raises StoreUnavailable."""
+    return Change(*store.begin_epoch_if_behind(0, 0), RESYNC, {"why": why})  # no store is behind that: it only reads

@@ -10,7 +10,6 @@ from oslo_log import log
 from rpcapi import errors
 from rpcapi.background import BackgroundLoop
 from scheduler_svc import metrics
-from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.notifications import changes
 from scheduler_svc.notifications.changes import Change
@@ -49,17 +48,15 @@ class NotificationPublisher(BackgroundLoop):
                 return False
             self._published = LogPosition(recorded["epoch"], recorded["position"])
             LOG.info("Publishing changes of partition %s after %d", self._store.partition, self._published.position)
-        before = self._published
-        entries = self._store.follow(before.position, block_ms, BATCH)
         sent = False
         try:
-            if entries is None:
-                self._published = self._resync(changes.GAP)
-                sent = True
-            for entry in entries or ():
+            page = changes.read(self._store, *self._published, self._kinds, BATCH, block_ms=block_ms)
+            for change in page.changes:
                 if not self._lease.is_valid and not self._lease.renew(self._published._asdict()):
                     return self._stop_publishing()
-                sent = self._publish(entry) or sent
+                self._notify(change)
+                self._published, sent = LogPosition(change.epoch, change.position), True
+            self._published = LogPosition(page.epoch, page.position)
         finally:
             if (
                 self._published is not None
@@ -71,22 +68,9 @@ class NotificationPublisher(BackgroundLoop):
 
     def _start_position(self) -> Mapping[str, Any]:
         """Return the start position, after a resync notification that makes listeners read everything."""
-        return self._resync("publishing has started")._asdict()
-
-    def _resync(self, why: str) -> LogPosition:
-        snapshot = self._store.snapshot()
-        self._notify(Change(snapshot.epoch, snapshot.position, changes.RESYNC, {"why": why}))
-        return LogPosition(snapshot.epoch, snapshot.position)
-
-    def _publish(self, entry: LogEntry) -> bool:
-        """Publish one change if its kind is configured; return whether it was published."""
-        assert self._published is not None  # noqa: S101 - this worker has the lease
-        epoch = self._published.epoch
-        change = changes.of_entry(entry, epoch, self._kinds)
-        if change is not None:
-            self._notify(change)
-        self._published = LogPosition(changes.epoch_after(entry, epoch), entry.position)
-        return change is not None
+        change = changes.resync(self._store, "publishing has started")
+        self._notify(change)
+        return LogPosition(change.epoch, change.position)._asdict()
 
     def _notify(self, change: Change) -> None:
         partition = self._store.partition
