@@ -114,7 +114,7 @@ def _task(arguments: argparse.Namespace, store: Store, report: Report) -> Callab
     source = open_source(arguments.source, report.progress)
     target = StoreReader(store, overwrite=arguments.overwrite)
     writer = (
-        StoreRehearsal(target.reported_names())
+        StoreRehearsal(store, target.reported_names())
         if arguments.dry_run
         else StoreWriter(store, overwrite=arguments.overwrite)
     )

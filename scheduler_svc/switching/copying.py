@@ -4,7 +4,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scheduler_svc.store import paging
 from scheduler_svc.switching import exchanges
@@ -74,11 +74,11 @@ class CopyPass:
 
     def _end_consumers(self) -> None:
         surplus = [
-            record
+            replace(record, allocations={})
             for uuid, record in self._target.consumers.items()
             if uuid not in self._source.consumers and uuid not in self._target.protected
         ]
-        for batch, refusals in self._write_together(surplus, self._writer.delete_consumers):
+        for batch, refusals in self._write_together(surplus):
             for record in batch:
                 if record.uuid not in refusals:
                     del self._target.consumers[record.uuid]
@@ -117,7 +117,7 @@ class CopyPass:
                 changed.append(record)
         self._count("consumers", "consumer", len(refusals), refusals)
         changed.sort(key=_first_provider)
-        for number, (batch, refusals) in enumerate(self._write_together(changed, self._writer.put_consumers)):
+        for number, (batch, refusals) in enumerate(self._write_together(changed)):
             self._progress("consumers", number * BATCH, len(changed))
             self._target.consumers.update((record.uuid, record) for record in batch if record.uuid not in refusals)
             self._count("consumers", "consumer", len(batch), refusals)
@@ -133,12 +133,12 @@ class CopyPass:
                 del self._target.providers[record.uuid]
             self._count("deleted providers", "provider", 1, {} if refusal is None else {record.uuid: refusal})
 
-    def _write_together(self, records: Batch, write: Callable[[Batch], Refusals]) -> Iterator[tuple[Batch, Refusals]]:
+    def _write_together(self, records: Batch) -> Iterator[tuple[Batch, Refusals]]:
         """Write consumers in batches, several at the same time; yield each batch with what is refused of it."""
         listed = list(paging.batches(records, BATCH))
         with ThreadPoolExecutor(self._writer.threads) as threads:
             try:
-                yield from zip(listed, threads.map(write, listed), strict=True)
+                yield from zip(listed, threads.map(self._writer.put_consumers, listed), strict=True)
             except BaseException:
                 threads.shutdown(cancel_futures=True)
                 raise

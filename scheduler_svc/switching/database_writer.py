@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 import os_resource_classes
-from sqlalchemy import Connection, Table, and_, delete, func, insert, select, update
+from sqlalchemy import Column, Connection, Table, and_, delete, func, insert, select, update
 
 from scheduler_svc.switching import placement_tables as tables
 from scheduler_svc.switching.contents import ConsumerRecord, NameKind, ProviderRecord
@@ -96,7 +96,8 @@ class DatabaseWriter(Writer):
 
     def put_consumers(self, records: Sequence[ConsumerRecord]) -> Refusals:
         providers = self._known(tables.PROVIDERS, "uuid")
-        self._delete_allocations([record.uuid for record in records])
+        self._delete(tables.ALLOCATIONS.c.consumer_id, [record.uuid for record in records])
+        self._delete(tables.CONSUMERS.c.uuid, [record.uuid for record in records if not record.allocations])
         rows = [
             {
                 "consumer_id": record.uuid,
@@ -109,15 +110,9 @@ class DatabaseWriter(Writer):
             for provider, amounts in record.allocations.items()
             for name, amount in amounts.items()
         ]
-        self._put_consumer_rows(records)
+        self._put_consumer_rows([record for record in records if record.allocations])
         if rows:
             self._connection.execute(insert(tables.ALLOCATIONS), rows)
-        return {}
-
-    def delete_consumers(self, records: Sequence[ConsumerRecord]) -> Refusals:
-        uuids = [record.uuid for record in records]
-        self._delete_allocations(uuids)
-        self._connection.execute(delete(tables.CONSUMERS).where(tables.CONSUMERS.c.uuid.in_(uuids)))
         return {}
 
     def finish(self) -> None:
@@ -194,9 +189,9 @@ class DatabaseWriter(Writer):
         if new:
             self._connection.execute(insert(table), new)
 
-    def _delete_allocations(self, consumers: Collection[str]) -> None:
-        table = tables.ALLOCATIONS
-        self._connection.execute(delete(table).where(table.c.consumer_id.in_(consumers)))
+    def _delete(self, column: Column[str], texts: Collection[str]) -> None:
+        if texts:
+            self._connection.execute(delete(column.table).where(column.in_(texts)))
 
     def _id(self, table: Table, column: str, text: str, changed_ms: int) -> int:
         """Return the id of the row with a text, which is inserted if it is missing."""

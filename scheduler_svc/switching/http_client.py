@@ -55,11 +55,6 @@ class PlacementClient:
         self._version: tuple[int, int] | None = None
 
     @property
-    def has_consumer_types(self) -> bool:
-        """Return whether consumers have types: from 1.38 on."""
-        return self.version >= (1, 38)
-
-    @property
     def version(self) -> tuple[int, int]:
         """The highest microversion that both know; raises PlacementUnavailable if consumers have no generations."""
         if self._version is None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the records of another Placement to gantt's store."""
 
-import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
@@ -75,9 +74,6 @@ class StoreWriter(Writer):
     def put_consumers(self, records: Sequence[ConsumerRecord]) -> Refusals:
         return _put([consumer_import(record) for record in records], MAX_CONSUMERS, self._import_consumers)
 
-    def delete_consumers(self, records: Sequence[ConsumerRecord]) -> Refusals:
-        return self.put_consumers([dataclasses.replace(record, allocations={}) for record in records])
-
     def _import_providers(self, imports: Sequence[ImportProvider]) -> Refusals:
         pairs = zip(imports, self._store.import_providers(imports), strict=True)
         return {uuid_of(change.provider): _reason(answer) for change, answer in pairs if answer is not None}
@@ -94,13 +90,14 @@ class StoreWriter(Writer):
         return refusals
 
 
-class StoreRehearsal(Writer):
+class StoreRehearsal(StoreWriter):
     """Writes nothing, and refuses what the store would refuse whatever it contains."""
 
     threads = 1
 
-    def __init__(self, taken_names: Collection[str]) -> None:
+    def __init__(self, store: Store, taken_names: Collection[str]) -> None:
         """``taken_names`` are the names of the providers that agents report."""
+        super().__init__(store)
         self._names = taken_names
 
     def put_name(self, kind: NameKind, name: str, changed_ms: int) -> None:
@@ -112,17 +109,17 @@ class StoreRehearsal(Writer):
     def put_providers(self, records: Sequence[ProviderRecord]) -> Refusals:
         text = REASONS[RefusalKind.NAME]
         refusals = {record.uuid: text.format(provider=record.name) for record in records if record.name in self._names}
-        imports = [provider_import(record) for record in records if record.uuid not in refusals]
-        return refusals | _put(imports, MAX_IMPORTS, _check_only(checks.check_imports))
+        return refusals | super().put_providers([record for record in records if record.uuid not in refusals])
 
     def delete_provider(self, uuid: str) -> str | None:
         return None
 
-    def put_consumers(self, records: Sequence[ConsumerRecord]) -> Refusals:
-        imports = [consumer_import(record) for record in records]
-        return _put(imports, MAX_CONSUMERS, _check_only(allocations.check_imports))
+    def _import_providers(self, imports: Sequence[ImportProvider]) -> Refusals:
+        checks.check_imports(imports)
+        return {}
 
-    def delete_consumers(self, records: Sequence[ConsumerRecord]) -> Refusals:
+    def _import_consumers(self, imports: Sequence[ConsumerImport]) -> Refusals:
+        allocations.check_imports(imports)
         return {}
 
 
@@ -162,14 +159,6 @@ def _put(imports: Sequence[Import], size: int, write: Callable[[Sequence[Import]
             else:
                 refusals |= _put(batch, (len(batch) + 1) // 2, write)
     return refusals
-
-
-def _check_only(check: Callable[[Sequence[Import]], None]) -> Callable[[Sequence[Import]], Refusals]:
-    def write(imports: Sequence[Import]) -> Refusals:
-        check(imports)
-        return {}
-
-    return write
 
 
 def _uuid(item: ImportProvider | ConsumerImport) -> str:

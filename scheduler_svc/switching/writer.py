@@ -30,7 +30,4 @@ class Writer(Protocol):
         """Delete a provider, which nothing is below and nobody holds from."""
 
     def put_consumers(self, records: Sequence[ConsumerRecord]) -> Refusals:
-        """Replace what consumers hold."""
-
-    def delete_consumers(self, records: Sequence[ConsumerRecord]) -> Refusals:
-        """End what consumers hold."""
+        """Replace what consumers hold; those that hold nothing end."""

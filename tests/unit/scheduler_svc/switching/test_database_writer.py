@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection, Table, select, update
 
 from scheduler_svc.switching import placement_tables as tables
-from scheduler_svc.switching.contents import Contents, NameKind
+from scheduler_svc.switching.contents import ConsumerRecord, Contents, NameKind
 from scheduler_svc.switching.database import PlacementDatabase
 from scheduler_svc.switching.database_reader import NAME_TABLES, DatabaseReader
 from scheduler_svc.switching.database_writer import DatabaseWriter
@@ -42,6 +42,11 @@ def read(database: PlacementFile) -> Contents:
 
 def names(connection: Connection, table: Table) -> set[str]:
     return set(connection.scalars(select(table.c.name)))
+
+
+def ended(*records: ConsumerRecord) -> list[ConsumerRecord]:
+    """Return consumers that no longer hold anything."""
+    return [replace(record, allocations={}) for record in records]
 
 
 def test_resource_classes_get_the_ids_that_placement_expects(tmp_path: Path) -> None:
@@ -88,7 +93,7 @@ def test_name_that_something_refers_to_stays(writer: DatabaseWriter, connection:
     assert names(connection, tables.RESOURCE_CLASSES) >= {"CUSTOM_SLOT"}
 
     # And nothing
-    assert writer.delete_consumers(list(before.consumers.values())) == {}
+    assert writer.put_consumers(ended(*before.consumers.values())) == {}
     writer.delete_name(*SLOT)
     assert "CUSTOM_SLOT" not in names(connection, tables.RESOURCE_CLASSES)
 
@@ -110,7 +115,7 @@ def test_name_of_another_provider_is_refused(writer: DatabaseWriter, before: Con
 def test_provider_in_use_is_not_deleted(writer: DatabaseWriter, connection: Connection, before: Contents) -> None:
     assert writer.delete_provider(HOST) == "there are providers below it"
     assert writer.delete_provider(POOL) == "consumers hold from it"
-    assert writer.delete_consumers(list(before.consumers.values())) == {}
+    assert writer.put_consumers(ended(*before.consumers.values())) == {}
     assert writer.delete_provider(POOL) is None
     assert names(connection, tables.PROVIDERS) == {"host-1", CHILD}
 
@@ -118,7 +123,7 @@ def test_provider_in_use_is_not_deleted(writer: DatabaseWriter, connection: Conn
 def test_deleted_provider_leaves_no_rows_and_may_be_created_again(
     writer: DatabaseWriter, connection: Connection, before: Contents
 ) -> None:
-    writer.delete_consumers(list(before.consumers.values()))
+    writer.put_consumers(ended(*before.consumers.values()))
     for uuid in (uuid_for(CHILD), HOST, POOL):
         assert writer.delete_provider(uuid) is None
     for table in (tables.INVENTORIES, tables.PROVIDER_TRAITS, tables.PROVIDER_AGGREGATES, tables.PROVIDERS):
@@ -129,7 +134,7 @@ def test_deleted_provider_leaves_no_rows_and_may_be_created_again(
 
 def test_ended_consumers_leave_no_rows(writer: DatabaseWriter, connection: Connection, before: Contents) -> None:
     first, second = before.consumers.values()
-    writer.delete_consumers([first])
+    writer.put_consumers(ended(first))
     assert list(connection.scalars(select(tables.CONSUMERS.c.uuid))) == [second.uuid]
     assert set(connection.scalars(select(tables.ALLOCATIONS.c.consumer_id))) == {second.uuid}
 

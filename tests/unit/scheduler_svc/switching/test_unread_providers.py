@@ -55,7 +55,7 @@ def make(partition: Any, database: PlacementFile) -> Callable[..., tuple[Switcho
         *unread: list[str], then: Callable[[int], None] = lambda number: None, is_rehearsal: bool = False
     ) -> tuple[Switchover, PartialReader]:
         reader = PartialReader(database, list(unread), then)
-        writer = StoreRehearsal(()) if is_rehearsal else StoreWriter(partition.store)
+        writer = StoreRehearsal(partition.store, ()) if is_rehearsal else StoreWriter(partition.store)
         return Switchover(reader.read, StoreReader(partition.store).read, writer, Report()), reader
 
     return make
