@@ -15,9 +15,10 @@ import os_resource_classes
 import os_traits
 
 from rpcapi import errors
+from scheduler_svc.core.table.providers import PartitionProviders
 from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.freshness import Freshness
-from scheduler_svc.placement.problems import bad_request
+from scheduler_svc.placement.problems import bad_request, not_found
 from scheduler_svc.store import paging
 from scheduler_svc.store.interface import Store
 
@@ -32,12 +33,12 @@ class NameKind:
     namespace: str
     noun: str
     standard: Collection[str]
-    in_use: Callable[[ProviderDirectory], set[str]]
+    in_use: Callable[[PartitionProviders], set[str]]
 
 
-TRAITS = NameKind("trait", "trait(s):", tuple(os_traits.get_traits()), ProviderDirectory.traits_in_use)
+TRAITS = NameKind("trait", "trait(s):", tuple(os_traits.get_traits()), PartitionProviders.traits_in_use)
 RESOURCE_CLASSES = NameKind(
-    "resource_class", "resource class", tuple(os_resource_classes.STANDARDS), ProviderDirectory.classes_in_use
+    "resource_class", "resource class", tuple(os_resource_classes.STANDARDS), PartitionProviders.classes_in_use
 )
 _RANKS = {name: rank for rank, name in enumerate(RESOURCE_CLASSES.standard)}
 
@@ -63,7 +64,7 @@ class Catalogue:
 
     def names_in_use(self, kind: NameKind) -> set[str]:
         """Return the names that providers have."""
-        return kind.in_use(self._directory)
+        return self._directory.names_in_use(kind.in_use)
 
     def find(self, kind: NameKind, name: str) -> datetime | None:
         """Return when a name was created, or the present time where that is not recorded; None: it does not exist."""
@@ -73,6 +74,13 @@ class Catalogue:
         is_known = document is not None or name in kind.standard
         is_known = is_known or (name.startswith(CUSTOM) and name in self.names_in_use(kind))
         return datetime.now(UTC) if is_known else None
+
+    def require(self, kind: NameKind, name: str) -> datetime:
+        """Return what ``find`` returns; raises Problem 404 for a name that does not exist."""
+        created = self.find(kind, name)
+        if created is None:
+            raise not_found(f"No such {kind.noun} {name}.")
+        return created
 
     def create(self, kind: NameKind, name: str) -> bool:
         """Create a well-formed custom name; return False if a client created it before."""

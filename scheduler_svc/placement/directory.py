@@ -9,6 +9,7 @@ from oslo_utils import uuidutils
 from rpcapi.resources import names
 from rpcapi.resources.groups import RequestGroup
 from scheduler_svc.core.matching.group_columns import can_serve_alone
+from scheduler_svc.core.table.providers import PartitionProviders
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.placement.freshness import Freshness
 from scheduler_svc.placement.identities import AgentIdentities, uuid_of
@@ -44,7 +45,8 @@ class ProviderDirectory:
 
     def learn_agents(self) -> None:
         """Learn the UUIDs of agents' providers."""
-        self._agents.learn(self._provider_ids())
+        self._freshness.require()
+        self._agents.learn(self._table.provider_ids(self._number))
 
     def find(self, uuid: str) -> Provider | None:
         """Return the provider with this UUID, None if there is none."""
@@ -99,21 +101,11 @@ class ProviderDirectory:
             raise no_provider(uuid)
         return provider
 
-    def _provider_ids(self) -> list[str]:
-        self._freshness.require()
-        return self._table.provider_ids(self._number)
-
-    def traits_in_use(self) -> set[str]:
-        """Return the traits that any provider has."""
+    def names_in_use(self, find: Callable[[PartitionProviders], set[str]]) -> set[str]:
+        """Return the names that ``find`` finds in the table."""
         self._freshness.require()
         with self._table.reading_providers(self._number) as providers:
-            return providers.traits_in_use()
-
-    def classes_in_use(self) -> set[str]:
-        """Return the resource classes of which any provider has an inventory."""
-        self._freshness.require()
-        with self._table.reading_providers(self._number) as providers:
-            return providers.classes_in_use()
+            return find(providers)
 
     def generations(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the generations of the providers with these ids."""
@@ -132,10 +124,8 @@ class ProviderDirectory:
     def _read_each(self, uuids: Iterable[str]) -> dict[str, Provider]:
         ids = {self._id_of(uuid): uuid for uuid in uuids}
         pages = paging.batches(list(ids), MAX_PAGE)
-        return {ids[provider.id]: provider for page in pages for provider in self._read(page)}
-
-    def _read(self, ids: Sequence[str]) -> list[Provider]:
-        return [Provider.of(state) for state in self._store.read_providers(ids).values()]
+        states = (state for page in pages for state in self._store.read_providers(page).values())
+        return {ids[state.id]: Provider.of(state) for state in states}
 
 
 def _is_uuid(text: str) -> bool:

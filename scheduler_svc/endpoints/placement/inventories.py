@@ -71,8 +71,8 @@ def update(model: PlacementModel, request: Request, uuid: str, resource_class: s
     check_generation(provider, generation, STALE)
     failure = f"Unable to update inventory for resource provider {uuid}"
     inventory = parse_inventory(body, resource_class, request, failure)
-    if resource_class not in provider.inventories and model.catalogue.find(RESOURCE_CLASSES, resource_class) is None:
-        raise not_found(f"No such resource class {resource_class}.")
+    if resource_class not in provider.inventories:
+        model.catalogue.require(RESOURCE_CLASSES, resource_class)
     answer = _change(model, uuid, ReplaceInventory(provider.id, resource_class, inventory, generation))
     return _respond(answer, resource_class)
 

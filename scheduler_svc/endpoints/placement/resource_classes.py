@@ -10,7 +10,7 @@ from scheduler_svc.endpoints.placement.model import PlacementModel
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import names as schemas
 from scheduler_svc.placement.catalogue import RESOURCE_CLASSES
-from scheduler_svc.placement.problems import bad_request, conflict, not_found
+from scheduler_svc.placement.problems import bad_request, conflict
 
 SINCE = Microversion(1, 2)
 LAST_RENAME = Microversion(1, 6)
@@ -25,10 +25,7 @@ def list_all(model: PlacementModel, request: Request) -> Response:
 
 def show(model: PlacementModel, request: Request, name: str) -> Response:
     """Return one resource class."""
-    created = model.catalogue.find(RESOURCE_CLASSES, name)
-    if created is None:
-        raise _no_class(name)
-    return json_response(_document(request, name), created)
+    return json_response(_document(request, name), model.catalogue.require(RESOURCE_CLASSES, name))
 
 
 def create(model: PlacementModel, request: Request) -> Response:
@@ -49,8 +46,7 @@ def ensure(model: PlacementModel, request: Request, name: str) -> Response:
 def rename(model: PlacementModel, request: Request, name: str) -> Response:
     """Give an unused custom class another name."""
     new_name = request.json(schemas.RESOURCE_CLASS)["name"]
-    if model.catalogue.find(RESOURCE_CLASSES, name) is None:
-        raise _no_class(name)
+    model.catalogue.require(RESOURCE_CLASSES, name)
     if name in RESOURCE_CLASSES.standard:
         raise bad_request(f"Cannot update standard resource class {name}")
     if not model.catalogue.create(RESOURCE_CLASSES, new_name):
@@ -63,8 +59,7 @@ def rename(model: PlacementModel, request: Request, name: str) -> Response:
 
 def delete(model: PlacementModel, _request: Request, name: str) -> Response:
     """Delete a custom class of which no provider has inventory."""
-    if model.catalogue.find(RESOURCE_CLASSES, name) is None:
-        raise _no_class(name)
+    model.catalogue.require(RESOURCE_CLASSES, name)
     if name in RESOURCE_CLASSES.standard:
         raise bad_request(f"Error in delete resource class: Cannot delete standard resource class {name}")
     if not model.catalogue.delete(RESOURCE_CLASSES, name):
@@ -78,10 +73,6 @@ def _path(request: Request, name: str) -> str:
 
 def _document(request: Request, name: str) -> dict[str, Any]:
     return {"name": name, "links": [{"rel": "self", "href": _path(request, name)}]}
-
-
-def _no_class(name: str) -> Exception:
-    return not_found(f"No such resource class {name}.")
 
 
 COLLECTION, ITEM, RULE = "/resource_classes", "/resource_classes/{name}", "resource_classes:"

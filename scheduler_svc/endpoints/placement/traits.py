@@ -10,7 +10,7 @@ from scheduler_svc.endpoints.placement.model import PlacementModel
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import names as schemas
 from scheduler_svc.placement.catalogue import TRAITS
-from scheduler_svc.placement.problems import bad_request, conflict, not_found
+from scheduler_svc.placement.problems import bad_request, conflict
 
 SINCE = Microversion(1, 6)
 
@@ -28,10 +28,7 @@ def list_all(model: PlacementModel, request: Request) -> Response:
 
 def show(model: PlacementModel, _request: Request, name: str) -> Response:
     """Answer whether a trait exists."""
-    created = model.catalogue.find(TRAITS, name)
-    if created is None:
-        raise not_found(f"No such trait(s): {name}.")
-    return Response(204, modified=created)
+    return Response(204, modified=model.catalogue.require(TRAITS, name))
 
 
 def create(model: PlacementModel, request: Request, name: str) -> Response:
@@ -50,8 +47,7 @@ def delete(model: PlacementModel, _request: Request, name: str) -> Response:
     """Delete a custom trait that no provider has."""
     if name in TRAITS.standard:
         raise bad_request(f"Cannot delete standard trait {name}.")
-    if model.catalogue.find(TRAITS, name) is None:
-        raise not_found(f"No such trait(s): {name}.")
+    model.catalogue.require(TRAITS, name)
     if not model.catalogue.delete(TRAITS, name):
         raise conflict(f"The trait {name} is in use by a resource provider.")
     return Response(204)

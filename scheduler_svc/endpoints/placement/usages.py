@@ -34,7 +34,8 @@ def show_project(model: PlacementModel, request: Request) -> Response:
     consumer_type = request.parameter("consumer_type")
     if consumer_type == ALL_TYPES:
         usages = model.store.usages(project, user)
-        documents = {ALL_TYPES: _with_count(_count(usages), _total(usages))} if usages else {}
+        count = sum(usage.consumers for usage in usages.values())
+        documents = {ALL_TYPES: _with_count(count, _total(usages))} if usages else {}
     else:
         usages = model.store.usages(project, user, "" if consumer_type == NO_TYPE else consumer_type)
         documents = {name or NO_TYPE: _with_count(usage.consumers, usage.amounts) for name, usage in usages.items()}
@@ -43,10 +44,6 @@ def show_project(model: PlacementModel, request: Request) -> Response:
 
 def _total(usages: Mapping[str, Usage]) -> dict[str, int]:
     return dict(sum((Counter(usage.amounts) for usage in usages.values()), Counter()))
-
-
-def _count(usages: Mapping[str, Usage]) -> int:
-    return sum(usage.consumers for usage in usages.values())
 
 
 def _with_count(count: int, amounts: Mapping[str, int]) -> dict[str, Any]:
