@@ -3,7 +3,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from functools import partial
 
 import oslo_messaging as messaging
@@ -13,12 +12,13 @@ from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
 from scheduler_svc.endpoints.metered import MeteredEndpoint
-from scheduler_svc.nova.leaks import LeakedClaims
+from scheduler_svc.nova.leaks import end_leak, find_leaks
 from scheduler_svc.nova_bridge import signals
 from scheduler_svc.store.interface import Store
 
 WAIT_SECONDS = 20.0  # for the bridge's answer, unless the caller waits less
 POLL_SECONDS = 0.1
+SHOWN = ("consumer", "host", "request_id", "created_ms", "allocations")  # of a claim; the time by the store's clock
 BRIDGE = "gantt-nova-bridge"
 ASKED_MEANWHILE = "it was asked something else meanwhile; try again"
 
@@ -39,9 +39,11 @@ class NovaAuditEndpoint(MeteredEndpoint):
         self, ctxt: RequestContext, *, fix: bool = False, marker: str | None = None, limit: int = 1000
     ) -> objects.NovaAudit:
         """Find the claims of one page that no instance uses; ``fix``: and end them."""
-        leaked_claims = LeakedClaims(self._store, partial(self._ask_bridge, ctxt), self._build_ms)
-        leaks, next_marker = leaked_claims.find(marker, limit)
-        rows = [asdict(leak) | {"ended": fix and leaked_claims.end(leak)} for leak in leaks]
+        leaks, next_marker = find_leaks(self._store, partial(self._ask_bridge, ctxt), self._build_ms, marker, limit)
+        rows = [
+            {name: getattr(leak, name) for name in SHOWN} | {"ended": fix and end_leak(self._store, leak)}
+            for leak in leaks
+        ]
         return objects.NovaAudit.of(leaks=rows, marker=next_marker)
 
     def _ask_bridge(self, ctxt: RequestContext, instances: Sequence[str]) -> frozenset[str]:

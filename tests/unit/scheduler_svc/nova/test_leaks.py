@@ -5,7 +5,7 @@ import pytest
 
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
-from scheduler_svc.nova.leaks import LeakedClaims
+from scheduler_svc.nova.leaks import end_leak, find_leaks
 from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.providers.changes import CreateProvider, SetInventories
@@ -25,7 +25,6 @@ class LeakBench:
         self.store.change_provider(SetInventories(NODE, {"VCPU": Inventory(100)}))
         self.on_hosts = set()
         self.questions = []
-        self.leaked_claims = LeakedClaims(self.store, self.answer, BUILD_MS)
 
     def answer(self, instances):
         self.questions.append(list(instances))
@@ -43,9 +42,9 @@ class LeakBench:
 
     def find(self):
         """Return all leaks, page by page."""
-        leaks, marker = self.leaked_claims.find(None, LIMIT)
+        leaks, marker = find_leaks(self.store, self.answer, BUILD_MS, None, LIMIT)
         while marker is not None:
-            page, marker = self.leaked_claims.find(marker, LIMIT)
+            page, marker = find_leaks(self.store, self.answer, BUILD_MS, marker, LIMIT)
             leaks += page
         return leaks
 
@@ -89,10 +88,10 @@ def test_leak_is_ended_with_all_that_it_holds(bench):
     bench.claim("leaked")
     bench.now_ms += BUILD_MS
     (leak,) = bench.find()
-    assert bench.leaked_claims.end(leak)
+    assert end_leak(bench.store, leak)
     assert bench.store.read_allocations(["leaked"]) == {}
     assert not bench.store.verify().problems
-    assert not bench.leaked_claims.end(leak)
+    assert not end_leak(bench.store, leak)
 
 
 def test_claim_that_changed_since_it_was_found_is_kept(bench):
@@ -105,5 +104,5 @@ def test_claim_that_changed_since_it_was_found_is_kept(bench):
     bench.store.prepare(
         ClaimBatch("req-2", "p", "u", {"VCPU": 1}, [intent], now.epoch, now.position, ttl_ms=1, final=True)
     )
-    assert [bench.leaked_claims.end(leak) for leak in leaks] == [False, False]
+    assert [end_leak(bench.store, leak) for leak in leaks] == [False, False]
     assert set(bench.store.read_allocations(["moved", "evacuated"])) == {"moved", "evacuated"}
