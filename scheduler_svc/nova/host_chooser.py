@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serves select_destinations of Nova: translates the request, selects and claims hosts, and answers in Nova's terms."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from rpcapi.context import RequestContext
 from rpcapi.resources.claims import UNTYPED
 from rpcapi.resources.trees.tree import AllocationCandidate
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
-from scheduler_svc.core.records import GroupMembers, IntentResult
+from scheduler_svc.core.records import Allocations, GroupMembers
 from scheduler_svc.core.request import FilterScope, SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.table.view import View
@@ -47,6 +47,14 @@ class Choice:
     host: NovaHost
     allocation: AllocationCandidate | None
     alternates: Sequence[tuple[NovaHost, AllocationCandidate | None]] = ()
+
+
+class _Pick(NamedTuple):
+    """The host that was picked for an instance, the names of its alternates, and what the instance claimed."""
+
+    name: str
+    alternates: list[str]
+    allocations: Allocations | None = None
 
 
 class HostChooser:
@@ -103,7 +111,7 @@ class HostChooser:
             scheduling_request = self._scheduling_request(ctxt, request, request.spec)
             count = len(uuids) if uuids else request.count
             candidates = self._ranker.rank(ctxt, scheduling_request, count, rewrites=not request.is_rebuild)
-            return self._unclaimed_choices(candidates, alternates)
+            return self._choices([_Pick(names[0], list(names)) for names in candidates], alternates, None)
         try:
             return self._claim(ctxt, request, request.spec, uuids, alternates)
         except errors.NoValidHost:
@@ -154,45 +162,30 @@ class HostChooser:
     def _claimed_choices(
         self, ctxt: RequestContext, call: SelectionCall, result: ServedCall, alternates: int
     ) -> list[Choice]:
-        choices = self._choices_among(call.request, result, alternates, {})
+        may_use = _alternate_rule(call.request, result)
+        picks = [
+            _Pick(str(prepared.host), list(filter(may_use, prepared.alternates)), prepared.allocations)
+            for prepared in result.prepared
+        ]
+        choices = self._choices(picks, alternates, call.request)
         cells = {choice.host.cell for choice in choices if len(choice.alternates) < alternates}
         if not cells or call.request.force_hosts:
             return choices
-        selected = _selected(result)
+        selected = {pick.name for pick in picks}
         further = {
             cell: rank_in_cell(self._ranker, ctxt, call, cell=cell, count=alternates, ignored=selected)
             for cell in cells
         }
-        return self._choices_among(call.request, result, alternates, further) if any(further.values()) else choices
+        for pick, choice in zip(picks, choices, strict=True):
+            pick.alternates.extend(filter(may_use, further.get(choice.host.cell, ())))
+        return self._choices(picks, alternates, call.request) if any(further.values()) else choices
 
-    def _choices_among(
-        self,
-        request: SchedulingRequest,
-        result: ServedCall,
-        alternates: int,
-        further: Mapping[str, Sequence[str]],
-    ) -> list[Choice]:
-        """Return the choices with alternates among the candidates of the claims and ``further`` hosts by cell."""
-        selected, may_use = _selected(result), _alternate_rule(request, result)
+    def _choices(self, picks: Sequence[_Pick], alternates: int, request: SchedulingRequest | None) -> list[Choice]:
+        """Return a choice for each pick, with alternates that fit ``request``; None: nothing is claimed."""
+        selected = {pick.name for pick in picks}
         with self._table().reading() as view:
-            reader = AllocationReader(view, request)
-            choices = []
-            for prepared in result.prepared:
-                host = _require(hosts.find(view, str(prepared.host)), str(prepared.host))
-                names = filter(may_use, dict.fromkeys([*prepared.alternates, *further.get(host.cell, ())]))
-                others = _in_cell(view, _others(names, selected), host.cell)
-                choices.append(_claimed_choice(reader, host, prepared, others, alternates))
-            return choices
-
-    def _unclaimed_choices(self, candidates: Sequence[Sequence[str]], alternates: int) -> list[Choice]:
-        selected = {names[0] for names in candidates}
-        with self._table().reading() as view:
-            choices = []
-            for names in candidates:
-                host = _require(hosts.find(view, names[0]), names[0])
-                others = _in_cell(view, _others(names, selected), host.cell)
-                choices.append(Choice(host, None, [(other, None) for other in islice(others, alternates)]))
-            return choices
+            reader = None if request is None else AllocationReader(view, request)
+            return [_choice(view, reader, pick, selected, alternates) for pick in picks]
 
     def to_objects(self, choices: Sequence[Choice]) -> list[list[Mapping[str, Any]]]:
         """Return the answer to callers that request objects: for each instance its Selection and the alternates."""
@@ -206,16 +199,17 @@ class HostChooser:
         ]
 
 
-def _claimed_choice(
-    reader: AllocationReader, host: NovaHost, prepared: IntentResult, others: Iterable[NovaHost], alternates: int
-) -> Choice:
+def _choice(view: View, reader: AllocationReader | None, pick: _Pick, selected: set[str], alternates: int) -> Choice:
+    host = hosts.find(view, pick.name)
+    if host is None:
+        raise errors.UnknownHost(name=pick.name)
+    names = (name for name in dict.fromkeys(pick.alternates) if name not in selected)
+    others = (other for other in (hosts.find(view, name) for name in names) if other and other.cell == host.cell)
+    if reader is None:
+        return Choice(host, None, [(other, None) for other in islice(others, alternates)])
     possible = ((other, reader.possible(other)) for other in others)
     fitting = (pair for pair in possible if pair[1] is not None)
-    return Choice(host, reader.claimed(host, prepared.allocations), list(islice(fitting, alternates)))
-
-
-def _selected(result: ServedCall) -> set[str]:
-    return {str(prepared.host) for prepared in result.prepared}
+    return Choice(host, reader.claimed(host, pick.allocations), list(islice(fitting, alternates)))
 
 
 def _alternate_rule(request: SchedulingRequest, result: ServedCall) -> Callable[[str], bool]:
@@ -223,21 +217,6 @@ def _alternate_rule(request: SchedulingRequest, result: ServedCall) -> Callable[
     if not request.is_affinity or len(result.prepared) == 1:
         return lambda name: True
     return frozenset(result.group_hosts).__contains__
-
-
-def _others(names: Iterable[str], selected: set[str]) -> Iterator[str]:
-    return (name for name in names if name not in selected)
-
-
-def _in_cell(view: View, names: Iterable[str], cell: str) -> Iterator[NovaHost]:
-    found_hosts = (hosts.find(view, name) for name in names)
-    return (host for host in found_hosts if host is not None and host.cell == cell)
-
-
-def _require(host: NovaHost | None, name: str) -> NovaHost:
-    if host is None:
-        raise errors.UnknownHost(name=name)
-    return host
 
 
 def _row_names(view: View, names: Sequence[str]) -> tuple[str, ...]:
