@@ -61,4 +61,4 @@ class DecisionsEndpoint(MeteredEndpoint):
     @expose
     def list_partitions(self, ctxt: RequestContext) -> objects.PartitionList:
         """Return a summary of all partitions."""
-        return encode.partitions([partition.overview() for partition in self._partitions])
+        return encode.partitions(list(self._partitions))

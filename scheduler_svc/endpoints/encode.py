@@ -9,7 +9,7 @@ from rpcapi.resources.claims import CLAIM_REFUSALS, Answer, Verdict
 from scheduler_svc.core.records import Claim, ClaimResult, Intent, IntentResult
 from scheduler_svc.host_state.documents import HostStateDocument
 from scheduler_svc.notifications.changes import ChangePage
-from scheduler_svc.replication.partitions import PartitionOverview
+from scheduler_svc.replication.partitions import OpenPartition
 from scheduler_svc.scheduling.alternates import PreparedBatch
 from scheduler_svc.scheduling.calls import ServedCall
 from scheduler_svc.scheduling.extensions import CatalogueEntry
@@ -150,16 +150,19 @@ def host_state(namespace: str, document: HostStateDocument) -> objects.HostState
     return objects.HostState.of(namespace=namespace, **document._asdict())
 
 
-def partitions(overviews: Sequence[PartitionOverview]) -> objects.PartitionList:
+def partitions(members: Sequence[OpenPartition]) -> objects.PartitionList:
     """Return the answer to list_partitions."""
+    claims = [member.claim_counts() for member in members]
+    positions = [member.replica.log_position for member in members]
+    counts = [member.replica.host_counts for member in members]
     return objects.PartitionList.of(
-        names=[overview.name for overview in overviews],
-        available=[overview.available for overview in overviews],
-        epochs=[overview.epoch for overview in overviews],
-        positions=[overview.position for overview in overviews],
-        hosts=[overview.hosts for overview in overviews],
-        alive=[overview.alive for overview in overviews],
-        claims=[None if overview.claims is None else dict(overview.claims) for overview in overviews],
+        names=[member.name for member in members],
+        available=[of_partition is not None for of_partition in claims],
+        epochs=[epoch for epoch, _ in positions],
+        positions=[position for _, position in positions],
+        hosts=[count.hosts for count in counts],
+        alive=[count.schedulable for count in counts],
+        claims=[None if of_partition is None else dict(of_partition) for of_partition in claims],
     )
 
 

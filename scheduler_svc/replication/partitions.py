@@ -13,23 +13,6 @@ from scheduler_svc.store.interface import Store
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionOverview:
-    """Summary of a partition; see rpcapi.objects.PartitionList. ``claims`` None: the store did not answer."""
-
-    name: str
-    epoch: int
-    position: int
-    hosts: int
-    alive: int
-    claims: Mapping[str, int] | None
-
-    @property
-    def available(self) -> bool:
-        """Whether the store answered."""
-        return self.claims is not None
-
-
-@dataclass(frozen=True, slots=True)
 class OpenPartition:
     """One partition: its store for verbs, and the replica, which follows it through its own store."""
 
@@ -46,15 +29,12 @@ class OpenPartition:
         """The availability of its store."""
         return self.replica.presence
 
-    def overview(self) -> PartitionOverview:
-        """Return a summary of the replica and the store."""
-        claims: Mapping[str, int] | None
+    def claim_counts(self) -> Mapping[str, int] | None:
+        """Return the number of live claims by state, or None if the store does not answer."""
         try:
-            claims = self.store.counts()
+            return self.store.counts()
         except errors.Unavailable:
-            claims = None
-        (epoch, position), host_counts = self.replica.log_position, self.replica.host_counts
-        return PartitionOverview(self.name, epoch, position, host_counts.hosts, host_counts.schedulable, claims)
+            return None
 
 
 class OpenPartitions:

@@ -16,7 +16,6 @@ from scheduler_svc.core.records import (
 from scheduler_svc.core.timings import PluginTimings
 from scheduler_svc.endpoints import encode
 from scheduler_svc.host_state.documents import HostStateDocument
-from scheduler_svc.replication.partitions import PartitionOverview
 from scheduler_svc.scheduling.alternates import PreparedBatch
 from scheduler_svc.scheduling.calls import ServedCall
 from scheduler_svc.scheduling.extensions import CatalogueEntry
@@ -155,15 +154,6 @@ def test_document_has_its_namespace_and_partition():
         {"watts": 5},
         "east",
     )
-
-
-def test_partition_whose_store_does_not_answer_is_listed_without_claims():
-    listing = encode.partitions(
-        [PartitionOverview("east", 7, 42, 5, 4, {"confirmed": 1}), PartitionOverview("west", 1, 2, 3, 0, None)]
-    )
-    assert (listing.names, listing.available) == (["east", "west"], [True, False])
-    assert (listing.epochs, listing.positions, listing.hosts, listing.alive) == ([7, 1], [42, 2], [5, 3], [4, 0])
-    assert listing.claims == [{"confirmed": 1}, None]
 
 
 def test_page_of_decisions_has_the_marker_of_the_next_one():

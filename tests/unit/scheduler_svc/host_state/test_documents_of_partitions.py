@@ -5,6 +5,7 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.core.namespaces.registry import NamespaceRegistry
+from scheduler_svc.endpoints import encode
 from scheduler_svc.host_state.documents import HostStates
 from scheduler_svc.store.records import HostReport
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
@@ -106,7 +107,9 @@ def test_newest_record_of_a_decision_is_returned(cells):
 
 def test_partitions_are_listed_with_their_state(cells):
     cells.deployment.stores["b"].away = True
-    first, second = [partition.overview() for partition in cells.partitions]
-    assert (first.name, first.available, first.hosts, first.alive) == ("a", True, 3, 3)
-    assert first.claims == {"prepared": 0, "confirmed": 0}
-    assert (second.name, second.available, second.hosts, second.claims) == ("b", False, 3, None)
+    listing = encode.partitions(list(cells.partitions))
+    assert (listing.names, listing.available) == (["a", "b"], [True, False])
+    assert (listing.hosts, listing.alive) == ([3, 3], [3, 3])
+    assert listing.claims == [{"prepared": 0, "confirmed": 0}, None]
+    places = [partition.replica.log_position for partition in cells.partitions]
+    assert list(zip(listing.epochs, listing.positions, strict=True)) == places
