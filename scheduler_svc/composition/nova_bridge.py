@@ -18,7 +18,7 @@ from scheduler_svc.nova_bridge.api_database import ApiDatabase
 from scheduler_svc.nova_bridge.bridge import NovaBridge
 from scheduler_svc.nova_bridge.cell_database import CellDatabase
 from scheduler_svc.nova_bridge.cells import CellReaders
-from scheduler_svc.nova_bridge.connection_templates import CellLogin
+from scheduler_svc.nova_bridge.connection_templates import cell_url
 from scheduler_svc.nova_bridge.loop import BridgeLoop
 from scheduler_svc.nova_bridge.publisher import DocumentPublisher
 from scheduler_svc.store import aggregates
@@ -71,5 +71,5 @@ def _api_database(url: str) -> ApiDatabase:
 
 
 def _cell_readers(options: cfg.ConfigOpts.GroupAttr) -> CellReaders:
-    login = CellLogin(options.cell_database, options.cell_username, options.cell_password)
-    return CellReaders(lambda connection: CellDatabase(login.url(connection)))
+    login = (options.cell_database, options.cell_username, options.cell_password)
+    return CellReaders(lambda connection: CellDatabase(cell_url(connection, *login)))

@@ -11,7 +11,7 @@ from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.decision_store import ClaimStore
 from scheduler_svc.scheduling.dry_run import DryRun
 from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
-from scheduler_svc.scheduling.nova_state import AgeLimits, NovaStateAge
+from scheduler_svc.scheduling.nova_state import NovaStateAge
 from scheduler_svc.scheduling.partition_router import PartitionRouter
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
@@ -47,7 +47,7 @@ def _nova_state_age(conf: cfg.ConfigOpts, partition: OpenPartition) -> NovaState
     options = conf.nova
     if not options.enabled:
         return None
-    return NovaStateAge(partition.store, AgeLimits(options.service_down_time, options.bridge_patience))
+    return NovaStateAge(partition.store, noted_s=options.service_down_time, refused_s=options.bridge_patience)
 
 
 def _make_scheduler(conf: cfg.ConfigOpts, partitions: OpenPartitions) -> PartitionScheduler | PartitionRouter:

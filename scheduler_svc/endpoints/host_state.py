@@ -17,10 +17,10 @@ from rpcapi.resources import names
 from scheduler_svc import metrics
 from scheduler_svc.endpoints import encode
 from scheduler_svc.endpoints.metered import MeteredEndpoint
+from scheduler_svc.host_state import report_router
 from scheduler_svc.host_state.aggregates import AggregateWriter
 from scheduler_svc.host_state.documents import HostStates
 from scheduler_svc.host_state.facts import drop_refused_facts
-from scheduler_svc.host_state.report_router import HostReportRouter
 from scheduler_svc.host_state.reports import check_nodes
 from scheduler_svc.host_state.service_versions import VersionReports, check_versions, oldest_versions
 from scheduler_svc.host_state.stamps import CONDUCTORS, StampSigner
@@ -51,7 +51,6 @@ class HostStateEndpoint(MeteredEndpoint):
         stamps: StampSigner,
     ) -> None:
         self._partitions = partitions
-        self._report_router = HostReportRouter(partitions)
         self._states = states
         self._aggregates = aggregates
         self._get_reported_keys = get_reported_keys
@@ -83,7 +82,7 @@ class HostStateEndpoint(MeteredEndpoint):
             served=stats.served,
             refusal=stats.refusal,
         )
-        outcome = self._report_router.update_stats(host, stats.partition, report)
+        outcome = report_router.update_stats(self._partitions, host, stats.partition, report)
         if not outcome.superseded:
             self._note_clock(ctxt, stats.partition, host)
             if stats.register:
@@ -142,7 +141,7 @@ class HostStateEndpoint(MeteredEndpoint):
     @expose
     def remove_host(self, ctxt: RequestContext, host: str) -> None:
         """Remove a service host."""
-        self._report_router.remove(_service_host(host))
+        report_router.remove(self._partitions, _service_host(host))
 
     @expose
     def get_host_state(self, ctxt: RequestContext, namespace: str, name: names.ResourceName) -> objects.HostState:

@@ -12,46 +12,42 @@ from scheduler_svc.store.records import HostReport, StatsOutcome
 LOG = log.getLogger(__name__)
 
 
-class HostReportRouter:
-    """Routes host reports to the store of the host's partition."""
+def update_stats(partitions: OpenPartitions, host: str, partition: str | None, report: HostReport) -> StatsOutcome:
+    """Apply a report; see Store.update_stats. ``partition`` None: this worker's own partition.
 
-    def __init__(self, partitions: OpenPartitions) -> None:
-        self._partitions = partitions
+    A host that registers while another partition has it is removed there first, because claims cannot
+    move with it. Raises HostInUse if it has claims there, Conflict if it may have some, HostIdentityConflict if
+    the agent of another state folder is up there, StoreUnavailable if that store is unavailable, and
+    UnknownPartition.
+    """
+    target = partitions.find(partition)
+    if report.register:
+        for former in partitions:
+            if former is not target and _has_host(partitions, former, host, report.host_uuid):
+                former.store.remove(host)
+                LOG.warning("Host %s moved from partition %s to %s", host, former.name, target.name)
+    return target.store.update_stats(host, report)
 
-    def update_stats(self, host: str, partition: str | None, report: HostReport) -> StatsOutcome:
-        """Apply a report; see Store.update_stats. ``partition`` None: this worker's own partition.
 
-        A host that registers while another partition has it is removed there first, because claims cannot
-        move with it. Raises HostInUse if it has claims there, Conflict if it may have some, HostIdentityConflict if
-        the agent of another state folder is up there, StoreUnavailable if that store is unavailable, and
-        UnknownPartition.
-        """
-        target = self._partitions.find(partition)
-        if report.register:
-            for former in self._partitions:
-                if former is not target and self._has_host(former, host, report.host_uuid):
-                    former.store.remove(host)
-                    LOG.warning("Host %s moved from partition %s to %s", host, former.name, target.name)
-        return target.store.update_stats(host, report)
+def _has_host(partitions: OpenPartitions, partition: OpenPartition, host: str, host_uuid: str) -> bool:
+    """Return whether a partition has a host: by its store, since the table may lack one that has just registered.
 
-    def _has_host(self, partition: OpenPartition, host: str, host_uuid: str) -> bool:
-        """Return whether a partition has a host: by its store, since the table may lack one that has just registered.
+    By the table while the store is unavailable, so that hosts of other partitions may register. Raises
+    HostIdentityConflict if the agent of another state folder than ``host_uuid`` is up there.
+    """
+    try:
+        service = partition.store.get_state(SERVICE, host)[1]
+        if registrations.is_foreign(service, host_uuid) and service["alive"]:
+            obstacle = registrations.TakeoverObstacle.UP
+            raise registrations.foreign(host, obstacle, service[registrations.HOST_UUID])
+    except errors.UnknownHost:
+        return False
+    except errors.StoreUnavailable:
+        return partition in partitions.of_host(host)
+    return True
 
-        By the table while the store is unavailable, so that hosts of other partitions may register. Raises
-        HostIdentityConflict if the agent of another state folder than ``host_uuid`` is up there.
-        """
-        try:
-            service = partition.store.get_state(SERVICE, host)[1]
-            if registrations.is_foreign(service, host_uuid) and service["alive"]:
-                obstacle = registrations.TakeoverObstacle.UP
-                raise registrations.foreign(host, obstacle, service[registrations.HOST_UUID])
-        except errors.UnknownHost:
-            return False
-        except errors.StoreUnavailable:
-            return partition in self._partitions.of_host(host)
-        return True
 
-    def remove(self, host: str) -> None:
-        """Remove a lost service host from every partition that may have it; raises HostInUse, Conflict."""
-        for partition in self._partitions.of_host(host) or self._partitions:
-            partition.store.remove(host, lost=True)
+def remove(partitions: OpenPartitions, host: str) -> None:
+    """Remove a lost service host from every partition that may have it; raises HostInUse, Conflict."""
+    for partition in partitions.of_host(host) or partitions:
+        partition.store.remove(host, lost=True)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The URLs of cell databases: a cell mapping may name one by parts of another, and the bridge may log in otherwise."""
 
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from sqlalchemy.engine import make_url
@@ -10,44 +9,37 @@ from sqlalchemy.exc import ArgumentError
 from scheduler_svc.databases import DatabaseUnusable
 
 
-@dataclass(frozen=True, slots=True)
-class CellLogin:
-    """How cell databases are reached.
+def cell_url(connection: str, template: str = "", username: str = "", password: str = "") -> str:
+    """Return the URL of the cell database with a ``database_connection``; raises DatabaseUnusable without a password.
 
     ``template`` is the URL whose parts replace those in braces, empty for none; with a ``username`` it is used instead
     of the mapping's, with ``password``.
     """
+    text = _fill(template, connection) if template else connection
+    if not username:
+        return text
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError) as error:
+        raise DatabaseUnusable("database_connection is not a URL that SQLAlchemy can read") from error
+    if url.get_backend_name() != "sqlite":  # a file has no users
+        url = url.set(username=username, password=password)
+    return url.render_as_string(hide_password=False)
 
-    template: str = ""
-    username: str = ""
-    password: str = ""
 
-    def url(self, connection: str) -> str:
-        """Return the URL of a ``database_connection``; raises DatabaseUnusable, whose text has no password."""
-        text = self._fill(connection) if self.template else connection
-        if not self.username:
-            return text
-        try:
-            url = make_url(text)
-        except (ArgumentError, ValueError) as error:
-            raise DatabaseUnusable("database_connection is not a URL that SQLAlchemy can read") from error
-        if url.get_backend_name() != "sqlite":  # a file has no users
-            url = url.set(username=self.username, password=self.password)
-        return url.render_as_string(hide_password=False)
-
-    def _fill(self, connection: str) -> str:
-        parts = urlsplit(self.template)
-        values = {
-            "username": parts.username,
-            "password": parts.password,
-            "hostname": parts.hostname,
-            "port": parts.port,
-            "scheme": parts.scheme,
-            "path": parts.path.lstrip("/"),
-            "query": parts.query,
-            "fragment": parts.fragment,
-        }
-        try:
-            return connection.format(**values)
-        except (LookupError, ValueError, AttributeError) as error:
-            raise DatabaseUnusable(f"database_connection is no template of {', '.join(values)}") from error
+def _fill(template: str, connection: str) -> str:
+    parts = urlsplit(template)
+    values = {
+        "username": parts.username,
+        "password": parts.password,
+        "hostname": parts.hostname,
+        "port": parts.port,
+        "scheme": parts.scheme,
+        "path": parts.path.lstrip("/"),
+        "query": parts.query,
+        "fragment": parts.fragment,
+    }
+    try:
+        return connection.format(**values)
+    except (LookupError, ValueError, AttributeError) as error:
+        raise DatabaseUnusable(f"database_connection is no template of {', '.join(values)}") from error

@@ -3,7 +3,6 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from rpcapi import errors
@@ -16,20 +15,15 @@ from scheduler_svc.store.protocols.log import LogStore
 CLOCK_SECONDS = 60.0  # after which the store's clock is read again
 
 
-@dataclass(frozen=True, slots=True)
-class AgeLimits:
-    """Seconds: above ``noted_s`` answers say how old the state is, above ``refused_s`` requests are refused."""
-
-    noted_s: float
-    refused_s: float
-
-
 class NovaStateAge:
     """Judges by the store's clock, with which the bridge stamps each reading. Thread-safe."""
 
-    def __init__(self, store: LogStore, limits: AgeLimits, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, store: LogStore, *, noted_s: float, refused_s: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Above ``noted_s`` seconds answers say how old the state is, above ``refused_s`` requests are refused."""
         self._store = store
-        self._limits = limits
+        self._noted_s, self._refused_s = noted_s, refused_s
         self._clock = clock
         self._lead_ms = 0.0  # of the store's clock
         self._read_at: float | None = None
@@ -55,14 +49,14 @@ class NovaStateAge:
                 reason="Nova's databases were never read: gantt-nova-bridge has not run", reasons={}
             )
         age_s = _age_s(now_ms, bridge["read_ms"])
-        if age_s > self._limits.refused_s:
+        if age_s > self._refused_s:
             raise errors.NoValidHost(reason=age_text(age_s), reasons={})
         unread = tuple(
             uuid
             for uuid, cell in bridge["cells"].items()
-            if "unread_since_ms" in cell and _age_s(now_ms, cell["unread_since_ms"]) > self._limits.refused_s
+            if "unread_since_ms" in cell and _age_s(now_ms, cell["unread_since_ms"]) > self._refused_s
         )
-        noted_s = round(age_s, 1) if age_s > self._limits.noted_s else 0.0
+        noted_s = round(age_s, 1) if age_s > self._noted_s else 0.0
         if not unread and not noted_s:
             return request
         return request.with_decision(unread_cells=unread, nova_state_age_s=noted_s)

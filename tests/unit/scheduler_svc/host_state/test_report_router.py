@@ -7,7 +7,7 @@ import pytest
 
 from rpcapi import context, errors
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimRef, Intent
-from scheduler_svc.host_state.report_router import HostReportRouter
+from scheduler_svc.host_state import report_router
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.store.records import HostReport
 from tests.unit.scheduler_svc.fakes import hosts
@@ -23,13 +23,13 @@ class TwoCells:
     def __init__(self):
         self.deployment = PartitionedDeployment(a=A, b=B)
         self.partitions = self.deployment.worker.partitions
-        self.report_router = HostReportRouter(self.partitions)
         self.sequence = 1
 
     def report(self, host, partition, nodes=None, host_uuid=""):
         self.sequence += 1
         overviews = {host: node()} if nodes is None else nodes
-        return self.report_router.update_stats(
+        return report_router.update_stats(
+            self.partitions,
             host,
             partition,
             HostReport(
@@ -113,7 +113,7 @@ def test_host_cannot_leave_an_unavailable_partition(cells):
 
 def test_host_is_removed_from_its_partition(cells):
     for name in ("b1", "b1", "nobody"):
-        cells.report_router.remove(name)
+        report_router.remove(cells.partitions, name)
     assert cells.names("b") == ["b2", "n/1"]
 
 
@@ -130,7 +130,7 @@ def test_host_that_no_worker_knows_is_removed_from_every_partition(cells):
     cells.deployment.stores["b"].update_stats(
         "late", HostReport(register=True, agent="a", incarnation=0, sequence=1, nodes={"late": node()})
     )
-    cells.report_router.remove("late")
+    report_router.remove(cells.partitions, "late")
     assert "late" not in cells.names("b")
 
 
@@ -141,6 +141,6 @@ def test_awaited_host_is_removed_by_an_operator_but_does_not_move(cells):
     with pytest.raises(errors.Conflict, match="let it audit"):
         cells.report("a1", "b")
     assert "a1" in cells.names("a")
-    cells.report_router.remove("a1")
+    report_router.remove(cells.partitions, "a1")
     assert "a1" not in cells.names("a")
     assert "a1" not in store.verify().awaited

@@ -12,7 +12,7 @@ from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
-from scheduler_svc.scheduling.nova_state import AgeLimits, NovaStateAge, with_age
+from scheduler_svc.scheduling.nova_state import NovaStateAge, with_age
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
@@ -22,7 +22,7 @@ from tests.unit.scheduler_svc.fakes.replica_views import filter_driver
 from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
 
 START_MS = 1_700_000_000_000
-LIMITS = AgeLimits(60.0, 300.0)
+LIMITS = {"noted_s": 60.0, "refused_s": 300.0}
 CELLS = {"c1": {"name": "one", "disabled": False}, "c2": {"name": "two", "disabled": False}}
 
 
@@ -39,7 +39,7 @@ class Clocks:
         return START_MS + round(1000 * self.seconds)
 
     def state_age(self):
-        return NovaStateAge(self.store, LIMITS, lambda: 77_000 + self.seconds)
+        return NovaStateAge(self.store, **LIMITS, clock=lambda: 77_000 + self.seconds)
 
 
 def table_of(bridge):
