@@ -45,7 +45,6 @@ from scheduler_svc.placement.catalogue import Catalogue
 from scheduler_svc.placement.consumers import Consumers
 from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.freshness import Freshness
-from scheduler_svc.placement.reshaping import Reshaper
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.partitions import OpenPartition
 from scheduler_svc.replication.replica import Replica
@@ -153,14 +152,12 @@ def routes(
     table, number = partition.replica.unchecked_table, partition.replica.number
     directory = ProviderDirectory(store, table, number, freshness)
     catalogue = Catalogue(store, directory, freshness)
-    consumers = Consumers(store, directory, catalogue)
     model = PlacementModel(
         store,
         freshness,
         directory,
         catalogue,
-        consumers,
-        Reshaper(store, directory, catalogue, consumers),
+        Consumers(store, directory, catalogue),
         CandidateFinder(table, freshness, limits),
         CandidateDocuments(),
         unknown_owner,

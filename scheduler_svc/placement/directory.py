@@ -9,12 +9,12 @@ from oslo_utils import uuidutils
 from rpcapi.resources import names
 from rpcapi.resources.groups import RequestGroup
 from scheduler_svc.core.matching.group_columns import can_serve_alone
-from scheduler_svc.core.table.providers import PartitionProviders
+from scheduler_svc.core.table.providers import PartitionProviders, ProviderRow
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.placement.freshness import Freshness
-from scheduler_svc.placement.identities import AgentIdentities, uuid_of
+from scheduler_svc.placement.identities import AgentIdentities
 from scheduler_svc.placement.problems import Problem
-from scheduler_svc.placement.providers import ListedProvider, Provider
+from scheduler_svc.placement.providers import Provider
 from scheduler_svc.placement.refusals import no_provider
 from scheduler_svc.store import paging
 from scheduler_svc.store.protocols.providers import ProviderStore
@@ -64,8 +64,8 @@ class ProviderDirectory:
 
     def find_all(
         self, group: RequestGroup, *, name: str | None, provider: str | None, tree: str | None
-    ) -> list[ListedProvider]:
-        """Return the providers that fulfil all conditions, from the table: only generations are read from the store.
+    ) -> list[tuple[ProviderRow, int]]:
+        """Return the providers that fulfil all conditions, from the table, with their generations from the store.
 
         Each of them can serve ``group`` by its own inventories, beside what is used. ``provider`` is the id of the only
         one that may be listed, ``tree`` that of any provider of a tree.
@@ -82,17 +82,7 @@ class ProviderDirectory:
             rows = list(providers.rows(mask))
         # They may be later than the rows: a generation protects nothing of what a list shows.
         generations = paging.read_generations(self._store, [row.id for row in rows])
-        return [
-            ListedProvider(
-                uuid_of(row.id),
-                row.name,
-                generations[row.id],
-                None if row.parent is None else uuid_of(row.parent),
-                uuid_of(row.root),
-                row.changed_ms,
-            )
-            for row in rows
-        ]
+        return [(row, generations[row.id]) for row in rows]
 
     def get(self, uuid: str) -> Provider:
         """Return the provider with this UUID; raises Problem 404."""

@@ -4,21 +4,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from scheduler_svc.placement.identities import uuid_of
 from scheduler_svc.store.providers.changes import ProviderState, is_api_owned, name_of
-
-
-class ListedProvider(NamedTuple):
-    """A provider as lists show it; ``parent`` and ``root`` are UUIDs, ``changed_ms`` is None for an agent's."""
-
-    uuid: str
-    name: str
-    generation: int
-    parent: str | None
-    root: str
-    changed_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)

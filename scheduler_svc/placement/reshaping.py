@@ -27,54 +27,45 @@ from scheduler_svc.store.providers.reshaping import MAX_RESHAPED
 InventoriesByProvider = Mapping[str, Mapping[str, Inventory]]  # by UUID and resource class
 
 
-class Reshaper:
-    """Moves inventories, and what is held from them."""
+def reshape(
+    store: ReshapingStore,
+    directory: ProviderDirectory,
+    catalogue: Catalogue,
+    consumers: Consumers,
+    *,
+    generations: Mapping[str, int],
+    read_inventories: Callable[[], InventoriesByProvider],
+    requests: Sequence[AllocationChange],
+) -> None:
+    """Replace all inventories of these providers and what the consumers of ``requests`` hold, or nothing.
 
-    def __init__(
-        self, store: ReshapingStore, directory: ProviderDirectory, catalogue: Catalogue, consumers: Consumers
-    ) -> None:
-        self._store = store
-        self._directory = directory
-        self._catalogue = catalogue
-        self._consumers = consumers
+    ``generations`` are those that the client read, by UUID of the provider. As in Placement they are compared, and
+    those of consumers, before anything is said about the inventories: ``read_inventories`` returns them, or raises
+    Problem. Raises Problem.
+    """
+    if len(generations) > MAX_RESHAPED:
+        raise bad_request(f"a request may contain at most {MAX_RESHAPED} providers, got {len(generations)}; split it")
+    providers = _find(directory, generations)
+    with consumers.generations_first(requests):
+        inventories = read_inventories()
+        catalogue.check(RESOURCE_CLASSES, {name for parts in inventories.values() for name in parts})
+    changes = [
+        SetInventories(providers[uuid].id, inventories[uuid], generation) for uuid, generation in generations.items()
+    ]
+    refusal = consumers.apply(requests, functools.partial(store.reshape, changes))
+    if refusal is not None:
+        raise _problem(refusal)
 
-    def reshape(
-        self,
-        generations: Mapping[str, int],
-        read_inventories: Callable[[], InventoriesByProvider],
-        consumers: Sequence[AllocationChange],
-    ) -> None:
-        """Replace all inventories of these providers and what these consumers hold, or nothing; raises Problem.
 
-        ``generations`` are those that the client read, by UUID of the provider. As in Placement they are compared, and
-        those of consumers, before anything is said about the inventories: ``read_inventories`` returns them, or raises
-        Problem.
-        """
-        if len(generations) > MAX_RESHAPED:
-            raise bad_request(
-                f"a request may contain at most {MAX_RESHAPED} providers, got {len(generations)}; split it"
-            )
-        providers = self._find(generations)
-        with self._consumers.generations_first(consumers):
-            inventories = read_inventories()
-            self._catalogue.check(RESOURCE_CLASSES, {name for parts in inventories.values() for name in parts})
-        changes = [
-            SetInventories(providers[uuid].id, inventories[uuid], generation)
-            for uuid, generation in generations.items()
-        ]
-        refusal = self._consumers.apply(consumers, functools.partial(self._store.reshape, changes))
-        if refusal is not None:
-            raise _problem(refusal)
-
-    def _find(self, generations: Mapping[str, int]) -> dict[str, Provider]:
-        providers = self._directory.find_each(generations)
-        for uuid, generation in generations.items():
-            provider = providers.get(uuid)
-            if provider is None:
-                raise _no_provider(uuid)
-            if provider.generation != generation:
-                raise _stale(uuid, provider.generation, generation)
-        return providers
+def _find(directory: ProviderDirectory, generations: Mapping[str, int]) -> dict[str, Provider]:
+    providers = directory.find_each(generations)
+    for uuid, generation in generations.items():
+        provider = providers.get(uuid)
+        if provider is None:
+            raise _no_provider(uuid)
+        if provider.generation != generation:
+            raise _stale(uuid, provider.generation, generation)
+    return providers
 
 
 def _problem(refusal: Refusal) -> Problem:

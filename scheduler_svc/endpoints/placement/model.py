@@ -9,8 +9,7 @@ from scheduler_svc.placement.catalogue import Catalogue
 from scheduler_svc.placement.consumers import Consumers
 from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.freshness import Freshness
-from scheduler_svc.placement.reshaping import Reshaper
-from scheduler_svc.store.protocols.allocations import AllocationStore
+from scheduler_svc.store.interface import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +19,11 @@ class PlacementModel:
     ``unknown_owner`` is the (project, user) of consumers before microversion 1.8, which names neither.
     """
 
-    store: AllocationStore
+    store: Store
     freshness: Freshness
     directory: ProviderDirectory
     catalogue: Catalogue
     consumers: Consumers
-    reshaper: Reshaper
     finder: CandidateFinder
     documents: CandidateDocuments
     unknown_owner: tuple[str, str]

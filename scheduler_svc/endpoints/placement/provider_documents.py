@@ -3,12 +3,14 @@
 
 import functools
 from collections.abc import Iterable
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
 
+from scheduler_svc.core.table.providers import ProviderRow
 from scheduler_svc.endpoints.placement.microversions import Microversion
-from scheduler_svc.placement.providers import ListedProvider
+from scheduler_svc.placement.identities import uuid_of
 
 TREES_SINCE = Microversion(1, 14)
 _LINKS = (  # to what is below a provider, and since when
@@ -18,7 +20,8 @@ _LINKS = (  # to what is below a provider, and since when
     ("traits", Microversion(1, 6)),
     ("allocations", Microversion(1, 11)),
 )
-_MARKERS = ListedProvider._make(f"\0{name}" for name in ListedProvider._fields)  # no name or path has a NUL
+_PARTS = ("uuid", "name", "generation", "parent", "root")
+_MARKERS = SimpleNamespace(**{name: f"\0{name}" for name in _PARTS})  # no name or path has a NUL
 
 
 def as_document(provider: Any, prefix: str, version: Microversion) -> dict[str, Any]:
@@ -36,19 +39,19 @@ def as_document(provider: Any, prefix: str, version: Microversion) -> dict[str, 
     return document
 
 
-def as_list(providers: Iterable[ListedProvider], prefix: str, version: Microversion) -> bytes:
-    """Return the JSON of a list of providers: a template that is filled for each, as there may be many thousands."""
+def as_list(providers: Iterable[tuple[ProviderRow, int]], prefix: str, version: Microversion) -> bytes:
+    """Return the JSON of providers with their generations: a template, filled for each, as there may be thousands."""
     template = _template(prefix, version)
     documents = (
         template
         % {
-            "uuid": provider.uuid,
-            "name": orjson.dumps(provider.name).decode(),
-            "generation": provider.generation,
-            "parent": "null" if provider.parent is None else f'"{provider.parent}"',
-            "root": provider.root,
+            "uuid": uuid_of(row.id),
+            "name": orjson.dumps(row.name).decode(),
+            "generation": generation,
+            "parent": "null" if row.parent is None else f'"{uuid_of(row.parent)}"',
+            "root": uuid_of(row.root),
         }
-        for provider in providers
+        for row, generation in providers
     )
     return f'{{"resource_providers":[{",".join(documents)}]}}'.encode()
 

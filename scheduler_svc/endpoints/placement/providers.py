@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rpcapi.resources import names
+from scheduler_svc.core.table.providers import ProviderRow
 from scheduler_svc.endpoints.placement import query_parameters
 from scheduler_svc.endpoints.placement.messages import Request, Response, json_response
 from scheduler_svc.endpoints.placement.microversions import Microversion
@@ -24,7 +25,7 @@ from scheduler_svc.placement.problems import (
     conflict,
     not_found,
 )
-from scheduler_svc.placement.providers import ListedProvider, Provider
+from scheduler_svc.placement.providers import Provider
 from scheduler_svc.placement.refusals import no_provider, owned_by_agent
 from scheduler_svc.store.providers.changes import (
     UNCHANGED,
@@ -125,7 +126,7 @@ def _parent(model: PlacementModel, uuid: str | None, failure: str) -> str | None
     return parent.id
 
 
-def _find(model: PlacementModel, request: Request) -> Sequence[ListedProvider]:
+def _find(model: PlacementModel, request: Request) -> Sequence[tuple[ProviderRow, int]]:
     """Return the providers that fulfil the conditions of the query; raises Problem 400."""
     group = query_parameters.request_group(request)
     model.catalogue.check(RESOURCE_CLASSES, group.resources, "Invalid resource class in resources parameter: ")
@@ -148,9 +149,9 @@ def _document(provider: Provider, request: Request) -> dict[str, Any]:
     return as_document(provider, request.prefix, request.version)
 
 
-def _last_change(providers: Sequence[ListedProvider]) -> datetime:
+def _last_change(providers: Sequence[tuple[ProviderRow, int]]) -> datetime:
     """Return when the last of these was changed; of an agent's, or of none, the present time."""
-    times = [provider.changed_ms for provider in providers if provider.changed_ms is not None]
+    times = [row.changed_ms for row, _ in providers if row.changed_ms is not None]
     if not times or len(times) < len(providers):
         return datetime.now(UTC)
     return datetime.fromtimestamp(max(times) / 1000, UTC)

@@ -13,6 +13,7 @@ from scheduler_svc.endpoints.placement.model import PlacementModel
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import reshaper as schemas
 from scheduler_svc.endpoints.placement.schemas.validators import of_version
+from scheduler_svc.placement import reshaping
 
 SINCE = Microversion(1, 30)
 
@@ -21,12 +22,20 @@ def reshape(model: PlacementModel, request: Request) -> Response:
     """Replace the inventories of providers and what consumers hold, all or nothing."""
     body = request.json(of_version(schemas.RESHAPE, request.version))
     generations = {uuid: part["resource_provider_generation"] for uuid, part in body["inventories"].items()}
-    consumers = [consumer_request(consumer, part, request, model) for consumer, part in body["allocations"].items()]
+    requests = [consumer_request(consumer, part, request, model) for consumer, part in body["allocations"].items()]
 
     def read_inventories() -> dict[str, dict[str, Inventory]]:
         return {uuid: _inventories(uuid, part, request) for uuid, part in body["inventories"].items()}
 
-    model.reshaper.reshape(generations, read_inventories, consumers)
+    reshaping.reshape(
+        model.store,
+        model.directory,
+        model.catalogue,
+        model.consumers,
+        generations=generations,
+        read_inventories=read_inventories,
+        requests=requests,
+    )
     return Response(204)
 
 
