@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A WSGI application that passes each request on to another Placement, and returns its answer unchanged."""
 
-import http
+import http.client
 import string
 import urllib.parse
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from oslo_log import log
+from webob.headers import EnvironHeaders
 
 from scheduler_svc.endpoints.placement.error_responses import plain_response
 from scheduler_svc.endpoints.placement.messages import read_body
@@ -18,7 +19,6 @@ from scheduler_svc.placement_shadow.mirror import Mirror
 
 LOG = log.getLogger(__name__)
 
-HEADER = "HTTP_"  # begins the names of headers in a WSGI environment
 NO_BODY = (204, 304)
 
 
@@ -54,16 +54,8 @@ class ShadowProxy:
 
 
 def _request(environ: dict[str, Any]) -> SentRequest:
-    headers = {
-        name.removeprefix(HEADER).replace("_", "-").title(): value
-        for name, value in environ.items()
-        if name.startswith(HEADER)
-    }
-    if environ.get("CONTENT_TYPE"):
-        headers["Content-Type"] = environ["CONTENT_TYPE"]
-    return SentRequest(
-        environ["REQUEST_METHOD"], _target(environ), dict(end_to_end(headers.items())), read_body(environ)
-    )
+    headers = ((name, value) for name, value in EnvironHeaders(environ).items() if value or name != "Content-Type")
+    return SentRequest(environ["REQUEST_METHOD"], _target(environ), dict(end_to_end(headers)), read_body(environ))
 
 
 def _target(environ: dict[str, Any]) -> str:
@@ -81,10 +73,7 @@ def _target(environ: dict[str, Any]) -> str:
 
 
 def _status(code: int) -> str:
-    try:
-        return f"{code} {http.HTTPStatus(code).phrase}"
-    except ValueError:
-        return f"{code} Unknown"
+    return f"{code} {http.client.responses.get(code, 'Unknown')}"
 
 
 def _refuse(problem: Problem, start_response: Callable[..., Any]) -> Iterable[bytes]:
