@@ -45,16 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     command = parser()
     arguments = command.parse_args(argv)
-    if not arguments.source:
-        command.error(f"SOURCE is missing, as an argument and as {SOURCE_VARIABLE}")
-    if arguments.until_equal and not arguments.follow:
-        command.error("--until-equal needs --follow")
-    if arguments.overwrite and (arguments.verify or arguments.export):
-        command.error("--overwrite goes with a copy to gantt only")
-    if arguments.beside_clients and (arguments.overwrite or arguments.verify or arguments.export):
-        command.error("--beside-clients goes with a copy to gantt only, and not with --overwrite")
-    if arguments.dry_run and (arguments.verify or arguments.follow):
-        command.error("--dry-run rehearses one copy: it goes with neither --verify nor --follow")
+    for is_wrong, text in _mistakes(arguments):
+        if is_wrong:
+            command.error(text)
     try:
         store = open_store(arguments.config_file)
     except errors.BadConfiguration as error:
@@ -105,6 +98,24 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--interval", type=float, default=5.0, help="with --follow: seconds between passes")
     command.add_argument("--report", type=Path, help="file for the whole report; at the terminal lists are shortened")
     return command
+
+
+def _mistakes(arguments: argparse.Namespace) -> Sequence[tuple[bool, str]]:
+    """Return what can be wrong with arguments that go together, whether it is, and the text that says so."""
+    is_no_copy = arguments.verify or arguments.export
+    return (
+        (not arguments.source, f"SOURCE is missing, as an argument and as {SOURCE_VARIABLE}"),
+        (arguments.until_equal and not arguments.follow, "--until-equal needs --follow"),
+        (arguments.overwrite and is_no_copy, "--overwrite goes with a copy to gantt only"),
+        (
+            arguments.beside_clients and (arguments.overwrite or is_no_copy),
+            "--beside-clients goes with a copy to gantt only, and not with --overwrite",
+        ),
+        (
+            arguments.dry_run and (arguments.verify or arguments.follow),
+            "--dry-run rehearses one copy: it goes with neither --verify nor --follow",
+        ),
+    )
 
 
 def _task(arguments: argparse.Namespace, store: Store, report: Report) -> Callable[[], bool]:
