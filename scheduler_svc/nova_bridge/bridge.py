@@ -85,7 +85,8 @@ class NovaBridge:
                 database.nodes,
                 database.services,
                 deployment.host_cells,
-                lambda service: service.is_up(clock_ms, self._down_ms),
+                now_ms=clock_ms,
+                down_ms=self._down_ms,
             )
         return {
             name: {**document, **build.with_mapping(cell, document["service_host"], deployment.host_cells)}

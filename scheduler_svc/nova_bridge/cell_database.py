@@ -11,7 +11,7 @@ from scheduler_svc import databases
 from scheduler_svc.nova_bridge import tables
 from scheduler_svc.nova_bridge.capacity_keys import capacity_keys
 from scheduler_svc.nova_bridge.host_keys import host_keys
-from scheduler_svc.nova_bridge.records import ComputeNode, ComputeService, milliseconds
+from scheduler_svc.nova_bridge.records import ComputeNode
 
 R = TypeVar("R")
 
@@ -29,12 +29,14 @@ class CellDatabase:
     def __init__(self, url: str) -> None:
         """Raises DatabaseUnusable."""
         self._engine = databases.open_engine(url, ANSWER_SECONDS)
-        self._services = _Copy(tables.SERVICES, _service, tables.SERVICES.c.binary == COMPUTE)
+        self._services = _Copy[Row[Any]](
+            tables.SERVICES, lambda row: row if row.host else None, tables.SERVICES.c.binary == COMPUTE
+        )
         self._nodes = _Copy(tables.COMPUTE_NODES, _node)
 
     @property
-    def services(self) -> list[ComputeService]:
-        """The records of compute services that are not deleted."""
+    def services(self) -> list[Row[Any]]:
+        """The rows of compute services that are not deleted."""
         return list(self._services.records.values())
 
     @property
@@ -104,19 +106,6 @@ class _Copy(Generic[R]):
     def _remove(self, row_id: int) -> None:
         self._rows.pop(row_id, None)
         self.records.pop(row_id, None)
-
-
-def _service(row: Row[Any]) -> ComputeService | None:
-    if not row.host:
-        return None
-    return ComputeService(
-        row.host,
-        bool(row.disabled),
-        row.disabled_reason,
-        bool(row.forced_down),
-        row.version or 0,
-        milliseconds(row.last_seen_up or row.created_at),
-    )
 
 
 def _node(row: Row[Any]) -> ComputeNode | None:

@@ -2,11 +2,13 @@
 """The documents that the bridge writes, as they follow from the records of Nova."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from sqlalchemy import Row
+
 from rpcapi.resources import names
-from scheduler_svc.nova_bridge.records import Aggregate, Cell, ComputeNode, ComputeService
+from scheduler_svc.nova_bridge.records import Aggregate, Cell, ComputeNode, milliseconds
 
 Document = dict[str, Any]
 Documents = dict[str, Document]
@@ -18,26 +20,32 @@ OWNER_TRAIT_VERSION = 73
 def compute_documents(
     cell: Cell,
     nodes: Iterable[ComputeNode],
-    services: Iterable[ComputeService],
+    services: Iterable[Row[Any]],
     host_cells: Mapping[str, str],
-    is_up: Callable[[ComputeService], bool],
+    *,
+    now_ms: int,
+    down_ms: int,
 ) -> Documents:
-    """Return the document of each compute node of a cell that has a service: without one it is no host, as in Nova."""
+    """Return the document of each compute node of a cell that has a service: without one it is no host, as in Nova.
+
+    A service is up that has reported for the last ``down_ms``, by a clock that is not far ahead of its own.
+    """
     by_host = {service.host: service for service in services}
     documents: Documents = {}
     for node in nodes:
         service = by_host.get(node.host)
         if service is None:
             continue
+        seen_ms = milliseconds(service.last_seen_up or service.created_at)
         documents[names.api_provider(node.uuid)] = {
             "service_host": node.host,
             "node": node.node,
             "cell": cell.uuid,
-            "up": is_up(service),
-            "disabled": service.disabled,
-            "forced_down": service.forced_down,
+            "up": not service.forced_down and abs(now_ms - seen_ms) <= down_ms,
+            "disabled": bool(service.disabled),
+            "forced_down": bool(service.forced_down),
             "disabled_reason": service.disabled_reason,
-            "version": service.version,
+            "version": service.version or 0,
             **with_mapping(cell, node.host, host_cells),
             **node.host_keys,
         }
@@ -73,7 +81,7 @@ def unmapped_hosts(computes: Iterable[Mapping[str, Any]]) -> Sequence[str]:
     return sorted({compute["service_host"] for compute in computes if not compute["mapped"]})
 
 
-def all_computes_own(services: Iterable[ComputeService]) -> bool:
+def all_computes_own(services: Iterable[Row[Any]]) -> bool:
     """Return whether every compute service sets the trait OWNER_NOVA, as Nova judges it: forced-down ones do not count.
 
     Services without a version do not count either.

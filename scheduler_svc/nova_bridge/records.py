@@ -37,22 +37,6 @@ class Deployment:
 
 
 @dataclass(frozen=True, slots=True)
-class ComputeService:
-    """The record of a nova-compute; ``seen_ms`` is when it last reported, or when the record was made."""
-
-    host: str
-    disabled: bool
-    disabled_reason: str | None
-    forced_down: bool
-    version: int
-    seen_ms: int
-
-    def is_up(self, now_ms: int, down_ms: int) -> bool:
-        """Return whether it has reported for the last ``down_ms``, by a clock that is not far ahead of its own."""
-        return not self.forced_down and abs(now_ms - self.seen_ms) <= down_ms
-
-
-@dataclass(frozen=True, slots=True)
 class ComputeNode:
     """A compute node; ``host_keys`` are the parts of its document that describe the host."""
 
