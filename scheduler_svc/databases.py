@@ -3,6 +3,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from sqlalchemy.pool import NullPool
 # The drivers that are installed. OpenStack's URLs name drivers too, which need not be the same.
 DRIVERS = {"mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql", "postgresql": "postgresql+psycopg"}
 CONNECT_SECONDS = 5
+EPOCH, MILLISECOND = datetime(1970, 1, 1), timedelta(milliseconds=1)
 
 
 class DatabaseUnusable(Exception):
@@ -52,6 +54,11 @@ def reading(engine: Engine) -> Iterator[Connection]:
         yield connection
         if engine.dialect.name == "sqlite":
             connection.exec_driver_sql("ROLLBACK")
+
+
+def milliseconds(moment: datetime | None) -> int:
+    """Return a time of OpenStack's databases, which has no zone but is UTC, in ms; 0 where it is not recorded."""
+    return 0 if moment is None else (moment - EPOCH) // MILLISECOND
 
 
 def first_line(error: Exception) -> str:

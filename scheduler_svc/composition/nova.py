@@ -9,12 +9,11 @@ import oslo_messaging as messaging
 from oslo_config import cfg
 from oslo_messaging.transport import RPCTransport
 
-from rpcapi.background import Periodic
+from rpcapi.background import BackgroundLoop, Periodic
 from rpcapi.messaging import foreign
 from rpcapi.messaging.copies import CopyListener, CopySource
 from scheduler_svc import metrics
 from scheduler_svc.composition.scheduling import SchedulingParts
-from scheduler_svc.composition.tasks import BackgroundTask
 from scheduler_svc.conf import nova
 from scheduler_svc.endpoints.nova.scheduler import TOPIC, BaseEndpoint, NovaSchedulerEndpoint
 from scheduler_svc.endpoints.nova.serializer import NovaSerializer
@@ -38,7 +37,7 @@ class NovaBus:
 
     transport: RPCTransport
     server: Any
-    tasks: Sequence[BackgroundTask] = field(default_factory=tuple)
+    tasks: Sequence[BackgroundLoop] = field(default_factory=tuple)
 
     def probe(self) -> None:
         """Raise Unavailable while the bus cannot be reached."""

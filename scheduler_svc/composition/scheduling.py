@@ -33,7 +33,13 @@ class SchedulingParts:
         self.dry_run = DryRun(self.current, partitions, rewriter)
         self.unclaimed = UnclaimedRanker(self.current, partitions, rewriter)
         self.alternates: Sequence[AlternateClaimer] = [
-            _make_alternate_claimer(conf, partition, self.current, rewriter)
+            AlternateClaimer(
+                self.current,
+                _store(conf, partition),
+                partition.replica,
+                conf.scheduler.catch_up_timeout,
+                rewriter.rewrite,
+            )
             for partition in partition_set.served_partitions
         ]
 
@@ -51,24 +57,16 @@ def _nova_state_age(conf: cfg.ConfigOpts, partition: OpenPartition) -> NovaState
 
 
 def _make_scheduler(conf: cfg.ConfigOpts, partitions: OpenPartitions) -> PartitionScheduler | PartitionRouter:
-    limits = _retry_limits(conf)
+    group = conf.scheduler
+    limits = RetryLimits(group.tries, milliseconds(group.claim_ttl), group.catch_up_timeout)
     window = WindowLimits(conf.solver.window / 1000, conf.solver.max_batch)
 
     def make(partition: OpenPartition) -> PartitionScheduler:
-        return PartitionScheduler(
-            _store(conf, partition), partition.replica, limits, conf.scheduler.round_limit, window
-        )
+        return PartitionScheduler(_store(conf, partition), partition.replica, limits, group.round_limit, window)
 
     if len(partitions) > 1:
-        return PartitionRouter(partitions, make, conf.scheduler.claim_ttl)
+        return PartitionRouter(partitions, make, group.claim_ttl)
     return make(partitions.own)
-
-
-def _make_alternate_claimer(
-    conf: cfg.ConfigOpts, partition: OpenPartition, current: CurrentPolicy, rewriter: RequestRewriter
-) -> AlternateClaimer:
-    catch_up_timeout = conf.scheduler.catch_up_timeout
-    return AlternateClaimer(current, _store(conf, partition), partition.replica, catch_up_timeout, rewriter.rewrite)
 
 
 def _store(conf: cfg.ConfigOpts, partition: OpenPartition) -> ClaimStore:
@@ -78,8 +76,3 @@ def _store(conf: cfg.ConfigOpts, partition: OpenPartition) -> ClaimStore:
 
 def _is_shadow(conf: cfg.ConfigOpts) -> bool:
     return bool(conf.scheduler.mode == SHADOW)
-
-
-def _retry_limits(conf: cfg.ConfigOpts) -> RetryLimits:
-    group = conf.scheduler
-    return RetryLimits(group.tries, milliseconds(group.claim_ttl), group.catch_up_timeout)

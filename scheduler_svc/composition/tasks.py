@@ -6,11 +6,10 @@ import time
 import uuid
 from collections.abc import Sequence
 from functools import partial
-from typing import Protocol
 
 from oslo_config import cfg
 
-from rpcapi.background import Periodic
+from rpcapi.background import BackgroundLoop, Periodic
 from rpcapi.clients.served_versions import served_versions
 from rpcapi.daemon.coordination import CoordinationGroup, Coordinator
 from rpcapi.daemon.membership import Membership
@@ -35,30 +34,17 @@ from scheduler_svc.store.reports import service_name
 BINARY = "gantt-scheduler"
 
 
-class BackgroundTask(Protocol):
-    """A task in its own threads."""
-
-    def start(self) -> None:
-        """Start the threads."""
-
-    def stop(self) -> None:
-        """Make the threads end soon."""
-
-    def wait(self) -> None:
-        """Wait until the threads have ended, then close what they used."""
-
-
 def build(
     conf: cfg.ConfigOpts,
     partition_set: PartitionSet,
     opener: StoreOpener,
     worker_index: int,
     nova_state: NovaStateAge | None = None,
-) -> list[BackgroundTask]:
+) -> list[BackgroundLoop]:
     """Return the tasks of a worker, not started; raises BadConfiguration."""
     served = [partition.store for partition in partition_set.served_partitions]
     is_first = worker_index == 0
-    tasks: list[BackgroundTask] = [
+    tasks: list[BackgroundLoop] = [
         *(_reaping(conf, store, follows_load=is_first) for store in served),
         *(_measuring(conf, partition.store) for partition in partition_set.partitions),
         _heartbeat(conf, partition_set.partitions.own.store),
@@ -78,7 +64,7 @@ def build(
 
 def group_liveness(
     conf: cfg.ConfigOpts, own_group: CoordinationGroup, stores: Sequence[Store], *, polls: bool
-) -> list[BackgroundTask]:
+) -> list[BackgroundLoop]:
     """Return the membership of this daemon in ``own_group`` and, if it ``polls``, the polling of the stores' groups."""
     host = conf.scheduler.host
     polled = [(store, CoordinationGroup.from_conf(conf, store.partition)) for store in stores if polls]

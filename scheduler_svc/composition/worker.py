@@ -7,6 +7,7 @@ from typing import Any
 
 from oslo_config import cfg
 
+from rpcapi.background import BackgroundLoop
 from rpcapi.clients.backport import ConductorBackport
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.daemon import bus_metrics
@@ -30,7 +31,7 @@ class SchedulerWorker:
     partition_set: PartitionSet
     scheduling: SchedulingParts
     servers: Sequence[Any]
-    tasks: Sequence[tasks.BackgroundTask]
+    tasks: Sequence[BackgroundLoop]
 
 
 def build(conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener) -> SchedulerWorker:

@@ -8,7 +8,8 @@ from typing import Any
 from sqlalchemy import Row
 
 from rpcapi.resources import names
-from scheduler_svc.nova_bridge.records import Aggregate, Cell, ComputeNode, milliseconds
+from scheduler_svc.databases import milliseconds
+from scheduler_svc.nova_bridge.records import Aggregate, Cell, ComputeNode
 
 Document = dict[str, Any]
 Documents = dict[str, Document]

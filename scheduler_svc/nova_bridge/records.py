@@ -3,7 +3,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 
@@ -44,8 +43,3 @@ class ComputeNode:
     host: str
     node: str
     host_keys: Mapping[str, Any]
-
-
-def milliseconds(moment: datetime | None) -> int:
-    """Return a time of Nova, which has no zone but is UTC, in ms; 0 where it is not recorded."""
-    return 0 if moment is None else round(moment.replace(tzinfo=UTC).timestamp() * 1000)

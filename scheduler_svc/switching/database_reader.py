@@ -3,12 +3,12 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Table, func, select
 
 from rpcapi.resources.inventory import Inventory
+from scheduler_svc.databases import milliseconds
 from scheduler_svc.switching import placement_tables as tables
 from scheduler_svc.switching.contents import (
     UNKNOWN_OWNER,
@@ -21,7 +21,6 @@ from scheduler_svc.switching.contents import (
 from scheduler_svc.switching.database import PlacementDatabase, has_consumer_types
 
 FIGURES = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
-EPOCH, MILLISECOND = datetime(1970, 1, 1), timedelta(milliseconds=1)
 NAME_TABLES = {NameKind.TRAIT: tables.TRAITS, NameKind.RESOURCE_CLASS: tables.RESOURCE_CLASSES}
 
 
@@ -53,11 +52,6 @@ class DatabaseReader:
 def time_unit_ms(dialect: str) -> int:
     """Return the unit of Placement's times in such a database: MySQL's and MariaDB's columns have whole seconds."""
     return 1000 if dialect in ("mysql", "mariadb") else 1
-
-
-def milliseconds(moment: datetime | None) -> int:
-    """Return a time of Placement, which has no zone but is UTC, in ms; 0 where it is not recorded."""
-    return 0 if moment is None else (moment - EPOCH) // MILLISECOND
 
 
 class _Snapshot:

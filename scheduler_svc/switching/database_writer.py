@@ -8,10 +8,11 @@ from typing import Any
 import os_resource_classes
 from sqlalchemy import Column, Connection, Table, and_, delete, func, insert, select, update
 
+from scheduler_svc.databases import EPOCH, MILLISECOND
 from scheduler_svc.switching import placement_tables as tables
 from scheduler_svc.switching.contents import ConsumerRecord, NameKind, ProviderRecord
 from scheduler_svc.switching.database import has_consumer_types
-from scheduler_svc.switching.database_reader import EPOCH, FIGURES, MILLISECOND, NAME_TABLES, time_unit_ms
+from scheduler_svc.switching.database_reader import FIGURES, NAME_TABLES, time_unit_ms
 from scheduler_svc.switching.exchanges import TEMPORARY
 from scheduler_svc.switching.failures import NameConflict
 from scheduler_svc.switching.writer import Refusals, Writer
