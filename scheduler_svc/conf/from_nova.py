@@ -6,6 +6,7 @@ Options and their defaults are those of nova 34 (nova/conf/scheduler.py and othe
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from oslo_config import cfg
 
@@ -215,17 +216,9 @@ def _split(values: Sequence[str] | None, default: Sequence[str]) -> list[str]:
     return [item.strip() for item in values[-1].split(",") if item.strip()]
 
 
-def _is_true(values: Sequence[str]) -> bool:
-    return values[-1].strip().lower() in ("true", "1", "yes", "on")
-
-
 def _check_available_filters(values: Sequence[str]) -> str:
     foreign = [value for value in values if value != ALL_FILTERS and not value.startswith(FILTER_MODULES)]
     return f"{', '.join(foreign)} is not of Nova's own; write it as a plugin of gantt" if foreign else ""
-
-
-def _check_service_group(values: Sequence[str]) -> str:
-    return "" if values[-1] == "db" else "only driver 'db' is supported, whose records gantt-nova-bridge reads"
 
 
 def _check_image_multiplier(values: Sequence[str]) -> str:
@@ -236,23 +229,23 @@ def _check_image_multiplier(values: Sequence[str]) -> str:
     return "" if is_off else "gantt does not count the images of the instances on hosts of Nova"
 
 
-def _refuse_if_true(reason: str) -> Callable[[Sequence[str]], str]:
-    return lambda values: reason if _is_true(values) else ""
-
-
-def _accept(_values: Sequence[str]) -> str:
-    return ""
+def _refuse_if_true(reason: str, values: Sequence[str]) -> str:
+    return reason if values[-1].strip().lower() in ("true", "1", "yes", "on") else ""
 
 
 # By section and option: the function that returns why values cannot be carried over, '' if they need not be.
 _CHECKS: Mapping[tuple[str, str], Callable[[Sequence[str]], str]] = {
-    ("DEFAULT", "servicegroup_driver"): _check_service_group,
+    ("DEFAULT", "servicegroup_driver"): lambda values: (
+        "" if values[-1] == "db" else "only driver 'db' is supported, whose records gantt-nova-bridge reads"
+    ),
     ("filter_scheduler", "available_filters"): _check_available_filters,
-    ("filter_scheduler", "enabled_filters"): _accept,
-    ("filter_scheduler", "weight_classes"): _accept,
+    ("filter_scheduler", "enabled_filters"): lambda _values: "",
+    ("filter_scheduler", "weight_classes"): lambda _values: "",
     ("filter_scheduler", "image_props_weight_multiplier"): _check_image_multiplier,
-    ("filter_scheduler", "pci_in_placement"): _refuse_if_true("PCI devices as providers are not yet requested"),
-    (prefilters.GROUP, prefilters.ROUTED_NETWORKS): _refuse_if_true(
-        "it needs a client of Neutron, which gantt does not have"
+    ("filter_scheduler", "pci_in_placement"): partial(
+        _refuse_if_true, "PCI devices as providers are not yet requested"
+    ),
+    (prefilters.GROUP, prefilters.ROUTED_NETWORKS): partial(
+        _refuse_if_true, "it needs a client of Neutron, which gantt does not have"
     ),
 }
