@@ -2,7 +2,6 @@
 """Builds the background tasks of a worker. Worker 0 of a daemon has those of which one is enough."""
 
 import os
-import time
 import uuid
 from collections.abc import Sequence
 from functools import partial
@@ -18,7 +17,7 @@ from scheduler_svc.composition.stores import liveness_source
 from scheduler_svc.conf import weighers
 from scheduler_svc.host_state import measurement
 from scheduler_svc.host_state.aggregate_warnings import AggregateMetadataChecker
-from scheduler_svc.host_state.service_versions import VersionReports
+from scheduler_svc.host_state.service_versions import report_service, wall_clock_ms
 from scheduler_svc.notifications import lease as publisher_lease
 from scheduler_svc.notifications.publisher import NotificationPublisher
 from scheduler_svc.notifications.sender import NotificationSender
@@ -124,12 +123,9 @@ def _measuring(conf: cfg.ConfigOpts, store: Store) -> Periodic:
 
 
 def _heartbeat(conf: cfg.ConfigOpts, store: Store) -> Periodic:
-    host, versions = conf.scheduler.host, VersionReports()
-    name = service_name(host, BINARY)
-
     def report() -> None:
-        versions.beat(store, name, served_versions(BINARY), lambda: store.heartbeat(host, BINARY))
-        store.note_clock(name, round(1000 * time.time()))
+        name = report_service(store, conf.scheduler.host, BINARY, served_versions(BINARY))
+        store.note_clock(name, wall_clock_ms())
 
     return Periodic("Reporting this service", report, lambda: conf.scheduler.report_interval)
 

@@ -22,7 +22,7 @@ from scheduler_svc.host_state.aggregates import AggregateWriter
 from scheduler_svc.host_state.documents import HostStates
 from scheduler_svc.host_state.facts import drop_refused_facts
 from scheduler_svc.host_state.reports import check_nodes
-from scheduler_svc.host_state.service_versions import VersionReports, check_versions, oldest_versions
+from scheduler_svc.host_state.service_versions import check_versions, oldest_versions, register_versions, report_service
 from scheduler_svc.host_state.stamps import CONDUCTORS, StampSigner
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.store import validation
@@ -55,7 +55,6 @@ class HostStateEndpoint(MeteredEndpoint):
         self._aggregates = aggregates
         self._get_reported_keys = get_reported_keys
         self._stamps = stamps
-        self._versions = VersionReports()
 
     @expose
     def update_resource_stats(
@@ -86,7 +85,7 @@ class HostStateEndpoint(MeteredEndpoint):
         if not outcome.superseded:
             self._note_clock(ctxt, stats.partition, host)
             if stats.register:
-                self._versions.register(target.store, host, versions)
+                register_versions(target.store, host, versions)
         if refusals:
             metrics.REFUSED_FACTS.inc(len(refusals))
             LOG.warning("Refused %d facts of host %s, the first: %s", len(refusals), host, refusals[0].sentence[:300])
@@ -112,8 +111,8 @@ class HostStateEndpoint(MeteredEndpoint):
         partition: str | None = None,
     ) -> None:
         """Record the heartbeat of a service without nodes in its partition; None is that of this worker."""
-        name, store = service_name(_service_host(host), _service_host(binary)), self._partitions.find(partition).store
-        self._versions.beat(store, name, check_versions(binary, versions), lambda: store.heartbeat(host, binary))
+        store = self._partitions.find(partition).store
+        name = report_service(store, _service_host(host), _service_host(binary), check_versions(binary, versions))
         self._note_clock(ctxt, partition, name)
 
     @expose

@@ -11,7 +11,8 @@ from rpcapi import errors
 from rpcapi.clients.served_versions import SERVED
 from rpcapi.version import is_too_old, parse_rpc_version
 from scheduler_svc.store.namespaces import OLDER_SEEN_MS, RPC_VERSIONS, SERVICE
-from scheduler_svc.store.protocols.host_state import HostStateStore
+from scheduler_svc.store.protocols.host_state import HostReportStore, HostStateStore
+from scheduler_svc.store.reports import service_name
 
 Versions = Mapping[str, str]
 MAX_TOPICS = 8
@@ -82,30 +83,38 @@ def _age(versions: Versions | None) -> list[tuple[str, tuple[int, ...]]]:
     return sorted((topic, parse_rpc_version(version)) for topic, version in (versions or {}).items())
 
 
-class VersionReports:
-    """Writes what services report into their documents. A write that another one disturbs is left to the next report.
+def wall_clock_ms() -> int:
+    """Return the time of this machine."""
+    return round(1000 * time.time())
 
-    ``clock`` is the wall clock in ms.
+
+def report_service(
+    store: HostReportStore,
+    host: str,
+    binary: str,
+    reported: Versions | None,
+    clock: Callable[[], int] = wall_clock_ms,
+) -> str:
+    """Record the heartbeat of a process of a service, and its versions; return the service's name.
+
+    A write that another one disturbs is left to the next report.
     """
+    name = service_name(host, binary)
+    known_version, _ = store.find_state(SERVICE, name)
+    store.heartbeat(host, binary)
+    version, document = store.find_state(SERVICE, name)
+    if version:
+        is_first = reported and not known_version
+        changes = {RPC_VERSIONS: reported} if is_first else merge_report(document, reported, clock())
+        _put(store, name, version, changes)
+    return name
 
-    def __init__(self, clock: Callable[[], int] = lambda: round(1000 * time.time())) -> None:
-        self._clock = clock
 
-    def beat(self, store: HostStateStore, name: str, reported: Versions | None, beat: Callable[[], None]) -> None:
-        """Record the heartbeat ``beat`` of a process of service ``name``, and its versions."""
-        known_version, _ = store.find_state(SERVICE, name)
-        beat()
-        version, document = store.find_state(SERVICE, name)
-        if version:
-            is_first = reported and not known_version
-            changes = {RPC_VERSIONS: reported} if is_first else merge_report(document, reported, self._clock())
-            _put(store, name, version, changes)
-
-    def register(self, store: HostStateStore, host: str, reported: Versions | None) -> None:
-        """Record the versions of the agent that registered: a host has one."""
-        version, document = store.find_state(SERVICE, host)
-        if version and document.get(RPC_VERSIONS) != reported:
-            _put(store, host, version, {RPC_VERSIONS: reported})
+def register_versions(store: HostStateStore, host: str, reported: Versions | None) -> None:
+    """Record the versions of the agent that registered: a host has one."""
+    version, document = store.find_state(SERVICE, host)
+    if version and document.get(RPC_VERSIONS) != reported:
+        _put(store, host, version, {RPC_VERSIONS: reported})
 
 
 def _put(store: HostStateStore, name: str, version: int, changes: Mapping[str, Any]) -> None:

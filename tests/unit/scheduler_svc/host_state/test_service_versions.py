@@ -6,10 +6,11 @@ import pytest
 from rpcapi import errors
 from scheduler_svc.host_state.service_versions import (
     OLDER_ENDED_MS,
-    VersionReports,
     check_versions,
     merge_report,
     oldest_versions,
+    register_versions,
+    report_service,
 )
 from scheduler_svc.store.memory import MemoryStore
 
@@ -26,11 +27,10 @@ def shown(store, name=NAME):
 def service():
     """Return a store with a service, and a function that sends its heartbeat at some time."""
     store, clock = MemoryStore("default"), [0]
-    reports = VersionReports(lambda: clock[0])
 
     def beat(versions, after_ms=0):
         clock[0] += after_ms
-        reports.beat(store, NAME, versions, lambda: store.heartbeat("m1", "gantt-conductor"))
+        assert report_service(store, "m1", "gantt-conductor", versions, lambda: clock[0]) == NAME
         return shown(store)
 
     return store, beat
@@ -75,12 +75,11 @@ def test_three_releases_count_as_the_oldest():
 
 def test_agent_that_registers_replaces_what_the_former_one_reported(service):
     store, _beat = service
-    reports = VersionReports()
     store.heartbeat("h1", "gantt-compute")
     for versions in ({"compute": "1.4"}, None, {"compute": "1.3"}):
-        reports.register(store, "h1", versions)
+        register_versions(store, "h1", versions)
         assert shown(store, "h1") == (versions, None)
-    reports.register(store, "removed", {"compute": "1.4"})
+    register_versions(store, "removed", {"compute": "1.4"})
     assert "removed" not in [name for name, *_rest in store.list_state("service")[0]]
 
 
