@@ -15,12 +15,19 @@ from scheduler_svc.nova_bridge.signals import Unanswerable
 LOG = log.getLogger(__name__)
 
 
-class CellReader:
-    """The database of one cell, each reading in a thread of its own. ``is_current`` after one that succeeded."""
+OpenDatabase = Callable[[str], CellDatabase]
 
-    def __init__(self, cell: Cell, database: CellDatabase) -> None:
-        self.database = database
+
+class CellReader:
+    """The database of one cell, each reading in a thread of its own. ``is_current`` after one that succeeded.
+
+    ``database`` is None until it could be opened.
+    """
+
+    def __init__(self, cell: Cell, open_database: OpenDatabase) -> None:
+        self.database: CellDatabase | None = None
         self.database_url = cell.database_url
+        self._open = open_database
         self.is_current = False
         self._name = cell.name or cell.uuid
         self._thread: threading.Thread | None = None
@@ -46,8 +53,10 @@ class CellReader:
     def _read(self, everything: bool) -> None:
         self._needs_everything = True
         try:
+            if self.database is None:
+                self.database = self._open(self.database_url)
             self.database.read(everything=everything)
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, databases.DatabaseUnusable) as error:
             self._report(databases.first_line(error))
             return
         except Exception:
@@ -66,21 +75,19 @@ class CellReader:
 class CellReaders:
     """A reader for each cell. ``open_database`` opens the database with a URL; it raises DatabaseUnusable."""
 
-    def __init__(self, open_database: Callable[[str], CellDatabase]) -> None:
+    def __init__(self, open_database: OpenDatabase) -> None:
         self._open = open_database
         self._readers: dict[str, CellReader] = {}
-        self._unusable: dict[str, str] = {}  # the URLs of cells whose database cannot be opened
 
     def read(self, cells: Mapping[str, Cell], clock: Callable[[], float], seconds: float, *, everything: bool) -> None:
         """Read all cells, for at most ``seconds`` by ``clock``; forget those that are no longer there."""
         for uuid in self._readers.keys() - cells.keys():
             del self._readers[uuid]
-        for uuid in self._unusable.keys() - cells.keys():
-            del self._unusable[uuid]
         for cell in cells.values():
-            reader = self._reader(cell)
-            if reader is not None:
-                reader.start(everything=everything)
+            reader = self._readers.get(cell.uuid)
+            if reader is None or reader.database_url != cell.database_url:
+                reader = self._readers[cell.uuid] = CellReader(cell, self._open)
+            reader.start(everything=everything)
         deadline = clock() + seconds
         for reader in self._readers.values():
             reader.wait(deadline - clock())
@@ -92,7 +99,7 @@ class CellReaders:
 
     def databases(self) -> list[CellDatabase]:
         """Return the databases that were opened, as they were last read."""
-        return [reader.database for reader in self._readers.values()]
+        return [reader.database for reader in self._readers.values() if reader.database is not None]
 
     def on_hosts(self, instances: Sequence[str]) -> set[str]:
         """Return which of these instances have a host in any cell.
@@ -100,25 +107,9 @@ class CellReaders:
         Raises Unanswerable where a cell is not read: its instances would seem to have no host.
         """
         unread = [uuid for uuid, reader in self._readers.items() if not reader.is_current]
-        if unread or self._unusable or not self._readers:
-            names = ", ".join([*unread, *self._unusable]) or "no cell was read yet"
-            raise Unanswerable(f"cells that were not read: {names}")
+        if unread or not self._readers:
+            raise Unanswerable(f"cells that were not read: {', '.join(unread) or 'no cell was read yet'}")
         try:
-            return set().union(*(reader.database.on_hosts(instances) for reader in self._readers.values()))
+            return set().union(*(database.on_hosts(instances) for database in self.databases()))
         except SQLAlchemyError as error:
             raise Unanswerable(databases.first_line(error)) from error
-
-    def _reader(self, cell: Cell) -> CellReader | None:
-        reader = self._readers.get(cell.uuid)
-        if reader is not None and reader.database_url == cell.database_url:
-            return reader
-        self._readers.pop(cell.uuid, None)
-        try:
-            reader = self._readers[cell.uuid] = CellReader(cell, self._open(cell.database_url))
-        except databases.DatabaseUnusable as error:
-            if self._unusable.get(cell.uuid) != cell.database_url:
-                LOG.error("Cell %s cannot be read: %s", cell.name or cell.uuid, error)
-            self._unusable[cell.uuid] = cell.database_url
-            return None
-        self._unusable.pop(cell.uuid, None)
-        return reader
