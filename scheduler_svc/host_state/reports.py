@@ -3,13 +3,16 @@
 
 import ipaddress
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names, vocabulary
 from rpcapi.resources.inventory import Inventory
+from rpcapi.validation.text import abbreviate
 from scheduler_svc.core.namespaces import compute
+from scheduler_svc.core.namespaces.compute import ValueType
 from scheduler_svc.store import lineage
 
 MAX_NODES = 5000  # of one report, child providers included
@@ -48,19 +51,25 @@ def check_nodes(host: str, nodes: Any, full: bool) -> dict[str, dict[str, Any]]:
 def _check_node(name: str, node: Any, full: bool) -> dict[str, Any]:
     if not isinstance(node, Mapping):
         raise errors.InvalidStats(what=f"node {name!r}", why="its state must be a mapping")
-    unknown = sorted(map(str, node.keys() - _CHECKS.keys()))
+    unknown = sorted(map(str, node.keys() - _TYPES.keys()))
     if unknown:
         raise errors.InvalidStats(what=f"node {name!r}", why=f"it has unknown keys {unknown[:5]}")
     if full and "inventories" not in node:
         raise errors.InvalidStats(what=f"node {name!r}", why="a full report needs its inventories")
-    return {part: _CHECKS[part](name, value) for part, value in node.items()}
+    return {part: _check_part(name, part, value) for part, value in node.items()}
 
 
-def _check_inventories(name: str, raw: Any) -> dict[str, dict[str, Any]]:
-    if not isinstance(raw, Mapping) or len(raw) > MAX_CLASSES:
-        raise errors.InvalidStats(
-            what=f"inventories of {name!r}", why=f"they must be a mapping of at most {MAX_CLASSES} resource classes"
-        )
+def _check_part(name: str, part: str, value: Any) -> Any:
+    """Return a part of a node's state in the form that is stored; null removes one that may be absent."""
+    if value is None and part in _OPTIONAL:
+        return None
+    kind = _TYPES[part]
+    if not kind.is_valid(value):
+        raise errors.InvalidStats(what=f"{part} of {name!r}", why=f"must be {kind.allowed}, not {abbreviate(value)}")
+    return _CHECKS[part](name, value) if part in _CHECKS else value
+
+
+def _check_inventories(name: str, raw: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     checked = {}
     for resource_class, figures in raw.items():
         vocabulary.check_resource_class(resource_class)
@@ -71,90 +80,85 @@ def _check_inventories(name: str, raw: Any) -> dict[str, dict[str, Any]]:
     return checked
 
 
-def _check_traits(name: str, raw: Any) -> list[str]:
-    if not isinstance(raw, (list, tuple)) or len(raw) > MAX_TRAITS:
-        raise errors.InvalidStats(what=f"traits of {name!r}", why=f"they must be a list of at most {MAX_TRAITS}")
+def _check_traits(_name: str, raw: Sequence[Any]) -> list[str]:
     for trait in raw:
         vocabulary.check_trait(trait)
     return sorted(set(raw))
 
 
-def _check_zone(name: str, raw: Any) -> str | None:
-    if raw is not None and not (isinstance(raw, str) and 1 <= len(raw) <= MAX_TEXT and raw.isprintable()):
-        raise errors.InvalidStats(
-            what=f"availability zone of {name!r}", why=f"it must be 1 to {MAX_TEXT} printable characters, or null"
-        )
-    return raw
-
-
-def _check_metrics(name: str, raw: Any) -> dict[str, float]:
-    if not isinstance(raw, Mapping) or len(raw) > MAX_METRICS:
-        raise errors.InvalidStats(
-            what=f"metrics of {name!r}", why=f"they must be a mapping of at most {MAX_METRICS} numbers"
-        )
+def _check_metrics(name: str, raw: Mapping[Any, Any]) -> dict[str, float]:
     for key, value in raw.items():
-        if not compute.METRIC.is_valid(value) or not isinstance(key, str) or not 1 <= len(key) <= MAX_TEXT:
+        if not compute.METRIC.is_valid(value) or not _METRIC_NAME.is_valid(key):
             raise errors.InvalidStats(
                 what=f"metric {str(key)[:60]!r} of {name!r}", why=f"it must be finite, {compute.METRIC.allowed}"
             )
     return dict(raw)
 
 
-def _check_parent(name: str, raw: Any) -> str | None:
-    if raw is None:
-        return None
+def _check_parent(name: str, raw: names.ResourceName) -> str:
     parent = names.canonical(raw)
     if names.host_of(parent) != names.host_of(name):
         raise errors.InvalidStats(what=f"parent of {name!r}", why=f"{parent!r} belongs to another service host")
     return parent
 
 
-def _check_kind(name: str, raw: Any) -> str | None:
-    if raw is not None and raw not in lineage.KINDS:
-        raise errors.InvalidStats(what=f"kind of {name!r}", why=f"it must be one of {', '.join(lineage.KINDS)}")
-    return raw
-
-
-def _check_facts(name: str, raw: Any) -> dict[str, Any]:
-    if not isinstance(raw, Mapping):
-        raise errors.InvalidStats(what=f"facts of {name!r}", why="they must be a JSON object")
-    _check_size(f"facts of {name!r}", raw, MAX_FACTS)
-    return dict(raw)
-
-
-def _check_host_ip(name: str, raw: Any) -> str | None:
+def _check_host_ip(name: str, raw: Any) -> str:
     try:
-        return None if raw is None else str(ipaddress.ip_address(raw if isinstance(raw, str) else ""))
+        return str(ipaddress.ip_address(raw if isinstance(raw, str) else ""))
     except ValueError as error:
         raise errors.InvalidStats(what=f"host_ip of {name!r}", why=f"{str(raw)[:60]!r} is not an IP address") from error
 
 
-def _check_numa(name: str, raw: Any) -> list[Any] | None:
-    if raw is None:
-        return None
-    if not isinstance(raw, list) or len(raw) > MAX_CELLS or not all(isinstance(cell, Mapping) for cell in raw):
-        raise errors.InvalidStats(what=f"numa of {name!r}", why=f"it must be a list of at most {MAX_CELLS} cells")
-    _check_size(f"numa of {name!r}", raw, MAX_CELLS_TEXT)
-    return raw
-
-
-def _check_size(what: str, raw: Any, max_bytes: int) -> None:
+def _check_size(part: str, max_bytes: int, name: str, raw: Any) -> Any:
+    what = f"{part} of {name!r}"
     try:
         size = len(json.dumps(raw, allow_nan=False, ensure_ascii=False).encode())
     except (TypeError, ValueError, RecursionError) as error:
         raise errors.InvalidStats(what=what, why=f"it must be plain JSON in Unicode: {error}") from error
     if size > max_bytes:
         raise errors.InvalidStats(what=what, why=f"it may have at most {max_bytes} bytes of JSON, got {size}")
+    return raw
 
 
-_CHECKS = {
+_METRIC_NAME = ValueType("a name", lambda value: isinstance(value, str) and 1 <= len(value) <= MAX_TEXT)
+_ANY = ValueType("anything", lambda _value: True)
+# The keys of a node's state, with the types of their values as far as a value alone shows them.
+_TYPES: Mapping[str, ValueType] = {
+    "parent": _ANY,
+    "kind": ValueType(f"one of {', '.join(lineage.KINDS)}", lineage.KINDS.__contains__),
+    "inventories": ValueType(
+        f"a mapping of at most {MAX_CLASSES} resource classes",
+        lambda value: isinstance(value, Mapping) and len(value) <= MAX_CLASSES,
+    ),
+    "traits": ValueType(
+        f"a list of at most {MAX_TRAITS} traits",
+        lambda value: isinstance(value, (list, tuple)) and len(value) <= MAX_TRAITS,
+    ),
+    "availability_zone": ValueType(
+        f"1 to {MAX_TEXT} printable characters, or null",
+        lambda value: isinstance(value, str) and 1 <= len(value) <= MAX_TEXT and value.isprintable(),
+    ),
+    "metrics": ValueType(
+        f"a mapping of at most {MAX_METRICS} numbers",
+        lambda value: isinstance(value, Mapping) and len(value) <= MAX_METRICS,
+    ),
+    "facts": ValueType("a JSON object", lambda value: isinstance(value, Mapping)),
+    "host_ip": _ANY,
+    "numa": ValueType(
+        f"a list of at most {MAX_CELLS} cells",
+        lambda value: (
+            isinstance(value, list) and len(value) <= MAX_CELLS and all(isinstance(cell, Mapping) for cell in value)
+        ),
+    ),
+}
+_OPTIONAL = frozenset(("parent", "kind", "availability_zone", "host_ip", "numa"))  # null where a node has none
+# Further checks by key; each returns the value in the form that is stored.
+_CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     "parent": _check_parent,
-    "kind": _check_kind,
     "inventories": _check_inventories,
     "traits": _check_traits,
-    "availability_zone": _check_zone,
     "metrics": _check_metrics,
-    "facts": _check_facts,
+    "facts": partial(_check_size, "facts", MAX_FACTS),
     "host_ip": _check_host_ip,
-    "numa": _check_numa,
+    "numa": partial(_check_size, "numa", MAX_CELLS_TEXT),
 }
