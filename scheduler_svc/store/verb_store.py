@@ -9,7 +9,8 @@ from scheduler_svc.store import verification
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import COLLECT_MS, ReapResult, Verification
 from scheduler_svc.store.verbs import collecting, copies, states
-from scheduler_svc.store.verbs.partition import ALL, PartitionState
+from scheduler_svc.store.verbs.contents import ALL
+from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 
 class VerbStore(Store):
@@ -35,7 +36,7 @@ class VerbStore(Store):
     def reap(
         self, *, dead_after_ms: int | None, tombstone_ms: int, collect_ms: int = COLLECT_MS, limit: int = 500
     ) -> ReapResult:
-        def step(partition: PartitionState, now: int) -> ReapResult:
+        def step(partition: WholePartition, now: int) -> ReapResult:
             ended, due = partition.expire(now, limit)
             partition.flush(now)
             if dead_after_ms is not None:

@@ -13,7 +13,8 @@ from scheduler_svc.core.records import Claim, LogEntry
 from scheduler_svc.store import documents, namespaces, paging
 from scheduler_svc.store.decisions import project_of, record_bytes
 from scheduler_svc.store.tallies import Tally
-from scheduler_svc.store.verbs.partition import PartitionState
+from scheduler_svc.store.verbs.contents import ALL
+from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 
 class _NewestLast(OrderedDict[str, int]):
@@ -24,7 +25,7 @@ class _NewestLast(OrderedDict[str, int]):
         self.move_to_end(name)
 
 
-class MemoryPartition(PartitionState):
+class MemoryPartition(WholePartition):
     """A partition in memory: nothing has to be prefetched."""
 
     def __init__(self, log_length: int, *, by_group: bool = False) -> None:
@@ -73,8 +74,9 @@ class MemoryPartition(PartitionState):
         due = ((at, consumer) for consumer, at in self.deadlines.items() if at <= until)
         return [consumer for _at, consumer in heapq.nsmallest(limit, due)]
 
-    def claims_on(self, host: str) -> list[Claim]:
-        return [claim for claim in self.claims.values() if names.host_of(claim.host) == host]
+    def claims_on(self, host: str, limit: int = ALL) -> list[Claim]:
+        matches = (claim for claim in self.claims.values() if names.host_of(claim.host) == host)
+        return heapq.nsmallest(limit, matches, key=lambda claim: f"{claim.host}|{claim.consumer}")
 
     def page_of_claims(
         self, host: str | None, consumer: str | None, marker: str | None, limit: int

@@ -5,7 +5,7 @@ import copy
 import time
 from collections.abc import Callable, Collection
 from threading import Condition
-from typing import Concatenate
+from typing import Any, Concatenate
 
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.store.log import without_gap
@@ -13,7 +13,6 @@ from scheduler_svc.store.memory.partition import MemoryPartition
 from scheduler_svc.store.protocols.runner import P, T
 from scheduler_svc.store.records import DECISION_BYTES, MAX_STEP_MS, Liveness
 from scheduler_svc.store.verb_store import VerbStore
-from scheduler_svc.store.verbs.partition import PartitionState
 
 
 def wall_clock() -> int:
@@ -59,9 +58,7 @@ class MemoryStore(VerbStore):
             self._changed.notify_all()
             return self.state.epoch
 
-    def _run(
-        self, verb: Callable[Concatenate[PartitionState, int, P], T], /, *arguments: P.args, **options: P.kwargs
-    ) -> T:
+    def _run(self, verb: Callable[Concatenate[Any, int, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
         with self._changed:
             now = self.state.advance(self._clock(), self._max_step_ms)
             try:
@@ -70,6 +67,6 @@ class MemoryStore(VerbStore):
                 self.state.flush(now)
                 self._changed.notify_all()
 
-    def _read(self, verb: Callable[Concatenate[PartitionState, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
+    def _read(self, verb: Callable[Concatenate[Any, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
         with self._changed:
             return copy.deepcopy(verb(self.state, *arguments, **options))

@@ -3,10 +3,9 @@
 
 import abc
 from collections.abc import Callable
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from rpcapi.bounds import StoreBounds
-from scheduler_svc.store.verbs.partition import PartitionState
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -20,14 +19,12 @@ class VerbRunner(Protocol):
     _decision_bytes: int  # bound of the decision record
 
     @abc.abstractmethod
-    def _run(
-        self, verb: Callable[Concatenate[PartitionState, int, P], T], /, *arguments: P.args, **options: P.kwargs
-    ) -> T:
+    def _run(self, verb: Callable[Concatenate[Any, int, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
         """Return what a verb returns that may change the partition; it gets the partition's own time in ms too.
 
         Raises StoreUnavailable, as `_read` does.
         """
 
     @abc.abstractmethod
-    def _read(self, verb: Callable[Concatenate[PartitionState, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
+    def _read(self, verb: Callable[Concatenate[Any, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
         """Return what a verb reads."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scheduler_svc.store import allocations, documents, tallies
-from scheduler_svc.store.allocations import ANY, IMPORT_REQUEST, AllocationChange, ConsumerImport, ConsumerState, Usage
+from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerState, Usage
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 from scheduler_svc.store.redis.connect import RedisConnection
 
@@ -61,22 +61,6 @@ def allocate(connection: RedisConnection, changes: Sequence[AllocationChange]) -
     return refusal_of(connection.run("allocate", values), changes)
 
 
-def import_allocations(
-    connection: RedisConnection, imports: Sequence[ConsumerImport], *, overwrite: bool
-) -> Refusal | None:
-    answer = connection.run(
-        "import_allocations",
-        [value for item in imports for value in _import_arguments(item)],
-        import_request=IMPORT_REQUEST,
-        overwrite=int(overwrite),
-        generation=max(item.generation for item in imports),
-    )
-    if not answer:
-        return None
-    kind, consumer, provider, _classes, generation = answer
-    return Refusal(RefusalKind(kind), provider, actual=int(generation) if generation else None, consumer=consumer)
-
-
 def refusal_of(answer: Sequence[Any], changes: Sequence[AllocationChange]) -> Refusal | None:
     """Return the refusal of these changes in a script's answer, None for an empty one."""
     if not answer:
@@ -90,17 +74,8 @@ def refusal_of(answer: Sequence[Any], changes: Sequence[AllocationChange]) -> Re
     return Refusal(RefusalKind.CONSUMER, "", (), None if expected is ANY else expected, actual, consumer)
 
 
-def _import_arguments(item: ConsumerImport) -> Iterator[Any]:
-    yield item.consumer
-    yield item.generation
-    yield documents.encode_in_order(item.allocations) if item.allocations else ""
-    yield from (0, 1, item.type)
-    members = {part: getattr(item, part) for part in ("created_ms", "type", "project", "user")}
-    yield "," + documents.encode({**members, "request_id": IMPORT_REQUEST})[1:-1]
-
-
 def arguments(change: AllocationChange) -> Iterator[Any]:
-    """Yield the arguments of a script for one consumer; see _allocating.lua."""
+    """Yield the arguments of a script for one consumer; see allocate.lua."""
     yield change.consumer
     yield "any" if change.generation is ANY else "none" if change.generation is None else change.generation
     yield documents.encode_in_order(change.allocations) if change.allocations else ""

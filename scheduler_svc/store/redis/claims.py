@@ -5,19 +5,16 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store import documents, verification
 from scheduler_svc.store.redis import clock
 from scheduler_svc.store.redis.connect import RedisConnection, caller
-from scheduler_svc.store.verbs import fencing
 
 EXPIRE_BATCH = 500
 ANY_HOST = "*"  # a destination in the script abort
 WHOLE_HASH = 1 << 30  # elements that one HSCAN returns at most: all of them
-UNKNOWN_HOST = -1  # an answer of the script fence
 
 
 def end_all(
@@ -107,21 +104,6 @@ def prepared(connection: RedisConnection, limit: int) -> list[Claim]:
     (raws,) = connection.read(("HMGET", "claims", *consumers)) if consumers else ([],)
     claims = [documents.decode_claim(raw) for raw in raws if raw]
     return [claim for claim in claims if claim.state == ClaimState.PREPARED]  # some may have ended meanwhile
-
-
-def fence(connection: RedisConnection, host: str, token: str, *, force: bool, replace: bool) -> int | None:
-    ended, *remaining = connection.run(
-        "fence",
-        host=host,
-        record=fencing.fence_record(host, token),
-        force=int(force),
-        replace=int(replace),
-        limit=fencing.FENCE_BATCH,
-        progress=fencing.PROGRESS,
-    )
-    if not remaining:
-        raise errors.UnknownHost(name=host) if ended == UNKNOWN_HOST else errors.HostIsUp(host=host)
-    return None if remaining[0] else int(ended)
 
 
 def group_hosts(connection: RedisConnection, group_id: str) -> dict[str, int]:

@@ -32,7 +32,20 @@ FOREIGN = "FOREIGN"  # the error of a script whose caller is not the agent of th
 NO_AGENT = "*"  # instead of the uuid of an agent's state folder
 # Scripts that do not wait for replicas: what they write is sent again, or recomputed by the next run.
 NO_REPLICA_WAIT = frozenset(
-    {"alive", "beat", "claims", "clock", "decide", "expire", "holders", "hosts", "note_clock", "reap", "report"}
+    {
+        "alive",
+        "beat",
+        "begin",
+        "claims",
+        "clock",
+        "decide",
+        "expire",
+        "holders",
+        "hosts",
+        "note_clock",
+        "reap",
+        "report",
+    }
 )
 
 

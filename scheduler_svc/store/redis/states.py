@@ -2,16 +2,19 @@
 """Verbs on host state: reports are compared here, and written by a script that fails if another came between."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rpcapi import errors
 from scheduler_svc.store import aggregates, documents, namespaces, paging, registrations, reports
+from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 from scheduler_svc.store.providers.reported import ApiProviders
 from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, SCHEMA, HostReport, StatsOutcome
-from scheduler_svc.store.redis import clock, providers
+from scheduler_svc.store.redis import clock
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import state_word
+from scheduler_svc.store.redis.partition import RACES, RedisPartition, decode_report
 from scheduler_svc.store.registrations import AppliedReport
 
 _MODES = {
@@ -19,8 +22,6 @@ _MODES = {
     reports.ReportHandling.REGISTER: "register",
     reports.ReportHandling.NEED_FULL: "beat",
 }
-RACES = 50  # attempts to write a report or a service's document that concurrent updates disturb: clients of the
-# Placement API may change providers in the trees of one host many times in a row
 
 
 def update_stats(connection: RedisConnection, host: str, report: HostReport) -> StatsOutcome:
@@ -42,9 +43,9 @@ def _try_report(connection: RedisConnection, host: str, report: HostReport) -> S
     if mode in ("apply", "register"):
         api = ApiProviders(conflicts)
         if api_changed is not None and report.full:
-            api = providers.read_share(connection, list(report.nodes), last.nodes if last else (), conflicts)
+            api = _read_share(connection, list(report.nodes), last.nodes if last else (), conflicts)
         plan = reports.plan(host, last, report, stored, api)
-    links = providers.link_arguments(plan.linked, plan.unlinked)
+    links = _link_rows(plan.linked, plan.unlinked)
     answer = connection.run(
         "report",
         (*_document_rows(plan), *links, *plan.stale_roots),
@@ -126,10 +127,6 @@ def _place(meta: Sequence[str | None]) -> tuple[int, int]:
     return epoch, position
 
 
-def name_hosts(connection: RedisConnection, epoch: int, hosts: Iterable[str], *, complete: bool) -> bool:
-    return bool(connection.run("name_hosts", hosts, epoch=epoch, complete=int(complete)))
-
-
 def settle_alive(connection: RedisConnection, living: Collection[str]) -> int:
     return connection.run("alive", names=documents.encode(sorted(living)))
 
@@ -138,13 +135,11 @@ def note_clock(connection: RedisConnection, name: str, sent_ms: int) -> None:
     connection.run("note_clock", name=name, sent_ms=sent_ms, least_ms=MAX_CLOCK_OFFSET_MS)
 
 
-def remove(connection: RedisConnection, name: str, host: str, *, lost: bool) -> None:
-    count = connection.run("remove", host=host, lost=int(lost))
-    if count < 0:
-        why = {-1: reports.AWAITED, -2: reports.SHARED, -3: reports.AWAITED_AND_UP, -4: reports.API_CHILDREN}[count]
-        raise errors.Conflict(what=f"Removing host {host!r}", why=why)
-    if count:
-        raise errors.HostInUse(host=host, claims=count, partition=name)
+def read_generations(connection: RedisConnection, ids: Sequence[str]) -> dict[str, int]:
+    if not ids:
+        return {}
+    base, increments = connection.read(("HGET", "meta", "generation_base"), ("HMGET", "generations", *ids))
+    return {provider: int(base or 0) + int(number or 0) for provider, number in zip(ids, increments, strict=True)}
 
 
 def get_state(connection: RedisConnection, namespace: str, name: str) -> namespaces.Versioned:
@@ -167,6 +162,11 @@ def put_state(connection: RedisConnection, namespace: str, name: str, version: i
     if namespace == namespaces.SERVICE:
         return _put_service(connection, name, version, document)
     return _write_state(connection, namespace, name, version, document)
+
+
+def retire(connection: RedisConnection, namespace: str, name: str, as_of: int) -> Refusal | None:
+    vocabulary = connection.run("retire", namespace=namespace, name=name, as_of=as_of)
+    return Refusal(RefusalKind.BEHIND, name, (), as_of, vocabulary) if vocabulary else None
 
 
 def delete_state(connection: RedisConnection, namespace: str, name: str, version: int) -> None:
@@ -256,12 +256,7 @@ def _read_service(connection: RedisConnection, names: Sequence[str]) -> list[tup
 
 
 def _applied(raw: str | None, node_names: str | None) -> AppliedReport | None:
-    if raw is None:
-        return None
-    report = documents.decode(raw, "report")
-    number = registrations.incarnation(*report["issued"])  # Lua's numbers are too short for an incarnation
-    nodes = tuple(json.loads(node_names or "[]"))
-    return AppliedReport(number, report["sequence"], nodes, report["agent"], report.get("returned_ms"))
+    return None if raw is None else replace(decode_report(raw), nodes=tuple(json.loads(node_names or "[]")))
 
 
 def _new_record(last: AppliedReport | None, report: HostReport) -> str:
@@ -279,3 +274,30 @@ def _document_rows(plan: reports.ReportPlan) -> Iterator[str]:
         yield from (change.document["id"], documents.encode(change.document), capacity)
     for name in plan.removed_nodes:
         yield from (name, "", "")
+
+
+def _link_rows(linked: Mapping[str, str], unlinked: Mapping[str, str]) -> list[str]:
+    """Return (parent, child, 1 if it is added else 0) of each entry of the children, as one list."""
+    values: list[str] = []
+    for entries, added in ((unlinked, "0"), (linked, "1")):
+        for child, parent in entries.items():
+            values += [parent, child, added]
+    return values
+
+
+def _read_share(
+    connection: RedisConnection, nodes: Sequence[str], last_nodes: Sequence[str], conflicts: Sequence[str]
+) -> ApiProviders:
+    """Return the Placement API's share in the trees of a service host that reports ``nodes`` in place of others."""
+    partition = RedisPartition(connection)
+    own = list(dict.fromkeys([*nodes, *last_nodes]))
+    partition.prefetch(providers=own)
+    above = list(own)
+    for name in above:
+        above += partition.children.get(name, ())
+    below, dropped = above[len(own) :], last_nodes
+    documents_of = [
+        {name: partition.providers[name] for name in ids if name not in nodes and name in partition.providers}
+        for ids in (below, dropped)
+    ]
+    return ApiProviders(conflicts, *documents_of)

@@ -2,7 +2,7 @@
 """The Redis backend: each verb runs one script, or a few, and decodes its answer."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Concatenate
+from typing import Any, Concatenate
 
 from rpcapi.bounds import CollectionSize
 from rpcapi.conf import redis_nodes
@@ -23,8 +23,8 @@ from scheduler_svc.store.records import (
 from scheduler_svc.store.redis import claims, clock, log, prepare, sizes, snapshot
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.identity import RedisIdentity
+from scheduler_svc.store.redis.partition import RedisPartition, run
 from scheduler_svc.store.redis.verbs import SCRIPTED
-from scheduler_svc.store.verbs.partition import PartitionState
 
 MAX_REAP = 1000
 
@@ -62,13 +62,15 @@ class RedisStore(Store):
             wait_seconds=wait_seconds,
         )
 
-    def _run(
-        self, verb: Callable[Concatenate[PartitionState, int, P], T], /, *arguments: P.args, **options: P.kwargs
-    ) -> T:
+    def _run(self, verb: Callable[Concatenate[Any, int, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
+        if verb not in SCRIPTED:
+            return run(self._connection, verb, *arguments, **options)
         answer: T = SCRIPTED[verb](self._connection, *arguments, **options)
         return answer
 
-    def _read(self, verb: Callable[Concatenate[PartitionState, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
+    def _read(self, verb: Callable[Concatenate[Any, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
+        if verb not in SCRIPTED:
+            return verb(RedisPartition(self._connection), *arguments, **options)
         answer: T = SCRIPTED[verb](self._connection, *arguments, **options)
         return answer
 

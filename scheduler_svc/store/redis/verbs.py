@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions that carry out verbs by scripts, with the arguments of the verbs in Python."""
+"""The verbs that are scripts, each with the function that runs the script; the other verbs run in Python."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,11 +10,8 @@ from scheduler_svc.store.redis import (
     audit,
     claims,
     decisions,
-    importing,
     pinning,
     prepare,
-    providers,
-    reshaping,
     states,
 )
 
@@ -26,32 +23,24 @@ SCRIPTED: Mapping[Callable[..., Any], Callable[..., Any]] = {
     verbs.audit.audit: audit.audit,
     verbs.audit.vouch_all: claims.vouch_all,
     verbs.collecting.begin_epoch_if_behind: states.begin_epoch_if_behind,
-    verbs.collecting.name_hosts: states.name_hosts,
     verbs.decisions.find: decisions.find,
     verbs.decisions.page: decisions.page,
     verbs.decisions.record: decisions.record,
     verbs.ending.abort_all: claims.abort_all,
     verbs.ending.end_all: claims.end_all,
     verbs.ending.find_all: claims.find_all,
-    verbs.fencing.fence: claims.fence,
-    verbs.importing.import_allocations: allocations.import_allocations,
     verbs.moves.change_all: claims.change_moves,
     verbs.pinning.group_home: pinning.group_home,
     verbs.pinning.leave_group: pinning.leave_group,
     verbs.pinning.pin: pinning.pin,
     verbs.prepare.prepare: prepare.prepare,
-    verbs.providing.change: providers.change,
-    verbs.providing.import_all: importing.import_all,
-    verbs.providing.read: providers.read,
-    verbs.providing.read_generations: providers.read_generations,
-    verbs.providing.retire: providers.retire,
+    verbs.providing.read_generations: states.read_generations,
+    verbs.providing.retire: states.retire,
     verbs.queries.group_hosts: claims.group_hosts,
     verbs.queries.hosts_of: claims.hosts_of,
     verbs.queries.page: claims.page,
     verbs.queries.prepared: claims.prepared,
     verbs.queries.sources_of: claims.sources_of,
-    verbs.removal.remove: states.remove,
-    verbs.reshaping.reshape: reshaping.reshape,
     verbs.states.beat: states.beat,
     verbs.states.delete_state: states.delete_state,
     verbs.states.get_state: states.get_state,

@@ -11,6 +11,7 @@ from rpcapi.bounds import CollectionSize
 from rpcapi.resources import names
 from scheduler_svc.core.records import Claim, LogEntry
 from scheduler_svc.store import namespaces
+from scheduler_svc.store.codecs import STATE
 from scheduler_svc.store.sql import codecs, decisions, log, sizes
 from scheduler_svc.store.sql.rows import ColumnView, DerivedColumns, SqlRows
 from scheduler_svc.store.sql.tables import (
@@ -24,7 +25,8 @@ from scheduler_svc.store.sql.tables import (
     TALLIES,
 )
 from scheduler_svc.store.tallies import Tally
-from scheduler_svc.store.verbs.partition import PartitionState
+from scheduler_svc.store.verbs.contents import ALL
+from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 COUNTERS = (
     "epoch",
@@ -37,7 +39,7 @@ COUNTERS = (
 )  # columns of a partition's row
 
 
-class SqlPartition(PartitionState):
+class SqlPartition(WholePartition):
     """The data of a partition that one transaction reads and will write.
 
     ``meta`` is the partition's row. ``whole``, ``documents`` and ``places`` read whole tables, other methods single
@@ -102,8 +104,9 @@ class SqlPartition(PartitionState):
         at = CONSUMERS.c.deadline_ms
         return self._rows[CONSUMERS].find(at <= until, at, CONSUMERS.c.name, limit=limit)
 
-    def claims_on(self, host: str) -> list[Claim]:
-        return [self.claims[name] for name in self._rows[CONSUMERS].find(CONSUMERS.c.host == host, CONSUMERS.c.name)]
+    def claims_on(self, host: str, limit: int = ALL) -> list[Claim]:
+        consumers = self._rows[CONSUMERS].find(CONSUMERS.c.host == host, CONSUMERS.c.place, limit=limit)
+        return [self.claims[name] for name in consumers]
 
     def page_of_claims(
         self, host: str | None, consumer: str | None, marker: str | None, limit: int
@@ -215,7 +218,7 @@ class SqlPartition(PartitionState):
     def documents(self, namespace: str) -> Mapping[str, Mapping[str, Any]]:
         head = namespaces.entry_of(namespace, "")
         query = select(STATES.c.name, STATES.c.document).where(STATES.c.partition == self._name, _is_below(head))
-        return {name.removeprefix(head): codecs.STATE.decode(text)[1] for name, text in self._connection.execute(query)}
+        return {name.removeprefix(head): STATE.decode(text)[1] for name, text in self._connection.execute(query)}
 
     def places(self) -> Collection[tuple[str, str]]:
         query = select(CONSUMERS.c.place).where(CONSUMERS.c.partition == self._name, CONSUMERS.c.place.is_not(None))

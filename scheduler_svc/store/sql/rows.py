@@ -20,7 +20,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 
 from scheduler_svc.store import paging
-from scheduler_svc.store.sql.codecs import ColumnCodec
+from scheduler_svc.store.codecs import Codec
 
 V = TypeVar("V")
 DerivedColumns = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
@@ -36,7 +36,7 @@ class SqlRow:
         self.raw = raw
         self.values: dict[str, Any] = {}
 
-    def get(self, column: str, codec: ColumnCodec) -> Any:
+    def get(self, column: str, codec: Codec) -> Any:
         """Return a column's decoded value, the same object each time: changes in it are changes of the row."""
         if column not in self.values:
             raw = self.raw.get(column)
@@ -55,7 +55,7 @@ class SqlRows:
         connection: Connection,
         table: Table,
         partition: str,
-        codecs: Mapping[str, ColumnCodec],
+        codecs: Mapping[str, Codec],
         derive: DerivedColumns | None = None,
     ) -> None:
         self._connection = connection

@@ -3,7 +3,7 @@
 
 import time
 from collections.abc import Callable, Collection
-from typing import Concatenate
+from typing import Any, Concatenate
 
 from sqlalchemy import Connection
 from sqlalchemy.engine import make_url
@@ -21,7 +21,7 @@ from scheduler_svc.store.sql.partition import SqlPartition
 from scheduler_svc.store.sql.postgresql import Postgresql
 from scheduler_svc.store.sql.sqlite import Sqlite
 from scheduler_svc.store.verb_store import VerbStore
-from scheduler_svc.store.verbs.partition import PartitionState
+from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 BLOCK_SECONDS = 2.0  # the longest that one follow waits
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.05  # seconds between polls of the log, without notifications
@@ -73,9 +73,7 @@ class SqlStore(VerbStore):
         super().close()
         self._dialect.close()
 
-    def _run(
-        self, verb: Callable[Concatenate[PartitionState, int, P], T], /, *arguments: P.args, **options: P.kwargs
-    ) -> T:
+    def _run(self, verb: Callable[Concatenate[Any, int, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
         def work(connection: Connection, meta: PartitionRow, clock_ms: int) -> tuple[SqlPartition, T]:
             partition = self._open(connection, meta)
             now = partition.advance(clock_ms, self._max_step_ms)
@@ -89,7 +87,7 @@ class SqlStore(VerbStore):
 
         return self._observe(self._database.transact(work))
 
-    def _read(self, verb: Callable[Concatenate[PartitionState, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
+    def _read(self, verb: Callable[Concatenate[Any, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
         def work(connection: Connection, meta: PartitionRow) -> tuple[SqlPartition, T]:
             partition = self._open(connection, meta)
             return partition, verb(partition, *arguments, **options)
@@ -105,7 +103,7 @@ class SqlStore(VerbStore):
         return SqlPartition(connection, meta, log_length=self._log_length, by_group=self._by_group)
 
     @staticmethod
-    def _entries(partition: PartitionState, position: int, limit: int) -> list[LogEntry] | None:
+    def _entries(partition: WholePartition, position: int, limit: int) -> list[LogEntry] | None:
         entries = partition.entries(position, limit) if position < partition.position else []
         return without_gap(position, entries, partition.position)
 

@@ -13,7 +13,9 @@ from scheduler_svc.core.records import Claim
 from scheduler_svc.store import allocations, tallies
 from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerImport, ConsumerState, Usage
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
-from scheduler_svc.store.verbs.partition import ALL, PartitionState
+from scheduler_svc.store.verbs.contents import ALL
+from scheduler_svc.store.verbs.partition import PartitionState
+from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 FormerClaims = Mapping[str, Claim | None]  # by consumer
 Unit = int | list[int]  # the capacity of a class alone, or with its min_unit, max_unit and step_size
@@ -33,7 +35,7 @@ def read(partition: PartitionState, now: int, consumers: Sequence[str]) -> dict[
 
 
 def list_holders(
-    partition: PartitionState, now: int, provider: str, marker: str | None, limit: int
+    partition: WholePartition, now: int, provider: str, marker: str | None, limit: int
 ) -> tuple[list[ConsumerState], str | None]:
     """Return a page of the claims that hold from a provider, by the name of the claim, and the next marker."""
     partition.expire(now)
@@ -48,7 +50,7 @@ def list_holders(
 
 
 def usages(
-    partition: PartitionState, now: int, project: str, user: str | None, consumer_type: str | None
+    partition: WholePartition, now: int, project: str, user: str | None, consumer_type: str | None
 ) -> dict[str, Usage]:
     """Return what the consumers of a project hold, by consumer type."""
     partition.expire(now, ALL)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """New epochs: collection of the hosts that a store may have forgotten, until all who know hosts have named them."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
 from scheduler_svc.store.verbs.partition import PartitionState
+from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 
-def begin_epoch_if_behind(partition: PartitionState, now: int, epoch: int, position: int) -> tuple[int, int]:
+def begin_epoch_if_behind(partition: WholePartition, now: int, epoch: int, position: int) -> tuple[int, int]:
     """Begin an epoch if the partition is behind (epoch, position), which it once had; return its present ones."""
     if (partition.epoch, partition.position) < (epoch, position):
         partition.epoch, partition.position = max(partition.epoch, epoch), max(partition.position, position)
@@ -15,13 +16,14 @@ def begin_epoch_if_behind(partition: PartitionState, now: int, epoch: int, posit
     return partition.epoch, partition.position
 
 
-def name_hosts(partition: PartitionState, _now: int, epoch: int, hosts: Iterable[str], *, complete: bool) -> bool:
+def name_hosts(partition: PartitionState, _now: int, epoch: int, hosts: Sequence[str], *, complete: bool) -> bool:
     """Await the audits of hosts that have neither audited nor been fenced in this epoch.
 
     Returns whether names are still collected in this epoch.
     """
     if epoch != partition.epoch or not partition.is_awaited(UNNAMED_HOSTS):
         return False
+    partition.prefetch(services=hosts)
     for host in hosts:
         if partition.may_have_lost_claims_of(host):
             partition.await_host(host)

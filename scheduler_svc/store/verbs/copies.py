@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from scheduler_svc.core.records import Snapshot
 from scheduler_svc.store import tallies
 from scheduler_svc.store.providers.changes import is_api_owned
-from scheduler_svc.store.verbs.partition import PartitionState
+from scheduler_svc.store.verbs.whole_partition import WholePartition
 from scheduler_svc.store.verification import StoreDump
 
 
-def snapshot(partition: PartitionState, namespaces: Iterable[str]) -> Snapshot:
+def snapshot(partition: WholePartition, namespaces: Iterable[str]) -> Snapshot:
     """Return the state that replicas hold."""
     return Snapshot(
         epoch=partition.epoch,
@@ -21,7 +21,7 @@ def snapshot(partition: PartitionState, namespaces: Iterable[str]) -> Snapshot:
     )
 
 
-def dump(partition: PartitionState) -> StoreDump:
+def dump(partition: WholePartition) -> StoreDump:
     """Return the data that ``verify`` compares, with times by the server's clock."""
     sums = tallies.flat(partition.whole("tallies"))
     mappings = ("capacity", "used", "groups", "deadlines", "unverified", "sources", "provider_names", "opened")

@@ -9,15 +9,15 @@ from rpcapi import errors
 from rpcapi.validation.text import is_sequence
 from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.validation import refuse
-from scheduler_svc.store.verbs.partition import PartitionState
+from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 
-def record(partition: PartitionState, now: int, request_id: str, document: Mapping[str, Any], most: int) -> None:
+def record(partition: WholePartition, now: int, request_id: str, document: Mapping[str, Any], most: int) -> None:
     """Append a decision; the oldest beyond ``most`` bytes are dropped."""
     partition.record(request_id, {"schema": SCHEMA, "at_ms": now + partition.lead_ms, **copy.deepcopy(document)}, most)
 
 
-def find(partition: PartitionState, request_id: str, project: str | None) -> dict[str, Any]:
+def find(partition: WholePartition, request_id: str, project: str | None) -> dict[str, Any]:
     """Return the newest decision of a request, of that project if there is one; raises UnknownDecision."""
     document = (partition.decision_of(request_id, project) if project else None) or partition.decision_of(request_id)
     if document is None:
@@ -26,7 +26,7 @@ def find(partition: PartitionState, request_id: str, project: str | None) -> dic
 
 
 def page(
-    partition: PartitionState, marker: str | None, limit: int
+    partition: WholePartition, marker: str | None, limit: int
 ) -> tuple[list[tuple[str, dict[str, Any]]], str | None]:
     """Return a page of (request id, document), oldest first, and the next marker; raises InvalidRequest."""
     if marker is not None and not is_sequence(marker):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fence verb: releases the claims of a host on which, by an operator's word, nothing runs.
 
-It is several steps, each of at most FENCE_BATCH claims, and the same ones in each store. The first closes the host; the
+It is several steps, each of at most FENCE_BATCH claims. The first closes the host; the
 last stops awaiting it. Between two of them other verbs run; once the host has audited, its agent runs, and the fence
 ends there.
 """
@@ -31,7 +31,7 @@ def fence(partition: PartitionState, now: int, host: str, token: str, *, force: 
     if state and not partition.is_fenced(host):
         return _finish(partition, record, ended, now)  # it has audited since the first step
     opened = int(state.removeprefix(PROGRESS)) if state else _close(partition, host, force=force)
-    claims = sorted(partition.claims_on(host), key=lambda claim: f"{claim.host}|{claim.consumer}")
+    claims = partition.claims_on(host, FENCE_BATCH + 1)
     # While the host counts as open, its claims are their consumers' newest attempts.
     partition.opened[host] = opened
     for claim in claims[:FENCE_BATCH]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Import of what consumers hold in another Placement; the script `import_allocations` does the same."""
+"""Import of what consumers hold in another Placement."""
 
 from collections.abc import Mapping, Sequence
 

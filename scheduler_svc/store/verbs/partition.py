@@ -18,7 +18,6 @@ from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS, PartitionStorage
 POSITION_LEAP = 1 << 20  # positions that a new epoch skips: more than any log may have forgotten
 EXPIRE_BATCH = 1000  # claims past their deadline that most verbs end first, at most
 NEVER_MS = (1 << 63) - 1  # later than any deadline
-ALL = 1 << 60  # claims past their deadline, when all of them must be ended first
 UNKNOWN_END = "unknown"  # the end of a claim that never existed, as the first abort was answered
 
 
@@ -82,19 +81,6 @@ class PartitionState(PartitionStorage):
         self.append_entry(LogEntry(self.position, kind, payload))
         return self.position
 
-    def begin_epoch(self, now: int) -> None:
-        """Begin a new epoch, in which no host is open; skip positions, so that no forgotten one is used twice."""
-        if self.epoch:  # else the partition is new
-            self.await_host(UNNAMED_HOSTS)
-            self.beats[UNNAMED_HOSTS] = now if self.time_ms is None else self.time_ms
-        self.epoch = max(self.epoch + 1, now)
-        self.await_hosts()
-        if self.position:
-            self.position += POSITION_LEAP
-            self.generation_base = self.position
-            self.reset_generations()
-        self.append("epoch", self.epoch)
-
     def generation_of(self, provider: str) -> int:
         """Return a provider's generation, which never repeats while the provider exists.
 
@@ -144,9 +130,13 @@ class PartitionState(PartitionStorage):
             self.deadlines[claim.consumer] = claim.deadline_ms
         self.holders.update(dict.fromkeys(holder_keys(claim), 1))
         self._count(claim, 1)
-        tallies.add(self.tallies, claim, 1)
+        self.tally(claim, 1)
         if claim.state == ClaimState.UNVERIFIED:
             self._count_unverified(consumer_of(claim.consumer), 1)
+
+    def tally(self, claim: Claim, sign: int) -> None:
+        """Add a claim to the tallies (1), or subtract it (-1)."""
+        tallies.add(self.tallies, claim, sign)
 
     def end_claim(self, claim: Claim, state: str, now: int) -> None:
         """Remove a live claim from every sum and index, and store its end."""
@@ -166,7 +156,7 @@ class PartitionState(PartitionStorage):
         for key in holder_keys(claim):
             self.holders.pop(key, None)
         self._count(claim, -1)
-        tallies.add(self.tallies, claim, -1)
+        self.tally(claim, -1)
         if claim.state == ClaimState.UNVERIFIED:
             self._count_unverified(consumer_of(claim.consumer), -1)
 

@@ -24,11 +24,12 @@ from scheduler_svc.store.verbs.moves import source_host_of
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verbs.pinning import note_return
 from scheduler_svc.store.verbs.verdicts import PreparePlan, has_changed, judge, related_names, required_allocations
+from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 EXPIRE_BATCH = 500  # claims past their deadline that one call ends first
 
 
-def prepare(partition: PartitionState, now: int, batch: ClaimBatch, decision_bytes: int) -> BatchAnswer | None:
+def prepare(partition: WholePartition, now: int, batch: ClaimBatch, decision_bytes: int) -> BatchAnswer | None:
     """Prepare the batch, which was validated, and record the decision; ``decision_bytes`` bounds all records.
 
     No claim past its deadline counts. None: only such claims were ended, and more are left; call it again.

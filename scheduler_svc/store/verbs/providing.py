@@ -67,24 +67,37 @@ def change(partition: PartitionState, now: int, request: ProviderChange) -> Prov
     """Carry out a change that was checked."""
     partition.expire(now)
     partition.flush(now)
+    _prefetch(partition, [request])
+    return copy.deepcopy(_change(partition, now, request))
+
+
+def import_all(partition: PartitionState, now: int, imports: Sequence[ImportProvider]) -> list[Refusal | None]:
+    """Import providers that were checked, in order, and return for each why it is refused, or None."""
+    partition.expire(now)
+    partition.flush(now)
+    _prefetch(partition, imports)
+    answers = (_change(partition, now, request) for request in imports)
+    return [answer if isinstance(answer, Refusal) else None for answer in answers]
+
+
+def _prefetch(partition: PartitionState, requests: Sequence[ProviderChange]) -> None:
+    """Fetch what the plans of these changes read at least; a name may be that of an agent's provider."""
+    related = [planner.related(request) for request in requests]
+    provider_names = [name for _ids, provider_names in related for name in provider_names]
+    partition.prefetch(
+        providers=[*(provider for ids, _names in related for provider in ids), *provider_names],
+        provider_names=provider_names,
+    )
+
+
+def _change(partition: PartitionState, now: int, request: ProviderChange) -> ProviderState | Refusal:
     reads = PartitionReads(partition)
-    partition.prefetch(providers=planner.related(request)[0])
     planned = planner.plan(request, reads, now + partition.lead_ms)
     if isinstance(planned, Refusal):
         return planned
     state = planner.state_after(planned, reads, 0)
     _apply(partition, planned, now)
-    return copy.deepcopy(replace(state, generation=partition.generation_of(planned.provider)))
-
-
-def import_all(partition: PartitionState, now: int, imports: Sequence[ImportProvider]) -> list[Refusal | None]:
-    """Import providers that were checked, in order, and return for each why it is refused, or None."""
-    partition.prefetch(
-        providers={name for request in imports for name in planner.related(request)[0]},
-        provider_names=[request.name for request in imports],
-    )
-    answers = (change(partition, now, request) for request in imports)
-    return [answer if isinstance(answer, Refusal) else None for answer in answers]
+    return replace(state, generation=partition.generation_of(planned.provider))
 
 
 def retire(partition: PartitionState, now: int, namespace: str, name: str, as_of: int) -> Refusal | None:

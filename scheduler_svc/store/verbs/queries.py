@@ -4,13 +4,15 @@
 from collections.abc import Sequence
 
 from scheduler_svc.core.records import Claim
+from scheduler_svc.store.verbs.contents import ALL
 from scheduler_svc.store.verbs.members import node_of
 from scheduler_svc.store.verbs.moves import source_host_of
-from scheduler_svc.store.verbs.partition import ALL, NEVER_MS, PartitionState
+from scheduler_svc.store.verbs.partition import NEVER_MS, PartitionState
+from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 
 def page(
-    partition: PartitionState, now: int, host: str | None, consumer: str | None, *, marker: str | None, limit: int
+    partition: WholePartition, now: int, host: str | None, consumer: str | None, *, marker: str | None, limit: int
 ) -> tuple[list[Claim], str | None]:
     """Return a page of claims, and the next marker."""
     partition.expire(now)

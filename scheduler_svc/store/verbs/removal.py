@@ -13,6 +13,7 @@ def remove(partition: PartitionState, now: int, name: str, host: str, *, lost: b
 
     An awaited host that is ``lost`` is also fenced.
     """
+    partition.prefetch(services=[host])
     is_awaited = partition.is_awaited(host)
     if is_awaited and not lost:
         raise errors.Conflict(what=f"Removing host {host!r}", why=reports.AWAITED)

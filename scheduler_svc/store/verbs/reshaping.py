@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replacement of inventories together with allocations; the script `reshape` does the same."""
+"""Replacement of inventories together with allocations."""
 
 from collections import ChainMap, Counter
 from collections.abc import Sequence

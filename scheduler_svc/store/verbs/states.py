@@ -14,10 +14,11 @@ from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, HostReport, StatsOu
 from scheduler_svc.store.verbs.collecting import begin_epoch_if_behind
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
 from scheduler_svc.store.verbs.partition import PartitionState
+from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 
 def update_stats(
-    partition: PartitionState, now: int, host: str, report: HostReport
+    partition: WholePartition, now: int, host: str, report: HostReport
 ) -> StatsOutcome | errors.HostIdentityConflict:
     """Apply a checked report, in a new epoch if it proves that the store was rolled back.
 
@@ -180,7 +181,7 @@ def note_clock(partition: PartitionState, now: int, name: str, sent_ms: int) -> 
         partition.clock_offsets[name] = [offset, now]
 
 
-def mark_silent_down(partition: PartitionState, since: int) -> None:
+def mark_silent_down(partition: WholePartition, since: int) -> None:
     """Mark services without a heartbeat after ``since`` as down, and log them."""
     dead = sorted(partition.silent_services(since))
     if dead:
@@ -223,7 +224,7 @@ def get_state(partition: PartitionState, namespace: str, name: str) -> namespace
 
 
 def list_state(
-    partition: PartitionState, namespace: str, marker: str | None, limit: int
+    partition: WholePartition, namespace: str, marker: str | None, limit: int
 ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
     """Return a page of (name, version, document), and the next marker."""
     page, following = partition.page_of_names(namespace, marker, limit)

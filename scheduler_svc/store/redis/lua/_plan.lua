@@ -1,9 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What scripts that carry out a plan share: rows of arguments, the comparison with what the plan read, and its writes.
--- Included after _partition.
---@ keys eligible
+-- The writes of a plan: rows of arguments. Included after _partition.
+--@ keys eligible children
 --@ include _nodes
---@ include _children
 local at = REST -- where the next rows begin
 
 -- Returns a function that returns the next row of `width` arguments, or nil after `count` of them.
@@ -16,18 +14,6 @@ local function rows(count, width)
       return unpack(ARGV, first - width, first - 1)
     end
   end
-end
-
--- Returns whether providers are as they were read in an epoch. Rows: id, document as read or '', number of children as
--- read or '' if the plan has not read them, increments of the generation as read or '' if it has not.
-local function is_as_read(read_epoch, providers)
-  local same = tonumber(read_epoch) == epoch
-  for id, document, children, increments in providers do
-    same = same and (redis.call('HGET', K.providers, id) or '') == document
-      and (children == '' or count_children(id) == tonumber(children))
-      and (increments == '' or (redis.call('HGET', K.generations, id) or '0') == increments)
-  end
-  return same
 end
 
 -- Writes and logs documents, and returns whether there is any new capacity. Rows: id, document or '' if the provider is
@@ -60,7 +46,11 @@ end
 -- Writes entries of children. Rows: parent, child, 1 if it is added, 0 if it is removed.
 local function write_links(links)
   for parent, child, added in links do
-    set_child(parent, child, added)
+    if added == '1' then
+      redis.call('ZADD', K.children, '0', parent .. '|' .. child)
+    else
+      redis.call('ZREM', K.children, parent .. '|' .. child)
+    end
   end
 end
 

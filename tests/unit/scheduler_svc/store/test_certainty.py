@@ -23,7 +23,7 @@ PROVIDER = "@api/" + str(uuid.UUID(int=1))
 OTHER = "@api/" + str(uuid.UUID(int=2))
 
 
-SCRIPTS = ("change_provider", "allocate", "reshape")
+SCRIPTS = ("allocate", "commit")
 
 Lose = Callable[..., None]  # lets the next answer get lost, after the write ``is_carried_out`` or before
 

@@ -49,7 +49,7 @@ def test_generation_that_an_allocation_increased_meanwhile_is_compared(partition
     store = partition.store
     assert isinstance(store, RedisStore)
     holding = AllocationChange("c", {PROVIDER: {"VCPU": 1}}, "project", "user", None)
-    run_before(store, "change_provider", lambda: store.allocate([holding]))
+    run_before(store, "commit", lambda: store.allocate([holding]))
     refusal = store.change_provider(SetInventories(PROVIDER, {"VCPU": Inventory(9)}, 1))
     assert isinstance(refusal, Refusal)
     assert (refusal.kind, refusal.expected, refusal.actual) == (RefusalKind.GENERATION, 1, 2)
@@ -59,7 +59,7 @@ def test_imports_whose_names_were_taken_meanwhile_are_refused(partition: StorePa
     store = partition.store
     assert isinstance(store, RedisStore)
     imports = [ImportProvider(f"@api/new-{number}", f"name-{number}", None, {}, [], [], 3, 1, 2) for number in range(3)]
-    run_before(store, "change_provider", lambda: store.change_provider(CreateProvider("@api/other", "name-1")))
+    run_before(store, "commit", lambda: store.change_provider(CreateProvider("@api/other", "name-1")))
     first, second, third = store.import_providers(imports)
     assert (first, third) == (None, None)
     assert second is not None and (second.kind, second.provider) == (RefusalKind.NAME, "@api/other")

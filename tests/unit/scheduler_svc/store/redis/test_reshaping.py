@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reshape that others disturb between its read and its script."""
+"""A reshape that others disturb between its read and its commit."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from devstack.servers.redis import RedisServer
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.providers.changes import CreateProvider, RefusalKind, SetInventories, SetTraits
-from scheduler_svc.store.redis.providers import RedisReads
+from scheduler_svc.store.redis.partition import RedisPartition
 from tests.unit.scheduler_svc.store.backends import redis_partition
 from tests.unit.scheduler_svc.store.store_partition import StorePartition
 
@@ -30,14 +30,14 @@ def partition(redis_server: RedisServer) -> StorePartition:
 def after_first_read(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], None]:
     """Return a function that has something done between the next read of providers and what follows it."""
     actions: list[Callable[[], Any]] = []
-    fetch = RedisReads.fetch
+    prefetch = RedisPartition.prefetch
 
-    def interrupted(reads: RedisReads, *ids: Any) -> None:
-        fetch(reads, *ids)
+    def interrupted(partition: RedisPartition, **names: Any) -> None:
+        prefetch(partition, **names)
         if actions:
             actions.pop()()
 
-    monkeypatch.setattr(RedisReads, "fetch", interrupted)
+    monkeypatch.setattr(RedisPartition, "prefetch", interrupted)
     return actions.append
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of the SQL backend decode to what was encoded."""
+"""Stored data decode to what was encoded."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,8 +9,8 @@ import pytest
 from rpcapi import errors
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import Claim, ClaimGroup
+from scheduler_svc.store import codecs
 from scheduler_svc.store.registrations import AppliedReport
-from scheduler_svc.store.sql import codecs
 
 GROUP = ClaimGroup("g1", GroupPolicy.ANTI_AFFINITY, 2)
 CLAIM = Claim("c1", 1, 1, "INSTANCE", "p", "u", "confirmed", "h1", {"h1": {"VCPU": 3}}, "req-1", 0)
@@ -34,11 +34,11 @@ CLAIM = Claim("c1", 1, 1, "INSTANCE", "p", "u", "confirmed", "h1", {"h1": {"VCPU
         (codecs.SERVICE, {"schema": 1, "binary": "gantt-compute"}),
     ],
 )
-def test_encoded_value_is_decoded(codec: codecs.ColumnCodec, value: Any) -> None:
+def test_encoded_value_is_decoded(codec: codecs.Codec, value: Any) -> None:
     assert codec.decode(codec.encode(value)) == value
 
 
 @pytest.mark.parametrize("codec", [codecs.CLAIM, codecs.REPORT, codecs.PROVIDER, codecs.SERVICE])
-def test_column_of_a_newer_schema_is_rejected(codec: codecs.ColumnCodec) -> None:
+def test_column_of_a_newer_schema_is_rejected(codec: codecs.Codec) -> None:
     with pytest.raises(errors.IncompatibleObject):
         codec.decode('{"schema":2}')

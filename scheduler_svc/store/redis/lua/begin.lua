@@ -1,0 +1,10 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Begins a run of a verb in Python: ends claims past their deadline, and returns what all of these verbs read.
+-- ARGV: log length
+-- Returns: epoch, position, the partition's time and the server's clock in ms as text, generation base, vocabulary
+--@ args log_length
+--@ include _partition
+expire()
+flush(false)
+local fields = redis.call('HMGET', K.meta, 'generation_base', 'vocabulary')
+return { epoch, position, now_text, clock_text, fields[1] or 0, fields[2] or 0 }

@@ -1,0 +1,74 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Writes the changes of a verb in Python, unless anything that it read has changed since. The plan has its epoch and
+-- position, and rows whose first elements are the words of keys:
+--   fields, members, ranges   what was read: name and text or ''; name and 1 or 0; low, high, limit, members by NUL
+--   entries                   of the log: position, kind, body
+--   positions, set, first     fields: name and position; name and text; name and text if there is none yet
+--   added                     to sorted sets: member, score
+--   deleted, removed, joined, left   names of fields, and of members of sorted sets and sets
+--   tallies                   claim, 1 to add it or -1 to subtract it
+-- Positions are as of the plan's own: they grow as much as the log has grown meanwhile.
+-- ARGV: log length, plan as JSON
+-- Returns: done 0|1, epoch, position
+--@ args log_length plan
+--@ keys nodes reports services alive awaited beats clock_offsets eligible api_changed children provider_names
+--@ include _partition
+local plan = cjson.decode(A.plan)
+
+local function is_as_read()
+  for _, read in ipairs(plan.fields) do
+    if (redis.call('HGET', K[read[1]], read[2]) or '') ~= read[3] then
+      return false
+    end
+  end
+  for _, read in ipairs(plan.members) do
+    if redis.call('SISMEMBER', K[read[1]], read[2]) ~= read[3] then
+      return false
+    end
+  end
+  for _, read in ipairs(plan.ranges) do
+    local members = redis.call('ZRANGEBYLEX', K[read[1]], read[2], read[3], 'LIMIT', 0, read[4])
+    if table.concat(members, '\0') ~= read[5] then
+      return false
+    end
+  end
+  return plan.epoch == epoch
+end
+
+if not is_as_read() then
+  return { 0, epoch, position }
+end
+local growth = position - plan.position
+for _, entry in ipairs(plan.entries) do
+  redis.call('HSET', K.meta, 'position', int(entry[1] + growth - 1))
+  append(entry[2], entry[3])
+end
+for _, row in ipairs(plan.positions) do
+  redis.call('HSET', K[row[1]], row[2], int(row[3] + growth))
+end
+for _, row in ipairs(plan.set) do
+  redis.call('HSET', K[row[1]], row[2], row[3])
+end
+for _, row in ipairs(plan.first) do
+  redis.call('HSETNX', K[row[1]], row[2], row[3])
+end
+for _, row in ipairs(plan.deleted) do
+  redis.call('HDEL', K[row[1]], row[2])
+end
+for _, row in ipairs(plan.removed) do
+  redis.call('ZREM', K[row[1]], row[2])
+end
+for _, row in ipairs(plan.added) do
+  redis.call('ZADD', K[row[1]], row[3], row[2])
+end
+for _, row in ipairs(plan.joined) do
+  redis.call('SADD', K[row[1]], row[2])
+end
+for _, row in ipairs(plan.left) do
+  redis.call('SREM', K[row[1]], row[2])
+end
+for _, row in ipairs(plan.tallies) do
+  tally(row[1], row[2])
+end
+write_tallies()
+return { 1, epoch, position }

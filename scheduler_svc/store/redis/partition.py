@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verbs in Python on a partition in Redis: one script compares what a verb has read, and writes what it changed.
+
+The script does nothing if anything that was read has changed since; then the verb runs again.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from rpcapi import errors
+from rpcapi.resources import names
+from scheduler_svc.core.records import Claim, LogEntry
+from scheduler_svc.store import codecs, documents, registrations
+from scheduler_svc.store.codecs import Codec
+from scheduler_svc.store.redis.connect import RedisConnection
+from scheduler_svc.store.redis.rows import (
+    Plan,
+    RedisChildren,
+    RedisFields,
+    RedisFirstValues,
+    RedisMembers,
+    RedisPositions,
+    RedisReports,
+    RedisScores,
+    range_below,
+)
+from scheduler_svc.store.registrations import AppliedReport
+from scheduler_svc.store.reports import capacity_in
+from scheduler_svc.store.verbs.contents import ALL
+from scheduler_svc.store.verbs.partition import PartitionState
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+RACES = 50  # runs of a verb that concurrent changes disturb; of verbs that race, one succeeds each time
+
+
+def decode_report(text: str) -> AppliedReport:
+    """Decode the record of a report, which does not have the host's nodes."""
+    raw = documents.decode(text, "report")
+    number = registrations.incarnation(*raw["issued"])  # Lua's numbers are too short for an incarnation
+    return AppliedReport(number, raw["sequence"], (), raw["agent"], raw.get("returned_ms"))
+
+
+NUMBER = Codec(str, int)
+FLAG = Codec(lambda is_set: str(int(is_set)), lambda text: text == "1")
+CHILDREN = Codec("\0".join, lambda text: [member.partition("|")[2] for member in text.split("\0")])
+# The mappings of PartitionStorage that verbs in Python use, by the words of their keys.
+ROWS: Mapping[str, tuple[type[RedisFields[Any]], Codec]] = {
+    "claims": (RedisFields, codecs.CLAIM),
+    "ended": (RedisFields, codecs.ENDS),
+    "sources": (RedisFields, codecs.PLAIN),
+    "unverified": (RedisFields, NUMBER),
+    "groups": (RedisFields, codecs.JSON),
+    "providers": (RedisFields, codecs.PROVIDER),
+    "capacity": (RedisFields, codecs.JSON),
+    "used": (RedisFields, codecs.JSON),
+    "generations": (RedisFields, NUMBER),
+    "children": (RedisChildren, CHILDREN),
+    "provider_names": (RedisFields, codecs.PLAIN),
+    "services": (RedisFields, codecs.SERVICE),
+    "reports": (RedisReports, Codec(str, decode_report)),
+    "nodes": (RedisFields, codecs.JSON),
+    "alive": (RedisFields, FLAG),
+    "opened": (RedisFields, NUMBER),
+    "awaited": (RedisMembers, FLAG),
+    "changed": (RedisPositions, NUMBER),
+    "eligible": (RedisPositions, NUMBER),
+    "api_changed": (RedisPositions, NUMBER),
+    "clock_offsets": (RedisPositions, NUMBER),
+    "excess": (RedisFirstValues, NUMBER),
+    "ended_at": (RedisScores, NUMBER),
+    "deadlines": (RedisScores, NUMBER),
+    "beats": (RedisScores, NUMBER),
+    "holders": (RedisScores, Codec(lambda _present: "0", int)),
+}
+# The words of what ``prefetch`` fetches, in the order of its arguments.
+FETCHED = (
+    ("claims", "ended", "sources", "unverified"),
+    ("providers", "capacity", "used", "generations", "children"),
+    ("services", "reports", "nodes", "alive", "opened", "awaited"),
+    ("groups",),
+    ("provider_names",),
+)
+# Of a plan: what is compared, and what is written.
+SECTIONS = (
+    *("fields", "members", "ranges"),
+    *("entries", "positions", "set", "first", "deleted", "added", "removed", "joined", "left", "tallies"),
+)
+
+
+def run(
+    connection: RedisConnection,
+    verb: Callable[Concatenate[Any, int, P], T],
+    *arguments: P.args,
+    **options: P.kwargs,
+) -> T:
+    """Return what a verb returns that may change the partition; raises StoreUnavailable after too many races."""
+    for _ in range(RACES):
+        partition = RedisPartition(connection)
+        now = partition.begin()
+        try:
+            answer = verb(partition, now, *arguments, **options)
+        except (LookupError, errors.GanttError) as error:
+            if isinstance(error, errors.Unavailable) or partition.is_current():
+                raise
+            continue  # it may have read parts of a change
+        partition.flush(now)
+        if partition.commit():
+            return answer
+    raise errors.StoreUnavailable(why=f"too many concurrent changes of partition {connection.partition!r}; retry")
+
+
+class RedisPartition(PartitionState):
+    """The data of a partition that one run of a verb reads, and will write."""
+
+    claims: RedisFields[Claim]
+    providers: RedisFields[dict[str, Any]]
+    reports: RedisReports
+    nodes: RedisFields[list[str]]
+    awaited: RedisMembers
+    api_changed: RedisPositions
+
+    def __init__(self, connection: RedisConnection) -> None:
+        super().__init__()
+        self._connection = connection
+        self.epoch = 0  # until it is read
+        self._rows = {word: kind(connection, word, codec) for word, (kind, codec) in ROWS.items()}
+        for word, rows in self._rows.items():
+            setattr(self, word, rows)
+        self.reports.nodes = self.nodes
+        self._former_position = self._former_vocabulary = 0
+        self._plan: Plan = {section: [] for section in SECTIONS}
+        self._entries: list[tuple[int, str, str]] = []
+        self._tallies: list[tuple[Mapping[str, Any], int]] = []
+
+    def begin(self) -> int:
+        """Advance the partition's time and return it; end claims past their deadline."""
+        meta = map(int, self._connection.run("begin"))
+        self.epoch, self.position, now, self.clock_ms, self.generation_base, self.vocabulary = meta
+        self.time_ms = now
+        self._former_position, self._former_vocabulary = self.position, self.vocabulary
+        return now
+
+    def commit(self) -> bool:
+        """Write what has changed, and return True, unless what was read has changed since."""
+        self._note_api_changes()
+        self._plan["entries"].extend(self._entries)
+        self._plan["tallies"].extend(self._tallies)
+        if self.vocabulary != self._former_vocabulary:
+            self._plan["positions"].append(("meta", "vocabulary", self.vocabulary))
+        for name, *claims in self.claims.changes():
+            for section, claim in zip(("removed", "added"), claims, strict=True):
+                if claim is not None:
+                    self._plan[section].append(("by_host", f"{claim.host}|{name}", "0"))
+        for rows in self._rows.values():
+            rows.write(self._plan)
+        return self.is_current()
+
+    def is_current(self) -> bool:
+        """Return whether nothing that was read has changed; then what ``commit`` planned is written."""
+        for rows in self._rows.values():
+            rows.compare(self._plan)
+        plan = {"epoch": self.epoch, "position": self._former_position, **self._plan}
+        is_current, epoch, position = self._connection.run("commit", plan=documents.encode(plan))
+        self._connection.identity.observe(epoch, position)
+        return bool(is_current)
+
+    def prefetch(
+        self,
+        *,
+        consumers: Collection[str] = (),
+        providers: Collection[str] = (),
+        services: Collection[str] = (),
+        groups: Collection[str] = (),
+        provider_names: Collection[str] = (),
+        holders: Collection[str] = (),
+        tallies: Collection[str] = (),
+    ) -> None:
+        missing = [
+            (self._rows[word], self._rows[word].missing(fields))
+            for words, fields in zip(FETCHED, (consumers, providers, services, groups, provider_names), strict=True)
+            for word in words
+        ]
+        commands = [command for rows, fields in missing for command in rows.commands(fields)]
+        if not self.epoch:
+            commands.append(("HMGET", "meta", "epoch", "generation_base"))
+        answers = iter(self._connection.read(*commands) if commands else ())
+        for rows, fields in missing:
+            rows.note(fields, answers)
+        if not self.epoch:
+            self.epoch, self.generation_base = (int(value or 0) for value in next(answers))
+
+    def append_entry(self, entry: LogEntry) -> None:
+        self._entries.append((entry.position, entry.kind, documents.encode(entry.payload)))
+
+    def due_consumers(self, until: int, limit: int) -> list[str]:
+        return []  # ``begin`` has ended what was due
+
+    def claims_on(self, host: str, limit: int = ALL) -> list[Claim]:
+        members: list[str] = []
+        for low, high in ((f"[{host}/", f"({host}0"), range_below(host)):
+            (matches,) = self._connection.read(("ZRANGEBYLEX", "by_host", low, high, "LIMIT", 0, limit - len(members)))
+            self._plan["ranges"].append(("by_host", low, high, limit - len(members), "\0".join(matches)))
+            members += matches
+        consumers = [member.partition("|")[2] for member in members]
+        self.prefetch(consumers=consumers)
+        claims = [self.claims[name] for name in consumers if name in self.claims]  # the verb may have ended some
+        self.prefetch(
+            providers={provider for claim in claims for provider in claim.allocations},
+            groups={claim.group.id for claim in claims if claim.group is not None},
+        )
+        return claims
+
+    def is_awaited(self, host: str) -> bool:
+        return host in self.awaited
+
+    def awaits_any(self) -> bool:
+        return bool(self._connection.read(("SCARD", "awaited"))[0])
+
+    def await_host(self, host: str) -> None:
+        self.awaited[host] = True
+
+    def stop_awaiting(self, host: str) -> None:
+        del self.awaited[host]
+
+    def tally(self, claim: Claim, sign: int) -> None:
+        owner = {"state": claim.state, "project": claim.project, "user": claim.user, "type": claim.type}
+        self._tallies.append(({**owner, "allocations": claim.allocations}, sign))
+
+    def update_excess(self, provider: str, now: int, *, flag: bool) -> None:
+        capacities = self.capacity.get(provider, {})
+        for resource_class, amount in self.used.get(provider, {}).items():
+            field = f"{provider}|{resource_class}"
+            if amount <= capacity_in(capacities.get(resource_class)):
+                self._rows["excess"].pop(field)
+            elif flag:
+                self._rows["excess"][field] = now
+
+    def _note_api_changes(self) -> None:
+        """Note changes in the trees of service hosts, whose reports are planned on them."""
+        touched = {host for host, _before, report in self.reports.changes() if report is None}
+        for name, *documents_ in self.providers.changes():
+            touched |= {name, *(document["root"] for document in documents_ if document is not None)}
+        for host in {names.host_of(name) for name in touched} - {names.API_HOST}:
+            if host in self.reports:
+                self.api_changed[host] = self.position
+            else:
+                del self.api_changed[host]

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a verb in Python reads and changes of a partition's keys: read on demand, written at the verb's end."""
+
+from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from scheduler_svc.store.codecs import Codec
+from scheduler_svc.store.redis.connect import RedisConnection
+from scheduler_svc.store.registrations import AppliedReport
+
+V = TypeVar("V")
+Plan = Mapping[str, list[Any]]  # rows by section, see commit.lua
+
+
+class RedisFields(MutableMapping[str, V]):
+    """The fields of a hash by name."""
+
+    def __init__(self, connection: RedisConnection, word: str, codec: Codec) -> None:
+        self._connection = connection
+        self._word = word
+        self._codec = codec
+        self._texts: dict[str, str] = {}  # as read, '' for none
+        self._values: dict[str, V | None] = {}  # those that were accessed
+
+    def missing(self, names: Collection[str]) -> list[str]:
+        """Return those of ``names`` that were not read."""
+        return [name for name in dict.fromkeys(names) if name not in self._texts]
+
+    def commands(self, names: Sequence[str]) -> list[Sequence[Any]]:
+        """Return the commands that read these fields."""
+        return [("HMGET", self._word, *names)] if names else []
+
+    def note(self, names: Sequence[str], answers: Iterator[Any]) -> None:
+        """Note the answers to ``commands``."""
+        self._texts.update(zip(names, (text or "" for text in (next(answers) if names else ())), strict=True))
+
+    def __getitem__(self, name: str) -> V:
+        if name not in self._values:
+            if name not in self._texts:
+                self.note([name], iter(self._connection.read(*self.commands([name]))))
+            self._values[name] = self._stored(name)
+        value = self._values[name]
+        if value is None:
+            raise KeyError(name)
+        return value
+
+    def __setitem__(self, name: str, value: V) -> None:
+        self._values[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        self._values[name] = None
+
+    def __iter__(self) -> Iterator[str]:
+        raise NotImplementedError(f"no verb in Python lists all of {self._word}")
+
+    def __len__(self) -> int:
+        raise NotImplementedError(f"no verb in Python counts {self._word}")
+
+    def compare(self, plan: Plan) -> None:
+        """Add what the verb has read to what is compared."""
+        for name in self._values.keys() & self._texts.keys():
+            self._compare(plan, name, self._texts[name])
+
+    def changes(self) -> Iterator[tuple[str, V | None, V | None]]:
+        """Yield (name, value before, value after) of each field that changes; None for no field."""
+        for name, value in self._values.items():
+            before = self._stored(name)
+            if name not in self._texts or value != before:
+                yield name, before, value
+
+    def write(self, plan: Plan) -> None:
+        """Add the changes to what is written."""
+        for name, before, after in self.changes():
+            self._write(plan, name, before, after)
+
+    def _compare(self, plan: Plan, name: str, text: str) -> None:
+        plan["fields"].append((self._word, name, text))
+
+    def _write(self, plan: Plan, name: str, _before: V | None, after: V | None) -> None:
+        if after is None:
+            plan["deleted"].append((self._word, name))
+        else:
+            plan["set"].append((self._word, name, self._codec.encode(after)))
+
+    def _stored(self, name: str) -> V | None:
+        text = self._texts.get(name)
+        return self._codec.decode(text) if text else None
+
+
+class RedisPositions(RedisFields[int]):
+    """Log positions by name, which verbs in Python write and do not read."""
+
+    def pop(self, name: str, default: Any = None) -> Any:
+        """Remove an entry, if there is one."""
+        del self[name]
+        return default
+
+    def _write(self, plan: Plan, name: str, before: int | None, after: int | None) -> None:
+        if after is None:
+            super()._write(plan, name, before, after)
+        else:
+            plan["positions"].append((self._word, name, after))
+
+
+class RedisScores(RedisPositions):
+    """The scores of a set by member, which verbs in Python write and do not read."""
+
+    def _write(self, plan: Plan, name: str, _before: int | None, after: int | None) -> None:
+        if after is None:
+            plan["removed"].append((self._word, name))
+        else:
+            plan["added"].append((self._word, name, self._codec.encode(after)))
+
+
+class RedisFirstValues(RedisPositions):
+    """Fields that keep the value that they got first; verbs in Python write them and do not read them."""
+
+    def _write(self, plan: Plan, name: str, before: int | None, after: int | None) -> None:
+        if after is None:
+            super()._write(plan, name, before, after)
+        else:
+            plan["first"].append((self._word, name, self._codec.encode(after)))
+
+
+class RedisMembers(RedisFields[bool]):
+    """The members of a set: True for each."""
+
+    def commands(self, names: Sequence[str]) -> list[Sequence[Any]]:
+        return [("SISMEMBER", self._word, name) for name in names]
+
+    def note(self, names: Sequence[str], answers: Iterator[Any]) -> None:
+        self._texts.update({name: "1" if next(answers) else "" for name in names})
+
+    def _compare(self, plan: Plan, name: str, text: str) -> None:
+        plan["members"].append((self._word, name, len(text)))
+
+    def _write(self, plan: Plan, name: str, _before: bool | None, after: bool | None) -> None:
+        plan["joined" if after else "left"].append((self._word, name))
+
+
+class RedisChildren(RedisFields[list[str]]):
+    """The children of each parent, in a set of parent|child."""
+
+    def commands(self, names: Sequence[str]) -> list[Sequence[Any]]:
+        return [("ZRANGEBYLEX", self._word, *range_below(name)) for name in names]
+
+    def note(self, names: Sequence[str], answers: Iterator[Any]) -> None:
+        self._texts.update({name: "\0".join(next(answers)) for name in names})
+
+    def _compare(self, plan: Plan, name: str, text: str) -> None:
+        plan["ranges"].append((self._word, *range_below(name), -1, text))
+
+    def _write(self, plan: Plan, name: str, before: list[str] | None, after: list[str] | None) -> None:
+        former, children = set(before or ()), set(after or ())
+        plan["removed"] += [(self._word, f"{name}|{child}") for child in former - children]
+        plan["added"] += [(self._word, f"{name}|{child}", "0") for child in children - former]
+
+
+class RedisReports(RedisFields[AppliedReport]):
+    """The last reports of service hosts; ``nodes`` has their nodes."""
+
+    nodes: MutableMapping[str, list[str]]
+
+    def __getitem__(self, host: str) -> AppliedReport:
+        return replace(super().__getitem__(host), nodes=tuple(self.nodes.get(host, ())))
+
+    def __delitem__(self, host: str) -> None:
+        super().__delitem__(host)
+        del self.nodes[host]
+
+
+def range_below(name: str) -> tuple[str, str]:
+    """Return the range of the members ``name|...`` of a set in byte order, in which '}' follows the bar."""
+    return f"[{name}|", f"({name}}}"

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The data of a partition on which a backend runs all verbs."""
+
+import abc
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from rpcapi.bounds import CollectionSize
+from scheduler_svc.core.records import Claim, LogEntry
+from scheduler_svc.store.tallies import Tally
+from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
+from scheduler_svc.store.verbs.partition import POSITION_LEAP, PartitionState
+
+
+class WholePartition(PartitionState):
+    """Partition with the queries of verbs that are scripts in Redis."""
+
+    def begin_epoch(self, now: int) -> None:
+        """Begin a new epoch, in which no host is open; skip positions, so that no forgotten one is used twice."""
+        if self.epoch:  # else the partition is new
+            self.await_host(UNNAMED_HOSTS)
+            self.beats[UNNAMED_HOSTS] = now if self.time_ms is None else self.time_ms
+        self.epoch = max(self.epoch + 1, now)
+        self.await_hosts()
+        if self.position:
+            self.position += POSITION_LEAP
+            self.generation_base = self.position
+            self.reset_generations()
+        self.append("epoch", self.epoch)
+
+    @abc.abstractmethod
+    def entries(self, position: int, limit: int) -> list[LogEntry]:
+        """Return log entries after ``position``."""
+
+    @abc.abstractmethod
+    def page_of_claims(
+        self, host: str | None, consumer: str | None, marker: str | None, limit: int
+    ) -> tuple[list[Claim], str | None]:
+        """Return a page of live claims by "node|consumer", and the next marker; ``host`` is a host or a node."""
+
+    @abc.abstractmethod
+    def claims_at(self, provider: str, marker: str, limit: int) -> list[str]:
+        """Return names of claims after ``marker`` whose host is ``provider``, or that ``holders`` has for it."""
+
+    @abc.abstractmethod
+    def tallies_of(self, project: str) -> list[Tally]:
+        """Return the tallies of a project's consumers."""
+
+    @abc.abstractmethod
+    def counts(self) -> Mapping[str, int]:
+        """Return the number of claims with a deadline (prepared) and without one (confirmed)."""
+
+    @abc.abstractmethod
+    def sizes(self) -> Mapping[str, CollectionSize]:
+        """Measure the collections."""
+
+    @abc.abstractmethod
+    def trim_log(self, length: int) -> None:
+        """Remove the oldest log entries beyond ``length``."""
+
+    @abc.abstractmethod
+    def old_tombstones(self, until: int, limit: int) -> list[str]:
+        """Return consumers whose last claim ended at ``until`` or before, the oldest first."""
+
+    @abc.abstractmethod
+    def expired_pins(self, now: int, limit: int) -> list[str]:
+        """Return keys of expired pins."""
+
+    @abc.abstractmethod
+    def silent_services(self, since: int) -> list[str]:
+        """Return services marked alive that have sent no heartbeat after ``since``."""
+
+    @abc.abstractmethod
+    def await_hosts(self) -> None:
+        """Await every host that was ever opened, or is alive: the store may have forgotten its opening."""
+
+    @abc.abstractmethod
+    def reset_generations(self) -> None:
+        """Remove the increments of all generations."""
+
+    @abc.abstractmethod
+    def page_of_names(self, namespace: str, marker: str | None, limit: int) -> tuple[list[str], str | None]:
+        """Return names in a namespace, in order, and the next marker."""
+
+    @abc.abstractmethod
+    def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:
+        """Append a decision, and drop the oldest beyond ``most`` bytes."""
+
+    @abc.abstractmethod
+    def decision_of(self, request_id: str, project: str | None = None) -> dict[str, Any] | None:
+        """Return the newest decision of a request, with ``project`` only of that project."""
+
+    @abc.abstractmethod
+    def decisions_after(self, number: int, limit: int) -> Sequence[tuple[int, str, dict[str, Any]]]:
+        """Return (number, request id, document) of decisions, oldest first."""
+
+    @abc.abstractmethod
+    def whole(self, mapping: str) -> Mapping[str, Any]:
+        """Return all of one of the mappings, for a copy of the partition."""
+
+    @abc.abstractmethod
+    def documents(self, namespace: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return all documents of a declared namespace."""
+
+    @abc.abstractmethod
+    def places(self) -> Collection[tuple[str, str]]:
+        """Return (node, consumer) of each live claim, as it is indexed."""
