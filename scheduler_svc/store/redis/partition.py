@@ -12,6 +12,7 @@ from rpcapi.resources import names
 from scheduler_svc.core.records import Claim, LogEntry
 from scheduler_svc.store import codecs, documents, registrations
 from scheduler_svc.store.codecs import Codec
+from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.rows import (
     Plan,
@@ -35,10 +36,18 @@ T = TypeVar("T")
 RACES = 50  # runs of a verb that concurrent changes disturb; of verbs that race, one succeeds each time
 
 
+def encode_report(report: AppliedReport) -> str:
+    """Encode a report without the host's nodes."""
+    issued = registrations.issued(report.incarnation)  # Lua's numbers are too short for an incarnation
+    returned = {} if report.returned_ms is None else {"returned_ms": report.returned_ms}
+    members = {"issued": issued, "sequence": report.sequence, "agent": report.agent, **returned}
+    return documents.encode({"schema": SCHEMA, **members})
+
+
 def decode_report(text: str) -> AppliedReport:
-    """Decode the record of a report, which does not have the host's nodes."""
+    """Decode a report without the host's nodes."""
     raw = documents.decode(text, "report")
-    number = registrations.incarnation(*raw["issued"])  # Lua's numbers are too short for an incarnation
+    number = registrations.incarnation(*raw["issued"])
     return AppliedReport(number, raw["sequence"], (), raw["agent"], raw.get("returned_ms"))
 
 
@@ -59,7 +68,7 @@ ROWS: Mapping[str, tuple[type[RedisFields[Any]], Codec]] = {
     "children": (RedisChildren, CHILDREN),
     "provider_names": (RedisFields, codecs.PLAIN),
     "services": (RedisFields, codecs.SERVICE),
-    "reports": (RedisReports, Codec(str, decode_report)),
+    "reports": (RedisReports, Codec(encode_report, decode_report)),
     "nodes": (RedisFields, codecs.JSON),
     "alive": (RedisFields, FLAG),
     "opened": (RedisFields, NUMBER),

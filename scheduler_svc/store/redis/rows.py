@@ -165,6 +165,10 @@ class RedisReports(RedisFields[AppliedReport]):
     def __getitem__(self, host: str) -> AppliedReport:
         return replace(super().__getitem__(host), nodes=tuple(self.nodes.get(host, ())))
 
+    def __setitem__(self, host: str, report: AppliedReport) -> None:
+        super().__setitem__(host, replace(report, nodes=()))
+        self.nodes[host] = list(report.nodes)
+
     def __delitem__(self, host: str) -> None:
         super().__delitem__(host)
         del self.nodes[host]

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from rpcapi import errors
-from scheduler_svc.store import aggregates, documents, namespaces, paging, registrations, reports
+from scheduler_svc.store import aggregates, documents, namespaces, paging, registrations, reports, verbs
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 from scheduler_svc.store.providers.reported import ApiProviders
 from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, SCHEMA, HostReport, StatsOutcome
 from scheduler_svc.store.redis import clock
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import state_word
-from scheduler_svc.store.redis.partition import RACES, RedisPartition, decode_report
+from scheduler_svc.store.redis.partition import RACES, RedisPartition, decode_report, encode_report, run
 from scheduler_svc.store.registrations import AppliedReport
 
 _MODES = {
@@ -160,7 +160,7 @@ def list_state(
 
 def put_state(connection: RedisConnection, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
     if namespace == namespaces.SERVICE:
-        return _put_service(connection, name, version, document)
+        return run(connection, verbs.states.put_state, namespace, name, version, document)
     return _write_state(connection, namespace, name, version, document)
 
 
@@ -188,20 +188,6 @@ def _write_state(
     if not done:
         raise namespaces.conflict(namespace, name, recorded, version)
     return recorded
-
-
-def _put_service(connection: RedisConnection, name: str, version: int, changes: Mapping[str, Any]) -> int:
-    for _ in range(RACES):
-        (raw,) = connection.read(("HGET", "services", name))
-        if raw is None:
-            raise errors.UnknownHost(name=name)
-        stored = documents.decode(raw, "service")
-        merged = namespaces.merge(name, stored, version, changes)
-        if merged == stored or connection.run(
-            "service", name=name, read_document=raw, document=documents.encode(merged)
-        ):
-            return merged["version"]
-    raise errors.StoreUnavailable(why=f"too many concurrent updates of service {name!r}; retry")
 
 
 def _word(namespace: str) -> str:
@@ -261,11 +247,9 @@ def _applied(raw: str | None, node_names: str | None) -> AppliedReport | None:
 
 def _new_record(last: AppliedReport | None, report: HostReport) -> str:
     """Return the record of a report; for one that registers, the script adds what it issues."""
-    record: dict[str, Any] = {"schema": SCHEMA, "sequence": report.sequence, "agent": report.agent}
     if last is not None and not report.register:
-        returned = {} if last.returned_ms is None else {"returned_ms": last.returned_ms}
-        record |= {"agent": last.agent, "issued": registrations.issued(last.incarnation), **returned}
-    return documents.encode(record)
+        return encode_report(replace(last, sequence=report.sequence))
+    return documents.encode({"schema": SCHEMA, "sequence": report.sequence, "agent": report.agent})
 
 
 def _document_rows(plan: reports.ReportPlan) -> Iterator[str]:

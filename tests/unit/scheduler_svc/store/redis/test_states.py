@@ -82,7 +82,7 @@ def test_service_update_disturbed_too_often_is_unavailable(
     key = f"gantt:{{p:{partition.store.partition}}}:services"
     text = client.hget(key, "h1")
     # An equal document of another encoding, which only the comparison of texts sees.
-    disturb(monkeypatch, partition, "service", lambda call: client.hset(key, "h1", text + " " * call))
-    with pytest.raises(errors.StoreUnavailable, match="too many concurrent updates of service 'h1'; retry"):
+    disturb(monkeypatch, partition, "commit", lambda call: client.hset(key, "h1", text + " " * call))
+    with pytest.raises(errors.StoreUnavailable, match="too many concurrent changes of partition .*; retry"):
         partition.store.put_state("service", "h1", 1, {"enabled": False})
     assert partition.store.put_state("service", "h1", 1, {"enabled": False}) == 2
