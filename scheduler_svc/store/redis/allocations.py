@@ -8,6 +8,7 @@ from typing import Any
 from scheduler_svc.store import allocations, documents, tallies
 from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerState, Usage
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
+from scheduler_svc.store.redis.claims import expire_all, read_claims
 from scheduler_svc.store.redis.connect import RedisConnection
 
 TALLY_PAGE = 1000  # sums that one script returns
@@ -28,10 +29,17 @@ def read(connection: RedisConnection, consumers: Sequence[str]) -> dict[str, Con
 def list_holders(
     connection: RedisConnection, provider: str, marker: str | None, limit: int
 ) -> tuple[list[ConsumerState], str | None]:
-    base, following, *texts = connection.run("holders", provider=provider, marker=marker or "", limit=limit)
-    holding = [documents.decode_claim(text) for text in texts if text is not None]
-    states = [allocations.state_of(claim, int(base)) for claim in holding if provider in claim.allocations]
-    return states, following or None
+    expire_all(connection)
+    head = f"{provider}|"
+    ends = (f"({head}{marker or ''}", f"({provider}}}")  # '}' follows the bar
+    base, *parts = connection.read(
+        ("HGET", "meta", "generation_base"),
+        *(("ZRANGEBYLEX", word, *ends, "LIMIT", 0, limit + 1) for word in ("by_host", "holders")),
+    )
+    holding = sorted(member.removeprefix(head) for members in parts for member in members)
+    claims = [claim for claim in read_claims(connection, holding[:limit]) if provider in claim.allocations]
+    states = [allocations.state_of(claim, int(base or 0)) for claim in claims]
+    return states, holding[limit - 1] if len(holding) > limit else None
 
 
 def usages(connection: RedisConnection, project: str, user: str | None, consumer_type: str | None) -> dict[str, Usage]:

@@ -81,33 +81,36 @@ def _run_on_refs(
 def page(
     connection: RedisConnection, host: str | None, consumer: str | None, *, marker: str | None, limit: int
 ) -> tuple[list[Claim], str | None]:
+    expire_all(connection)
     if consumer is not None:
-        _expire_all(connection)
-        claims = _claims_of(connection, consumer)
+        (migration,) = connection.read(("HGET", "sources", consumer))
+        claims = read_claims(connection, [consumer] if migration is None else [consumer, migration])
         return [claim for claim in claims if host is None or names.matches(claim.host, host)], None
-    bounds = [value for low, high in _ranges(host) for value in (_after(low, marker), high)]
-    following, *raws = connection.run("claims", bounds, limit=limit)
-    return [documents.decode_claim(raw) for raw in raws], following or None
+    ranges = ((_after(low, marker), high) for low, high in _ranges(host))
+    parts = connection.read(*(("ZRANGEBYLEX", "by_host", *ends, "LIMIT", 0, limit + 1) for ends in ranges))
+    members = [member for part in parts for member in part]
+    shown = members[:limit]
+    claims = read_claims(connection, [_pair(member)[1] for member in shown])
+    places = set(shown)  # some may be elsewhere meanwhile
+    on_page = [claim for claim in claims if f"{claim.host}|{claim.consumer}" in places]
+    return on_page, shown[-1] if len(members) > limit else None
 
 
-def _claims_of(connection: RedisConnection, consumer: str) -> list[Claim]:
-    """Return the live claims of a consumer: its own, and the source of its move."""
-    (migration,) = connection.read(("HGET", "sources", consumer))
-    consumers = [consumer] if migration is None else [consumer, migration]
-    (raws,) = connection.read(("HMGET", "claims", *consumers))
+def read_claims(connection: RedisConnection, consumers: Sequence[str]) -> list[Claim]:
+    """Return the claims that these consumers have."""
+    (raws,) = connection.read(("HMGET", "claims", *consumers)) if consumers else ([],)
     return [documents.decode_claim(raw) for raw in raws if raw]
 
 
 def prepared(connection: RedisConnection, limit: int) -> list[Claim]:
-    _expire_all(connection)
+    expire_all(connection)
     (consumers,) = connection.read(("ZRANGE", "deadlines", 0, limit - 1))
-    (raws,) = connection.read(("HMGET", "claims", *consumers)) if consumers else ([],)
-    claims = [documents.decode_claim(raw) for raw in raws if raw]
+    claims = read_claims(connection, consumers)
     return [claim for claim in claims if claim.state == ClaimState.PREPARED]  # some may have ended meanwhile
 
 
 def group_hosts(connection: RedisConnection, group_id: str) -> dict[str, int]:
-    _expire_all(connection)
+    expire_all(connection)
     (raw,) = connection.read(("HGET", "groups", group_id))
     return json.loads(raw) if raw else {}
 
@@ -126,7 +129,7 @@ def sources_of(connection: RedisConnection, consumers: Sequence[str], group_id: 
     return {name: node for name, node in zip(consumers, nodes, strict=True) if node}
 
 
-def _expire_all(connection: RedisConnection) -> None:
+def expire_all(connection: RedisConnection) -> None:
     """End all claims past their deadline, one batch at a time."""
     while connection.run("expire", limit=EXPIRE_BATCH) == EXPIRE_BATCH:
         pass
@@ -134,7 +137,7 @@ def _expire_all(connection: RedisConnection) -> None:
 
 def dump(connection: RedisConnection) -> verification.StoreDump:
     """Return the data that ``verify`` compares, after ending claims past their deadline."""
-    _expire_all(connection)
+    expire_all(connection)
     (epoch, position, *time), claims, capacity, used, groups, opened, excess, deadlines, *more = connection.read(
         ("HMGET", "meta", "epoch", "position", *clock.FIELDS),
         *(("HGETALL", word) for word in ("claims", "capacity", "used", "groups", "opened", "excess")),
