@@ -53,7 +53,6 @@ ALLOWED = {
         "store.documents.encode": "keeps one encoder, as json.dumps makes one at each call",
         "store.validation.refuse": ERROR,
         "store.verbs.partition.answer_of": "says that the states of claims are answers",
-        "store.verbs.providing.PartitionReads.generation": VERB,
     },
 }
 

@@ -46,12 +46,12 @@ def change_inventories(
         if not isinstance(change, RemoveInventory):
             inventories[resource_class] = stored_inventory(change.inventory)
     removed = sorted(stored.keys() - inventories.keys())
-    used = reads.used(provider) if removed else {}
+    used = reads.used.get(provider, {}) if removed else {}
     in_use = [name for name in removed if used.get(name, 0) > 0]
     if in_use:
         return Refusal(RefusalKind.IN_USE, provider, in_use)
     changed = next_version({**document, "inventories": inventories}, clock_ms)
-    return ProviderPlan(provider, {provider: changed}, has_new_inventories=True, bump=True, idle=removed)
+    return ProviderPlan(provider, {provider: changed}, has_new_inventories=True, bump=True)
 
 
 def set_traits(change: SetTraits, document: Document, reads: ProviderReads, clock_ms: int) -> ProviderPlan | Refusal:

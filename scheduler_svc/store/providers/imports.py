@@ -23,7 +23,7 @@ def imported_generation(document: Document, generation: int, generation_base: in
 def import_provider(change: ImportProvider, reads: ProviderReads, _clock_ms: int) -> ProviderPlan | Refusal:
     """Plan a provider that is exactly as imported; nothing where it is that already."""
     provider, parent = change.provider, change.parent
-    stored = reads.document(provider)
+    stored = reads.documents.get(provider)
     refusal = _refusal(change, stored, reads)
     if refusal is not None:
         return refusal

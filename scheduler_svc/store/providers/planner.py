@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comparison of a requested change with the stored providers: what is written, or why the change is refused.
 
-Pure, as reports.plan is for the reports of agents: each backend reads for it, and writes its plan.
+Pure, as reports.plan is for the reports of agents.
 """
 
 from collections.abc import Callable, Mapping
@@ -63,7 +63,7 @@ def plan(change: ProviderChange, reads: ProviderReads, clock_ms: int) -> Provide
         return trees.create(change, reads, clock_ms)
     if isinstance(change, ImportProvider):
         return imports.import_provider(change, reads, clock_ms)
-    document = reads.document(change.provider)
+    document = reads.documents.get(change.provider)
     if document is None:
         return Refusal(RefusalKind.PROVIDER, change.provider)
     if not is_api_owned(document) and type(change) not in _OF_EITHER_OWNER:
@@ -74,7 +74,9 @@ def plan(change: ProviderChange, reads: ProviderReads, clock_ms: int) -> Provide
 def state_after(planned: ProviderPlan, reads: ProviderReads, generation: int) -> ProviderState:
     """Return the provider's state once its plan is carried out, at ``generation``; of a deleted one the last state."""
     provider = planned.provider
-    document = planned.documents.get(provider) or reads.document(provider)
+    document = planned.documents.get(provider) or reads.documents.get(provider)
     if document is None:
         raise LookupError(f"provider {provider!r} is neither planned nor stored")
-    return ProviderState(provider, document, generation, dict(reads.used(provider)), tuple(reads.children(provider)))
+    return ProviderState(
+        provider, document, generation, dict(reads.used.get(provider, {})), tuple(reads.children.get(provider, ()))
+    )

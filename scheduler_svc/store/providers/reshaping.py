@@ -49,7 +49,7 @@ def plan(
     """Return what a reshape writes of each provider at ``clock_ms`` by the server's clock, or why it is refused."""
     plans: list[ReshapedProvider] = []
     for change in inventories:
-        document = reads.document(change.provider)
+        document = reads.documents.get(change.provider)
         if document is None:
             return Refusal(RefusalKind.PROVIDER, change.provider)
         if not is_api_owned(document):

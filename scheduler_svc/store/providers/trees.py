@@ -26,7 +26,7 @@ MAX_MOVED = 1000  # providers of a subtree that one change moves
 def create(change: CreateProvider, reads: ProviderReads, clock_ms: int) -> ProviderPlan | Refusal:
     """Plan a new provider without inventories."""
     provider, parent = change.provider, change.parent
-    if reads.document(provider) is not None:
+    if reads.documents.get(provider) is not None:
         return Refusal(RefusalKind.EXISTS, provider)
     holder = reads.holder(change.name)
     if holder is not None:
@@ -82,16 +82,15 @@ def update(change: UpdateProvider, document: Document, reads: ProviderReads, clo
 def delete(change: DeleteProvider, document: Document, reads: ProviderReads, _clock_ms: int) -> ProviderPlan | Refusal:
     """Plan the deletion of a provider that nothing is below or holds from."""
     provider = change.provider
-    if reads.children(provider):
+    if reads.children.get(provider, ()):
         return Refusal(RefusalKind.CHILDREN, provider)
-    in_use = sorted(name for name, amount in reads.used(provider).items() if amount > 0)
+    in_use = sorted(name for name, amount in reads.used.get(provider, {}).items() if amount > 0)
     if in_use:
         return Refusal(RefusalKind.IN_USE, provider, in_use)
     parent = document["parent"]
     return ProviderPlan(
         provider,
         {provider: None},
-        idle=None,
         names={document["name"]: None} if "name" in document else {},
         unlinked={} if parent is None else {provider: parent},
         stale_roots=[] if parent is None else [document["root"]],
@@ -121,7 +120,7 @@ def _named(name: str, document: Document) -> Document:
 
 def root_of(provider: str, reads: ProviderReads) -> str | None:
     """Return the root of a provider's tree; None: there is no such provider."""
-    document = reads.document(provider)
+    document = reads.documents.get(provider)
     return None if document is None else str(document["root"])
 
 
@@ -129,7 +128,7 @@ def subtree(provider: str, reads: ProviderReads) -> list[str]:
     """Return the ids of a provider and of all below it."""
     subtree = [provider]
     for above in subtree:
-        subtree += reads.children(above)
+        subtree += reads.children.get(above, ())
         if len(subtree) > MAX_MOVED:
             raise validation.refuse(f"{provider!r} has more than {MAX_MOVED - 1} providers below it; move those first")
     return subtree
@@ -139,7 +138,7 @@ def with_root(providers: Iterable[str], root: str, reads: ProviderReads) -> dict
     """Return the documents of these providers with another root."""
     documents: dict[str, Document | None] = {}
     for provider in providers:
-        document = reads.document(provider)
+        document = reads.documents.get(provider)
         if document is not None:
             documents[provider] = {**document, "root": root, "version": document["version"] + 1}
     return documents

@@ -5,51 +5,30 @@ import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from scheduler_svc.core.records import Amounts
 from scheduler_svc.store import namespaces, reports
 from scheduler_svc.store.providers import planner
 from scheduler_svc.store.providers.changes import ImportProvider, ProviderChange, ProviderState, Refusal, RefusalKind
-from scheduler_svc.store.providers.plans import Document, ProviderPlan, holder_of
+from scheduler_svc.store.providers.plans import ProviderPlan, ProviderReads
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verbs.states import delete_state, drop_nodes
 
 
-class PartitionReads:
-    """The providers of a partition, while one verb has exclusive access."""
-
-    def __init__(self, partition: PartitionState) -> None:
-        self._partition = partition
-
-    @property
-    def generation_base(self) -> int:
-        """The position at which the epoch began."""
-        return self._partition.generation_base
-
-    def document(self, provider: str) -> Document | None:
-        """Return a provider's document, or None."""
-        return self._partition.providers.get(provider)
-
-    def generation(self, provider: str) -> int:
-        """Return a provider's generation."""
-        return self._partition.generation_of(provider)
-
-    def used(self, provider: str) -> Amounts:
-        """Return the sums of live claims at a provider."""
-        return self._partition.used.get(provider, {})
-
-    def children(self, provider: str) -> Sequence[str]:
-        """Return the ids of the API's providers directly below a provider."""
-        return self._partition.children.get(provider, [])
-
-    def holder(self, name: str) -> str | None:
-        """Return the id of the provider that has this name."""
-        return holder_of(name, self._partition.provider_names.get(name), self._partition.providers.get)
+def reads_of(partition: PartitionState) -> ProviderReads:
+    """Return the providers of a partition."""
+    return ProviderReads(
+        partition.generation_base,
+        partition.generation_of,
+        partition.providers,
+        partition.used,
+        partition.children,
+        partition.provider_names,
+    )
 
 
 def read(partition: PartitionState, ids: Sequence[str]) -> dict[str, ProviderState]:
     """Return the state of each of these providers that exists."""
     partition.prefetch(providers=ids)
-    reads = PartitionReads(partition)
+    reads = reads_of(partition)
     return {
         provider: planner.state_after(ProviderPlan(provider), reads, reads.generation(provider))
         for provider in ids
@@ -91,7 +70,7 @@ def _prefetch(partition: PartitionState, requests: Sequence[ProviderChange]) -> 
 
 
 def _change(partition: PartitionState, now: int, request: ProviderChange) -> ProviderState | Refusal:
-    reads = PartitionReads(partition)
+    reads = reads_of(partition)
     planned = planner.plan(request, reads, now + partition.lead_ms)
     if isinstance(planned, Refusal):
         return planned

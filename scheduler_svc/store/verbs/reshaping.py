@@ -12,7 +12,7 @@ from scheduler_svc.store.providers.reshaping import ReshapedProvider
 from scheduler_svc.store.verbs import allocating
 from scheduler_svc.store.verbs.allocating import FormerClaims
 from scheduler_svc.store.verbs.partition import PartitionState
-from scheduler_svc.store.verbs.providing import PartitionReads
+from scheduler_svc.store.verbs.providing import reads_of
 
 
 def reshape(
@@ -20,7 +20,7 @@ def reshape(
 ) -> Refusal | None:
     """Replace inventories and allocations, as checked, or return why nothing is changed."""
     former = allocating.read_former(partition, changes, now, [change.provider for change in inventories])
-    plans = reshaping.plan(inventories, PartitionReads(partition), now + partition.lead_ms)
+    plans = reshaping.plan(inventories, reads_of(partition), now + partition.lead_ms)
     if isinstance(plans, Refusal):
         return plans
     interim = {planned.provider: reports.capacity_of(planned.interim) for planned in plans}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a change of a provider writes, on providers in a dictionary."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,9 +24,8 @@ from scheduler_svc.store.providers.changes import (
     SetInventories,
     SetTraits,
     UpdateProvider,
-    name_of,
 )
-from scheduler_svc.store.providers.plans import Document, ProviderPlan
+from scheduler_svc.store.providers.plans import Document, ProviderPlan, ProviderReads
 from scheduler_svc.store.providers.trees import MAX_MOVED
 
 ROOT, CHILD, LEAF, OTHER = "@api/root", "@api/child", "@api/leaf", "@api/other"
@@ -41,23 +40,19 @@ class Providers:
     generations: dict[str, int] = field(default_factory=dict)
     amounts: dict[str, Amounts] = field(default_factory=dict)
 
-    def document(self, provider: str) -> Document | None:
-        return self.documents.get(provider)
-
     def generation(self, provider: str) -> int:
         return self.generations.get(provider, 0)
 
-    def used(self, provider: str) -> Amounts:
-        return self.amounts.get(provider, {})
-
-    def children(self, provider: str) -> Sequence[str]:
-        return sorted(name for name, document in self.documents.items() if document["parent"] == provider)
-
-    def holder(self, name: str) -> str | None:
-        return next((key for key, document in self.documents.items() if name_of(document) == name), None)
+    def reads(self) -> ProviderReads:
+        children: dict[str, list[str]] = {}
+        for name, document in sorted(self.documents.items()):
+            if document["parent"] is not None:
+                children.setdefault(document["parent"], []).append(name)
+        api_names = {document["name"]: key for key, document in self.documents.items() if "name" in document}
+        return ProviderReads(0, self.generation, self.documents, self.amounts, children, api_names)
 
     def plan(self, change: ProviderChange, clock_ms: int = 5) -> ProviderPlan | Refusal:
-        return planner.plan(change, self, clock_ms)
+        return planner.plan(change, self.reads(), clock_ms)
 
     def apply(self, change: ProviderChange, clock_ms: int = 5) -> ProviderPlan:
         planned = self.plan(change, clock_ms)
@@ -173,7 +168,7 @@ def test_rename_gives_the_former_name_up(providers: Providers) -> None:
 
 def test_deleted_provider_gives_up_its_name_and_its_link(providers: Providers) -> None:
     planned = providers.apply(DeleteProvider(LEAF))
-    assert (planned.names, planned.unlinked, planned.idle) == ({"leaf": None}, {LEAF: CHILD}, None)
+    assert (planned.names, planned.unlinked) == ({"leaf": None}, {LEAF: CHILD})
     providers.amounts[CHILD] = {"VCPU": 1, "DISK_GB": 0}
     assert providers.plan(DeleteProvider(CHILD)) == Refusal(RefusalKind.IN_USE, CHILD, ["VCPU"])
 
@@ -189,8 +184,7 @@ def test_inventories_are_stored_with_their_capacity(providers: Providers) -> Non
 def test_only_removed_classes_must_be_idle(providers: Providers) -> None:
     providers.apply(SetInventories(ROOT, {name: Inventory(4) for name in ("VCPU", "DISK_GB", "PCPU")}))
     providers.amounts[ROOT] = {"VCPU": 4, "PCPU": 1}
-    planned = providers.apply(SetInventories(ROOT, {"VCPU": Inventory(1), "PCPU": Inventory(1)}, generation=1))
-    assert planned.idle == ["DISK_GB"]
+    providers.apply(SetInventories(ROOT, {"VCPU": Inventory(1), "PCPU": Inventory(1)}, generation=1))
     assert providers.plan(SetInventories(ROOT, {})) == Refusal(RefusalKind.IN_USE, ROOT, ["PCPU", "VCPU"])
     assert providers.plan(RemoveInventory(ROOT, "VCPU")) == Refusal(RefusalKind.IN_USE, ROOT, ["VCPU"])
 

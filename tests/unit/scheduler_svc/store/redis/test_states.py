@@ -83,6 +83,6 @@ def test_service_update_disturbed_too_often_is_unavailable(
     text = client.hget(key, "h1")
     # An equal document of another encoding, which only the comparison of texts sees.
     disturb(monkeypatch, partition, "commit", lambda call: client.hset(key, "h1", text + " " * call))
-    with pytest.raises(errors.StoreUnavailable, match="too many concurrent changes of partition .*; retry"):
+    with pytest.raises(errors.StoreUnavailable, match=r"too many concurrent changes of partition .*; retry"):
         partition.store.put_state("service", "h1", 1, {"enabled": False})
     assert partition.store.put_state("service", "h1", 1, {"enabled": False}) == 2
