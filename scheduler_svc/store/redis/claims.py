@@ -45,16 +45,6 @@ def find_all(connection: RedisConnection, refs: Sequence[ClaimRef]) -> list[Clai
     return _run_on_refs(connection, "find", refs, refs, 4)
 
 
-def change_moves(
-    connection: RedisConnection,
-    verb: Literal["begin_moves", "end_moves"],
-    refs: Sequence[ClaimRef],
-    migrations: Sequence[str],
-) -> list[ClaimResult]:
-    rows = [(*ref, migration) for ref, migration in zip(refs, migrations, strict=True)]
-    return _run_on_refs(connection, verb, refs, rows, 3)
-
-
 def vouch_all(connection: RedisConnection, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
     return _run_on_refs(connection, "vouch", refs, refs, host=host)
 

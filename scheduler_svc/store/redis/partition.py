@@ -93,7 +93,7 @@ FETCHED = (
 )
 # Of a plan: what is compared, and what is written.
 SECTIONS = (
-    *("fields", "members", "ranges"),
+    *("fields", "members", "ranges", "sizes"),
     *("entries", "positions", "set", "first", "deleted", "added", "removed", "joined", "left", "tallies"),
 )
 
@@ -225,7 +225,9 @@ class RedisPartition(PartitionState):
         return host in self.awaited
 
     def awaits_any(self) -> bool:
-        return bool(self._connection.read(("SCARD", "awaited"))[0])
+        if not self._plan["sizes"]:
+            self._plan["sizes"].append(("awaited", *self._connection.read(("SCARD", "awaited"))))
+        return bool(self._plan["sizes"][0][1])
 
     def await_host(self, host: str) -> None:
         self.awaited[host] = True

@@ -29,7 +29,6 @@ SCRIPTED: Mapping[Callable[..., Any], Callable[..., Any]] = {
     verbs.ending.abort_all: claims.abort_all,
     verbs.ending.end_all: claims.end_all,
     verbs.ending.find_all: claims.find_all,
-    verbs.moves.change_all: claims.change_moves,
     verbs.pinning.group_home: pinning.group_home,
     verbs.pinning.leave_group: pinning.leave_group,
     verbs.pinning.pin: pinning.pin,

@@ -24,13 +24,8 @@ local function may_be_forgotten(host)
     or redis.call('SISMEMBER', K.awaited, UNNAMED_HOSTS) == 1 and not is_open(host)
 end
 
--- Returns whether an attempt of the consumer that is not its live one may run: a host reports one, which is unverified,
--- or has not audited yet.
-local function may_run(consumer)
-  return has_unverified(consumer) or may_be_forgotten('*')
-end
-
--- Returns the answer for an attempt that the store does not know.
+-- Returns the answer for an attempt that the store does not know. Another attempt of the consumer may run if a host
+-- reports one, which is unverified, or has not audited yet.
 local function unknown_answer(consumer)
-  return may_run(consumer) and 'closed' or 'unknown'
+  return (has_unverified(consumer) or may_be_forgotten('*')) and 'closed' or 'unknown'
 end

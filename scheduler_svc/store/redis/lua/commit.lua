@@ -2,6 +2,7 @@
 -- Writes the changes of a verb in Python, unless anything that it read has changed since. The plan has its epoch and
 -- position, and rows whose first elements are the words of keys:
 --   fields, members, ranges   what was read: name and text or ''; name and 1 or 0; low, high, limit, members by NUL
+--   sizes                     of sets, as they were read
 --   entries                   of the log: position, kind, body
 --   positions, set, first     fields: name and position; name and text; name and text if there is none yet
 --   added                     to sorted sets: member, score
@@ -29,6 +30,11 @@ local function is_as_read()
   for _, read in ipairs(plan.ranges) do
     local members = redis.call('ZRANGEBYLEX', K[read[1]], read[2], read[3], 'LIMIT', 0, read[4])
     if table.concat(members, '\0') ~= read[5] then
+      return false
+    end
+  end
+  for _, read in ipairs(plan.sizes) do
+    if redis.call('SCARD', K[read[1]]) ~= read[2] then
       return false
     end
   end
