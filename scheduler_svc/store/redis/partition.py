@@ -4,6 +4,7 @@
 The script does nothing if anything that was read has changed since; then the verb runs again.
 """
 
+import json
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -18,7 +19,6 @@ from scheduler_svc.store.redis.rows import (
     Plan,
     RedisChildren,
     RedisFields,
-    RedisFirstValues,
     RedisMembers,
     RedisPositions,
     RedisReports,
@@ -26,7 +26,7 @@ from scheduler_svc.store.redis.rows import (
     range_below,
 )
 from scheduler_svc.store.registrations import AppliedReport
-from scheduler_svc.store.reports import capacity_in
+from scheduler_svc.store.unverified import counted_allocations
 from scheduler_svc.store.verbs.contents import ALL
 from scheduler_svc.store.verbs.partition import PartitionState
 
@@ -60,7 +60,6 @@ ROWS: Mapping[str, tuple[type[RedisFields[Any]], Codec]] = {
     "ended": (RedisFields, codecs.ENDS),
     "sources": (RedisFields, codecs.PLAIN),
     "unverified": (RedisFields, NUMBER),
-    "groups": (RedisFields, codecs.JSON),
     "providers": (RedisFields, codecs.PROVIDER),
     "capacity": (RedisFields, codecs.JSON),
     "used": (RedisFields, codecs.JSON),
@@ -77,7 +76,6 @@ ROWS: Mapping[str, tuple[type[RedisFields[Any]], Codec]] = {
     "eligible": (RedisPositions, NUMBER),
     "api_changed": (RedisPositions, NUMBER),
     "clock_offsets": (RedisPositions, NUMBER),
-    "excess": (RedisFirstValues, NUMBER),
     "ended_at": (RedisScores, NUMBER),
     "deadlines": (RedisScores, NUMBER),
     "beats": (RedisScores, NUMBER),
@@ -88,13 +86,12 @@ FETCHED = (
     ("claims", "ended", "sources", "unverified"),
     ("providers", "capacity", "used", "generations", "children"),
     ("services", "reports", "nodes", "alive", "opened", "awaited"),
-    ("groups",),
     ("provider_names",),
 )
 # Of a plan: what is compared, and what is written.
 SECTIONS = (
     *("fields", "members", "ranges", "sizes"),
-    *("entries", "positions", "set", "first", "deleted", "added", "removed", "joined", "left", "tallies"),
+    *("entries", "positions", "set", "deleted", "added", "removed", "joined", "left", "excess", "idle"),
 )
 
 
@@ -140,8 +137,10 @@ class RedisPartition(PartitionState):
         self.reports.nodes = self.nodes
         self._former_position = self._former_vocabulary = 0
         self._plan: Plan = {section: [] for section in SECTIONS}
-        self._entries: list[tuple[int, str, str]] = []
-        self._tallies: list[tuple[Mapping[str, Any], int]] = []
+        self._entries: list[tuple[int, str, Any]] = []
+        self._counted: list[tuple[Mapping[str, Any], int]] = []
+        self._excess: dict[str, bool] = {}  # by provider, whether new excess is flagged
+        self._idle: set[str] = set()
 
     def begin(self) -> int:
         """Advance the partition's time and return it; end claims past their deadline."""
@@ -155,7 +154,8 @@ class RedisPartition(PartitionState):
         """Write what has changed, and return True, unless what was read has changed since."""
         self._note_api_changes()
         self._plan["entries"].extend(self._entries)
-        self._plan["tallies"].extend(self._tallies)
+        self._plan["excess"].extend(self._excess.items())
+        self._plan["idle"].extend(self._idle)
         if self.vocabulary != self._former_vocabulary:
             self._plan["positions"].append(("meta", "vocabulary", self.vocabulary))
         for name, *claims in self.claims.changes():
@@ -188,7 +188,7 @@ class RedisPartition(PartitionState):
     ) -> None:
         missing = [
             (self._rows[word], self._rows[word].missing(fields))
-            for words, fields in zip(FETCHED, (consumers, providers, services, groups, provider_names), strict=True)
+            for words, fields in zip(FETCHED, (consumers, providers, services, provider_names), strict=True)
             for word in words
         ]
         commands = [command for rows, fields in missing for command in rows.commands(fields)]
@@ -214,12 +214,7 @@ class RedisPartition(PartitionState):
             members += matches
         consumers = [member.partition("|")[2] for member in members]
         self.prefetch(consumers=consumers)
-        claims = [self.claims[name] for name in consumers if name in self.claims]  # the verb may have ended some
-        self.prefetch(
-            providers={provider for claim in claims for provider in claim.allocations},
-            groups={claim.group.id for claim in claims if claim.group is not None},
-        )
-        return claims
+        return [self.claims[name] for name in consumers if name in self.claims]  # the verb may have ended some
 
     def is_awaited(self, host: str) -> bool:
         return host in self.awaited
@@ -235,18 +230,32 @@ class RedisPartition(PartitionState):
     def stop_awaiting(self, host: str) -> None:
         del self.awaited[host]
 
-    def tally(self, claim: Claim, sign: int) -> None:
-        owner = {"state": claim.state, "project": claim.project, "user": claim.user, "type": claim.type}
-        self._tallies.append(({**owner, "allocations": claim.allocations}, sign))
+    def flush(self, now: int, *, flag: bool = False) -> None:
+        """Have the script count the claims, and log the sums."""
+        if self._counted:
+            self._entries.append((self.position + 1, "used", {"flag": flag, "claims": self._counted}))
+            self.position += bool(self.changed_providers)  # else the script logs nothing
+            for provider in self.claimed_providers:
+                self.increase_generation(provider)
+            self._counted = []
+            self.changed_providers.clear()
+            self.claimed_providers.clear()
 
     def update_excess(self, provider: str, now: int, *, flag: bool) -> None:
-        capacities = self.capacity.get(provider, {})
-        for resource_class, amount in self.used.get(provider, {}).items():
-            field = f"{provider}|{resource_class}"
-            if amount <= capacity_in(capacities.get(resource_class)):
-                self._rows["excess"].pop(field)
-            elif flag:
-                self._rows["excess"][field] = now
+        """Have the script do it, once sums and capacity are written."""
+        self._excess[provider] = flag
+
+    def drop_idle_sums(self, provider: str) -> None:
+        """Have the script do it, once sums are written."""
+        self._idle.add(provider)
+
+    def _count(self, claim: Claim, sign: int) -> None:
+        document = json.loads(codecs.CLAIM.encode(claim))
+        self._counted.append((document, sign))
+        providers = counted_allocations(claim).keys()
+        self.changed_providers |= providers
+        if sign > 0:
+            self.claimed_providers.update(filter(names.is_api_provider, providers))
 
     def _note_api_changes(self) -> None:
         """Note changes in the trees of service hosts, whose reports are planned on them."""

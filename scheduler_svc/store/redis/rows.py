@@ -113,16 +113,6 @@ class RedisScores(RedisPositions):
             plan["added"].append((self._word, name, self._codec.encode(after)))
 
 
-class RedisFirstValues(RedisPositions):
-    """Fields that keep the value that they got first; verbs in Python write them and do not read them."""
-
-    def _write(self, plan: Plan, name: str, before: int | None, after: int | None) -> None:
-        if after is None:
-            super()._write(plan, name, before, after)
-        else:
-            plan["first"].append((self._word, name, self._codec.encode(after)))
-
-
 class RedisMembers(RedisFields[bool]):
     """The members of a set: True for each."""
 

@@ -130,13 +130,8 @@ class PartitionState(PartitionStorage):
             self.deadlines[claim.consumer] = claim.deadline_ms
         self.holders.update(dict.fromkeys(holder_keys(claim), 1))
         self._count(claim, 1)
-        self.tally(claim, 1)
         if claim.state == ClaimState.UNVERIFIED:
             self._count_unverified(consumer_of(claim.consumer), 1)
-
-    def tally(self, claim: Claim, sign: int) -> None:
-        """Add a claim to the tallies (1), or subtract it (-1)."""
-        tallies.add(self.tallies, claim, sign)
 
     def end_claim(self, claim: Claim, state: str, now: int) -> None:
         """Remove a live claim from every sum and index, and store its end."""
@@ -156,7 +151,6 @@ class PartitionState(PartitionStorage):
         for key in holder_keys(claim):
             self.holders.pop(key, None)
         self._count(claim, -1)
-        self.tally(claim, -1)
         if claim.state == ClaimState.UNVERIFIED:
             self._count_unverified(consumer_of(claim.consumer), -1)
 
@@ -297,6 +291,8 @@ class PartitionState(PartitionStorage):
             self.unverified.pop(consumer, None)
 
     def _count(self, claim: Claim, sign: int) -> None:
+        """Add a claim to the sums, tallies and members of groups (1), or subtract it (-1)."""
+        tallies.add(self.tallies, claim, sign)
         for provider, amounts in counted_allocations(claim).items():
             used = self.used.setdefault(provider, {})
             for resource_class, amount in amounts.items():

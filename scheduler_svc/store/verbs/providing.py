@@ -47,7 +47,12 @@ def change(partition: PartitionState, now: int, request: ProviderChange) -> Prov
     partition.expire(now)
     partition.flush(now)
     _prefetch(partition, [request])
-    return copy.deepcopy(_change(partition, now, request))
+    planned = _plan(partition, now, request)
+    if isinstance(planned, Refusal):
+        return planned
+    state = planner.state_after(planned, reads_of(partition), 0)
+    _apply(partition, planned, now)
+    return copy.deepcopy(replace(state, generation=partition.generation_of(planned.provider)))
 
 
 def import_all(partition: PartitionState, now: int, imports: Sequence[ImportProvider]) -> list[Refusal | None]:
@@ -55,8 +60,13 @@ def import_all(partition: PartitionState, now: int, imports: Sequence[ImportProv
     partition.expire(now)
     partition.flush(now)
     _prefetch(partition, imports)
-    answers = (_change(partition, now, request) for request in imports)
-    return [answer if isinstance(answer, Refusal) else None for answer in answers]
+    refusals: list[Refusal | None] = []
+    for request in imports:
+        planned = _plan(partition, now, request)
+        refusals.append(planned if isinstance(planned, Refusal) else None)
+        if isinstance(planned, ProviderPlan):
+            _apply(partition, planned, now)
+    return refusals
 
 
 def _prefetch(partition: PartitionState, requests: Sequence[ProviderChange]) -> None:
@@ -69,14 +79,8 @@ def _prefetch(partition: PartitionState, requests: Sequence[ProviderChange]) -> 
     )
 
 
-def _change(partition: PartitionState, now: int, request: ProviderChange) -> ProviderState | Refusal:
-    reads = reads_of(partition)
-    planned = planner.plan(request, reads, now + partition.lead_ms)
-    if isinstance(planned, Refusal):
-        return planned
-    state = planner.state_after(planned, reads, 0)
-    _apply(partition, planned, now)
-    return replace(state, generation=partition.generation_of(planned.provider))
+def _plan(partition: PartitionState, now: int, request: ProviderChange) -> ProviderPlan | Refusal:
+    return planner.plan(request, reads_of(partition), now + partition.lead_ms)
 
 
 def retire(partition: PartitionState, now: int, namespace: str, name: str, as_of: int) -> Refusal | None:

@@ -3,11 +3,12 @@
 -- position, and rows whose first elements are the words of keys:
 --   fields, members, ranges   what was read: name and text or ''; name and 1 or 0; low, high, limit, members by NUL
 --   sizes                     of sets, as they were read
---   entries                   of the log: position, kind, body
---   positions, set, first     fields: name and position; name and text; name and text if there is none yet
+--   entries                   of the log: position, kind, body; of sums that change, instead of the body: claims,
+--                             each with 1 to add it or -1 to subtract it, and whether excess is flagged
+--   positions, set            fields: name and position; name and text
 --   added                     to sorted sets: member, score
 --   deleted, removed, joined, left   names of fields, and of members of sorted sets and sets
---   tallies                   claim, 1 to add it or -1 to subtract it
+--   excess, idle              providers whose excess is compared, and whether it is flagged; those that may be removed
 -- Positions are as of the plan's own: they grow as much as the log has grown meanwhile.
 -- ARGV: log length, plan as JSON
 -- Returns: done 0|1, epoch, position
@@ -46,17 +47,26 @@ if not is_as_read() then
 end
 local growth = position - plan.position
 for _, entry in ipairs(plan.entries) do
-  redis.call('HSET', K.meta, 'position', int(entry[1] + growth - 1))
-  append(entry[2], entry[3])
+  local kind, body = entry[2], entry[3]
+  position = entry[1] + growth - 1
+  redis.call('HSET', K.meta, 'position', int(position))
+  if type(body) == 'string' then
+    append(kind, body)
+  else
+    for _, counted in ipairs(body.claims) do
+      count(counted[1], counted[2])
+      tally(counted[1], counted[2])
+    end
+    claimed_providers = {} -- their generations are among the fields
+    flush(body.flag)
+    changed_providers, changed_set = {}, {}
+  end
 end
 for _, row in ipairs(plan.positions) do
   redis.call('HSET', K[row[1]], row[2], int(row[3] + growth))
 end
 for _, row in ipairs(plan.set) do
   redis.call('HSET', K[row[1]], row[2], row[3])
-end
-for _, row in ipairs(plan.first) do
-  redis.call('HSETNX', K[row[1]], row[2], row[3])
 end
 for _, row in ipairs(plan.deleted) do
   redis.call('HDEL', K[row[1]], row[2])
@@ -73,8 +83,10 @@ end
 for _, row in ipairs(plan.left) do
   redis.call('SREM', K[row[1]], row[2])
 end
-for _, row in ipairs(plan.tallies) do
-  tally(row[1], row[2])
+for _, row in ipairs(plan.excess) do
+  update_excess(row[1], sums_of(row[1]), row[2])
 end
-write_tallies()
+for _, provider in ipairs(plan.idle) do
+  drop_idle_sums(provider, sums_of(provider))
+end
 return { 1, epoch, position }

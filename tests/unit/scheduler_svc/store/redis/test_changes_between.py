@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.store.allocations import AllocationChange
+from scheduler_svc.store.allocations import AllocationChange, ConsumerImport
 from scheduler_svc.store.providers.changes import (
     CreateProvider,
     ImportProvider,
@@ -83,3 +83,34 @@ def test_generations_begin_at_their_base_in_a_new_epoch(partition: StorePartitio
     partition.forget_since(mark)
     generations = partition.store.read_generations([PROVIDER, "unknown"])
     assert generations[PROVIDER] == generations["unknown"] > 1
+
+
+def import_consumer(partition: StorePartition) -> None:
+    imported = ConsumerImport("c2", {PROVIDER: {"VCPU": 1}}, "project", "user", "INSTANCE", 3, 1)
+    assert partition.store.import_allocations([imported]) is None
+
+
+def fence_host(partition: StorePartition) -> None:
+    assert partition.fence("h1") == 1
+
+
+@pytest.mark.parametrize("run", [import_consumer, fence_host])
+def test_other_claims_on_a_provider_do_not_disturb_a_verb(
+    partition: StorePartition, run: Callable[[StorePartition], None]
+) -> None:
+    # given a claim on a host, and another one on the same providers that comes between a verb's reads and its commit
+    store = partition.store
+    assert isinstance(store, RedisStore)
+    partition.add_host("h1")
+    partition.hold("c1", "h1")
+    other = AllocationChange("c3", {PROVIDER: {"VCPU": 2}, "h1": {"VCPU": 1}}, "project", "user", None)
+
+    def claim() -> None:
+        assert store.allocate([other]) is None
+        run_before(store, "begin", lambda: pytest.fail("the verb runs again"))
+
+    run_before(store, "commit", claim)
+    # when the verb runs, then it does so once, and both count
+    run(partition)
+    assert partition.used(PROVIDER)["VCPU"] >= 2
+    partition.check()
