@@ -65,12 +65,7 @@ def _tallies(connection: RedisConnection, project: str, user: str | None) -> Ite
 
 
 def allocate(connection: RedisConnection, changes: Sequence[AllocationChange]) -> Refusal | None:
-    values = [value for change in changes for value in arguments(change)]
-    return refusal_of(connection.run("allocate", values), changes)
-
-
-def refusal_of(answer: Sequence[Any], changes: Sequence[AllocationChange]) -> Refusal | None:
-    """Return the refusal of these changes in a script's answer, None for an empty one."""
+    answer = connection.run("allocate", [value for change in changes for value in _arguments(change)])
     if not answer:
         return None
     kind, consumer, provider, resource_classes, generation = answer
@@ -82,7 +77,7 @@ def refusal_of(answer: Sequence[Any], changes: Sequence[AllocationChange]) -> Re
     return Refusal(RefusalKind.CONSUMER, "", (), None if expected is ANY else expected, actual, consumer)
 
 
-def arguments(change: AllocationChange) -> Iterator[Any]:
+def _arguments(change: AllocationChange) -> Iterator[Any]:
     """Yield the arguments of a script for one consumer; see allocate.lua."""
     yield change.consumer
     yield "any" if change.generation is ANY else "none" if change.generation is None else change.generation

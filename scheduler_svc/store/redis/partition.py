@@ -108,7 +108,7 @@ def run(
         try:
             answer = verb(partition, now, *arguments, **options)
         except (LookupError, errors.GanttError) as error:
-            if isinstance(error, errors.Unavailable) or partition.is_current():
+            if isinstance(error, errors.Unavailable) or partition.send_plan():
                 raise
             continue  # it may have read parts of a change
         partition.flush(now)
@@ -164,10 +164,10 @@ class RedisPartition(PartitionState):
                     self._plan[section].append(("by_host", f"{claim.host}|{name}", "0"))
         for rows in self._rows.values():
             rows.write(self._plan)
-        return self.is_current()
+        return self.send_plan()
 
-    def is_current(self) -> bool:
-        """Return whether nothing that was read has changed; then what ``commit`` planned is written."""
+    def send_plan(self) -> bool:
+        """Write what ``commit`` has planned, nothing before it; return whether all that was read is unchanged."""
         for rows in self._rows.values():
             rows.compare(self._plan)
         plan = {"epoch": self.epoch, "position": self._former_position, **self._plan}
