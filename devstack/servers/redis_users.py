@@ -57,7 +57,7 @@ class RedisUser:
 
 SCHEDULER = RedisUser("scheduler", ("gantt:{p:*",), STORE_COMMANDS)
 # Keys of a partition that gantt-placement does not need: decisions, partitions of requests, and what agents report.
-KEYS_WITHOUT_PLACEMENT = frozenset({"decided", "decisions", "pins", "pins_at", "nodes", "clock_offsets"})
+KEYS_WITHOUT_PLACEMENT = frozenset({"decided", "decisions", "pins", "pins_at"})
 ACKNOWLEDGED = "acknowledged"  # rewritten before each wait for replicas
 PLACEMENT = RedisUser(
     "placement",
@@ -69,7 +69,7 @@ PLACEMENT = RedisUser(
         *("+hget", "+hmget", "+hgetall", "+hkeys", "+hlen", "+hexists", "+hscan"),
         *("+hset", "+hsetnx", "+hdel", "+hincrby"),
         *("+zadd", "+zrem", "+zlexcount", "+zrangebylex", "+zrangebyscore"),
-        *("+sadd", "+srem", "+sismember", "+xadd", "+xread", "+del"),
+        *("+sadd", "+srem", "+sismember", "+scard", "+xadd", "+xread", "+del"),
         *("+multi", "+exec", "+discard", "+eval", "+evalsha", "+script|load", "+time"),
         *SESSION,
         *IDENTITY,

@@ -22,10 +22,7 @@ from devstack.servers.redis_users import (
 from scheduler_svc.store.redis.scripts import load, script_keys
 
 # The verbs of the API, of imports, of a replica, and of one that repeats what a failover forgot.
-PLACEMENT_SCRIPTS = (
-    *("allocate", "change_provider", "expire", "holders", "hosts", "identity", "import_allocations", "name_hosts"),
-    *("reshape", "retire", "service", "state"),
-)
+PLACEMENT_SCRIPTS = (*("allocate", "begin", "commit", "expire", "hosts", "identity", "retire", "state"),)
 
 
 def test_line_resets_everything_and_has_only_a_digest_of_the_password():
