@@ -112,11 +112,11 @@ def test_reload_serves_a_renewed_certificate_and_keeps_the_former_one_if_it_is_m
     for name in ("server.pem", "server.key"):
         shutil.copy(renewed / name, folder / name)
     assert get(server, context_of(folder)) == b"https"
-    server.reload()
+    server.reset()
     assert get(server, context_of(renewed)) == b"https"
     (folder / "server.key").write_text("no key")
     with pytest.raises(errors.BadConfiguration, match=r"server\.key are no server certificate and its key"):
-        server.reload()
+        server.reset()
     assert get(server, context_of(renewed)) == b"https"
 
 
