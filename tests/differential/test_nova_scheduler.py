@@ -16,6 +16,7 @@ import pytest
 
 from devstack.nova.environment import NOVA_CLOUD
 from devstack.servers.rabbitmq import RabbitNode
+from scheduler_svc.core.table import unreported_builds
 from tests.conftest import running
 from tests.differential import asking, wire_clouds, wire_groups, wire_requests
 from tests.differential.wire_pair import WirePair
@@ -34,6 +35,12 @@ DATA = "nova_object.data"
 def url():
     with running(RabbitNode) as node:
         yield node.url().replace("gantt-rabbit://", "rabbit://")
+
+
+@pytest.fixture(autouse=True)
+def builds_count_in_their_request_only(monkeypatch):
+    """No host reports between requests, and Nova's side forgets what it has placed."""
+    monkeypatch.setattr(unreported_builds, "PATIENCE_S", 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +171,7 @@ def plain(selection):
 
 
 def hold_source(pair, instance, migration):
-    """Let a migration hold what its instance holdings, as a conductor does before a move."""
+    """Let a migration hold what its instance held, as a conductor does before a move."""
     holding = pair.cloud["consumers"].get(instance)
     if migration and holding:
         pair.place([("DELETE", f"/allocations/{instance}", None)])
@@ -172,7 +179,7 @@ def hold_source(pair, instance, migration):
 
 
 def restore(pair, uuids, migration):
-    """Give the instances what they holdings before the request, on both sides."""
+    """Give the instances what they held before the request, on both sides."""
     holdings = pair.cloud["consumers"]
     for name in (*([migration] if migration and uuids[0] in holdings else []), *uuids):
         for answer, place in zip(pair.allocations(name), (pair.place_there, pair.place_here), strict=True):
