@@ -2,16 +2,17 @@
 """Adoption of instances whose record was lost, as with the tail of the conductors' store: guest and claim live on."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from oslo_log import log
 
+from conductor import vouching
 from conductor.admission import count_amounts, total_amounts
+from conductor.parts import ConductorParts
 from conductor.service_clients import ServiceClients
-from conductor.store.interface import ConductorStore
 from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep, make_request_key
-from conductor.vouching import ClaimVouching, is_named
+from conductor.vouching import is_named
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
@@ -30,100 +31,84 @@ class Guest(NamedTuple):
     owner: Mapping[str, Any]
 
 
-class InstanceAdoption:
-    """Records instances again from what their hosts and claims have.
+def adopt(parts: ConductorParts, ctxt: RequestContext, partition: str, host: str, uuids: Sequence[str]) -> None:
+    """Record what service host ``host`` of ``partition`` runs of these instances; recorded ones stay unchanged.
 
-    The record continues as one whose build was just sent, so that its host reports what runs, and ends in ERROR where
-    the host ended it meanwhile. A guest at the source of a move is settled first, by the claims of both ends.
-    ``vouching`` confirms claims that are unverified for the lack of a record. ``wake`` is called when there is work;
-    ``max_instances`` limits the instances of one call.
+    A record continues as one whose build was just sent, so that its host reports what runs, and ends in ERROR where the
+    host ended it meanwhile. A guest at the source of a move is settled first, by the claims of both ends. Claims that
+    are unverified for the lack of a record are vouched for.
+
+    Raises InvalidRequest or a subclass, Unavailable or a subclass if host or store do not answer, or
+    InstanceConflict, before any change.
     """
+    check_uuids(uuids, parts.max_instances)
+    host = names.canonical(host)
+    guests = _guests(parts.clients, ctxt, host, uuids)
+    records = parts.store.get(uuids)
+    unrecorded = [guest for guest in guests if not _is_recorded(records, guest, host)]
+    adoptions = [_adoption_of(parts.clients, ctxt, partition, guest) for guest in unrecorded]
+    for request, instance, amounts in adoptions:
+        parts.store.adopt(request, instance, amounts)
+        LOG.info("Adopted instance %s, which runs on %s", instance.uuid, instance.host)
+    if adoptions:
+        parts.wake()
+    refs = objects.ClaimRefs.of(
+        consumers=[guest.uuid for guest in guests], attempts=[guest.attempt for guest in guests]
+    )
+    vouching.check(parts, partition, host, refs)
 
-    def __init__(
-        self,
-        store: ConductorStore,
-        clients: ServiceClients,
-        vouching: ClaimVouching,
-        wake: Callable[[], None],
-        max_instances: int,
-    ) -> None:
-        self._store = store
-        self._clients = clients
-        self._vouching = vouching
-        self._wake = wake
-        self._max_instances = max_instances
 
-    def adopt(self, ctxt: RequestContext, partition: str, host: str, uuids: Sequence[str]) -> None:
-        """Record what service host ``host`` of ``partition`` runs of these instances; recorded ones stay unchanged.
+def _guests(clients: ServiceClients, ctxt: RequestContext, host: str, uuids: Sequence[str]) -> list[Guest]:
+    page = clients.call_agent(ctxt, host, clients.compute.list_owners, list(uuids))
+    guests = {row[0]: Guest(*row) for row in zip(page.uuids, page.attempts, page.names, page.owners, strict=True)}
+    for uuid in uuids:
+        if uuid not in guests:
+            raise errors.InstanceConflict(uuid=uuid, why=f"host {host} runs no attempt of it")
+    return [guests[uuid] for uuid in uuids]
 
-        Raises InvalidRequest or a subclass, Unavailable or a subclass if host or store do not answer, or
-        InstanceConflict, before any change.
-        """
-        check_uuids(uuids, self._max_instances)
-        host = names.canonical(host)
-        guests = self._guests(ctxt, host, uuids)
-        records = self._store.get(uuids)
-        unrecorded = [guest for guest in guests if not _is_recorded(records, guest, host)]
-        adoptions = [self._adoption_of(ctxt, partition, guest) for guest in unrecorded]
-        for request, instance, amounts in adoptions:
-            self._store.adopt(request, instance, amounts)
-            LOG.info("Adopted instance %s, which runs on %s", instance.uuid, instance.host)
-        if adoptions:
-            self._wake()
-        refs = objects.ClaimRefs.of(
-            consumers=[guest.uuid for guest in guests], attempts=[guest.attempt for guest in guests]
-        )
-        self._vouching.check(partition, host, refs)
 
-    def _guests(self, ctxt: RequestContext, host: str, uuids: Sequence[str]) -> list[Guest]:
-        page = self._clients.call_agent(ctxt, host, self._clients.compute.list_owners, list(uuids))
-        guests = {row[0]: Guest(*row) for row in zip(page.uuids, page.attempts, page.names, page.owners, strict=True)}
-        for uuid in uuids:
-            if uuid not in guests:
-                raise errors.InstanceConflict(uuid=uuid, why=f"host {host} runs no attempt of it")
-        return [guests[uuid] for uuid in uuids]
+def _claims(clients: ServiceClients, ctxt: RequestContext, partition: str, guest: Guest) -> list[Mapping[str, Any]]:
+    """Return the claims of the instance; an unverified one is found by its node only."""
+    client = clients.claims_of(partition)
+    claims = list(client.list_claims(ctxt, consumer=guest.uuid).claims)
+    marker = None
+    while not any(_is_claim_of(guest, claim) for claim in claims):
+        page = client.list_claims(ctxt, host=guest.node, marker=marker)
+        claims += [claim for claim in page.claims if _is_claim_of(guest, claim)]
+        marker = page.marker
+        if marker is None:
+            break
+    return claims
 
-    def _claims(self, ctxt: RequestContext, partition: str, guest: Guest) -> list[Mapping[str, Any]]:
-        """Return the claims of the instance; an unverified one is found by its node only."""
-        client = self._clients.claims_of(partition)
-        claims = list(client.list_claims(ctxt, consumer=guest.uuid).claims)
-        marker = None
-        while not any(_is_claim_of(guest, claim) for claim in claims):
-            page = client.list_claims(ctxt, host=guest.node, marker=marker)
-            claims += [claim for claim in page.claims if _is_claim_of(guest, claim)]
-            marker = page.marker
-            if marker is None:
-                break
-        return claims
 
-    def _adoption_of(
-        self, ctxt: RequestContext, partition: str, guest: Guest
-    ) -> tuple[BuildRequestRecord, InstanceRecord, Mapping[str, int]]:
-        """Return what is recorded of a guest: its request, itself, and what it counts in its project."""
-        claim = _claim_of(guest, self._claims(ctxt, partition, guest))
-        spec = _make_spec(claim, guest.owner)
-        project = claim["project"]
-        identity = f"adopted {guest.uuid} {guest.attempt}"
-        request = BuildRequestRecord(
-            key=make_request_key(project, hashlib.sha256(identity.encode()).hexdigest()),
-            request_id=claim["request_id"],
-            project=project,
-            user=claim["user"],
-            flavor=spec.flavor,
-            spec=spec.obj_to_primitive(),
-        )
-        allocations = claim["allocations"]
-        instance = InstanceRecord(
-            uuid=guest.uuid,
-            request=request.key,
-            status=InstanceStatus.BUILDING,
-            step=SagaStep.CAST if claim["role"] == ClaimRole.ONLY else SagaStep.SETTLE,
-            attempt=guest.attempt,
-            host=claim["host"],
-            allocations=None if allocations == {claim["host"]: spec.resources} else allocations,
-            partition=partition,
-        )
-        return request, instance, count_amounts(spec)
+def _adoption_of(
+    clients: ServiceClients, ctxt: RequestContext, partition: str, guest: Guest
+) -> tuple[BuildRequestRecord, InstanceRecord, Mapping[str, int]]:
+    """Return what is recorded of a guest: its request, itself, and what it counts in its project."""
+    claim = _claim_of(guest, _claims(clients, ctxt, partition, guest))
+    spec = _make_spec(claim, guest.owner)
+    project = claim["project"]
+    identity = f"adopted {guest.uuid} {guest.attempt}"
+    request = BuildRequestRecord(
+        key=make_request_key(project, hashlib.sha256(identity.encode()).hexdigest()),
+        request_id=claim["request_id"],
+        project=project,
+        user=claim["user"],
+        flavor=spec.flavor,
+        spec=spec.obj_to_primitive(),
+    )
+    allocations = claim["allocations"]
+    instance = InstanceRecord(
+        uuid=guest.uuid,
+        request=request.key,
+        status=InstanceStatus.BUILDING,
+        step=SagaStep.CAST if claim["role"] == ClaimRole.ONLY else SagaStep.SETTLE,
+        attempt=guest.attempt,
+        host=claim["host"],
+        allocations=None if allocations == {claim["host"]: spec.resources} else allocations,
+        partition=partition,
+    )
+    return request, instance, count_amounts(spec)
 
 
 def _is_recorded(records: Mapping[str, InstanceRecord], guest: Guest, host: str) -> bool:

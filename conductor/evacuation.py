@@ -3,9 +3,10 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from conductor import requested_changes
 from conductor.lookup import find_instances
+from conductor.parts import ConductorParts
 from conductor.reconciliation import ENDED, compared_record
-from conductor.requested_changes import RequestedChanges
 from conductor.saga import evacuations
 from conductor.saga.destinations import destination_spec
 from conductor.saga.saga_pass import instance_spec
@@ -27,96 +28,100 @@ AttemptAnswers = Mapping[tuple[str, int], str]  # the answers about claims, by i
 Change = Callable[[InstanceRecord], InstanceRecord | None]
 
 
-class InstanceEvacuation:
-    """Marks instances whose host is gone to be built on others."""
+def evacuate(
+    parts: ConductorParts,
+    ctxt: RequestContext,
+    uuids: Sequence[str],
+    migrations: Sequence[str],
+    target: str | None = None,
+) -> None:
+    """Mark instances to be evacuated, each by the migration of that uuid; recorded ones stay unchanged.
 
-    def __init__(self, clients: ServiceClients, changes: RequestedChanges) -> None:
-        self._clients = clients
-        self._changes = changes
+    ``target`` is the only node or service host that may take them; None is any. Raises InvalidRequest or a
+    subclass, UnknownInstance, UnknownHost, NoValidHost where the target cannot take them, InstanceConflict,
+    HostIsUp, or Unavailable or a subclass if scheduler or claims do not answer, before any change; Conflict or
+    StoreUnavailable when the caller must retry.
+    """
+    migration_uuids = requested_changes.pair_migrations(uuids, migrations, parts.max_instances)
+    target = None if target is None else names.canonical(target)
+    change = plan(parts, ctxt, uuids, migration_uuids, target)
+    requested_changes.apply(parts, uuids, change, "evacuate_instances")
 
-    def evacuate(
-        self, ctxt: RequestContext, uuids: Sequence[str], migrations: Sequence[str], target: str | None = None
-    ) -> None:
-        """Mark instances to be evacuated, each by the migration of that uuid; recorded ones stay unchanged.
 
-        ``target`` is the only node or service host that may take them; None is any. Raises InvalidRequest or a
-        subclass, UnknownInstance, UnknownHost, NoValidHost where the target cannot take them, InstanceConflict,
-        HostIsUp, or Unavailable or a subclass if scheduler or claims do not answer, before any change; Conflict or
-        StoreUnavailable when the caller must retry.
-        """
-        migration_uuids = self._changes.pair_migrations(uuids, migrations)
-        target = None if target is None else names.canonical(target)
-        change = self.plan(ctxt, uuids, migration_uuids, target)
-        self._changes.apply(uuids, change, "evacuate_instances")
+def plan(
+    parts: ConductorParts,
+    ctxt: RequestContext,
+    uuids: Sequence[str],
+    migrations: Mapping[str, str],
+    target: str | None = None,
+) -> Change:
+    """Return the change of each record, after hosts, claims and target were checked; raises as ``evacuate``."""
+    records = find_instances(parts.store, uuids)
+    new = [record for record in records.values() if not _is_recorded(record, migrations[record.uuid])]
+    for record in new:
+        _check_status(record)
+    for uuid, migration in parts.store.migrations([migrations[record.uuid] for record in new]).items():
+        raise errors.InstanceConflict(
+            uuid=migration.instance, why=f"migration {uuid} is an earlier one of it; use another uuid"
+        )
+    answers = _answers(parts.clients, ctxt, new)
+    hosts_in_use = {
+        _source_host(record)
+        for record in new
+        if not record.has_ended(record.attempt) and answers.get((record.uuid, record.attempt)) not in ENDED
+    }
+    for host in sorted({_source_host(record) for record in new}):
+        _check_host(parts.clients, ctxt, host, in_use=host in hosts_in_use)
+    requests = parts.store.requests(sorted({record.request for record in records.values()}))
 
-    def plan(
-        self, ctxt: RequestContext, uuids: Sequence[str], migrations: Mapping[str, str], target: str | None = None
-    ) -> Change:
-        """Return the change of each record, after hosts, claims and target were checked; raises as ``evacuate``."""
-        records = find_instances(self._changes.store, uuids)
-        new = [record for record in records.values() if not _is_recorded(record, migrations[record.uuid])]
-        for record in new:
-            _check_status(record)
-        for uuid, migration in self._changes.store.migrations([migrations[record.uuid] for record in new]).items():
-            raise errors.InstanceConflict(
-                uuid=migration.instance, why=f"migration {uuid} is an earlier one of it; use another uuid"
+    def migration_of(record: InstanceRecord) -> MigrationRecord:
+        return evacuations.make_migration(
+            record, migrations[record.uuid], target, requests[record.request], ctxt.request_id
+        )
+
+    lost_records = [lost_record(record, answers) for record in new]
+    if target is not None:
+        for record in lost_records:
+            _check_not_source(record, target)
+        specs = [
+            destination_spec(
+                instance_spec(record, requests[record.request]), migration_of(record), parts.clients.partition
             )
-        answers = self._answers(ctxt, new)
-        hosts_in_use = {
-            _source_host(record)
-            for record in new
-            if not record.has_ended(record.attempt) and answers.get((record.uuid, record.attempt)) not in ENDED
-        }
-        for host in sorted({_source_host(record) for record in new}):
-            self._check_host(ctxt, host, in_use=host in hosts_in_use)
-        requests = self._changes.store.requests(sorted({record.request for record in records.values()}))
+            for record in lost_records
+        ]
+        check_target(parts.clients, ctxt, target, specs, takes_all=True)
 
-        def migration_of(record: InstanceRecord) -> MigrationRecord:
-            return evacuations.make_migration(
-                record, migrations[record.uuid], target, requests[record.request], ctxt.request_id
-            )
+    def change(record: InstanceRecord) -> InstanceRecord | None:
+        if _is_recorded(record, migrations[record.uuid]):
+            return None
+        _check_status(record)
+        ended_record = lost_record(record, answers)
+        return evacuations.begin(ended_record, migration_of(ended_record))
 
-        lost_records = [lost_record(record, answers) for record in new]
-        if target is not None:
-            for record in lost_records:
-                _check_not_source(record, target)
-            specs = [
-                destination_spec(
-                    instance_spec(record, requests[record.request]), migration_of(record), self._clients.partition
-                )
-                for record in lost_records
-            ]
-            check_target(self._clients, ctxt, target, specs, takes_all=True)
+    return change
 
-        def change(record: InstanceRecord) -> InstanceRecord | None:
-            if _is_recorded(record, migrations[record.uuid]):
-                return None
-            _check_status(record)
-            ended_record = lost_record(record, answers)
-            return evacuations.begin(ended_record, migration_of(ended_record))
 
-        return change
+def _answers(clients: ServiceClients, ctxt: RequestContext, records: Sequence[InstanceRecord]) -> AttemptAnswers:
+    """Return how the claims are of the instances whose record does not say that they have ended."""
+    groups: dict[str | None, list[InstanceRecord]] = {}
+    for record in records:
+        if record.host is not None and not record.has_ended(record.attempt):
+            groups.setdefault(record.partition, []).append(record)
+    answers: dict[tuple[str, int], str] = {}
+    for partition, group in groups.items():
+        refs = objects.ClaimRefs.of(
+            consumers=[record.uuid for record in group], attempts=[record.attempt for record in group]
+        )
+        claim_answers = answered("The claims service", clients.claims_of(partition).find_claims, ctxt, refs)
+        answers |= dict(zip(refs.pairs(), claim_answers.answers, strict=True))
+    return answers
 
-    def _answers(self, ctxt: RequestContext, records: Sequence[InstanceRecord]) -> AttemptAnswers:
-        """Return how the claims are of the instances whose record does not say that they have ended."""
-        groups: dict[str | None, list[InstanceRecord]] = {}
-        for record in records:
-            if record.host is not None and not record.has_ended(record.attempt):
-                groups.setdefault(record.partition, []).append(record)
-        answers: dict[tuple[str, int], str] = {}
-        for partition, group in groups.items():
-            refs = objects.ClaimRefs.of(
-                consumers=[record.uuid for record in group], attempts=[record.attempt for record in group]
-            )
-            claim_answers = answered("The claims service", self._clients.claims_of(partition).find_claims, ctxt, refs)
-            answers |= dict(zip(refs.pairs(), claim_answers.answers, strict=True))
-        return answers
 
-    def _check_host(self, ctxt: RequestContext, host: str, *, in_use: bool) -> None:
-        """Raise HostIsUp for a host that sends heartbeats, unless all claims ended and it has learned that."""
-        document = answered("The scheduler", self._clients.service_document, ctxt, host)
-        if document is not None and document.get("alive") and (in_use or not document.get("audited")):
-            raise errors.HostIsUp(host=host)
+def _check_host(clients: ServiceClients, ctxt: RequestContext, host: str, *, in_use: bool) -> None:
+    """Raise HostIsUp for a host that sends heartbeats, unless all claims ended and it has learned that."""
+    document = answered("The scheduler", clients.service_document, ctxt, host)
+    if document is not None and document.get("alive") and (in_use or not document.get("audited")):
+        raise errors.HostIsUp(host=host)
 
 
 def lost_record(record: InstanceRecord, answers: AttemptAnswers) -> InstanceRecord:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from conductor.lookup import find_instances
 from conductor.ownership import check_project
+from conductor.parts import ConductorParts
 from conductor.saga.saga_pass import instance_spec
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.records import BuildRequestRecord, InstanceRecord, UnreadableInstance
@@ -16,96 +17,92 @@ ListedRecord = InstanceRecord | UnreadableInstance
 UNREADABLE_ATTEMPT = 0  # of an instance whose document a newer release wrote
 
 
-class InstanceReader:
-    """Reads instances from the store; ``max_instances`` limits the instances of one call."""
+def get_instances(parts: ConductorParts, uuids: Sequence[str], project: str | None = None) -> objects.InstancePage:
+    """Return the instances in the order of ``uuids``.
 
-    def __init__(self, store: ConductorStore, max_instances: int) -> None:
-        self._store = store
-        self._max_instances = max_instances
+    ``project`` is the only one whose instances may be read; None is all. Raises UnknownInstance, InvalidRequest or
+    a subclass, such as CallerRefused.
+    """
+    return _page(parts.store, _records(parts, uuids, project, "get_instances"), None)
 
-    def get(self, uuids: Sequence[str], project: str | None = None) -> objects.InstancePage:
-        """Return the instances in the order of ``uuids``.
 
-        ``project`` is the only one whose instances may be read; None is all. Raises UnknownInstance, InvalidRequest or
-        a subclass, such as CallerRefused.
-        """
-        return self._page(self._records(uuids, project, "get_instances"), None)
+def _records(parts: ConductorParts, uuids: Sequence[str], project: str | None, method: str) -> list[InstanceRecord]:
+    check_uuids(uuids, parts.max_instances)
+    records = list(find_instances(parts.store, uuids).values())
+    check_project(parts.store, records, project, method)
+    return records
 
-    def _records(self, uuids: Sequence[str], project: str | None, method: str) -> list[InstanceRecord]:
-        check_uuids(uuids, self._max_instances)
-        records = list(find_instances(self._store, uuids).values())
-        check_project(self._store, records, project, method)
-        return records
 
-    def specs(self, uuids: Sequence[str], project: str | None = None) -> list[objects.RequestSpec]:
-        """Return the request specs of the instances in the order of ``uuids``; raises as ``get``."""
-        records = self._records(uuids, project, "get_specs")
-        requests = self._store.requests(sorted({record.request for record in records}))
-        return [instance_spec(record, requests[record.request]) for record in records]
+def get_specs(parts: ConductorParts, uuids: Sequence[str], project: str | None = None) -> list[objects.RequestSpec]:
+    """Return the request specs of the instances in the order of ``uuids``; raises as ``get_instances``."""
+    records = _records(parts, uuids, project, "get_specs")
+    requests = parts.store.requests(sorted({record.request for record in records}))
+    return [instance_spec(record, requests[record.request]) for record in records]
 
-    def check_store(self) -> None:
-        """Raise StoreUnavailable or NotReplicated where the store acknowledges no writes."""
-        self._store.check_replicas()
 
-    def list(
-        self, marker: str | None, limit: int, *, deleted: bool, project: str | None = None
-    ) -> objects.InstancePage:
-        """Return at most min(``limit``, PAGE) instances, oldest first; raises InvalidRequest.
+def list_instances(
+    store: ConductorStore, marker: str | None, limit: int, *, deleted: bool, project: str | None = None
+) -> objects.InstancePage:
+    """Return at most min(``limit``, PAGE) instances, oldest first; raises InvalidRequest.
 
-        One that a newer release wrote has the status of its header, and as its reason why this one cannot read it.
+    One that a newer release wrote has the status of its header, and as its reason why this one cannot read it.
 
-        ``project`` selects those of one project, among the next PAGE of all: such a page may be empty and not the last.
-        """
-        if limit < 1:
-            raise errors.InvalidRequest(why=f"limit must be a positive integer, got {limit}")
-        limit = min(limit, PAGE)
-        page = self._store.page(marker, limit if project is None else PAGE, deleted=bool(deleted))
-        rows: list[ListedRecord] = [*page.instances, *page.unreadable]
-        rows.sort(key=lambda record: record.sequence)
-        if project is None:
-            return self._page(rows, page.marker)
-        requests = self._requests(rows)
-        own = {key for key, request in requests.items() if request.project == project}
-        records = [record for record in rows if record.request in own]
-        next_marker = page.marker if len(records) <= limit else str(records[limit - 1].sequence)
-        return self._page(records[:limit], next_marker)
+    ``project`` selects those of one project, among the next PAGE of all: such a page may be empty and not the last.
+    """
+    if limit < 1:
+        raise errors.InvalidRequest(why=f"limit must be a positive integer, got {limit}")
+    limit = min(limit, PAGE)
+    page = store.page(marker, limit if project is None else PAGE, deleted=bool(deleted))
+    rows: list[ListedRecord] = [*page.instances, *page.unreadable]
+    rows.sort(key=lambda record: record.sequence)
+    if project is None:
+        return _page(store, rows, page.marker)
+    requests = _requests(store, rows)
+    own = {key for key, request in requests.items() if request.project == project}
+    records = [record for record in rows if record.request in own]
+    next_marker = page.marker if len(records) <= limit else str(records[limit - 1].sequence)
+    return _page(store, records[:limit], next_marker)
 
-    def list_hosts(self, partition: str) -> objects.RecordedHosts:
-        """Return the service hosts that records of instances in a partition name, but for deleted ones.
 
-        Of an instance that moves these are its source and its destination. Raises NewerRecord where a newer release
-        wrote one: its host must not be left out.
-        """
-        hosts: set[str] = set()
-        marker = None
-        while True:
-            page = self._store.page(marker, PAGE, deleted=False)
-            for unreadable in page.unreadable:
-                raise errors.NewerRecord(unreadable.why)
-            hosts |= {host for record in page.instances for host in _hosts_of(record, partition)}
-            marker = page.marker
-            if marker is None:
-                return objects.RecordedHosts.of(hosts=sorted(hosts), epoch=self._store.epoch())
+def list_hosts(store: ConductorStore, partition: str) -> objects.RecordedHosts:
+    """Return the service hosts that records of instances in a partition name, but for deleted ones.
 
-    def _page(self, records: Sequence[ListedRecord], marker: str | None) -> objects.InstancePage:
-        requests = self._requests(records)
-        # The request may have been purged between the two reads.
-        instances = [_shown(record, requests[record.request]) for record in records if record.request in requests]
-        return objects.InstancePage.of(instances=instances, marker=marker)
+    Of an instance that moves these are its source and its destination. Raises NewerRecord where a newer release
+    wrote one: its host must not be left out.
+    """
+    hosts: set[str] = set()
+    marker = None
+    while True:
+        page = store.page(marker, PAGE, deleted=False)
+        for unreadable in page.unreadable:
+            raise errors.NewerRecord(unreadable.why)
+        hosts |= {host for record in page.instances for host in _hosts_of(record, partition)}
+        marker = page.marker
+        if marker is None:
+            return objects.RecordedHosts.of(hosts=sorted(hosts), epoch=store.epoch())
 
-    def _requests(self, records: Sequence[ListedRecord]) -> dict[str, BuildRequestRecord]:
-        """Return the recorded requests by key; one that a newer release wrote has neither owner nor id."""
-        keys = sorted({record.request for record in records})
-        try:
-            return self._store.requests(keys)
-        except errors.NewerRecord:
-            return {key: request for key in keys for request in self._readable(key)}
 
-    def _readable(self, key: str) -> Sequence[BuildRequestRecord]:
-        try:
-            return tuple(self._store.requests([key]).values())
-        except errors.NewerRecord:
-            return [BuildRequestRecord(key, request_id="", project="", user="", flavor=None, spec={})]
+def _page(store: ConductorStore, records: Sequence[ListedRecord], marker: str | None) -> objects.InstancePage:
+    requests = _requests(store, records)
+    # The request may have been purged between the two reads.
+    instances = [_shown(record, requests[record.request]) for record in records if record.request in requests]
+    return objects.InstancePage.of(instances=instances, marker=marker)
+
+
+def _requests(store: ConductorStore, records: Sequence[ListedRecord]) -> dict[str, BuildRequestRecord]:
+    """Return the recorded requests by key; one that a newer release wrote has neither owner nor id."""
+    keys = sorted({record.request for record in records})
+    try:
+        return store.requests(keys)
+    except errors.NewerRecord:
+        return {key: request for key in keys for request in _readable(store, key)}
+
+
+def _readable(store: ConductorStore, key: str) -> Sequence[BuildRequestRecord]:
+    try:
+        return tuple(store.requests([key]).values())
+    except errors.NewerRecord:
+        return [BuildRequestRecord(key, request_id="", project="", user="", flavor=None, spec={})]
 
 
 def _shown(record: ListedRecord, request: BuildRequestRecord) -> objects.Instance:

@@ -7,6 +7,7 @@ from oslo_log import log
 
 from conductor.lookup import find_migrations
 from conductor.ownership import check_project
+from conductor.parts import ConductorParts
 from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.migrations import MigrationRecord, UnreadableMigration
@@ -20,72 +21,61 @@ LOG = log.getLogger(__name__)
 ListedMigration = MigrationRecord | UnreadableMigration
 
 
-class MigrationReader:
-    """Reads migrations from the store, and the progress of live ones from their sources.
+def get_migrations(parts: ConductorParts, uuids: Sequence[str], project: str | None = None) -> objects.MigrationPage:
+    """Return the migrations in the order of ``uuids``.
 
-    ``max_migrations`` limits those of one call.
+    ``project`` is the only one whose migrations may be read; None is all. Raises UnknownMigration, InvalidRequest
+    or a subclass, such as CallerRefused; also for one whose instance is no longer recorded, if ``project`` is set.
     """
+    check_uuids(uuids, parts.max_instances, "migration")
+    records = find_migrations(parts.store, uuids)
+    if project is not None:
+        instances = parts.store.get(sorted({record.instance for record in records.values()}))
+        for record in records.values():
+            if record.instance not in instances:
+                raise errors.UnknownMigration(uuid=record.uuid)
+        check_project(parts.store, instances.values(), project, "get_migrations")
+    return _page(records.values(), None)
 
-    def __init__(self, store: ConductorStore, clients: ServiceClients, max_migrations: int) -> None:
-        self._store = store
-        self._clients = clients
-        self._max_migrations = max_migrations
 
-    def get(self, uuids: Sequence[str], project: str | None = None) -> objects.MigrationPage:
-        """Return the migrations in the order of ``uuids``.
+def list_migrations(store: ConductorStore, marker: str | None, limit: int) -> objects.MigrationPage:
+    """Return at most min(``limit``, PAGE) migrations, oldest first; raises InvalidRequest.
 
-        ``project`` is the only one whose migrations may be read; None is all. Raises UnknownMigration, InvalidRequest
-        or a subclass, such as CallerRefused; also for one whose instance is no longer recorded, if ``project`` is set.
-        """
-        check_uuids(uuids, self._max_migrations, "migration")
-        records = find_migrations(self._store, uuids)
-        if project is not None:
-            instances = self._store.get(sorted({record.instance for record in records.values()}))
-            for record in records.values():
-                if record.instance not in instances:
-                    raise errors.UnknownMigration(uuid=record.uuid)
-            check_project(self._store, instances.values(), project, "get_migrations")
-        return _page(records.values(), None)
+    One that a newer release wrote has its stored words, and as its reason why this one cannot read it.
+    """
+    if limit < 1:
+        raise errors.InvalidRequest(why=f"limit must be a positive integer, got {limit}")
+    page = store.page_migrations(marker, min(limit, PAGE))
+    rows: list[ListedMigration] = [*page.migrations, *page.unreadable]
+    rows.sort(key=lambda record: record.sequence)
+    return _page(rows, page.marker)
 
-    def list(self, marker: str | None, limit: int) -> objects.MigrationPage:
-        """Return at most min(``limit``, PAGE) migrations, oldest first; raises InvalidRequest.
 
-        One that a newer release wrote has its stored words, and as its reason why this one cannot read it.
-        """
-        if limit < 1:
-            raise errors.InvalidRequest(why=f"limit must be a positive integer, got {limit}")
-        page = self._store.page_migrations(marker, min(limit, PAGE))
-        rows: list[ListedMigration] = [*page.migrations, *page.unreadable]
-        rows.sort(key=lambda record: record.sequence)
-        return _page(rows, page.marker)
+def list_copies(parts: ConductorParts, ctxt: RequestContext, migrations: Sequence[str]) -> objects.CopyPage:
+    """Return the progress of live migrations that are under way; those of silent sources are left out.
 
-    def list_copies(self, ctxt: RequestContext, migrations: Sequence[str]) -> objects.CopyPage:
-        """Return the progress of live migrations that are under way; those of silent sources are left out.
+    Raises InvalidRequest or a subclass, or UnknownMigration.
+    """
+    check_uuids(migrations, parts.max_instances, "migration")
+    records = find_migrations(parts.store, migrations)
+    pages = []
+    for host in sorted({_source(record) for record in records.values() if not record.has_ended}):
+        uuids = [record.uuid for record in records.values() if _source(record) == host]
+        pages.append(_list_of_host(parts.clients, ctxt, host, uuids))
+    return objects.CopyPage.of(
+        **{name: [value for page in pages if page for value in getattr(page, name)] for name in objects.CopyPage.fields}
+    )
 
-        Raises InvalidRequest or a subclass, or UnknownMigration.
-        """
-        check_uuids(migrations, self._max_migrations, "migration")
-        records = find_migrations(self._store, migrations)
-        pages = [
-            self._list_of_host(ctxt, host, [record.uuid for record in records.values() if _source(record) == host])
-            for host in sorted({_source(record) for record in records.values() if not record.has_ended})
-        ]
-        return objects.CopyPage.of(
-            **{
-                name: [value for page in pages if page for value in getattr(page, name)]
-                for name in objects.CopyPage.fields
-            }
-        )
 
-    def _list_of_host(self, ctxt: RequestContext, host: str, uuids: Sequence[str]) -> objects.CopyPage | None:
-        try:
-            page: objects.CopyPage = self._clients.call_agent(
-                ctxt, host, self._clients.compute.list_copies, list(uuids)
-            )
-        except NO_ANSWER_ERRORS as error:
-            LOG.info("No progress of copies from host %s: %s", host, error)
-            return None
-        return page
+def _list_of_host(
+    clients: ServiceClients, ctxt: RequestContext, host: str, uuids: Sequence[str]
+) -> objects.CopyPage | None:
+    try:
+        page: objects.CopyPage = clients.call_agent(ctxt, host, clients.compute.list_copies, list(uuids))
+    except NO_ANSWER_ERRORS as error:
+        LOG.info("No progress of copies from host %s: %s", host, error)
+        return None
+    return page
 
 
 def _page(records: Iterable[ListedMigration], marker: str | None) -> objects.MigrationPage:

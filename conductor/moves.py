@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to migrate, resize, confirm and revert: recorded here; the saga executes them."""
+"""Requests to migrate, resize, confirm and revert: recorded here; the saga executes them.
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+Each function that begins moves takes ``project``, the only one whose instances may be changed; None is all. Each raises
+InvalidRequest or a subclass, such as CallerRefused, UnknownInstance, or InstanceConflict for an instance in another
+status, before any change; Conflict or StoreUnavailable when the caller must retry.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from conductor import requested_changes
 from conductor.admission import count_amounts
 from conductor.group_members import moving_groups
-from conductor.requested_changes import RequestedChanges
+from conductor.parts import ConductorParts
 from conductor.resized_spec import flavor_with_image, larger_amounts, resize_spec
 from conductor.saga.destinations import destination_spec
 from conductor.saga.moves import begin_move, confirm_move, revert_move
 from conductor.saga.saga_pass import instance_spec
 from conductor.service_clients import ServiceClients
+from conductor.store.interface import ConductorStore
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
 from conductor.target_checks import check_target
@@ -47,142 +54,128 @@ class Move(NamedTuple):
         return MigrationKind.RESIZE if self.flavors else MigrationKind.MIGRATION
 
 
-class InstanceMoves:
-    """Marks instances to be moved.
+def migrate(
+    parts: ConductorParts,
+    ctxt: RequestContext,
+    uuids: Sequence[str],
+    migrations: Sequence[str],
+    host: str | None = None,
+    *,
+    allow_cross_cell: bool = False,
+    project: str | None = None,
+) -> None:
+    """Mark ACTIVE and SHUTOFF instances to be migrated, each by the migration of that uuid.
 
-    ``limits_of`` returns the limits of a project, as Admission has them.
-
-    Each method takes ``project``, the only one whose instances may be changed; None is all. Each raises InvalidRequest
-    or a subclass, such as CallerRefused, UnknownInstance, or InstanceConflict for an instance in another status, before
-    any change; Conflict or StoreUnavailable when the caller must retry.
+    A repeated call changes nothing. Members of an affinity group move together, as in all calls that begin moves:
+    each gets a destination, or none does. ``host`` is the only destination; also raises UnknownHost and NoValidHost
+    where it could take none of them now.
     """
+    move = Move(ctxt.request_id, None if host is None else names.canonical(host), allow_cross_cell)
+    _begin(parts, ctxt, uuids, migrations, move, method="migrate_instances", project=project)
 
-    def __init__(
-        self,
-        clients: ServiceClients,
-        changes: RequestedChanges,
-        limits_of: Callable[[str], Mapping[str, int]],
-    ) -> None:
-        self._clients = clients
-        self._changes = changes
-        self._limits_of = limits_of
 
-    def migrate(
-        self,
-        ctxt: RequestContext,
-        uuids: Sequence[str],
-        migrations: Sequence[str],
-        host: str | None = None,
-        *,
-        allow_cross_cell: bool = False,
-        project: str | None = None,
-    ) -> None:
-        """Mark ACTIVE and SHUTOFF instances to be migrated, each by the migration of that uuid.
+def live_migrate(
+    parts: ConductorParts,
+    ctxt: RequestContext,
+    uuids: Sequence[str],
+    migrations: Sequence[str],
+    host: str | None = None,
+    *,
+    project: str | None = None,
+) -> None:
+    """Mark ACTIVE instances to be copied to other hosts of their partitions while they run; else as ``migrate``."""
+    target = None if host is None else names.canonical(host)
+    move = Move(ctxt.request_id, target, allow_cross_cell=False, is_live=True)
+    _begin(parts, ctxt, uuids, migrations, move, method="live_migrate_instances", project=project)
 
-        A repeated call changes nothing. Members of an affinity group move together, as in all calls that begin moves:
-        each gets a destination, or none does. ``host`` is the only destination; also raises UnknownHost and NoValidHost
-        where it could take none of them now.
-        """
-        move = Move(ctxt.request_id, None if host is None else names.canonical(host), allow_cross_cell)
-        self._begin(ctxt, uuids, migrations, move, method="migrate_instances", project=project)
 
-    def live_migrate(
-        self,
-        ctxt: RequestContext,
-        uuids: Sequence[str],
-        migrations: Sequence[str],
-        host: str | None = None,
-        project: str | None = None,
-    ) -> None:
-        """Mark ACTIVE instances to be copied to other hosts of their partitions while they run; else as ``migrate``."""
-        target = None if host is None else names.canonical(host)
-        move = Move(ctxt.request_id, target, allow_cross_cell=False, is_live=True)
-        self._begin(ctxt, uuids, migrations, move, method="live_migrate_instances", project=project)
+def resize(
+    parts: ConductorParts,
+    ctxt: RequestContext,
+    uuids: Sequence[str],
+    migrations: Sequence[str],
+    flavors: Sequence[objects.RequestSpec],
+    *,
+    allow_cross_cell: bool = False,
+    project: str | None = None,
+) -> None:
+    """Mark ACTIVE and SHUTOFF instances to get what ``flavors`` request, each by the migration of that uuid.
 
-    def resize(
-        self,
-        ctxt: RequestContext,
-        uuids: Sequence[str],
-        migrations: Sequence[str],
-        flavors: Sequence[objects.RequestSpec],
-        *,
-        allow_cross_cell: bool = False,
-        project: str | None = None,
-    ) -> None:
-        """Mark ACTIVE and SHUTOFF instances to get what ``flavors`` request, each by the migration of that uuid.
+    Of several, one for each image, each gets the one with its own image. A repeated call changes nothing. Also
+    raises InvalidSpec for an instance that has this flavor, or whose image none of them has, and QuotaExceeded
+    where a project has no quota left for what grows.
+    """
+    if len(flavors) > max(1, len(uuids)):
+        raise errors.InvalidRequest(why=f"{len(uuids)} instances have at most as many images, got {len(flavors)}")
+    for flavor in flavors:
+        check_spec(flavor)
+    move = Move(ctxt.request_id, None, allow_cross_cell, flavors)
+    _begin(parts, ctxt, uuids, migrations, move, method="resize_instances", project=project)
 
-        Of several, one for each image, each gets the one with its own image. A repeated call changes nothing. Also
-        raises InvalidSpec for an instance that has this flavor, or whose image none of them has, and QuotaExceeded
-        where a project has no quota left for what grows.
-        """
-        if len(flavors) > max(1, len(uuids)):
-            raise errors.InvalidRequest(why=f"{len(uuids)} instances have at most as many images, got {len(flavors)}")
-        for flavor in flavors:
-            check_spec(flavor)
-        move = Move(ctxt.request_id, None, allow_cross_cell, flavors)
-        self._begin(ctxt, uuids, migrations, move, method="resize_instances", project=project)
 
-    def _begin(
-        self,
-        ctxt: RequestContext,
-        uuids: Sequence[str],
-        migrations: Sequence[str],
-        move: Move,
-        *,
-        method: str,
-        project: str | None,
-    ) -> None:
-        migration_uuids = self._changes.pair_migrations(uuids, migrations)
-        repeated = self._check_migrations(migration_uuids)
-        records = self._changes.store.get(uuids)
-        requests = self._changes.store.requests(sorted({record.request for record in records.values()}))
-        groups = moving_groups(records, requests, migration_uuids)
+def _begin(
+    parts: ConductorParts,
+    ctxt: RequestContext,
+    uuids: Sequence[str],
+    migrations: Sequence[str],
+    move: Move,
+    *,
+    method: str,
+    project: str | None,
+) -> None:
+    migration_uuids = requested_changes.pair_migrations(uuids, migrations, parts.max_instances)
+    repeated = _check_migrations(parts.store, migration_uuids)
+    records = parts.store.get(uuids)
+    requests = parts.store.requests(sorted({record.request for record in records.values()}))
+    groups = moving_groups(records, requests, migration_uuids)
 
-        def change(record: InstanceRecord) -> InstanceRecord | None:
-            if record.uuid in repeated:
-                return None
-            request = requests.get(record.request)
-            if request is None:
-                raise errors.UnknownInstance(uuid=record.uuid)
-            moving = move._replace(group=groups.get(record.uuid, ()))
-            return begin(record, request, migration_uuids[record.uuid], moving, self._clients.partition)
+    def change(record: InstanceRecord) -> InstanceRecord | None:
+        if record.uuid in repeated:
+            return None
+        request = requests.get(record.request)
+        if request is None:
+            raise errors.UnknownInstance(uuid=record.uuid)
+        moving = move._replace(group=groups.get(record.uuid, ()))
+        return begin(record, request, migration_uuids[record.uuid], moving, parts.clients.partition)
 
-        if move.target is not None:
-            moving_records = [record for record in map(change, records.values()) if record]
-            self._check_target(ctxt, move.target, moving_records, requests)
-        projects = {request.project for request in requests.values()} if move.flavors else ()
-        limits = {name: self._limits_of(name) for name in projects}
-        self._changes.apply(uuids, change, method, project, limits)
+    if move.target is not None:
+        moving_records = [record for record in map(change, records.values()) if record]
+        _check_target(parts.clients, ctxt, move.target, moving_records, requests)
+    projects = {request.project for request in requests.values()} if move.flavors else ()
+    limits = {name: parts.limits.of_project(name) for name in projects}
+    requested_changes.apply(parts, uuids, change, method, project, limits=limits)
 
-    def _check_migrations(self, migration_uuids: Mapping[str, str]) -> set[str]:
-        """Return the instances whose migration is recorded already; raises InvalidRequest for a uuid of another use."""
-        recorded = self._changes.store.migrations(list(migration_uuids.values()))
-        for uuid in self._changes.store.get(list(migration_uuids.values())):
-            raise errors.InvalidRequest(why=f"{uuid} is the uuid of an instance, and cannot be that of a migration")
-        repeated = set()
-        for instance, uuid in migration_uuids.items():
-            if uuid in recorded and recorded[uuid].instance != instance:
-                raise errors.InvalidRequest(why=f"migration {uuid} is that of instance {recorded[uuid].instance}")
-            repeated |= {instance} if uuid in recorded else set()
-        return repeated
 
-    def _check_target(
-        self,
-        ctxt: RequestContext,
-        target: str,
-        moving: Sequence[InstanceRecord],
-        requests: Mapping[str, BuildRequestRecord],
-    ) -> None:
-        """Raise UnknownHost or NoValidHost where the target could not take one of the instances now.
+def _check_migrations(store: ConductorStore, migration_uuids: Mapping[str, str]) -> set[str]:
+    """Return the instances whose migration is recorded already; raises InvalidRequest for a uuid of another use."""
+    recorded = store.migrations(list(migration_uuids.values()))
+    for uuid in store.get(list(migration_uuids.values())):
+        raise errors.InvalidRequest(why=f"{uuid} is the uuid of an instance, and cannot be that of a migration")
+    repeated = set()
+    for instance, uuid in migration_uuids.items():
+        if uuid in recorded and recorded[uuid].instance != instance:
+            raise errors.InvalidRequest(why=f"migration {uuid} is that of instance {recorded[uuid].instance}")
+        repeated |= {instance} if uuid in recorded else set()
+    return repeated
 
-        Server groups are left to the claim: there the source of a move is no member of an affinity group.
-        """
-        specs = []
-        for record in moving:
-            spec = instance_spec(record, requests[record.request])
-            destination = destination_spec(spec, record.move, self._clients.partition)
-            specs.append(destination.with_values(group_id=None, group_policy=None, group_max_per_host=1))
-        check_target(self._clients, ctxt, target, specs)
+
+def _check_target(
+    clients: ServiceClients,
+    ctxt: RequestContext,
+    target: str,
+    moving: Sequence[InstanceRecord],
+    requests: Mapping[str, BuildRequestRecord],
+) -> None:
+    """Raise UnknownHost or NoValidHost where the target could not take one of the instances now.
+
+    Server groups are left to the claim: there the source of a move is no member of an affinity group.
+    """
+    specs = []
+    for record in moving:
+        spec = instance_spec(record, requests[record.request])
+        destination = destination_spec(spec, record.move, clients.partition)
+        specs.append(destination.with_values(group_id=None, group_policy=None, group_max_per_host=1))
+    check_target(clients, ctxt, target, specs)
 
 
 def begin(

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests to reboot or rebuild instances on their hosts: recorded here; the saga executes them."""
 
-import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from conductor.evacuation import InstanceEvacuation, is_lost
+from conductor import evacuation, requested_changes
+from conductor.evacuation import is_lost
 from conductor.ownership import check_project
-from conductor.rebuild_images import RebuildImages
-from conductor.requested_changes import RequestedChanges
+from conductor.parts import ConductorParts
+from conductor.rebuild_images import specs_with_image
 from conductor.saga.transitions import set_step
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
@@ -27,72 +27,55 @@ ALLOWED = {
 }
 
 
-class InstanceOperations:
-    """Marks instances to be rebooted or rebuilt.
+def reboot(parts: ConductorParts, uuids: Sequence[str], *, hard: bool, project: str | None = None) -> None:
+    """Mark instances to be rebooted: ACTIVE ones; with ``hard`` also SHUTOFF ones, and ERROR ones on a host.
 
-    ``evacuation`` rebuilds those whose host is gone, ``images`` checks new images. ``clock`` returns Unix time in
-    milliseconds.
+    Those that are being rebooted in that way stay unchanged; a hard reboot replaces another one. ``project`` is the
+    only one whose instances may be rebooted; None is all. Raises InvalidRequest or a subclass, such as
+    CallerRefused, UnknownInstance, or InstanceConflict for one in another status, before any change; Conflict or
+    StoreUnavailable when the caller must retry.
     """
+    status = InstanceStatus.HARD_REBOOT if hard else InstanceStatus.REBOOT
+    requested_changes.apply(
+        parts, uuids, lambda record: mark(record, status, parts.clock()), "reboot_instances", project
+    )
 
-    def __init__(
-        self,
-        changes: RequestedChanges,
-        *,
-        evacuation: InstanceEvacuation,
-        images: RebuildImages,
-        clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
-    ) -> None:
-        self._changes = changes
-        self._evacuation = evacuation
-        self._images = images
-        self._clock = clock
 
-    def reboot(self, uuids: Sequence[str], *, hard: bool, project: str | None = None) -> None:
-        """Mark instances to be rebooted: ACTIVE ones; with ``hard`` also SHUTOFF ones, and ERROR ones on a host.
+def rebuild(
+    parts: ConductorParts,
+    ctxt: RequestContext,
+    uuids: Sequence[str],
+    project: str | None = None,
+    image: Mapping[str, Any] | None = None,
+) -> None:
+    """Mark ACTIVE and SHUTOFF instances, and ERROR ones on a host, to get a new disk of their image.
 
-        Those that are being rebooted in that way stay unchanged; a hard reboot replaces another one. ``project`` is the
-        only one whose instances may be rebooted; None is all. Raises InvalidRequest or a subclass, such as
-        CallerRefused, UnknownInstance, or InstanceConflict for one in another status, before any change; Conflict or
-        StoreUnavailable when the caller must retry.
-        """
-        status = InstanceStatus.HARD_REBOOT if hard else InstanceStatus.REBOOT
-        self._changes.apply(uuids, lambda record: mark(record, status, self._clock()), "reboot_instances", project)
+    ``image``, as in RequestSpec, is their image from then on; their hosts must be able to run it. Those in ERROR
+    whose host is gone are evacuated; those that are being rebuilt stay unchanged, but must not get another image
+    meanwhile. As ``reboot``, as specs_with_image, and as evacuation.plan for those that are evacuated.
+    """
+    check_uuids(uuids, parts.max_instances)
+    records = parts.store.get(uuids)
+    check_project(parts.store, records.values(), project, "rebuild_instances")
+    migrations = {record.uuid: str(uuid.uuid4()) for record in records.values() if is_lost(record)}
+    for record in records.values():
+        if record.uuid not in migrations:
+            mark(record, InstanceStatus.REBUILD, 1)  # refused before hosts are asked
+    specs = {} if image is None else specs_with_image(parts, ctxt, _without_host(records.values(), migrations), image)
+    evacuate = evacuation.plan(parts, ctxt, list(migrations), migrations) if migrations else None
 
-    def rebuild(
-        self,
-        ctxt: RequestContext,
-        uuids: Sequence[str],
-        project: str | None = None,
-        image: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Mark ACTIVE and SHUTOFF instances, and ERROR ones on a host, to get a new disk of their image.
+    def change(record: InstanceRecord) -> InstanceRecord | None:
+        if evacuate is not None and record.uuid in migrations and is_lost(record):
+            marked = evacuate(record)
+        else:
+            marked = mark(record, InstanceStatus.REBUILD, parts.clock())
+        if record.uuid not in specs:
+            return marked
+        if marked is None and record.spec != specs[record.uuid]:
+            raise errors.InstanceConflict(uuid=record.uuid, why="it is being rebuilt already; retry")
+        return marked and replace(marked, spec=specs[record.uuid])
 
-        ``image``, as in RequestSpec, is their image from then on; their hosts must be able to run it. Those in ERROR
-        whose host is gone are evacuated; those that are being rebuilt stay unchanged, but must not get another image
-        meanwhile. As ``reboot``, as RebuildImages.specs, and as InstanceEvacuation.plan for those that are evacuated.
-        """
-        check_uuids(uuids, self._changes.max_instances)
-        records = self._changes.store.get(uuids)
-        check_project(self._changes.store, records.values(), project, "rebuild_instances")
-        migrations = {record.uuid: str(uuid.uuid4()) for record in records.values() if is_lost(record)}
-        for record in records.values():
-            if record.uuid not in migrations:
-                mark(record, InstanceStatus.REBUILD, 1)  # refused before hosts are asked
-        specs = {} if image is None else self._images.specs(ctxt, _without_host(records.values(), migrations), image)
-        evacuate = self._evacuation.plan(ctxt, list(migrations), migrations) if migrations else None
-
-        def change(record: InstanceRecord) -> InstanceRecord | None:
-            if evacuate is not None and record.uuid in migrations and is_lost(record):
-                marked = evacuate(record)
-            else:
-                marked = mark(record, InstanceStatus.REBUILD, self._clock())
-            if record.uuid not in specs:
-                return marked
-            if marked is None and record.spec != specs[record.uuid]:
-                raise errors.InstanceConflict(uuid=record.uuid, why="it is being rebuilt already; retry")
-            return marked and replace(marked, spec=specs[record.uuid])
-
-        self._changes.apply(uuids, change, "rebuild_instances", project)
+    requested_changes.apply(parts, uuids, change, "rebuild_instances", project)
 
 
 def _without_host(records: Iterable[InstanceRecord], uuids: Collection[str]) -> list[InstanceRecord]:

@@ -4,9 +4,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from conductor.parts import ConductorParts
 from conductor.saga.saga_pass import instance_spec
 from conductor.service_clients import ServiceClients
-from conductor.store.interface import ConductorStore
 from conductor.store.records import InstanceRecord
 from conductor.target_checks import check_fits
 from rpcapi import errors, objects
@@ -22,57 +22,57 @@ CLAIMED = (
 REBUILD = "rebuild"  # the scope of a dry run
 
 
-class RebuildImages:
-    """Checks new images against the hosts of instances, by dry runs of the scheduler."""
+def specs_with_image(
+    parts: ConductorParts, ctxt: RequestContext, records: Sequence[InstanceRecord], image: Mapping[str, Any]
+) -> Mapping[str, Mapping[str, Any]]:
+    """Return the primitive of the spec with the new image by instance; instances without a host are not checked.
 
-    def __init__(self, store: ConductorStore, clients: ServiceClients) -> None:
-        self._store = store
-        self._clients = clients
+    Raises InvalidSpec for an invalid image or one that needs another claim, NoValidHost where a host cannot run it,
+    UnknownHost, Unavailable or a subclass if the scheduler does not answer.
+    """
+    check_image(image)
+    if not image:
+        raise errors.InvalidSpec(why="the image of a rebuild must have at least an id or a name")
+    requests = parts.store.requests(sorted({record.request for record in records}))
+    specs = {}
+    for record in records:
+        spec = instance_spec(record, requests[record.request])
+        _check_claim_stays(record, spec, image)
+        specs[record.uuid] = spec.with_values(image=dict(image))
+        check_spec(specs[record.uuid])
+    _check_hosts(parts.clients, ctxt, records, specs)
+    return {uuid: spec.obj_to_primitive() for uuid, spec in specs.items()}
 
-    def specs(
-        self, ctxt: RequestContext, records: Sequence[InstanceRecord], image: Mapping[str, Any]
-    ) -> Mapping[str, Mapping[str, Any]]:
-        """Return the primitive of the spec with the new image by instance; instances without a host are not checked.
 
-        Raises InvalidSpec for an invalid image or one that needs another claim, NoValidHost where a host cannot run it,
-        UnknownHost, Unavailable or a subclass if the scheduler does not answer.
-        """
-        check_image(image)
-        if not image:
-            raise errors.InvalidSpec(why="the image of a rebuild must have at least an id or a name")
-        requests = self._store.requests(sorted({record.request for record in records}))
-        specs = {}
-        for record in records:
-            spec = instance_spec(record, requests[record.request])
-            _check_claim_stays(record, spec, image)
-            specs[record.uuid] = spec.with_values(image=dict(image))
-            check_spec(specs[record.uuid])
-        self._check_hosts(ctxt, records, specs)
-        return {uuid: spec.obj_to_primitive() for uuid, spec in specs.items()}
+def _check_hosts(
+    clients: ServiceClients,
+    ctxt: RequestContext,
+    records: Sequence[InstanceRecord],
+    specs: Mapping[str, objects.RequestSpec],
+) -> None:
+    """Make one dry run for each host and request among the instances."""
+    checked = set()
+    for record in records:
+        place = (record.request, record.host)
+        if record.host is None or place in checked:
+            continue
+        checked.add(place)
+        _check_host(clients, ctxt, record, specs[record.uuid])
 
-    def _check_hosts(
-        self, ctxt: RequestContext, records: Sequence[InstanceRecord], specs: Mapping[str, objects.RequestSpec]
-    ) -> None:
-        """Make one dry run for each host and request among the instances."""
-        checked = set()
-        for record in records:
-            place = (record.request, record.host)
-            if record.host is None or place in checked:
-                continue
-            checked.add(place)
-            self._check_host(ctxt, record, specs[record.uuid])
 
-    def _check_host(self, ctxt: RequestContext, record: InstanceRecord, spec: objects.RequestSpec) -> None:
-        # Only what depends on the image: the instance has its claim, in whatever way that was placed.
-        checked = objects.RequestSpec.of(
-            flavor=spec.flavor,
-            resources=spec.resources or {"VCPU": 1},
-            image=spec.image,
-            extra_specs=spec.extra_specs,
-            force_hosts=[record.host],
-        )
-        refused = f"{record.host} cannot run instance {record.uuid} with this image"
-        check_fits(self._clients, ctxt, checked, refused, scope=REBUILD)
+def _check_host(
+    clients: ServiceClients, ctxt: RequestContext, record: InstanceRecord, spec: objects.RequestSpec
+) -> None:
+    # Only what depends on the image: the instance has its claim, in whatever way that was placed.
+    checked = objects.RequestSpec.of(
+        flavor=spec.flavor,
+        resources=spec.resources or {"VCPU": 1},
+        image=spec.image,
+        extra_specs=spec.extra_specs,
+        force_hosts=[record.host],
+    )
+    refused = f"{record.host} cannot run instance {record.uuid} with this image"
+    check_fits(clients, ctxt, checked, refused, scope=REBUILD)
 
 
 def _check_claim_stays(record: InstanceRecord, spec: objects.RequestSpec, image: Mapping[str, Any]) -> None:

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build reports of agents: each outcome is recorded before the agent gets its answer."""
+"""Build reports of agents: each outcome is recorded before the agent gets its answer.
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+A report needs no lease: it is written while a conductor may hold the request, and wakes the request if a step follows.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +19,7 @@ from conductor.moved_reports import (
     is_before_return,
     is_of_source,
 )
+from conductor.parts import ConductorParts
 from conductor.report_results import ACTIVE, ENDED_BY_REQUEST, GONE, INCOMING, OUTCOMES, STOPPED, BuildResult
 from conductor.saga import evacuations, moves
 from conductor.saga.live_moves import moves_live
@@ -30,10 +34,9 @@ from conductor.saga.transitions import (
     set_step,
     settle_claims,
 )
-from conductor.service_clients import ServiceClients
-from conductor.store.interface import ConductorStore
 from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
+from rpcapi.clients.compute import ComputeAPI
 from rpcapi.context import RequestContext
 from rpcapi.objects.copy import PHASES
 from rpcapi.resources import names
@@ -73,92 +76,82 @@ STATES: Mapping[str, tuple[InstanceStatus, Collection[InstanceStatus]]] = {
 }
 
 
-class BuildReports:
-    """Records build reports.
+def record(parts: ConductorParts, ctxt: RequestContext, report: objects.BuildReport) -> None:
+    """Record a report; a repeated or late one, or one of an older attempt, changes nothing.
 
-    Needs no lease: a report is written while a conductor may hold the request, and wakes the request if a step
-    follows.
+    Raises InvalidRequest for a malformed report, Conflict or a subclass of Unavailable when the agent must send
+    it again.
     """
-
-    def __init__(self, store: ConductorStore, clients: ServiceClients, wake: Callable[[], None]) -> None:
-        self._store = store
-        self._clients = clients
-        self._wake = wake
-
-    def record(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
-        """Record a report; a repeated or late one, or one of an older attempt, changes nothing.
-
-        Raises InvalidRequest for a malformed report, Conflict or a subclass of Unavailable when the agent must send
-        it again.
-        """
-        results = self._read(report)
-        remaining = results
-        for _ in range(MAX_WRITE_ATTEMPTS):
-            records = self._store.get(list(dict.fromkeys(result.uuid for result in remaining)))
-            _log_unknown_guests(report.host, [result for result in remaining if result.uuid not in records])
-            self._stop_leaked_guests(
-                ctxt, report.host, [result for result in remaining if is_leaked(records.get(result.uuid), result)]
-            )
-            remaining = self._write(records, remaining)
-            if not remaining:
-                break
-        else:
-            raise errors.Conflict(
-                what=f"The report on {remaining[0].uuid}", why="too many concurrent updates of its record; retry"
-            )
-        for result in results:
-            metrics.REPORTS.labels(result.kind).inc()
-
-    def _read(self, report: objects.BuildReport) -> list[BuildResult]:
-        names.canonical(report.host)
-        if len(report.uuids) > MAX_INSTANCES:
-            raise errors.InvalidRequest(
-                why=f"a report may contain at most {MAX_INSTANCES} instances, got {len(report.uuids)}"
-            )
-        rows = zip(report.uuids, report.attempts, report.outcomes, report.reasons, strict=True)
-        operations = report.operations or [0] * len(report.uuids)
-        copies = report.copies or [None] * len(report.uuids)
-        transitions = report.transitions or [0] * len(report.uuids)
-        migrations = report.migrations or [None] * len(report.uuids)
-        columns = zip(rows, operations, copies, transitions, migrations, strict=True)
-        results = [
-            BuildResult(*row, report.host, number, *_copy_of(copy), transition, migration or "")
-            for row, number, copy, transition, migration in columns
-        ]
-        for result in results:
-            if not 0 <= result.transition <= MAX_TRANSITION:
-                raise errors.InvalidRequest(why=f"a transition must be a number from 0 to {MAX_TRANSITION}")
-            if result.kind not in OUTCOMES:
-                raise errors.InvalidRequest(why=f"unknown outcome {result.kind[:40]!r}; allowed: {', '.join(OUTCOMES)}")
-        return results
-
-    def _stop_leaked_guests(self, ctxt: RequestContext, host: str, leaked: Sequence[BuildResult]) -> None:
-        if not leaked:
-            return
-        LOG.warning("Host %s has %d guests of deleted instances or ended moves; sending terminate", host, len(leaked))
-        refs = objects.ClaimRefs.of(
-            consumers=[result.uuid for result in leaked], attempts=[result.attempt for result in leaked]
+    results = _read(report)
+    remaining = results
+    for _ in range(MAX_WRITE_ATTEMPTS):
+        records = parts.store.get(list(dict.fromkeys(result.uuid for result in remaining)))
+        _log_unknown_guests(report.host, [result for result in remaining if result.uuid not in records])
+        leaked = [result for result in remaining if is_leaked(records.get(result.uuid), result)]
+        _stop_leaked_guests(parts.clients.compute, ctxt, report.host, leaked)
+        remaining = _write(parts, records, remaining)
+        if not remaining:
+            break
+    else:
+        raise errors.Conflict(
+            what=f"The report on {remaining[0].uuid}", why="too many concurrent updates of its record; retry"
         )
-        self._clients.compute.terminate_instances(ctxt, host, refs)
+    for result in results:
+        metrics.REPORTS.labels(result.kind).inc()
 
-    def _write(self, records: dict[str, InstanceRecord], results: Sequence[BuildResult]) -> list[BuildResult]:
-        """Write the records that ``results`` change; return the results whose record was stale, for another try."""
-        updates: dict[str, InstanceRecord] = {}
-        deferred = []
-        epoch = self._store.epoch()
-        for result in results:
-            instance = records.get(result.uuid)
-            if result.uuid in updates:
-                deferred.append(
-                    result
-                )  # a second result of one instance applies to the record that the first one changed
-            elif instance is not None and (changed := apply_result(instance, result, epoch)) is not None:
-                updates[result.uuid] = changed
-        stale = self._store.write_changes(list(updates.values()))
-        if updates:
-            self._wake()  # also where no step follows: a build that has ended makes room for a new request
-        milestones.report_changes(records.values(), updates.values(), stale)
-        return deferred + [result for result in results if result.uuid in stale and result not in deferred]
+
+def _read(report: objects.BuildReport) -> list[BuildResult]:
+    names.canonical(report.host)
+    if len(report.uuids) > MAX_INSTANCES:
+        raise errors.InvalidRequest(
+            why=f"a report may contain at most {MAX_INSTANCES} instances, got {len(report.uuids)}"
+        )
+    rows = zip(report.uuids, report.attempts, report.outcomes, report.reasons, strict=True)
+    operations = report.operations or [0] * len(report.uuids)
+    copies = report.copies or [None] * len(report.uuids)
+    transitions = report.transitions or [0] * len(report.uuids)
+    migrations = report.migrations or [None] * len(report.uuids)
+    columns = zip(rows, operations, copies, transitions, migrations, strict=True)
+    results = [
+        BuildResult(*row, report.host, number, *_copy_of(copy), transition, migration or "")
+        for row, number, copy, transition, migration in columns
+    ]
+    for result in results:
+        if not 0 <= result.transition <= MAX_TRANSITION:
+            raise errors.InvalidRequest(why=f"a transition must be a number from 0 to {MAX_TRANSITION}")
+        if result.kind not in OUTCOMES:
+            raise errors.InvalidRequest(why=f"unknown outcome {result.kind[:40]!r}; allowed: {', '.join(OUTCOMES)}")
+    return results
+
+
+def _stop_leaked_guests(compute: ComputeAPI, ctxt: RequestContext, host: str, leaked: Sequence[BuildResult]) -> None:
+    if not leaked:
+        return
+    LOG.warning("Host %s has %d guests of deleted instances or ended moves; sending terminate", host, len(leaked))
+    refs = objects.ClaimRefs.of(
+        consumers=[result.uuid for result in leaked], attempts=[result.attempt for result in leaked]
+    )
+    compute.terminate_instances(ctxt, host, refs)
+
+
+def _write(
+    parts: ConductorParts, records: dict[str, InstanceRecord], results: Sequence[BuildResult]
+) -> list[BuildResult]:
+    """Write the records that ``results`` change; return the results whose record was stale, for another try."""
+    updates: dict[str, InstanceRecord] = {}
+    deferred = []
+    epoch = parts.store.epoch()
+    for result in results:
+        instance = records.get(result.uuid)
+        if result.uuid in updates:
+            deferred.append(result)  # a second result of one instance applies to the record that the first one changed
+        elif instance is not None and (changed := apply_result(instance, result, epoch)) is not None:
+            updates[result.uuid] = changed
+    stale = parts.store.write_changes(list(updates.values()))
+    if updates:
+        parts.wake()  # also where no step follows: a build that has ended makes room for a new request
+    milestones.report_changes(records.values(), updates.values(), stale)
+    return deferred + [result for result in results if result.uuid in stale and result not in deferred]
 
 
 def _copy_of(copy: Mapping[str, Any] | None) -> tuple[int, str]:

@@ -7,7 +7,8 @@ from oslo_log import log
 
 from conductor.lookup import find_instances, find_migrations
 from conductor.ownership import check_project
-from conductor.store.interface import NO_LIMITS, ConductorStore, ProjectLimits
+from conductor.parts import ConductorParts
+from conductor.store.interface import NO_LIMITS, ProjectLimits
 from conductor.store.migrations import MigrationRecord
 from conductor.store.records import InstanceRecord
 from rpcapi import errors
@@ -18,75 +19,65 @@ LOG = log.getLogger(__name__)
 MAX_WRITE_ATTEMPTS = 20  # optimistic writes of a record before the call fails with Conflict
 
 
-class RequestedChanges:
-    """Applies changes to the records of one call, each by compare-and-set.
+def apply(
+    parts: ConductorParts,
+    uuids: Sequence[str],
+    change: Callable[[InstanceRecord], InstanceRecord | None],
+    method: str,
+    project: str | None = None,
+    *,
+    limits: ProjectLimits = NO_LIMITS,
+) -> None:
+    """Write what ``change`` returns for each instance; None leaves it unchanged. It may raise before any change.
 
-    ``wake`` is called when there is work; ``max_instances`` limits the instances of one call.
+    Records that others changed meanwhile are read and changed again, the written ones are not. ``project`` is the
+    only one whose instances ``method`` may change; None is all. Raises InvalidRequest or a subclass, such as
+    CallerRefused, or UnknownInstance, before any change; Conflict or StoreUnavailable when the caller must retry;
+    QuotaExceeded where instances that count again exceed ``limits`` of a project, by its name.
     """
+    check_uuids(uuids, parts.max_instances)
+    remaining = list(uuids)
+    for _ in range(MAX_WRITE_ATTEMPTS):
+        records = find_instances(parts.store, remaining)
+        check_project(parts.store, records.values(), project, method)
+        updates = [update for record in records.values() if (update := change(record)) is not None]
+        result = parts.store.write_without_lease(updates, wake=True, limits=limits) if updates else None
+        remaining = list(result.stale) if result else []
+        if not remaining:
+            parts.wake()
+            LOG.info("%s: recorded for %d instances", method, len(uuids))
+            return
+    raise errors.Conflict(what=f"The change of {remaining[0]}", why="too many concurrent updates of its record; retry")
 
-    def __init__(self, store: ConductorStore, wake: Callable[[], None], max_instances: int) -> None:
-        self.store = store
-        self._wake = wake
-        self.max_instances = max_instances
 
-    def apply(
-        self,
-        uuids: Sequence[str],
-        change: Callable[[InstanceRecord], InstanceRecord | None],
-        method: str,
-        project: str | None = None,
-        limits: ProjectLimits = NO_LIMITS,
-    ) -> None:
-        """Write what ``change`` returns for each instance; None leaves it unchanged. It may raise before any change.
+def pair_migrations(uuids: Sequence[str], migrations: Sequence[str], max_instances: int) -> dict[str, str]:
+    """Return the uuid of the migration by instance that a call supplies; raises InvalidRequest or a subclass."""
+    check_uuids(uuids, max_instances)
+    check_uuids(migrations, max_instances, "migration")
+    if len(migrations) != len(uuids):
+        why = f"each of {len(uuids)} instances needs the uuid of its migration, got {len(migrations)}"
+        raise errors.InvalidRequest(why=why)
+    return dict(zip(uuids, migrations, strict=True))
 
-        Records that others changed meanwhile are read and changed again, the written ones are not. ``project`` is the
-        only one whose instances ``method`` may change; None is all. Raises InvalidRequest or a subclass, such as
-        CallerRefused, or UnknownInstance, before any change; Conflict or StoreUnavailable when the caller must retry;
-        QuotaExceeded where instances that count again exceed ``limits`` of a project, by its name.
-        """
-        check_uuids(uuids, self.max_instances)
-        remaining = list(uuids)
-        for _ in range(MAX_WRITE_ATTEMPTS):
-            records = find_instances(self.store, remaining)
-            check_project(self.store, records.values(), project, method)
-            updates = [update for record in records.values() if (update := change(record)) is not None]
-            result = self.store.write_without_lease(updates, wake=True, limits=limits) if updates else None
-            remaining = list(result.stale) if result else []
-            if not remaining:
-                self._wake()
-                LOG.info("%s: recorded for %d instances", method, len(uuids))
-                return
-        raise errors.Conflict(
-            what=f"The change of {remaining[0]}", why="too many concurrent updates of its record; retry"
-        )
 
-    def pair_migrations(self, uuids: Sequence[str], migrations: Sequence[str]) -> dict[str, str]:
-        """Return the uuid of the migration by instance that a call supplies; raises InvalidRequest or a subclass."""
-        check_uuids(uuids, self.max_instances)
-        check_uuids(migrations, self.max_instances, "migration")
-        if len(migrations) != len(uuids):
-            why = f"each of {len(uuids)} instances needs the uuid of its migration, got {len(migrations)}"
-            raise errors.InvalidRequest(why=why)
-        return dict(zip(uuids, migrations, strict=True))
+def apply_to_migrations(
+    parts: ConductorParts,
+    migrations: Sequence[str],
+    change: Callable[[InstanceRecord, MigrationRecord], InstanceRecord | None],
+    method: str,
+    project: str | None = None,
+) -> None:
+    """Write what ``change`` returns for the instance of each migration, as ``apply``; also raises UnknownMigration.
 
-    def apply_to_migrations(
-        self,
-        migrations: Sequence[str],
-        change: Callable[[InstanceRecord, MigrationRecord], InstanceRecord | None],
-        method: str,
-        project: str | None = None,
-    ) -> None:
-        """Write what ``change`` returns for the instance of each migration, as ``apply``; also raises UnknownMigration.
+    ``change`` gets the migration as it is in the record of the instance, or as it ended if another one followed it.
+    """
+    check_uuids(migrations, parts.max_instances, "migration")
+    by_instance = {record.instance: record for record in find_migrations(parts.store, migrations).values()}
+    if len(by_instance) < len(migrations):
+        raise errors.InvalidRequest(why="two of the migrations are of the same instance")
 
-        ``change`` gets the migration as it is in the record of the instance, or as it ended if another one followed it.
-        """
-        check_uuids(migrations, self.max_instances, "migration")
-        by_instance = {record.instance: record for record in find_migrations(self.store, migrations).values()}
-        if len(by_instance) < len(migrations):
-            raise errors.InvalidRequest(why="two of the migrations are of the same instance")
+    def change_instance(instance: InstanceRecord) -> InstanceRecord | None:
+        record, current = by_instance[instance.uuid], instance.migration
+        return change(instance, current if current is not None and current.uuid == record.uuid else record)
 
-        def apply(instance: InstanceRecord) -> InstanceRecord | None:
-            record, current = by_instance[instance.uuid], instance.migration
-            return change(instance, current if current is not None and current.uuid == record.uuid else record)
-
-        self.apply(list(by_instance), apply, method, project)
+    apply(parts, list(by_instance), change_instance, method, project)

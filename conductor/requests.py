@@ -5,14 +5,12 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from oslo_log import log
 
-from conductor.admission import AdmissionLimits
 from conductor.ownership import check_project
-from conductor.store.bounds import RecordBounds
-from conductor.store.interface import ConductorStore
+from conductor.parts import ConductorParts
 from conductor.store.records import BuildRequestRecord, make_request_key
 from rpcapi import errors, objects
 from rpcapi.context import MAX_ID, RequestContext
@@ -26,86 +24,65 @@ LOG = log.getLogger(__name__)
 MAX_CLOCK_LEAD = 2.0  # seconds by which a caller's clock may be ahead of this machine's
 
 
-class BuildRequests:
-    """Records build requests.
+def build(
+    parts: ConductorParts,
+    ctxt: RequestContext,
+    spec: objects.RequestSpec,
+    uuids: Sequence[str],
+    names: Sequence[str] = (),
+    *,
+    first_sent: float | None = None,
+) -> None:
+    """Record the request; does nothing if it is already recorded. ``names`` is empty or has one per instance.
 
-    ``wake`` is called when there is work; ``max_instances`` limits the instances of a request, ``bounds`` the store.
+    ``first_sent`` is the caller's Unix time in seconds when it first sent the request. Hints of a client of one
+    project may name instances of this project only. Raises InvalidRequest or a subclass, such as CallerRefused,
+    InstanceConflict, QuotaExceeded, DeadlinePassed, StoreFull, or Unavailable or a subclass; then nothing is
+    recorded.
     """
+    check_spec(spec)
+    check_uuids(uuids, parts.max_instances)
+    check_names(names, len(uuids))
+    if ctxt.sender_project is not None and spec.hints:
+        hinted = parts.store.get(sorted(named_instances(spec.hints)))
+        check_project(parts.store, hinted.values(), ctxt.sender_project, "build_instances")
+    names_by_uuid = dict(zip(uuids, names, strict=False))
+    request = BuildRequestRecord(
+        key=compute_request_key(ctxt, spec, uuids, names_by_uuid),
+        request_id=ctxt.request_id,
+        project=ctxt.project_id or "",
+        user=ctxt.user_id or "",
+        flavor=spec.flavor,
+        spec=spec.obj_to_primitive(),
+        names=names_by_uuid,
+    )
+    _check_bounds(parts, request.key)
+    parts.limits.check_spec_size(request.spec)
+    admission = parts.limits.of_request(request.project, spec)
+    deadline_ms = int(1000 * ctxt.deadline) or None
+    if parts.store.record(request, uuids, _to_past_ms(first_sent), admission, deadline_ms):
+        LOG.info("Recorded %d instances to build", len(uuids))
+    else:
+        LOG.info("Request is already recorded: %d instances", len(uuids))
+    parts.wake()
 
-    def __init__(
-        self,
-        store: ConductorStore,
-        wake: Callable[[], None],
-        max_instances: int,
-        bounds: RecordBounds,
-        limits: AdmissionLimits | None = None,
-    ) -> None:
-        self._store = store
-        self._bounds = bounds
-        self._wake = wake
-        self._max_instances = max_instances
-        self.limits = limits or AdmissionLimits()  # replaced when the configuration is reloaded
 
-    def build(
-        self,
-        ctxt: RequestContext,
-        spec: objects.RequestSpec,
-        uuids: Sequence[str],
-        names: Sequence[str] = (),
-        first_sent: float | None = None,
-    ) -> None:
-        """Record the request; does nothing if it is already recorded. ``names`` is empty or has one per instance.
-
-        ``first_sent`` is the caller's Unix time in seconds when it first sent the request. Hints of a client of one
-        project may name instances of this project only. Raises InvalidRequest or a subclass, such as CallerRefused,
-        InstanceConflict, QuotaExceeded, DeadlinePassed, StoreFull, or Unavailable or a subclass; then nothing is
-        recorded.
-        """
-        check_spec(spec)
-        check_uuids(uuids, self._max_instances)
-        check_names(names, len(uuids))
-        if ctxt.sender_project is not None and spec.hints:
-            hinted = self._store.get(sorted(named_instances(spec.hints)))
-            check_project(self._store, hinted.values(), ctxt.sender_project, "build_instances")
-        names_by_uuid = dict(zip(uuids, names, strict=False))
-        request = BuildRequestRecord(
-            key=compute_request_key(ctxt, spec, uuids, names_by_uuid),
-            request_id=ctxt.request_id,
-            project=ctxt.project_id or "",
-            user=ctxt.user_id or "",
-            flavor=spec.flavor,
-            spec=spec.obj_to_primitive(),
-            names=names_by_uuid,
+def quota(parts: ConductorParts, project: str) -> objects.ProjectQuota:
+    """Return what the project uses, and its limits; raises InvalidRequest, StoreUnavailable."""
+    if len(project) > MAX_ID or not project.isprintable():
+        raise errors.InvalidRequest(
+            why=f"project must have at most {MAX_ID} printable characters, not {abbreviate(project)}"
         )
-        self._check_bounds(request.key)
-        self.limits.check_spec_size(request.spec)
-        admission = self.limits.of_request(request.project, spec)
-        deadline_ms = int(1000 * ctxt.deadline) or None
-        if self._store.record(request, uuids, _to_past_ms(first_sent), admission, deadline_ms):
-            LOG.info("Recorded %d instances to build", len(uuids))
-        else:
-            LOG.info("Request is already recorded: %d instances", len(uuids))
-        self._wake()
+    return objects.ProjectQuota.of_usage(parts.store.usage(project), parts.limits.of_project(project))
 
-    def quota(self, project: str) -> objects.ProjectQuota:
-        """Return what the project uses, and its limits; raises InvalidRequest, StoreUnavailable."""
-        if len(project) > MAX_ID or not project.isprintable():
-            raise errors.InvalidRequest(
-                why=f"project must have at most {MAX_ID} printable characters, not {abbreviate(project)}"
-            )
-        return objects.ProjectQuota.of_usage(self._store.usage(project), self.limits.of_project(project))
 
-    def limits_of(self, project: str) -> Mapping[str, int]:
-        """Return the limits of a project by name, without unlimited names."""
-        return self.limits.of_project(project)
-
-    def _check_bounds(self, key: str) -> None:
-        """Raise StoreFull for a request that is not recorded, while the store is at a bound."""
-        try:
-            self._bounds.check()
-        except errors.StoreFull:
-            if not self._store.requests([key]):
-                raise
+def _check_bounds(parts: ConductorParts, key: str) -> None:
+    """Raise StoreFull for a request that is not recorded, while the store is at a bound."""
+    try:
+        parts.bounds.check()
+    except errors.StoreFull:
+        if not parts.store.requests([key]):
+            raise
 
 
 def _to_past_ms(first_sent: float | None) -> int | None:

@@ -10,35 +10,22 @@ import oslo_messaging as messaging
 from oslo_config import cfg
 from oslo_log import log
 
-from conductor.adoption import InstanceAdoption
 from conductor.collected_selections import CollectingSchedulerAPI
 from conductor.conf import quota
 from conductor.conf.store import MEMORY
 from conductor.endpoints.conductor import ConductorEndpoint
-from conductor.evacuation import InstanceEvacuation
-from conductor.instances import InstanceReader
-from conductor.leaked_migrations import LeakedMigrations
 from conductor.maintenance import BINARY, Upkeep
-from conductor.migrations import MigrationReader
-from conductor.moves import InstanceMoves
-from conductor.operations import InstanceOperations
-from conductor.orphans import OrphanRelease
+from conductor.parts import ConductorParts
 from conductor.pump import Pump
-from conductor.rebuild_images import RebuildImages
 from conductor.reconciliation import RecordReconciler
-from conductor.reports import BuildReports
-from conductor.requested_changes import RequestedChanges
-from conductor.requests import BuildRequests
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
 from conductor.service_clients import ServiceClients
-from conductor.shelving import InstanceUnshelving
 from conductor.store.bounds import OPTIONS, RecordBounds
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import StoreTimeouts
 from conductor.store.redis import RedisConductorStore
-from conductor.vouching import ClaimVouching
 from rpcapi import errors
 from rpcapi.background import BackgroundLoop
 from rpcapi.clients.claims import ClaimsAPI
@@ -80,13 +67,17 @@ class ConductorService:
             interval=conf.conductor.pump_interval,
         )
         bounds = {name: conf.conductor_store[option] for name, option in OPTIONS.items()}
-        self._bounds = RecordBounds(self._store, bounds)
-        self._requests = BuildRequests(
-            self._store, self._pump.wake, conf.rpc.max_instances, self._bounds, quota.load(conf)
+        self._parts = ConductorParts(
+            self._store,
+            self._clients,
+            RecordBounds(self._store, bounds),
+            self._pump.wake,
+            conf.rpc.max_instances,
+            quota.load(conf),
         )
         upkeep = Upkeep(
             self._store,
-            self._bounds,
+            self._parts.bounds,
             self._clients.scheduler,
             conf.conductor.host,
             partition=conf.rpc.partition,
@@ -113,7 +104,7 @@ class ConductorService:
         self._server = bus.get_server(
             self._transport,
             messaging.Target(topic=ConductorAPI.TOPIC, server=self._conf.conductor.host),
-            [self._endpoint()],
+            [ConductorEndpoint(self._parts, self._reconciler)],
             GanttSerializer(),
         )
         self._server.start()
@@ -143,33 +134,8 @@ class ConductorService:
 
     def reset(self) -> None:
         """Apply the current configuration of the limits; raises BadConfiguration before any change."""
-        self._requests.limits = quota.load(self._conf)
+        self._parts.limits = quota.load(self._conf)
         self._saga.limits = _limits(self._conf)
-
-    def _endpoint(self) -> ConductorEndpoint:
-        max_instances = self._conf.rpc.max_instances
-        vouching = ClaimVouching(self._store, self._clients)
-        images = RebuildImages(self._store, self._clients)
-        changes = RequestedChanges(self._store, self._pump.wake, max_instances)
-        evacuation = InstanceEvacuation(self._clients, changes)
-        return ConductorEndpoint(
-            self._requests,
-            BuildReports(self._store, self._clients, self._pump.wake),
-            changes,
-            InstanceReader(self._store, max_instances),
-            migrations=MigrationReader(self._store, self._clients, max_instances),
-            operations=InstanceOperations(changes, evacuation=evacuation, images=images),
-            unshelving=InstanceUnshelving(self._clients, changes, self._requests.limits_of),
-            evacuation=evacuation,
-            moves=InstanceMoves(self._clients, changes, self._requests.limits_of),
-            vouching=vouching,
-            adoption=InstanceAdoption(self._store, self._clients, vouching, self._pump.wake, max_instances),
-            orphans=OrphanRelease(self._store, self._clients, max_instances),
-            leaked_migrations=LeakedMigrations(self._store, self._clients, max_instances),
-            reconciler=self._reconciler,
-            clients=self._clients,
-            bounds=self._bounds,
-        )
 
 
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> ConductorService:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests to shelve, offload or unshelve instances: recorded here; the saga executes them."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from conductor.requested_changes import RequestedChanges
+from conductor import requested_changes
+from conductor.parts import ConductorParts
 from conductor.saga.destinations import unshelve_spec
 from conductor.saga.offload import begin_offload
 from conductor.saga.saga_pass import instance_spec
@@ -19,58 +20,50 @@ from rpcapi.validation.instances import check_uuids
 OFFLOADED = (InstanceStatus.OFFLOADING, InstanceStatus.SHELVED_OFFLOADED)
 
 
-class InstanceUnshelving:
-    """Marks instances to be unshelved; ``limits_of`` returns the limits of a project, as Admission has them."""
+def unshelve_instances(
+    parts: ConductorParts,
+    ctxt: RequestContext,
+    uuids: Sequence[str],
+    host: str | None = None,
+    project: str | None = None,
+) -> None:
+    """Mark SHELVED instances to be started on their hosts, and SHELVED_OFFLOADED ones to be built anew.
 
-    def __init__(
-        self,
-        clients: ServiceClients,
-        changes: RequestedChanges,
-        limits_of: Callable[[str], Mapping[str, int]],
-    ) -> None:
-        self._clients = clients
-        self._changes = changes
-        self._limits_of = limits_of
+    Those that run or are being unshelved stay unchanged. ``host`` is the only one that may take them, which only
+    operators may name: InstanceConflict is raised for a SHELVED one then, and UnknownHost or NoValidHost where that
+    host could take none of them now. Raises QuotaExceeded where a project has no quota left for all of its
+    offloaded ones; then nothing is changed. ``project`` and all other errors are as in requested_changes.apply.
+    """
+    check_uuids(uuids, parts.max_instances)
+    if host is not None and project is not None:
+        raise errors.CallerRefused(
+            service="conductor", method="unshelve_instances", caller=f"project {project}", why="it names a host"
+        )
+    target = None if host is None else names.canonical(host)
+    records = parts.store.get(uuids)
+    requests = parts.store.requests(sorted({record.request for record in records.values()}))
+    limits = {name: parts.limits.of_project(name) for name in {request.project for request in requests.values()}}
 
-    def unshelve(
-        self, ctxt: RequestContext, uuids: Sequence[str], host: str | None = None, project: str | None = None
-    ) -> None:
-        """Mark SHELVED instances to be started on their hosts, and SHELVED_OFFLOADED ones to be built anew.
+    def change(record: InstanceRecord) -> InstanceRecord | None:
+        return unshelve(record, target)
 
-        Those that run or are being unshelved stay unchanged. ``host`` is the only one that may take them, which only
-        operators may name: InstanceConflict is raised for a SHELVED one then, and UnknownHost or NoValidHost where that
-        host could take none of them now. Raises QuotaExceeded where a project has no quota left for all of its
-        offloaded ones; then nothing is changed. ``project`` and all other errors are as in RequestedChanges.
-        """
-        check_uuids(uuids, self._changes.max_instances)
-        if host is not None and project is not None:
-            raise errors.CallerRefused(
-                service="conductor", method="unshelve_instances", caller=f"project {project}", why="it names a host"
-            )
-        target = None if host is None else names.canonical(host)
-        records = self._changes.store.get(uuids)
-        requests = self._changes.store.requests(sorted({record.request for record in records.values()}))
-        limits = {name: self._limits_of(name) for name in {request.project for request in requests.values()}}
+    if target is not None:
+        unshelved = [record for record in map(change, records.values()) if record]
+        _check_target(parts.clients, ctxt, target, unshelved, requests)
+    requested_changes.apply(parts, uuids, change, "unshelve_instances", project, limits=limits)
 
-        def change(record: InstanceRecord) -> InstanceRecord | None:
-            return unshelve(record, target)
 
-        if target is not None:
-            self._check_target(ctxt, target, [record for record in map(change, records.values()) if record], requests)
-        self._changes.apply(uuids, change, "unshelve_instances", project, limits)
-
-    def _check_target(
-        self,
-        ctxt: RequestContext,
-        target: str,
-        records: Sequence[InstanceRecord],
-        requests: Mapping[str, BuildRequestRecord],
-    ) -> None:
-        specs = [
-            unshelve_spec(instance_spec(record, requests[record.request]), target, record.allocations)
-            for record in records
-        ]
-        check_target(self._clients, ctxt, target, specs)
+def _check_target(
+    clients: ServiceClients,
+    ctxt: RequestContext,
+    target: str,
+    records: Sequence[InstanceRecord],
+    requests: Mapping[str, BuildRequestRecord],
+) -> None:
+    specs = [
+        unshelve_spec(instance_spec(record, requests[record.request]), target, record.allocations) for record in records
+    ]
+    check_target(clients, ctxt, target, specs)
 
 
 def shelve(instance: InstanceRecord) -> InstanceRecord | None:

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unverified claims: those that an instance's record names are vouched for."""
+"""Unverified claims: those that an instance's record names are vouched for.
+
+The scheduler asks by a cast and again with the host's next audit, so a failure here needs no retry. Where another host
+has a live claim of an earlier attempt, it is requested to end that: the record names a later one, which was made only
+after the earlier one had ended. The next audit of the host then finds the vouched one to be the only one.
+"""
 
 from collections.abc import Iterable, Mapping
 
 from oslo_log import log
 
+from conductor.parts import ConductorParts
 from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients, summarize_error
-from conductor.store.interface import ConductorStore
 from conductor.store.records import InstanceRecord, InstanceStatus
 from rpcapi import context, errors, objects
 from rpcapi.resources import names
@@ -17,58 +22,50 @@ LOG = log.getLogger(__name__)
 CALL_SECONDS = 20.0
 
 
-class ClaimVouching:
-    """Compares unverified claims of a host with the records, and vouches for those that a record names.
-
-    The scheduler asks by a cast and again with the host's next audit, so a failure here needs no retry. Where another
-    host has a live claim of an earlier attempt, it is requested to end that: the record names a later one, which was
-    made only after the earlier one had ended. The next audit of the host then finds the vouched one to be the only one.
-    """
-
-    def __init__(self, store: ConductorStore, clients: ServiceClients) -> None:
-        self._store = store
-        self._clients = clients
-
-    def check(self, partition: str, host: str, refs: objects.ClaimRefs) -> None:
-        """Vouch for each of ``refs`` on service host ``host`` whose record names that attempt and host."""
-        records = self._store.get(refs.consumers)
-        matches = [ref for ref in refs.pairs() if is_named(records.get(ref[0]), ref[1], host)]
-        without_record = len(refs.consumers) - len(matches)
-        if without_record:
-            LOG.warning("No record names %d unverified attempts of host %s: see 'gantt audit'", without_record, host)
-        if not matches:
-            return
-        match_refs = objects.ClaimRefs.of(
-            consumers=[uuid for uuid, _attempt in matches], attempts=[attempt for _uuid, attempt in matches]
+def check(parts: ConductorParts, partition: str, host: str, refs: objects.ClaimRefs) -> None:
+    """Vouch for each of ``refs`` on service host ``host`` whose record names that attempt and host."""
+    records = parts.store.get(refs.consumers)
+    matches = [ref for ref in refs.pairs() if is_named(records.get(ref[0]), ref[1], host)]
+    without_record = len(refs.consumers) - len(matches)
+    if without_record:
+        LOG.warning("No record names %d unverified attempts of host %s: see 'gantt audit'", without_record, host)
+    if not matches:
+        return
+    match_refs = objects.ClaimRefs.of(
+        consumers=[uuid for uuid, _attempt in matches], attempts=[attempt for _uuid, attempt in matches]
+    )
+    try:
+        claims = parts.clients.claims_of(partition)
+        answers = claims.vouch_for_claims(context.new().with_timeout(CALL_SECONDS), host, match_refs)
+        rows = zip(answers.consumers, answers.attempts, answers.answers, strict=True)
+        vouched = [(uuid, attempt) for uuid, attempt, answer in rows if answer == Answer.CONFIRMED]
+        _end_earlier_attempts(parts.clients, partition, set(matches) - set(vouched), records)
+    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+        LOG.warning(
+            "Vouching for %d claims of host %s failed; its next audit repeats it: %s",
+            *(len(matches), host, summarize_error(error)),
         )
-        try:
-            claims = self._clients.claims_of(partition)
-            answers = claims.vouch_for_claims(context.new().with_timeout(CALL_SECONDS), host, match_refs)
-            rows = zip(answers.consumers, answers.attempts, answers.answers, strict=True)
-            vouched = [(uuid, attempt) for uuid, attempt, answer in rows if answer == Answer.CONFIRMED]
-            self._end_earlier_attempts(partition, set(matches) - set(vouched), records)
-        except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-            LOG.warning(
-                "Vouching for %d claims of host %s failed; its next audit repeats it: %s",
-                *(len(matches), host, summarize_error(error)),
-            )
-            return
-        LOG.info("Vouched for %d claims of host %s, which their records name", len(vouched), host)
+        return
+    LOG.info("Vouched for %d claims of host %s, which their records name", len(vouched), host)
 
-    def _end_earlier_attempts(
-        self, partition: str, contradicted: Iterable[tuple[str, int]], records: Mapping[str, InstanceRecord]
-    ) -> None:
-        """Request hosts to end live claims of attempts before the recorded ones, except sources of moves."""
-        for uuid, attempt in sorted(contradicted):
-            ctxt = context.new().with_timeout(CALL_SECONDS)
-            for claim in self._clients.claims_of(partition).list_claims(ctxt, consumer=uuid).claims:
-                if claim["attempt"] < attempt and not _is_source(records[uuid], claim["attempt"]):
-                    LOG.warning(
-                        "Host %s has attempt %d of instance %s, whose record names attempt %d; sending terminate",
-                        *(claim["host"], claim["attempt"], uuid, attempt),
-                    )
-                    refs = objects.ClaimRefs.of(consumers=[uuid], attempts=[claim["attempt"]])
-                    self._clients.compute.terminate_instances(ctxt, names.host_of(claim["host"]), refs)
+
+def _end_earlier_attempts(
+    clients: ServiceClients,
+    partition: str,
+    contradicted: Iterable[tuple[str, int]],
+    records: Mapping[str, InstanceRecord],
+) -> None:
+    """Request hosts to end live claims of attempts before the recorded ones, except sources of moves."""
+    for uuid, attempt in sorted(contradicted):
+        ctxt = context.new().with_timeout(CALL_SECONDS)
+        for claim in clients.claims_of(partition).list_claims(ctxt, consumer=uuid).claims:
+            if claim["attempt"] < attempt and not _is_source(records[uuid], claim["attempt"]):
+                LOG.warning(
+                    "Host %s has attempt %d of instance %s, whose record names attempt %d; sending terminate",
+                    *(claim["host"], claim["attempt"], uuid, attempt),
+                )
+                refs = objects.ClaimRefs.of(consumers=[uuid], attempts=[claim["attempt"]])
+                clients.compute.terminate_instances(ctxt, names.host_of(claim["host"]), refs)
 
 
 def is_named(record: InstanceRecord | None, attempt: int, host: str) -> bool:

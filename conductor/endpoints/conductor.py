@@ -5,26 +5,28 @@ from typing import Any
 
 import oslo_messaging as messaging
 
-from conductor import metrics, power
-from conductor.adoption import InstanceAdoption
+from conductor import (
+    adoption,
+    evacuation,
+    instances,
+    leaked_migrations,
+    metrics,
+    migrations,
+    moves,
+    operations,
+    orphans,
+    power,
+    reports,
+    requested_changes,
+    requests,
+    shelving,
+    vouching,
+)
 from conductor.backport import backport
 from conductor.copies import abort, force_complete
 from conductor.deletion import delete
-from conductor.evacuation import InstanceEvacuation
-from conductor.instances import InstanceReader
-from conductor.leaked_migrations import LeakedMigrations
-from conductor.migrations import MigrationReader
-from conductor.moves import InstanceMoves, confirm, revert
-from conductor.operations import InstanceOperations
-from conductor.orphans import OrphanRelease
+from conductor.parts import ConductorParts
 from conductor.reconciliation import RecordReconciler
-from conductor.reports import BuildReports
-from conductor.requested_changes import RequestedChanges
-from conductor.requests import BuildRequests
-from conductor.service_clients import ServiceClients
-from conductor.shelving import InstanceUnshelving, offload, shelve
-from conductor.store.bounds import RecordBounds
-from conductor.vouching import ClaimVouching
 from rpcapi import objects
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.context import RequestContext
@@ -36,42 +38,9 @@ class ConductorEndpoint:
 
     target = messaging.Target(version=ConductorAPI.VERSION)
 
-    def __init__(
-        self,
-        requests: BuildRequests,
-        reports: BuildReports,
-        changes: RequestedChanges,
-        instances: InstanceReader,
-        *,
-        migrations: MigrationReader,
-        operations: InstanceOperations,
-        unshelving: InstanceUnshelving,
-        evacuation: InstanceEvacuation,
-        moves: InstanceMoves,
-        vouching: ClaimVouching,
-        adoption: InstanceAdoption,
-        orphans: OrphanRelease,
-        leaked_migrations: LeakedMigrations,
-        reconciler: RecordReconciler,
-        clients: ServiceClients,
-        bounds: RecordBounds,
-    ) -> None:
-        self._requests = requests
-        self._reports = reports
-        self._changes = changes
-        self._migrations = migrations
-        self._operations = operations
-        self._unshelving = unshelving
-        self._evacuation = evacuation
-        self._moves = moves
-        self._instances = instances
-        self._claim_vouching = vouching
-        self._adoption = adoption
-        self._orphans = orphans
-        self._leaked_migrations = leaked_migrations
+    def __init__(self, parts: ConductorParts, reconciler: RecordReconciler) -> None:
+        self._parts = parts
         self._reconciler = reconciler
-        self._clients = clients
-        self._bounds = bounds
 
     def _observe(self, method: str, code: str, seconds: float) -> None:
         metrics.CALLS.labels(method, code).inc()
@@ -86,61 +55,61 @@ class ConductorEndpoint:
         names: list[str] | None = None,
         first_sent: float | None = None,
     ) -> None:
-        self._requests.build(ctxt, spec, uuids, names or (), first_sent)
+        requests.build(self._parts, ctxt, spec, uuids, names or (), first_sent=first_sent)
 
     @expose
     def check_store(self, ctxt: RequestContext) -> None:
-        self._instances.check_store()
+        self._parts.store.check_replicas()
 
     @expose
     def store_sizes(self, ctxt: RequestContext) -> objects.StoreSizes:
-        return objects.StoreSizes.of_sizes(self._bounds.measure())
+        return objects.StoreSizes.of_sizes(self._parts.bounds.measure())
 
     @expose
     def get_quota(self, ctxt: RequestContext, project: str) -> objects.ProjectQuota:
-        return self._requests.quota(project)
+        return requests.quota(self._parts, project)
 
     @expose
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
-        self._reports.record(ctxt, report)
+        reports.record(self._parts, ctxt, report)
 
     @expose
     def delete_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._changes.apply(uuids, delete, "delete_instances", ctxt.sender_project)
+        requested_changes.apply(self._parts, uuids, delete, "delete_instances", ctxt.sender_project)
 
     @expose
     def stop_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._changes.apply(uuids, power.stop, "stop_instances", ctxt.sender_project)
+        requested_changes.apply(self._parts, uuids, power.stop, "stop_instances", ctxt.sender_project)
 
     @expose
     def start_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._changes.apply(uuids, power.start, "start_instances", ctxt.sender_project)
+        requested_changes.apply(self._parts, uuids, power.start, "start_instances", ctxt.sender_project)
 
     @expose
     def reboot_instances(self, ctxt: RequestContext, uuids: list[str], hard: bool = False) -> None:
-        self._operations.reboot(uuids, hard=hard, project=ctxt.sender_project)
+        operations.reboot(self._parts, uuids, hard=hard, project=ctxt.sender_project)
 
     @expose
     def rebuild_instances(self, ctxt: RequestContext, uuids: list[str], image: dict[str, Any] | None = None) -> None:
-        self._operations.rebuild(ctxt, uuids, ctxt.sender_project, image)
+        operations.rebuild(self._parts, ctxt, uuids, ctxt.sender_project, image)
 
     @expose
     def shelve_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._changes.apply(uuids, shelve, "shelve_instances", ctxt.sender_project)
+        requested_changes.apply(self._parts, uuids, shelving.shelve, "shelve_instances", ctxt.sender_project)
 
     @expose
     def offload_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._changes.apply(uuids, offload, "offload_instances", ctxt.sender_project)
+        requested_changes.apply(self._parts, uuids, shelving.offload, "offload_instances", ctxt.sender_project)
 
     @expose
     def unshelve_instances(self, ctxt: RequestContext, uuids: list[str], host: str | None = None) -> None:
-        self._unshelving.unshelve(ctxt, uuids, host, ctxt.sender_project)
+        shelving.unshelve_instances(self._parts, ctxt, uuids, host, ctxt.sender_project)
 
     @expose
     def evacuate_instances(
         self, ctxt: RequestContext, uuids: list[str], migrations: list[str], target: str | None = None
     ) -> None:
-        self._evacuation.evacuate(ctxt, uuids, migrations, target)
+        evacuation.evacuate(self._parts, ctxt, uuids, migrations, target)
 
     @expose
     def migrate_instances(
@@ -151,27 +120,27 @@ class ConductorEndpoint:
         host: str | None = None,
         allow_cross_cell: bool = False,
     ) -> None:
-        self._moves.migrate(
-            ctxt, uuids, migrations, host, allow_cross_cell=allow_cross_cell, project=ctxt.sender_project
+        moves.migrate(
+            self._parts, ctxt, uuids, migrations, host, allow_cross_cell=allow_cross_cell, project=ctxt.sender_project
         )
 
     @expose
     def live_migrate_instances(
         self, ctxt: RequestContext, uuids: list[str], migrations: list[str], host: str | None = None
     ) -> None:
-        self._moves.live_migrate(ctxt, uuids, migrations, host, ctxt.sender_project)
+        moves.live_migrate(self._parts, ctxt, uuids, migrations, host, project=ctxt.sender_project)
 
     @expose
     def abort_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._changes.apply_to_migrations(uuids, abort, "abort_migrations")
+        requested_changes.apply_to_migrations(self._parts, uuids, abort, "abort_migrations")
 
     @expose
     def force_complete_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._changes.apply_to_migrations(uuids, force_complete, "force_complete_migrations")
+        requested_changes.apply_to_migrations(self._parts, uuids, force_complete, "force_complete_migrations")
 
     @expose
     def list_copies(self, ctxt: RequestContext, uuids: list[str]) -> objects.CopyPage:
-        return self._migrations.list_copies(ctxt, uuids)
+        return migrations.list_copies(self._parts, ctxt, uuids)
 
     @expose
     def resize_instances(
@@ -184,7 +153,8 @@ class ConductorEndpoint:
         *,
         other_specs: list[objects.RequestSpec] | None = None,
     ) -> None:
-        self._moves.resize(
+        moves.resize(
+            self._parts,
             ctxt,
             uuids,
             migrations,
@@ -195,39 +165,43 @@ class ConductorEndpoint:
 
     @expose
     def confirm_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._changes.apply_to_migrations(uuids, confirm, "confirm_migrations", ctxt.sender_project)
+        requested_changes.apply_to_migrations(
+            self._parts, uuids, moves.confirm, "confirm_migrations", ctxt.sender_project
+        )
 
     @expose
     def revert_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._changes.apply_to_migrations(uuids, revert, "revert_migrations", ctxt.sender_project)
+        requested_changes.apply_to_migrations(
+            self._parts, uuids, moves.revert, "revert_migrations", ctxt.sender_project
+        )
 
     @expose
     def get_specs(self, ctxt: RequestContext, uuids: list[str]) -> list[objects.RequestSpec]:
-        return self._instances.specs(uuids, ctxt.sender_project)
+        return instances.get_specs(self._parts, uuids, ctxt.sender_project)
 
     @expose
     def get_instances(self, ctxt: RequestContext, uuids: list[str]) -> objects.InstancePage:
-        return self._instances.get(uuids, ctxt.sender_project)
+        return instances.get_instances(self._parts, uuids, ctxt.sender_project)
 
     @expose
     def list_instances(
         self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000, deleted: bool = False
     ) -> objects.InstancePage:
-        return self._instances.list(marker, limit, deleted=deleted, project=ctxt.sender_project)
+        return instances.list_instances(self._parts.store, marker, limit, deleted=deleted, project=ctxt.sender_project)
 
     @expose
     def get_migrations(self, ctxt: RequestContext, uuids: list[str]) -> objects.MigrationPage:
-        return self._migrations.get(uuids, ctxt.sender_project)
+        return migrations.get_migrations(self._parts, uuids, ctxt.sender_project)
 
     @expose
     def list_migrations(
         self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000
     ) -> objects.MigrationPage:
-        return self._migrations.list(marker, limit)
+        return migrations.list_migrations(self._parts.store, marker, limit)
 
     @expose
     def list_hosts(self, ctxt: RequestContext, partition: str) -> objects.RecordedHosts:
-        return self._instances.list_hosts(partition)
+        return instances.list_hosts(self._parts.store, partition)
 
     @expose
     def object_backport_versions(
@@ -240,25 +214,25 @@ class ConductorEndpoint:
     def list_guests(
         self, ctxt: RequestContext, host: str, marker: str | None = None, limit: int = 1000
     ) -> objects.GuestPage:
-        return self._clients.call_agent(ctxt, host, self._clients.compute.list_guests, marker, limit)
+        return self._parts.clients.call_agent(ctxt, host, self._parts.clients.compute.list_guests, marker, limit)
 
     @expose
     def check_unverified(self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs) -> None:
-        self._claim_vouching.check(partition, host, refs)
+        vouching.check(self._parts, partition, host, refs)
 
     @expose
     def adopt_instances(self, ctxt: RequestContext, partition: str, host: str, uuids: list[str]) -> None:
-        self._adoption.adopt(ctxt, partition, host, uuids)
+        adoption.adopt(self._parts, ctxt, partition, host, uuids)
 
     @expose
     def release_orphans(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> None:
-        self._orphans.release(ctxt, host, refs)
+        orphans.release(self._parts, ctxt, host, refs)
 
     @expose
     def end_leaked_migrations(
         self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs, ends_running: bool = False
     ) -> None:
-        self._leaked_migrations.end(ctxt, partition, host, refs, ends_running=ends_running)
+        leaked_migrations.end(self._parts, ctxt, partition, host, refs, ends_running=ends_running)
 
     @expose
     def compare_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
@@ -266,4 +240,4 @@ class ConductorEndpoint:
 
     @expose
     def audit_hosts(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
-        self._clients.compute.audit(ctxt, partition, epoch)
+        self._parts.clients.compute.audit(ctxt, partition, epoch)

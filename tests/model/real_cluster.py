@@ -20,9 +20,9 @@ from compute_agent.attempts.saga import REMIND_MS, AttemptSaga
 from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.host_identity import HostIdentity
 from compute_agent.simulator.hypervisor import SpawnFailed
+from conductor import vouching
 from conductor.saga.saga import BuildSaga
 from conductor.store.records import InstanceRecord, LeaseLost
-from conductor.vouching import ClaimVouching
 from rpcapi import objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
@@ -34,6 +34,7 @@ from tests.property.moves_cluster import FLAVORS, MovesCluster
 from tests.property.moves_hosts import AuditedClaims, Message
 from tests.unit.compute_agent.rig import AgentKilled
 from tests.unit.conductor.ledger import PARTITION, Ledger
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.saga.simulated_cluster import LEASE_MS, LIMITS
 from tests.unit.scheduler_svc.store.backends import memory_partition
 
@@ -279,7 +280,7 @@ class RealCluster(MovesCluster):
 
     def vouch(self, host: int, attempt: int) -> None:
         refs = objects.ClaimRefs.of(consumers=[self.uuid], attempts=[attempt])
-        ClaimVouching(self.store, self.clients()).check(self.place_of(host).name, name_of(host), refs)
+        vouching.check(make_parts(self.store, self.clients()), self.place_of(host).name, name_of(host), refs)
 
     def deliver(self, message: Message) -> None:
         host, send = message

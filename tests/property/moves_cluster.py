@@ -14,10 +14,12 @@ import pytest
 
 from compute_agent.attempts.saga import REMIND_MS
 from compute_agent.host_identity import HostIdentity
+from conductor import moves, vouching
+from conductor.evacuation import evacuate
 from conductor.moves import confirm, revert
+from conductor.requested_changes import apply_to_migrations
 from conductor.store.migrations import MigrationKind
 from conductor.store.records import InstanceStatus, SagaStep
-from conductor.vouching import ClaimVouching
 from rpcapi import errors, objects
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimRole, ClaimState
@@ -28,6 +30,7 @@ from tests.property.moves_hosts import LOST_ANSWER, LOST_REPORT, AuditedClaims, 
 from tests.property.promises import require
 from tests.unit.conductor.ledger import FOREVER_MS, PARTITION
 from tests.unit.conductor.live_cluster import CONVERGES, HOSTS, LiveCluster
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, Crash, KillSwitch, uuid_list
 from tests.unit.scheduler_svc.store.store_partition import StorePartition
 
@@ -105,10 +108,10 @@ class MovesCluster(LiveCluster):
         migration = f"{len(self.consumers[uuid]):08}{uuid[8:]}"
         self.consumers[uuid].append(migration)
         calls: dict[str, Callable[[Any], None]] = {
-            "migrate": lambda conductor: conductor.moves.migrate(CTXT, [uuid], [migration], target),
-            "resize": lambda conductor: conductor.moves.resize(CTXT, [uuid], [migration], [flavor]),
-            "live-migrate": lambda conductor: conductor.moves.live_migrate(CTXT, [uuid], [migration], target),
-            "evacuate": lambda conductor: conductor.evacuation.evacuate(CTXT, [uuid], [migration], target),
+            "migrate": lambda conductor: moves.migrate(conductor.parts, CTXT, [uuid], [migration], target),
+            "resize": lambda conductor: moves.resize(conductor.parts, CTXT, [uuid], [migration], [flavor]),
+            "live-migrate": lambda conductor: moves.live_migrate(conductor.parts, CTXT, [uuid], [migration], target),
+            "evacuate": lambda conductor: evacuate(conductor.parts, CTXT, [uuid], [migration], target),
         }
         self.last[uuid] = lambda: self._retry_call(calls[kind])
         self._request(uuid, self.last[uuid])
@@ -130,8 +133,8 @@ class MovesCluster(LiveCluster):
         uuid = self.slots[slot]
         migrations = [migration.uuid for migration in [self.record(uuid).migration] if migration is not None]
         calls: dict[str, Callable[[Any], None]] = {
-            "confirm": lambda conductor: conductor.changes.apply_to_migrations(migrations, confirm, "confirm"),
-            "revert": lambda conductor: conductor.changes.apply_to_migrations(migrations, revert, "revert"),
+            "confirm": lambda conductor: apply_to_migrations(conductor.parts, migrations, confirm, "confirm"),
+            "revert": lambda conductor: apply_to_migrations(conductor.parts, migrations, revert, "revert"),
             "abort": lambda _conductor: self.abort(migrations),
             "force": lambda _conductor: self.force_complete(migrations),
         }
@@ -387,7 +390,7 @@ class MovesCluster(LiveCluster):
         """Check the unverified claims of the last audits."""
         unverified, self.unverified = self.unverified, []
         for host, refs in unverified:
-            ClaimVouching(self.store, self.clients()).check(PARTITION, host, refs)
+            vouching.check(make_parts(self.store, self.clients()), PARTITION, host, refs)
 
     def _fence_copies(self, host: str) -> None:
         """Note that a fence of the host ends the copies there: instances without a copy elsewhere lose theirs.

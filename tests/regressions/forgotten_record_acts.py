@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from conductor import reports
 from conductor.saga.transitions import set_step
 from conductor.store.records import SagaStep
 from rpcapi import errors, objects
@@ -69,7 +70,7 @@ class RecordCluster(SimulatedCluster):
         report = objects.BuildReport.of(
             host=names.host_of(node), uuids=[uuid], attempts=[attempt], outcomes=["active"], reasons=[""]
         )
-        self.conductors[0].reports.record(CTXT, report)
+        reports.record(self.conductors[0].parts, CTXT, report)
         self.work_off()
 
     def agrees(self, uuid: str, status: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from conductor.reports import record
 from rpcapi import objects
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import MAX_INSTANCES, Answer
@@ -100,7 +101,7 @@ def halves(report: objects.BuildReport) -> list[objects.BuildReport]:
 
 def send(one_request: OneRequest, reports: Sequence[objects.BuildReport]) -> None:
     for report in reports:
-        one_request.reports.record(CTXT, report)
+        record(one_request.parts, CTXT, report)
 
 
 def boot(partition: StorePartition, size: int, **values: object) -> tuple[ClaimingWorker, Hosts, OneRequest]:

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from conductor import requested_changes, requests
 from conductor.deletion import delete as delete_instance
-from conductor.requested_changes import RequestedChanges
-from conductor.requests import BuildRequests
 from conductor.store.bounds import OPTIONS as RECORD_OPTIONS
 from conductor.store.bounds import RecordBounds
 from conductor.store.interface import ConductorStore
@@ -27,6 +26,7 @@ from scheduler_svc.replication.reaper import Reaper, ReapLimits
 from scheduler_svc.replication.size_measurement import SizeMeasurement
 from scheduler_svc.store.bounded import OPTIONS, store_bounds
 from tests.regressions.partitions import BACKENDS, open_partition
+from tests.unit.conductor.parts import make_parts
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, StorePartition, intent, node_stats
 
 BOUND = 6_000  # bytes
@@ -123,14 +123,14 @@ def records(request: pytest.FixtureRequest) -> Iterator[ConductorStore]:
 @pytest.mark.parametrize("collection", ["records", "deleted"])
 def test_conductors_at_a_bound_refuse_requests_and_serve_deletes(records: ConductorStore, collection: str) -> None:
     bounds = RecordBounds(records, {**dict.fromkeys(RECORD_OPTIONS, LARGE), collection: BOUND})
-    requests = BuildRequests(records, lambda: None, 10, bounds)
+    parts = make_parts(records, bounds=bounds)
     spec, ctxt = objects.RequestSpec.of(resources={"VCPU": 1}), context.new("project", "user")
     uuids: list[str] = []
 
     def boot(number: int) -> str:
         uuid = f"00000000-0000-4000-8000-{number:012}"
         bounds.measure()
-        requests.build(ctxt, spec, [uuid])
+        requests.build(parts, ctxt, spec, [uuid])
         return uuid
 
     with pytest.raises(errors.StoreFull) as refusal:
@@ -139,7 +139,7 @@ def test_conductors_at_a_bound_refuse_requests_and_serve_deletes(records: Conduc
             if collection == "deleted":
                 finish_delete(records, uuids[-1:])
     assert (refusal.value.kwargs["collection"], refusal.value.kwargs["bound"]) == (collection, BOUND)
-    requests.build(ctxt, spec, uuids[:1])  # a repetition of a recorded request
+    requests.build(parts, ctxt, spec, uuids[:1])  # a repetition of a recorded request
     finish_delete(records, uuids)
     while records.purge():
         pass
@@ -150,7 +150,7 @@ def finish_delete(records: ConductorStore, uuids: list[str]) -> None:
     """Delete instances, and record that their claims have ended, as the saga does."""
     for start in range(0, len(uuids), 10):
         part = uuids[start : start + 10]
-        RequestedChanges(records, lambda: None, 10).apply(part, delete_instance, "delete_instances")
+        requested_changes.apply(make_parts(records), part, delete_instance, "delete_instances")
         for uuid, record in records.get(part).items():
             if record.status is not InstanceStatus.DELETED:
                 ended = replace(record, status=InstanceStatus.DELETED, step=SagaStep.DONE)

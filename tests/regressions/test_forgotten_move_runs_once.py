@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from conductor.leaked_migrations import LeakedMigrations
+from conductor.leaked_migrations import end
 from conductor.store.records import SagaStep
 from rpcapi import errors, objects
 from tests.regressions.moves import DAY_MS, HOUR_MS, MINUTE_MS, MovingInstance, open_cluster
 from tests.regressions.partitions import BACKENDS, open_partition
 from tests.unit.conductor.ledger import PARTITION
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.saga.simulated_cluster import CTXT
 
 STEPS = {"migrate": SagaStep.STOP_SOURCE, "live-migrate": SagaStep.COPY}
@@ -73,5 +74,5 @@ def end_source_in_vain(cluster: MovingInstance, why: str) -> None:
     """Assert that the source is not ended, although an operator consents to the end of a guest that runs."""
     source = objects.ClaimRefs.of(consumers=[cluster.uuid], attempts=[1])
     with pytest.raises(errors.InstanceConflict, match=why):
-        LeakedMigrations(cluster.store, cluster.clients(), 1).end(CTXT, PARTITION, "h1", source, ends_running=True)
+        end(make_parts(cluster.store, cluster.clients()), CTXT, PARTITION, "h1", source, ends_running=True)
     assert not cluster.hosts.queue

@@ -3,6 +3,7 @@
 
 import pytest
 
+from conductor import requests
 from conductor.store.records import SagaStep
 from rpcapi import errors
 from rpcapi.resources.claims import Answer
@@ -63,7 +64,7 @@ def test_repetition_at_unknown_time_waits_for_its_host(cluster: SimulatedCluster
     cluster.restore_records(records)
     lose_partition(cluster, uuid, "h1")
     cluster.now_ms += horizons * HORIZON_MS + MINUTE_MS
-    cluster.conductors[0].requests.build(CTXT, SPEC, [uuid])
+    requests.build(cluster.conductors[0].parts, CTXT, SPEC, [uuid])
     cluster.settle(4 * HORIZON_MS)
     assert cluster.statuses([uuid]) == ["SCHEDULING"]
     assert cluster.hosts.guests_of(uuid) == [("h1/n", 1)]

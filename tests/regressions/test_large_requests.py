@@ -14,12 +14,10 @@ from collections.abc import Iterator, Sequence
 import oslo_messaging as messaging
 import pytest
 
-from conductor.reports import BuildReports
-from conductor.requests import BuildRequests
+from conductor import requests
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
 from conductor.service_clients import ServiceClients
-from conductor.store.bounds import RecordBounds
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceRecord, LeaseLost, StoreTimeouts
 from rpcapi import context, errors, objects
@@ -29,6 +27,7 @@ from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from tests.unit.conductor.parts import make_parts
 from tests.unit.scheduler_svc.fakes.hosts import request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView
 from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
@@ -112,12 +111,10 @@ class OneRequest:
         self._store = MemoryConductorStore(StoreTimeouts(), lambda: self.now_ms)
         self.now_ms += StoreTimeouts().repeat_horizon_ms  # since the store's epoch began
         clients = ServiceClients(worker, hosts or SilentHosts(), lambda _partition: worker, "p1")  # type: ignore[arg-type]
-        self.reports = BuildReports(self._store, clients, lambda: None)
+        self.parts = make_parts(self._store, clients, max_instances=MAX_INSTANCES)
         self._saga = BuildSaga(self._store, clients, SagaLimits(), threading.Event())
         spec = objects.RequestSpec.of(resources=ONE, flavor="tiny", **values)
-        BuildRequests(self._store, lambda: None, MAX_INSTANCES, RecordBounds(self._store, {})).build(
-            CTXT, spec, self.uuids, (), self.now_ms / 1000
-        )
+        requests.build(self.parts, CTXT, spec, self.uuids, first_sent=self.now_ms / 1000)
 
     def run(self, milliseconds: int) -> None:
         """Do all work that is due within that time."""

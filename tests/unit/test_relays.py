@@ -23,9 +23,7 @@ VERB = "is a part of the interface of all storages, which the verbs call"
 # The relays that have a reason.
 ALLOWED = {
     "compute_agent": {},
-    "conductor": {
-        "requests.BuildRequests.limits_of": "reads limits that a reload of the configuration replaces",
-    },
+    "conductor": {},
     "rpcapi": {
         "cli.command.SessionCommand.show_message": "is the only place that decides about level and logger",
         "cli.live_output.pause": "is replaced in tests, which do not wait",

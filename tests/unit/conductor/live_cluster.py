@@ -19,10 +19,10 @@ from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.host_identity import HostIdentity
 from compute_agent.resources.nodes import Node, NodeShape
 from compute_agent.simulator.profile import HostProfile
+from conductor import moves
 from conductor.copies import abort, force_complete
-from conductor.migrations import MigrationReader
-from conductor.moves import InstanceMoves
-from conductor.requested_changes import RequestedChanges
+from conductor.parts import ConductorParts
+from conductor.requested_changes import apply_to_migrations
 from conductor.saga.saga_pass import SagaLimits
 from rpcapi import objects
 from rpcapi.clients.compute import ComputeAPI
@@ -36,6 +36,7 @@ from scheduler_svc.store.records import HostReport
 from tests.unit.compute_agent.rig import AgentKilled, AgentRig, KillSwitch
 from tests.unit.conductor.fakes import FakeClaims
 from tests.unit.conductor.ledger import PARTITION
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, Conductor, SimulatedCluster, uuid_list
 
 HOSTS = ("h1", "h2", "h3")
@@ -256,20 +257,17 @@ class LiveCluster(SimulatedCluster):
         assert self.record(INSTANCE).host == f"{host}/n"
 
     def live_migrate(self, target: str | None = None) -> None:
-        moves = InstanceMoves(self.clients(), self.changes(), lambda _project: {})
-        moves.live_migrate(CTXT, [INSTANCE], [MIGRATION], target)
+        moves.live_migrate(self.parts(), CTXT, [INSTANCE], [MIGRATION], target)
 
-    def migrations(self) -> MigrationReader:
-        return MigrationReader(self.store, self.clients(), 100)
-
-    def changes(self) -> RequestedChanges:
-        return RequestedChanges(self.store, lambda: None, 100)
+    def parts(self) -> ConductorParts:
+        """Return the parts of a conductor whose peers nothing kills."""
+        return make_parts(self.store, self.clients(), max_instances=100)
 
     def abort(self, migrations: list[str]) -> None:
-        self.changes().apply_to_migrations(migrations, abort, "abort_migrations")
+        apply_to_migrations(self.parts(), migrations, abort, "abort_migrations")
 
     def force_complete(self, migrations: list[str]) -> None:
-        self.changes().apply_to_migrations(migrations, force_complete, "force_complete_migrations")
+        apply_to_migrations(self.parts(), migrations, force_complete, "force_complete_migrations")
 
     def report(self, report: objects.BuildReport) -> None:
         self._report(report)

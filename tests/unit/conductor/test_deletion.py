@@ -5,16 +5,15 @@ from typing import Any
 
 import pytest
 
+from conductor import instances, requested_changes, requests
 from conductor.deletion import delete
-from conductor.requested_changes import RequestedChanges
-from conductor.requests import BuildRequests
-from conductor.store.bounds import RecordBounds
 from conductor.store.records import SagaStep
 from rpcapi import context, errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimResult
 from scheduler_svc.endpoints import encode
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.saga.simulated_cluster import CTXT, SPEC, THREE, SimulatedCluster, uuid_list
 
 
@@ -252,28 +251,30 @@ def test_deleted_instances_are_listed_only_on_request(cluster: SimulatedCluster)
     cluster.settle()
     cluster.delete(uuids[:1])
     cluster.settle()
-    instances = cluster.conductors[0].instances
-    assert [record.uuid for record in instances.list(None, 10, deleted=False).instances] == uuids[1:]
-    shown = instances.list(None, 10, deleted=True).instances
+    parts = cluster.conductors[0].parts
+    left = instances.list_instances(parts.store, None, 10, deleted=False).instances
+    assert [record.uuid for record in left] == uuids[1:]
+    shown = instances.list_instances(parts.store, None, 10, deleted=True).instances
     assert [(record.uuid, record.status) for record in shown] == list(
         zip(uuids, ["DELETED", "ACTIVE", "ACTIVE"], strict=True)
     )
     assert (shown[1].request_id, shown[1].project_id, shown[1].flavor) == (CTXT.request_id, "project", SPEC.flavor)
-    assert [record.uuid for record in instances.get(list(reversed(uuids))).instances] == list(reversed(uuids))
+    page = instances.get_instances(parts, list(reversed(uuids)))
+    assert [record.uuid for record in page.instances] == list(reversed(uuids))
     with pytest.raises(errors.UnknownInstance):
-        instances.get(uuid_list(4))
+        instances.get_instances(parts, uuid_list(4))
     with pytest.raises(errors.InvalidRequest):
-        instances.list(None, 0, deleted=False)
+        instances.list_instances(parts.store, None, 0, deleted=False)
 
 
 def test_client_of_a_project_deletes_its_instances_only(cluster: SimulatedCluster) -> None:
     uuids = uuid_list(2)
     cluster.build(uuids)
-    changes = RequestedChanges(cluster.store, lambda: None, 10)
+    parts = make_parts(cluster.store)
     with pytest.raises(errors.CallerRefused, match="is of another project"):
-        changes.apply(uuids, delete, "delete_instances", "other")
+        requested_changes.apply(parts, uuids, delete, "delete_instances", "other")
     assert cluster.statuses(uuids) == ["SCHEDULING"] * 2
-    changes.apply(uuids, delete, "delete_instances", CTXT.project_id)
+    requested_changes.apply(parts, uuids, delete, "delete_instances", CTXT.project_id)
     assert cluster.statuses(uuids) == ["DELETING"] * 2
 
 
@@ -281,9 +282,8 @@ def test_deletion_with_one_instance_of_another_project_changes_nothing(cluster: 
     own, other = uuid_list(2)
     cluster.build([own])
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
-    requests = BuildRequests(cluster.store, lambda: None, 10, RecordBounds(cluster.store, {}))
-    requests.build(context.new("other"), spec, [other])
-    changes = RequestedChanges(cluster.store, lambda: None, 10)
+    parts = make_parts(cluster.store)
+    requests.build(parts, context.new("other"), spec, [other])
     with pytest.raises(errors.CallerRefused, match=other):
-        changes.apply([own, other], delete, "delete_instances", CTXT.project_id)
+        requested_changes.apply(parts, [own, other], delete, "delete_instances", CTXT.project_id)
     assert cluster.statuses([own, other]) == ["SCHEDULING"] * 2

@@ -8,11 +8,14 @@ from typing import Any
 import oslo_messaging as messaging
 import pytest
 
-from conductor.instances import InstanceReader
+from conductor import reports
+from conductor.evacuation import evacuate
+from conductor.instances import get_instances
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors
 from tests.unit.conductor.ledger import PARTITION
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.saga.simulated_cluster import (
     CTXT,
     THREE,
@@ -63,7 +66,7 @@ def migration(cluster: SimulatedCluster, uuid: str = MOVE) -> MigrationRecord:
 
 def shown(cluster: SimulatedCluster) -> list[str]:
     """Return the statuses that users see."""
-    return [instance.status for instance in InstanceReader(cluster.store, 1000).get(UUIDS).instances]
+    return [instance.status for instance in get_instances(make_parts(cluster.store), UUIDS).instances]
 
 
 def put(cluster: SimulatedCluster, uuid: str, **values: object) -> None:
@@ -249,7 +252,7 @@ def test_late_report_of_the_fenced_host_changes_nothing(fenced: SimulatedCluster
     before = fenced.store.get(UUIDS)
     for outcome in ("active", "stopped", "gone"):
         report = fenced.hosts.make_report("h1", (FIRST, 1), outcome)
-        fenced.conductors[0].reports.record(CTXT, report)
+        reports.record(fenced.conductors[0].parts, CTXT, report)
     assert fenced.store.get(UUIDS) == before
 
 
@@ -394,8 +397,8 @@ def test_targets_that_are_refused(fenced: SimulatedCluster, target: str, error: 
 def test_malformed_calls_are_refused(
     fenced: SimulatedCluster, uuids: Any, migrations: Any, error: type[Exception], match: str
 ) -> None:
-    evacuation = fenced.conductors[0].evacuation
-    assert_refused(fenced, error, match, lambda: evacuation.evacuate(CTXT, uuids, migrations))
+    parts = fenced.conductors[0].parts
+    assert_refused(fenced, error, match, lambda: evacuate(parts, CTXT, uuids, migrations))
 
 
 def test_uuid_of_an_earlier_migration_is_refused(fenced: SimulatedCluster) -> None:
@@ -403,9 +406,9 @@ def test_uuid_of_an_earlier_migration_is_refused(fenced: SimulatedCluster) -> No
     fenced.settle()
     fenced.lose_host("h2")
     fenced.compare()
-    evacuation = fenced.conductors[0].evacuation
+    parts = fenced.conductors[0].parts
     match = f"migration {MOVE} is an earlier one of it"
-    assert_refused(fenced, errors.InstanceConflict, match, lambda: evacuation.evacuate(CTXT, [SECOND], [MOVE]))
+    assert_refused(fenced, errors.InstanceConflict, match, lambda: evacuate(parts, CTXT, [SECOND], [MOVE]))
 
 
 def test_services_that_do_not_answer_are_unavailable(fenced: SimulatedCluster) -> None:

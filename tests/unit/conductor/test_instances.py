@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from conductor.instances import InstanceReader
-from conductor.requests import BuildRequests
-from conductor.store.bounds import RecordBounds
+from conductor import instances, requests
+from conductor.parts import ConductorParts
 from conductor.store.interface import PAGE
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus
 from rpcapi import context, errors, objects
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.saga.simulated_cluster import uuid_list
 
 UUIDS = uuid_list(3)
@@ -23,38 +23,38 @@ def store() -> MemoryConductorStore:
     created = MemoryConductorStore(clock=lambda: 1000)
     ctxt = context.new("project", "user", request_id="req-1")
     spec = objects.RequestSpec.of(resources={"VCPU": 1}, flavor="tiny")
-    BuildRequests(created, lambda: None, 10, RecordBounds(created, {})).build(ctxt, spec, UUIDS, ["x", "y", "z"])
+    requests.build(make_parts(created), ctxt, spec, UUIDS, ["x", "y", "z"])
     return created
 
 
 @pytest.fixture
-def reader(store: MemoryConductorStore) -> InstanceReader:
-    return InstanceReader(store, 2)
+def parts(store: MemoryConductorStore) -> ConductorParts:
+    return make_parts(store, max_instances=2)
 
 
-def test_instance_has_the_fields_of_record_and_request(reader: InstanceReader, store: MemoryConductorStore) -> None:
+def test_instance_has_the_fields_of_record_and_request(parts: ConductorParts, store: MemoryConductorStore) -> None:
     ended = {"attempt": 1, "host": "h/n", "outcome": "failed", "reason": "r"}
     record = replace(
         store.get(UUIDS)[UUIDS[1]], status=InstanceStatus.ERROR, host="g/n", attempt=2, history=[ended], reason="why"
     )
     store.write_without_lease([record], wake=False)
-    (instance,) = reader.get([UUIDS[1]]).instances
+    (instance,) = instances.get_instances(parts, [UUIDS[1]]).instances
     assert (instance.uuid, instance.name, instance.flavor) == (UUIDS[1], "y", "tiny")
     assert (instance.request_id, instance.project_id, instance.user_id) == ("req-1", "project", "user")
     assert (instance.status, instance.host, instance.attempt, instance.reason) == ("ERROR", "g/n", 2, "why")
     assert (instance.history, instance.created_ms, instance.updated_ms) == ([ended], 1000, 1000)
 
 
-def test_instances_are_in_the_order_of_the_call(reader: InstanceReader) -> None:
+def test_instances_are_in_the_order_of_the_call(parts: ConductorParts) -> None:
     uuids = [UUIDS[2], UUIDS[0]]
-    page = reader.get(uuids)
+    page = instances.get_instances(parts, uuids)
     assert ([instance.uuid for instance in page.instances], page.marker) == (uuids, None)
 
 
-def test_unknown_instance_is_named(reader: InstanceReader) -> None:
+def test_unknown_instance_is_named(parts: ConductorParts) -> None:
     unknown = uuid_list(4)[3]
     with pytest.raises(errors.UnknownInstance, match=unknown):
-        reader.get([UUIDS[0], unknown])
+        instances.get_instances(parts, [UUIDS[0], unknown])
 
 
 @pytest.mark.parametrize(
@@ -66,40 +66,41 @@ def test_unknown_instance_is_named(reader: InstanceReader) -> None:
         ("x", errors.InvalidRequest),
     ],
 )
-def test_invalid_uuids_are_rejected(reader: InstanceReader, uuids: list[str], error: type[Exception]) -> None:
+def test_invalid_uuids_are_rejected(parts: ConductorParts, uuids: list[str], error: type[Exception]) -> None:
     with pytest.raises(error):
-        reader.get(uuids)
+        instances.get_instances(parts, uuids)
 
 
-def test_pages_lead_to_each_instance_once(reader: InstanceReader) -> None:
-    first = reader.list(None, 2, deleted=False)
-    second = reader.list(first.marker, 2, deleted=False)
+def test_pages_lead_to_each_instance_once(parts: ConductorParts) -> None:
+    first = instances.list_instances(parts.store, None, 2, deleted=False)
+    second = instances.list_instances(parts.store, first.marker, 2, deleted=False)
     assert [instance.uuid for page in (first, second) for instance in page.instances] == UUIDS
     assert second.marker is None
 
 
 @pytest.mark.parametrize(("deleted", "uuids"), [(False, UUIDS[1:]), (True, UUIDS)])
 def test_deleted_instances_are_listed_on_request(
-    reader: InstanceReader, store: MemoryConductorStore, deleted: bool, uuids: list[str]
+    parts: ConductorParts, store: MemoryConductorStore, deleted: bool, uuids: list[str]
 ) -> None:
     record = replace(store.get(UUIDS)[UUIDS[0]], status=InstanceStatus.DELETED)
     store.write_without_lease([record], wake=False)
-    assert [instance.uuid for instance in reader.list(None, 10, deleted=deleted).instances] == uuids
+    page = instances.list_instances(parts.store, None, 10, deleted=deleted)
+    assert [instance.uuid for instance in page.instances] == uuids
 
 
 @pytest.mark.parametrize("limit", [0, -1])
-def test_invalid_limit_is_rejected(reader: InstanceReader, limit: int) -> None:
+def test_invalid_limit_is_rejected(parts: ConductorParts, limit: int) -> None:
     with pytest.raises(errors.InvalidRequest, match="limit must be a positive integer"):
-        reader.list(None, limit, deleted=False)
+        instances.list_instances(parts.store, None, limit, deleted=False)
 
 
-def test_invalid_marker_is_rejected(reader: InstanceReader) -> None:
+def test_invalid_marker_is_rejected(parts: ConductorParts) -> None:
     with pytest.raises(errors.InvalidRequest, match="marker"):
-        reader.list("no-marker", 10, deleted=False)
+        instances.list_instances(parts.store, "no-marker", 10, deleted=False)
 
 
 def test_large_limit_is_reduced_to_a_page_of_the_store(
-    reader: InstanceReader, store: MemoryConductorStore, monkeypatch: pytest.MonkeyPatch
+    parts: ConductorParts, store: MemoryConductorStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limits: list[int] = []
     page: Callable = store.page
@@ -109,19 +110,19 @@ def test_large_limit_is_reduced_to_a_page_of_the_store(
         return page(marker, limit, deleted=deleted)
 
     monkeypatch.setattr(store, "page", recording_page)
-    reader.list(None, 10 * PAGE, deleted=False)
+    instances.list_instances(parts.store, None, 10 * PAGE, deleted=False)
     assert limits == [PAGE]
 
 
 def test_instance_of_a_request_purged_meanwhile_is_left_out(
-    reader: InstanceReader, store: MemoryConductorStore, monkeypatch: pytest.MonkeyPatch
+    parts: ConductorParts, store: MemoryConductorStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "requests", lambda keys: {})
-    assert reader.list(None, 10, deleted=False).instances == []
+    assert instances.list_instances(parts.store, None, 10, deleted=False).instances == []
 
 
 def test_hosts_of_a_partition_are_those_of_its_records_but_deleted_ones(
-    reader: InstanceReader, store: MemoryConductorStore
+    parts: ConductorParts, store: MemoryConductorStore
 ) -> None:
     places = [
         ("a/1", "p", InstanceStatus.ACTIVE),
@@ -136,7 +137,7 @@ def test_hosts_of_a_partition_are_those_of_its_records_but_deleted_ones(
         ],
         wake=False,
     )
-    assert [reader.list_hosts(partition).hosts for partition in ("p", "q", "r")] == [["a"], ["c"], []]
+    assert [instances.list_hosts(parts.store, partition).hosts for partition in ("p", "q", "r")] == [["a"], ["c"], []]
 
 
 OTHERS = uuid_list(7)[3:]
@@ -146,26 +147,25 @@ OTHERS = uuid_list(7)[3:]
 def two_projects(store: MemoryConductorStore) -> MemoryConductorStore:
     """The store, with four more instances of another project."""
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
-    requests = BuildRequests(store, lambda: None, 10, RecordBounds(store, {}))
-    requests.build(context.new("other", "user"), spec, OTHERS)
+    requests.build(make_parts(store), context.new("other", "user"), spec, OTHERS)
     return store
 
 
-def test_instances_of_another_project_are_refused(reader: InstanceReader, two_projects: MemoryConductorStore) -> None:
-    assert [instance.uuid for instance in reader.get(UUIDS[:2], "project").instances] == UUIDS[:2]
+def test_instances_of_another_project_are_refused(parts: ConductorParts, two_projects: MemoryConductorStore) -> None:
+    assert [instance.uuid for instance in instances.get_instances(parts, UUIDS[:2], "project").instances] == UUIDS[:2]
     for uuids in ([OTHERS[0]], [UUIDS[0], OTHERS[0]]):
         with pytest.raises(errors.CallerRefused, match=f"instance {OTHERS[0]} is of another project"):
-            reader.get(uuids, "project")
+            instances.get_instances(parts, uuids, "project")
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 100])
 @pytest.mark.parametrize(("project", "uuids"), [("project", UUIDS), ("other", OTHERS), ("third", [])])
 def test_list_of_a_project_has_each_of_its_instances_once(
-    reader: InstanceReader, two_projects: MemoryConductorStore, project: str, uuids: list[str], limit: int
+    parts: ConductorParts, two_projects: MemoryConductorStore, project: str, uuids: list[str], limit: int
 ) -> None:
     listed, marker = [], None
     while True:
-        page = reader.list(marker, limit, deleted=False, project=project)
+        page = instances.list_instances(parts.store, marker, limit, deleted=False, project=project)
         assert len(page.instances) <= limit
         listed += [instance.uuid for instance in page.instances]
         marker = page.marker
@@ -175,12 +175,12 @@ def test_list_of_a_project_has_each_of_its_instances_once(
 
 
 def test_list_of_a_project_goes_on_behind_a_page_without_its_instances(
-    reader: InstanceReader, two_projects: MemoryConductorStore, monkeypatch: pytest.MonkeyPatch
+    parts: ConductorParts, two_projects: MemoryConductorStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("conductor.instances.PAGE", 2)
-    pages = [reader.list(None, 2, deleted=False, project="other")]
+    pages = [instances.list_instances(parts.store, None, 2, deleted=False, project="other")]
     while pages[-1].marker is not None:
-        pages.append(reader.list(pages[-1].marker, 2, deleted=False, project="other"))
+        pages.append(instances.list_instances(parts.store, pages[-1].marker, 2, deleted=False, project="other"))
     assert [[instance.uuid for instance in page.instances] for page in pages] == [
         [],
         OTHERS[:1],

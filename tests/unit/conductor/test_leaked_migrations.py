@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from conductor.leaked_migrations import LeakedMigrations
-from conductor.orphans import OrphanRelease
+from conductor import leaked_migrations, orphans
 from conductor.service_clients import ServiceClients
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
@@ -14,6 +13,7 @@ from conductor.store.records import InstanceStatus, StoreTimeouts
 from rpcapi import errors, objects
 from scheduler_svc.core.records import ClaimRef
 from tests.unit.conductor.ledger import PARTITION
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.saga.simulated_cluster import CTXT, LEASE_MS, THREE, SimulatedCluster, uuid_list
 
 INSTANCE, OTHER, MOVE = uuid_list(3)
@@ -60,7 +60,7 @@ def end(
 ) -> None:
     clients = ServiceClients(cluster.scheduler, cluster.hosts, lambda partition: cluster.claims, PARTITION)  # type: ignore[arg-type, return-value]
     refs = objects.ClaimRefs.of(consumers=[uuid], attempts=[attempt])
-    LeakedMigrations(cluster.store, clients, 1000).end(CTXT, PARTITION, host, refs, ends_running=ends_running)
+    leaked_migrations.end(make_parts(cluster.store, clients), CTXT, PARTITION, host, refs, ends_running=ends_running)
 
 
 def assert_refused(cluster: SimulatedCluster, message: str, **values: object) -> None:
@@ -119,8 +119,8 @@ def test_migration_that_is_under_way_is_refused(cluster: SimulatedCluster) -> No
     del cluster.hosts.guests[SOURCE]
     clients = ServiceClients(cluster.scheduler, cluster.hosts, lambda partition: cluster.claims, PARTITION)  # type: ignore[arg-type, return-value]
     with pytest.raises(errors.InstanceConflict, match=f"its migration {MOVE} is migrating; confirm or revert it"):
-        OrphanRelease(cluster.store, clients, 1000).release(
-            CTXT, "h1", objects.ClaimRefs.of(consumers=[INSTANCE], attempts=[1])
+        orphans.release(
+            make_parts(cluster.store, clients), CTXT, "h1", objects.ClaimRefs.of(consumers=[INSTANCE], attempts=[1])
         )
 
 

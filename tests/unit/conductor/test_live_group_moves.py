@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from compute_agent.simulator.profile import HostProfile
-from conductor.moves import InstanceMoves
+from conductor import moves
 from tests.unit.conductor.live_cluster import CONVERGES, SPEC, LiveCluster
 from tests.unit.conductor.saga.simulated_cluster import CTXT, KillSwitch, migration_of, uuid_list
 
@@ -24,8 +24,7 @@ def make_cluster(folder: Path) -> LiveCluster:
         created.build(uuids, SPEC.with_values(group_id="g", group_policy="affinity"))
         created.settle()
     assert hosts(created) == ["h1/n"] * 3
-    moves = InstanceMoves(created.clients(), created.changes(), lambda _project: {})
-    moves.live_migrate(CTXT, MEMBERS, MIGRATIONS)
+    moves.live_migrate(created.parts(), CTXT, MEMBERS, MIGRATIONS)
     return created
 
 

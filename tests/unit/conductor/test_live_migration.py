@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from conductor.migrations import list_copies
 from conductor.saga.saga_pass import SagaLimits
 from rpcapi import errors
 from tests.unit.compute_agent.rig import AgentKilled
@@ -193,7 +194,7 @@ def test_source_that_is_restarted_in_post_copy_loses_it(post_copy: LiveCluster) 
 def test_progress_is_read_from_the_source(cluster: LiveCluster) -> None:
     begin(cluster)
     cluster.now_ms += 5_000
-    page = cluster.migrations().list_copies(CTXT, [MIGRATION])
+    page = list_copies(cluster.parts(), CTXT, [MIGRATION])
     assert (page.migrations, page.phases, page.total_mb, page.remaining_mb) == (
         [MIGRATION],
         ["running"],
@@ -202,7 +203,7 @@ def test_progress_is_read_from_the_source(cluster: LiveCluster) -> None:
     )
     assert page.copied_mb[0] >= 500
     cluster.hosts.kill("h1")
-    assert cluster.migrations().list_copies(CTXT, [MIGRATION]).migrations == []
+    assert list_copies(cluster.parts(), CTXT, [MIGRATION]).migrations == []
 
 
 # -- bad input ---------------------------------------------------------------------------------------------------------

@@ -5,10 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from conductor.migrations import MigrationReader
+from conductor.migrations import get_migrations, list_migrations
+from conductor.parts import ConductorParts
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from rpcapi import errors
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.saga.simulated_cluster import uuid_list
 from tests.unit.conductor.store.conftest import request
 
@@ -18,7 +20,7 @@ ENDED = {"attempt": 2, "host": "g/n", "outcome": "refused", "reason": "r"}
 
 
 @pytest.fixture
-def reader() -> MigrationReader:
+def parts() -> ConductorParts:
     store = MemoryConductorStore(clock=lambda: 1000)
     store.record(request(), INSTANCES)
     for instance, uuid in zip(INSTANCES, UUIDS, strict=True):
@@ -35,11 +37,11 @@ def reader() -> MigrationReader:
         )
         record = replace(store.get([instance])[instance], migration=migration)
         store.write_without_lease([record], wake=False)
-    return MigrationReader(store, None, 2)  # type: ignore[arg-type]  # no copies are read
+    return make_parts(store, max_instances=2)
 
 
-def test_migration_has_the_fields_of_its_record(reader: MigrationReader) -> None:
-    (migration,) = reader.get(UUIDS[1:2]).migrations
+def test_migration_has_the_fields_of_its_record(parts: ConductorParts) -> None:
+    (migration,) = get_migrations(parts, UUIDS[1:2]).migrations
     assert (migration.uuid, migration.instance) == (UUIDS[1], INSTANCES[1])
     assert (migration.kind, migration.status, migration.request_id) == ("migration", "migrating", "req-1")
     assert (migration.source_host, migration.source_attempt, migration.target) == ("h/n", 1, None)
@@ -47,22 +49,22 @@ def test_migration_has_the_fields_of_its_record(reader: MigrationReader) -> None
     assert (migration.history, migration.created_ms, migration.updated_ms) == ([ENDED], 1000, 1000)
 
 
-def test_migrations_are_in_the_order_of_the_call(reader: MigrationReader) -> None:
+def test_migrations_are_in_the_order_of_the_call(parts: ConductorParts) -> None:
     uuids = [UUIDS[2], UUIDS[0]]
-    assert [migration.uuid for migration in reader.get(uuids).migrations] == uuids
+    assert [migration.uuid for migration in get_migrations(parts, uuids).migrations] == uuids
 
 
-def test_list_returns_all_pages(reader: MigrationReader) -> None:
-    page = reader.list(None, 2)
+def test_list_returns_all_pages(parts: ConductorParts) -> None:
+    page = list_migrations(parts.store, None, 2)
     assert [migration.uuid for migration in page.migrations] == UUIDS[:2]
-    page = reader.list(page.marker, 2)
+    page = list_migrations(parts.store, page.marker, 2)
     assert ([migration.uuid for migration in page.migrations], page.marker) == (UUIDS[2:], None)
 
 
-def test_unknown_migration_is_named(reader: MigrationReader) -> None:
+def test_unknown_migration_is_named(parts: ConductorParts) -> None:
     unknown = uuid_list(9)[8]
     with pytest.raises(errors.UnknownMigration, match=unknown):
-        reader.get([UUIDS[0], unknown])
+        get_migrations(parts, [UUIDS[0], unknown])
 
 
 @pytest.mark.parametrize(
@@ -72,12 +74,12 @@ def test_unknown_migration_is_named(reader: MigrationReader) -> None:
         ("x", 1, "'x' is not a marker"),
     ],
 )
-def test_invalid_page_is_refused(reader: MigrationReader, marker: str | None, limit: int, message: str) -> None:
+def test_invalid_page_is_refused(parts: ConductorParts, marker: str | None, limit: int, message: str) -> None:
     with pytest.raises(errors.InvalidRequest, match=message):
-        reader.list(marker, limit)
+        list_migrations(parts.store, marker, limit)
 
 
 @pytest.mark.parametrize("uuids", [["x"], [], UUIDS])
-def test_invalid_uuids_are_refused(reader: MigrationReader, uuids: list[str]) -> None:
+def test_invalid_uuids_are_refused(parts: ConductorParts, uuids: list[str]) -> None:
     with pytest.raises(errors.InvalidRequest):
-        reader.get(uuids)
+        get_migrations(parts, uuids)

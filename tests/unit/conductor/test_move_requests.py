@@ -7,7 +7,9 @@ from typing import Any
 import oslo_messaging as messaging
 import pytest
 
+from conductor import moves
 from conductor.moves import confirm, revert
+from conductor.requested_changes import apply_to_migrations
 from conductor.store.migrations import MigrationRecord
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
@@ -45,7 +47,7 @@ def test_invalid_migrations_are_refused_and_nothing_is_changed(
     before = cluster.store.get(UUIDS)
     ids = values.get("migrations", [migration_of(UUIDS[0])])
     with pytest.raises(error, match=match):
-        cluster.conductors[0].moves.migrate(CTXT, UUIDS[:1], ids, values.get("host"))
+        moves.migrate(cluster.conductors[0].parts, CTXT, UUIDS[:1], ids, values.get("host"))
     assert cluster.store.get(UUIDS) == before
 
 
@@ -53,7 +55,7 @@ def test_target_that_no_scheduler_checks_is_refused_and_nothing_is_changed(clust
     cluster.scheduler.unanswered = messaging.MessagingTimeout("no answer")
     before = cluster.store.get(UUIDS)
     with pytest.raises(errors.Unavailable, match="The scheduler cannot be reached"):
-        cluster.conductors[0].moves.migrate(CTXT, UUIDS[:1], [migration_of(UUIDS[0])], "h3")
+        moves.migrate(cluster.conductors[0].parts, CTXT, UUIDS[:1], [migration_of(UUIDS[0])], "h3")
     assert cluster.store.get(UUIDS) == before
 
 
@@ -89,7 +91,7 @@ def test_repeated_request_is_the_same_move(cluster: SimulatedCluster) -> None:
 
 def test_ends_of_moves_are_accepted_once_and_only_of_finished_ones(cluster: SimulatedCluster) -> None:
     def end(change: Callable[[InstanceRecord, MigrationRecord], InstanceRecord | None], migration: str) -> None:
-        cluster.conductors[0].changes.apply_to_migrations([migration], change, "end")
+        apply_to_migrations(cluster.conductors[0].parts, [migration], change, "end")
 
     first, second = (migration_of(uuid) for uuid in UUIDS)
     with pytest.raises(errors.UnknownMigration):

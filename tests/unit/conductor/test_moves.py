@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from conductor.instances import InstanceReader
+from conductor.instances import get_instances, list_hosts
 from conductor.vouching import is_named
 from rpcapi import errors, objects
 from tests.unit.conductor.ledger import PARTITION
 from tests.unit.conductor.moving_servers import HOUR_MS, UUIDS, make_cluster
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.saga.simulated_cluster import LIMITS, SPEC, SimulatedCluster, migration_of, uuid_list
 
 
@@ -60,7 +61,7 @@ def test_reverted_instances_run_on_their_sources_again(is_duplicated: bool) -> N
 @pytest.mark.parametrize("end", ["confirm", "revert"])
 def test_shown_host_is_the_one_where_the_server_runs(cluster: SimulatedCluster, end: str) -> None:
     def check_shown_host() -> None:
-        (instance,) = InstanceReader(cluster.store, 10).get(UUIDS[:1]).instances
+        (instance,) = get_instances(make_parts(cluster.store), UUIDS[:1]).instances
         running = {cluster.hosts.guests[ref] for ref in cluster.hosts.running_guests_of(UUIDS[0])}
         assert running <= {instance.host}
         shown.append(instance.host)
@@ -96,12 +97,12 @@ def test_resized_server_counts_the_larger_flavor_until_it_is_confirmed(cluster: 
     def used() -> int:
         return cluster.store.usage("project")["VCPU"]
 
-    cluster.quota = {"VCPU": 2}
+    cluster.quota["VCPU"] = 2
     before = cluster.store.get(UUIDS)
     with pytest.raises(errors.QuotaExceeded, match="VCPU"):
         cluster.resize(UUIDS[:1])
     assert cluster.store.get(UUIDS) == before and not cluster.store.migrations([migration_of(UUIDS[0])])
-    cluster.quota = {"VCPU": 3}
+    cluster.quota["VCPU"] = 3
     cluster.resize(UUIDS[:1])
     assert used() == 3
     cluster.settle()
@@ -315,17 +316,16 @@ def forget(cluster: SimulatedCluster, state: Any) -> None:
 
 def test_hosts_of_both_ends_are_listed_and_both_claims_are_named(cluster: SimulatedCluster) -> None:
     cluster.migrate(UUIDS[:1], host="h3")
-    reader = cluster.conductors[0].instances
     cluster.settle()
     cluster.delete(UUIDS[1:])
     cluster.settle()
-    assert reader.list_hosts(PARTITION).hosts == ["h1", "h3"]
+    assert list_hosts(cluster.store, PARTITION).hosts == ["h1", "h3"]
     record = cluster.record(UUIDS[0])
     assert is_named(record, 2, "h3") and is_named(record, 1, "h1")
     assert not any(is_named(record, *claim) for claim in ((1, "h3"), (2, "h1"), (3, "h3")))
     cluster.confirm(UUIDS[:1])
     cluster.settle()
-    assert reader.list_hosts(PARTITION).hosts == ["h3"]
+    assert list_hosts(cluster.store, PARTITION).hosts == ["h3"]
     assert not is_named(cluster.record(UUIDS[0]), 1, "h1")
 
 

@@ -3,11 +3,12 @@
 
 import pytest
 
-from conductor.orphans import OrphanRelease
+from conductor import orphans
 from conductor.service_clients import ServiceClients
 from rpcapi import errors, objects
 from scheduler_svc.core.records import ClaimRef
 from tests.unit.conductor.ledger import PARTITION
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.saga.simulated_cluster import CTXT, THREE, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(2)
@@ -28,7 +29,7 @@ def cluster() -> SimulatedCluster:
 def release(cluster: SimulatedCluster, host: str, *uuids: str) -> None:
     clients = ServiceClients(cluster.scheduler, cluster.hosts, lambda partition: cluster.claims, PARTITION)  # type: ignore[arg-type, return-value]
     refs = objects.ClaimRefs.of(consumers=list(uuids), attempts=[1] * len(uuids))
-    OrphanRelease(cluster.store, clients, 1000).release(CTXT, host, refs)
+    orphans.release(make_parts(cluster.store, clients), CTXT, host, refs)
 
 
 def lose_guest(cluster: SimulatedCluster, uuid: str) -> None:

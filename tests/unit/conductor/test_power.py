@@ -4,9 +4,10 @@
 import pytest
 
 from conductor.power import start, stop
-from conductor.requested_changes import RequestedChanges
+from conductor.requested_changes import apply
 from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.saga.simulated_cluster import THREE, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(2)
@@ -60,13 +61,12 @@ def test_other_statuses_are_refused_and_nothing_is_changed(cluster: SimulatedClu
     object.__setattr__(record, "status", status)
     cluster.store.write_without_lease([record], wake=False)
     before = cluster.store.get(UUIDS)
-    changes = RequestedChanges(cluster.store, lambda: None, 10)
     for request, own in ((stop, InstanceStatus.STOPPING), (start, InstanceStatus.STARTING)):
         if status is own:
             continue
         # When both are requested, then neither is changed
         with pytest.raises(errors.InstanceConflict, match=f"it is {status}; only one that is") as refusal:
-            changes.apply(UUIDS, request, "power")
+            apply(make_parts(cluster.store), UUIDS, request, "power")
         assert refusal.value.kwargs["uuid"] == UUIDS[1]
         assert cluster.store.get(UUIDS) == before
 

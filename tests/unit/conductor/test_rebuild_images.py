@@ -7,9 +7,10 @@ from typing import Any
 import oslo_messaging as messaging
 import pytest
 
+from conductor.rebuild_images import specs_with_image
 from conductor.saga.saga_pass import load_spec
 from rpcapi import errors
-from tests.unit.conductor.saga.simulated_cluster import THREE, SimulatedCluster, uuid_list
+from tests.unit.conductor.saga.simulated_cluster import CTXT, THREE, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(2)
 FIRST, SECOND = UUIDS
@@ -96,7 +97,7 @@ def test_image_that_needs_another_claim_is_refused(cluster: SimulatedCluster, na
     assert not cluster.store.write_without_lease([changed], wake=False).stale
     cluster.rebuild([FIRST], image)
     with pytest.raises(errors.InvalidSpec, match=f"property {name} of the image is None"):
-        cluster.conductors[0].operations._images.specs(None, [cluster.record(FIRST)], {"id": "i3"})  # type: ignore[arg-type]
+        specs_with_image(cluster.conductors[0].parts, CTXT, [cluster.record(FIRST)], {"id": "i3"})
 
 
 @pytest.mark.parametrize("image", [{}, {"id": 7}, {"colour": "red"}, {"id": "i", "properties": {"a": 1}}, "i2"])

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from conductor import moves
 from conductor.copies import abort, force_complete
 from conductor.moves import confirm, revert
+from conductor.requested_changes import apply_to_migrations
 from conductor.store.migrations import MigrationRecord
 from conductor.store.records import InstanceRecord, InstanceStatus
 from rpcapi import errors, objects
@@ -58,7 +60,7 @@ def _build_what_fits_nowhere(cluster: SimulatedCluster, uuids: list[str]) -> Non
 
 def _live_migrate(number: int) -> Operation:
     def request(cluster: SimulatedCluster, uuids: list[str]) -> None:
-        cluster.conductors[0].moves.live_migrate(CTXT, uuids, [migration_of(uuid, number) for uuid in uuids])
+        moves.live_migrate(cluster.conductors[0].parts, CTXT, uuids, [migration_of(uuid, number) for uuid in uuids])
 
     return request
 
@@ -104,7 +106,7 @@ class Case(NamedTuple):
 def _again(method: str, *args: Any) -> Operation:
     def request(cluster: SimulatedCluster, uuids: list[str]) -> None:
         migrations = [migration_of(uuid, NUMBER) for uuid in uuids]
-        getattr(cluster.conductors[0].moves, method)(CTXT, uuids, migrations, *args)
+        getattr(moves, method)(cluster.conductors[0].parts, CTXT, uuids, migrations, *args)
 
     return request
 
@@ -113,7 +115,7 @@ def _end(change: Callable[[InstanceRecord, MigrationRecord], InstanceRecord | No
     """Return the end of the last migrations, or of ones that never were."""
 
     def request(cluster: SimulatedCluster, uuids: list[str]) -> None:
-        cluster.conductors[0].changes.apply_to_migrations([migration_of(uuid) for uuid in uuids], change, "end")
+        apply_to_migrations(cluster.conductors[0].parts, [migration_of(uuid) for uuid in uuids], change, "end")
 
     return request
 

@@ -8,10 +8,12 @@ from typing import Any
 import oslo_messaging as messaging
 import pytest
 
-from conductor.reports import MAX_WRITE_ATTEMPTS, BuildReports, BuildResult, apply_result
+from conductor import reports
+from conductor.reports import MAX_WRITE_ATTEMPTS, BuildResult, apply_result
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.saga.simulated_cluster import CTXT, SimulatedCluster, uuid_list
 
 ENDED = {"attempt": 1, "host": "h1/n", "outcome": "failed", "reason": "r"}
@@ -151,7 +153,7 @@ def test_record_is_written_before_the_answer(cluster: SimulatedCluster) -> None:
     uuids = uuid_list(4)
     cluster.build(uuids)
     cluster.work()
-    cluster.conductors[0].reports.record(CTXT, report([uuids[0], uuids[3]], ["active", "failed"]))
+    reports.record(cluster.conductors[0].parts, CTXT, report([uuids[0], uuids[3]], ["active", "failed"]))
     assert [cluster.record(uuids[0]).status, cluster.record(uuids[3]).step] == ["ACTIVE", "alternate"]
 
 
@@ -164,8 +166,8 @@ def test_conductor_continues_at_once_where_a_report_changed_something(
     cluster.build([uuid])
     cluster.work()
     calls: list[None] = []
-    reports = BuildReports(cluster.store, cluster.hosts, lambda: calls.append(None))  # type: ignore[arg-type]
-    reports.record(CTXT, report([uuid], [kind], attempts=[attempt]))
+    parts = make_parts(cluster.store, cluster.clients(), wake=lambda: calls.append(None))
+    reports.record(parts, CTXT, report([uuid], [kind], attempts=[attempt]))
     assert len(calls) == wakes
 
 
@@ -173,7 +175,7 @@ def test_two_results_of_one_instance_are_applied_in_order(cluster: SimulatedClus
     (uuid,) = uuid_list(1)
     cluster.build([uuid])
     cluster.work()
-    cluster.conductors[0].reports.record(CTXT, report([uuid, uuid], ["active", "failed"]))
+    reports.record(cluster.conductors[0].parts, CTXT, report([uuid, uuid], ["active", "failed"]))
     assert cluster.record(uuid).status == "ERROR"
     assert "ended it: why" in cluster.reason(uuid)
 
@@ -183,14 +185,16 @@ def test_leaked_guest_is_stopped(cluster: SimulatedCluster) -> None:
     cluster.build([uuid])
     cluster.delete([uuid])
     cluster.settle()
-    cluster.conductors[0].reports.record(CTXT, report([uuid, uuid], ["active", "gone"], host="h3", attempts=[7, 6]))
+    reports.record(
+        cluster.conductors[0].parts, CTXT, report([uuid, uuid], ["active", "gone"], host="h3", attempts=[7, 6])
+    )
     assert cluster.hosts.casts == [("terminate", "h3", (uuid,))]
     cluster.settle()
     assert cluster.statuses([uuid]) == ["DELETED"]
 
 
 def test_guest_without_a_record_keeps_running(cluster: SimulatedCluster) -> None:
-    cluster.conductors[0].reports.record(CTXT, report(uuid_list(2), ["active", "gone"]))
+    reports.record(cluster.conductors[0].parts, CTXT, report(uuid_list(2), ["active", "gone"]))
     assert cluster.hosts.casts == []
 
 
@@ -203,7 +207,7 @@ def test_report_fails_if_terminate_cannot_be_sent(cluster: SimulatedCluster) -> 
     cluster.delete([uuid])
     cluster.hosts.terminate_instances = away  # type: ignore[method-assign, assignment]
     with pytest.raises(messaging.MessageDeliveryFailure):
-        cluster.conductors[0].reports.record(CTXT, report([uuid], ["active"]))
+        reports.record(cluster.conductors[0].parts, CTXT, report([uuid], ["active"]))
 
 
 @pytest.mark.parametrize(
@@ -218,7 +222,7 @@ def test_report_fails_if_terminate_cannot_be_sent(cluster: SimulatedCluster) -> 
 )
 def test_malformed_report_is_refused(cluster: SimulatedCluster, bad: objects.BuildReport) -> None:
     with pytest.raises(errors.InvalidRequest):
-        cluster.conductors[0].reports.record(CTXT, bad)
+        reports.record(cluster.conductors[0].parts, CTXT, bad)
 
 
 def test_permanent_conflict_fails_the_report(cluster: SimulatedCluster) -> None:
@@ -236,5 +240,5 @@ def test_permanent_conflict_fails_the_report(cluster: SimulatedCluster) -> None:
 
     store.get = get_and_change  # type: ignore[method-assign]
     with pytest.raises(errors.Conflict):
-        cluster.conductors[0].reports.record(CTXT, report([uuid], ["active"]))
+        reports.record(cluster.conductors[0].parts, CTXT, report([uuid], ["active"]))
     assert len(rounds) == MAX_WRITE_ATTEMPTS

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from conductor.power import stop
-from conductor.requested_changes import MAX_WRITE_ATTEMPTS, RequestedChanges
+from conductor.requested_changes import MAX_WRITE_ATTEMPTS, apply
 from conductor.store.interface import ProjectLimits
 from conductor.store.records import InstanceRecord, InstanceStatus, WriteResult
 from rpcapi import errors
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.saga.simulated_cluster import THREE, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(2)
@@ -48,7 +49,7 @@ def cluster() -> SimulatedCluster:
 
 def test_only_the_record_that_another_changed_is_written_again(cluster: SimulatedCluster) -> None:
     store = ContestedStore(cluster, UUIDS[1], 2)
-    RequestedChanges(store, lambda: None, 10).apply(UUIDS, stop, "stop_instances")  # type: ignore[arg-type]
+    apply(make_parts(store), UUIDS, stop, "stop_instances")
     assert store.writes == [UUIDS, UUIDS[1:], UUIDS[1:]]
     assert {record.status for record in cluster.store.get(UUIDS).values()} == {InstanceStatus.STOPPING}
 
@@ -56,4 +57,4 @@ def test_only_the_record_that_another_changed_is_written_again(cluster: Simulate
 def test_call_fails_when_a_record_changes_all_the_time(cluster: SimulatedCluster) -> None:
     store = ContestedStore(cluster, UUIDS[1], MAX_WRITE_ATTEMPTS)
     with pytest.raises(errors.Conflict, match=UUIDS[1]):
-        RequestedChanges(store, lambda: None, 10).apply(UUIDS, stop, "stop_instances")  # type: ignore[arg-type]
+        apply(make_parts(store), UUIDS, stop, "stop_instances")

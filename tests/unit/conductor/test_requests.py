@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from conductor import requests
 from conductor.admission import AdmissionLimits
-from conductor.instances import InstanceReader
-from conductor.requests import BuildRequests, compute_request_key
-from conductor.store.bounds import RecordBounds
+from conductor.instances import list_instances
+from conductor.requests import compute_request_key
 from conductor.store.memory import MemoryConductorStore
 from rpcapi import context, errors, objects
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.saga.simulated_cluster import uuid_list
 
 UUIDS = [f"00000000-0000-0000-0000-00000000000{number}" for number in range(2)]
@@ -24,15 +25,15 @@ def store():
 
 @pytest.fixture
 def build(store):
-    requests = BuildRequests(store, lambda: None, 10, RecordBounds(store, {}))
+    parts = make_parts(store)
     ctxt, spec = context.new("project", "user"), objects.RequestSpec.of(resources={"VCPU": 1})
-    return lambda uuids, *names: requests.build(ctxt, spec, uuids, *names)
+    return lambda uuids, names=(), first_sent=None: requests.build(
+        parts, ctxt, spec, uuids, names, first_sent=first_sent
+    )
 
 
 def list_names(store):
-    return {
-        instance.uuid: instance.name for instance in InstanceReader(store, 10).list(None, 10, deleted=False).instances
-    }
+    return {instance.uuid: instance.name for instance in list_instances(store, None, 10, deleted=False).instances}
 
 
 def test_instances_have_the_names_of_their_request(store, build):
@@ -55,31 +56,31 @@ def test_same_instances_with_other_names_are_another_request(build):
 @pytest.mark.parametrize("first_sent", [True, "1", float("nan"), float("inf")])
 def test_time_of_first_sending_must_be_a_number(store, build, first_sent):
     with pytest.raises(errors.InvalidRequest, match="first_sent must be a Unix time"):
-        build(UUIDS, (), first_sent)
+        build(UUIDS, first_sent=first_sent)
     assert list_names(store) == {}
 
 
 def test_unknown_request_that_is_older_than_the_horizon_is_refused(store, build):
     now = time.time()
     with pytest.raises(errors.RequestTooOld, match=r"first sent 9\d\d s ago .* repeated for 900 s.*new uuids"):
-        build(UUIDS, (), now - 910)
+        build(UUIDS, first_sent=now - 910)
     assert list_names(store) == {}
-    build(UUIDS, (), now - 800)
-    build(UUIDS, (), now - 910)  # a repeated one is known
+    build(UUIDS, first_sent=now - 800)
+    build(UUIDS, first_sent=now - 910)  # a repeated one is known
 
 
 def test_request_whose_caller_ceases_to_wait_before_it_is_recorded_is_refused(store):
     """Given a call that was read in time, then waited for the store until its deadline had passed."""
-    requests = BuildRequests(store, lambda: None, 10, RecordBounds(store, {}))
+    parts = make_parts(store)
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
     with pytest.raises(errors.DeadlinePassed, match="dropped; nothing was claimed"):
-        requests.build(context.new("project", deadline=time.time() - 1), spec, UUIDS)
+        requests.build(parts, context.new("project", deadline=time.time() - 1), spec, UUIDS)
     assert list_names(store) == {}
-    requests.build(context.new("project", deadline=time.time() + 600), spec, UUIDS)
+    requests.build(parts, context.new("project", deadline=time.time() + 600), spec, UUIDS)
 
 
 def test_time_of_a_caller_whose_clock_is_ahead_makes_no_record_certain(store, build):
-    build(UUIDS, (), time.time() + 3600)
+    build(UUIDS, first_sent=time.time() + 3600)
     assert {record.certain_epoch for record in store.get(UUIDS).values()} == {0}
 
 
@@ -91,36 +92,36 @@ def test_request_with_too_few_names_is_rejected_and_not_recorded(store, build):
 
 def test_request_beyond_the_quota_of_its_project_is_refused(store):
     limits = AdmissionLimits({"VCPU": 1})
-    requests = BuildRequests(store, lambda: None, 10, RecordBounds(store, {}), limits)
+    parts = make_parts(store, limits=limits)
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
     with pytest.raises(errors.QuotaExceeded, match="Project 'p' may have 1 VCPU"):
-        requests.build(context.new("p"), spec, UUIDS)
-    requests.build(context.new("p"), spec, UUIDS[:1])
-    requests.limits = AdmissionLimits({"VCPU": 1}, {"p": {"VCPU": 2}})
-    requests.build(context.new("p"), spec, UUIDS[1:])
+        requests.build(parts, context.new("p"), spec, UUIDS)
+    requests.build(parts, context.new("p"), spec, UUIDS[:1])
+    parts.limits = AdmissionLimits({"VCPU": 1}, {"p": {"VCPU": 2}})
+    requests.build(parts, context.new("p"), spec, UUIDS[1:])
     assert store.usage("p") == {"instances": 2, "VCPU": 2, "recorded_instances": 2}
 
 
 def test_spec_that_is_too_large_is_refused(store):
-    requests = BuildRequests(store, lambda: None, 10, RecordBounds(store, {}), AdmissionLimits(max_spec_bytes=4096))
+    parts = make_parts(store, limits=AdmissionLimits(max_spec_bytes=4096))
     small = objects.RequestSpec.of(resources={"VCPU": 1}, hints={"note": "x" * 1000})
     large = objects.RequestSpec.of(resources={"VCPU": 1}, hints={"note": "x" * 4000})
-    requests.build(context.new("p"), small, UUIDS[:1])
+    requests.build(parts, context.new("p"), small, UUIDS[:1])
     with pytest.raises(errors.InvalidSpec, match=r"it has \d+ bytes, \[conductor\] max_spec_bytes allows 4096"):
-        requests.build(context.new("p"), large, UUIDS[1:])
+        requests.build(parts, context.new("p"), large, UUIDS[1:])
     assert list(list_names(store)) == UUIDS[:1]
 
 
 def test_hints_of_a_client_of_one_project_name_its_instances_only(store: MemoryConductorStore) -> None:
-    requests = BuildRequests(store, lambda: None, 10, RecordBounds(store, {}))
+    parts = make_parts(store)
     own, other, new = uuid_list(3)
     for project, uuid in (("one", own), ("two", other)):
-        requests.build(context.new(project), objects.RequestSpec.of(resources={"VCPU": 1}), [uuid])
+        requests.build(parts, context.new(project), objects.RequestSpec.of(resources={"VCPU": 1}), [uuid])
     ctxt = context.new("one")
     ctxt.sender_project = "one"
 
     def build(**hints: Any) -> None:
-        requests.build(ctxt, objects.RequestSpec.of(resources={"VCPU": 1}, hints=hints), [new])
+        requests.build(parts, ctxt, objects.RequestSpec.of(resources={"VCPU": 1}, hints=hints), [new])
 
     for hints in ({"same_host": other}, {"different_host": [own, other]}):
         with pytest.raises(errors.CallerRefused, match=other):
@@ -132,9 +133,9 @@ def test_hints_of_a_client_of_one_project_name_its_instances_only(store: MemoryC
 
 @pytest.mark.parametrize("project", ["\ud800", "a\nb", "p" * 256])
 def test_quota_of_a_text_that_no_project_has_is_refused(store, project):
-    requests = BuildRequests(store, lambda: None, 10, RecordBounds(store, {}))
+    parts = make_parts(store)
     with pytest.raises(errors.InvalidRequest, match="project must have at most 255 printable characters"):
-        requests.quota(project)
+        requests.quota(parts, project)
 
 
 def test_identity_of_a_request_has_no_field_with_its_default(monkeypatch):

@@ -5,13 +5,14 @@ import copy
 
 import pytest
 
+from conductor import vouching
 from conductor.service_clients import ServiceClients
-from conductor.vouching import ClaimVouching
 from rpcapi import objects
 from rpcapi.resources.claims import INSTANCE, Answer
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.records import RunningClaim
 from tests.unit.conductor.ledger import PARTITION
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.saga.simulated_cluster import THREE, SimulatedCluster, uuid_list
 
 UUIDS = uuid_list(3)
@@ -80,7 +81,7 @@ class ReturningHosts:
         cluster = self.cluster
         clients = ServiceClients(cluster.scheduler, cluster.hosts, lambda partition: cluster.claims, PARTITION)  # type: ignore[arg-type, return-value]
         refs = objects.ClaimRefs.of(consumers=[ref.consumer], attempts=[ref.attempt])
-        ClaimVouching(cluster.store, clients).check(PARTITION, host, refs)
+        vouching.check(make_parts(cluster.store, clients), PARTITION, host, refs)
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from conductor import reports
+from conductor.shelving import unshelve_instances
 from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors
 from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, THREE, SimulatedCluster, history, uuid_list
@@ -173,7 +175,7 @@ def test_unknown_instance_is_refused_before_any_change(cluster: SimulatedCluster
 
 def test_offloaded_instance_counts_for_no_quota_until_it_is_unshelved(offloaded: SimulatedCluster) -> None:
     assert offloaded.store.usage("project") == {"recorded_instances": 2}
-    offloaded.quota = {"VCPU": 1}
+    offloaded.quota["VCPU"] = 1
     before = offloaded.store.get(UUIDS)
     with pytest.raises(errors.QuotaExceeded, match="VCPU"):
         offloaded.unshelve(UUIDS)
@@ -321,7 +323,7 @@ def test_late_report_of_the_former_attempt_changes_nothing(offloaded: SimulatedC
     before = offloaded.store.get(UUIDS)
     for outcome in ("active", "stopped", "gone"):
         report = offloaded.hosts.make_report("h1", (UUIDS[0], 1), outcome)
-        offloaded.conductors[0].reports.record(CTXT, report)
+        reports.record(offloaded.conductors[0].parts, CTXT, report)
     assert offloaded.store.get(UUIDS) == before
 
 
@@ -383,5 +385,5 @@ def test_host_of_choice_for_one_that_is_on_a_host_or_by_a_client_is_refused() ->
     with pytest.raises(errors.InstanceConflict, match="it is SHELVED; only one that is SHELVED_OFFLOADED"):
         cluster.unshelve(UUIDS, "h3")
     with pytest.raises(errors.CallerRefused, match="it names a host"):
-        cluster.conductors[0].unshelving.unshelve(CTXT, UUIDS, "h3", project="project")
+        unshelve_instances(cluster.conductors[0].parts, CTXT, UUIDS, "h3", project="project")
     assert cluster.store.get(UUIDS) == before

@@ -7,11 +7,13 @@ from typing import Any
 import oslo_messaging as messaging
 import pytest
 
+from conductor import vouching
+from conductor.parts import ConductorParts
 from conductor.service_clients import ServiceClients
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
-from conductor.vouching import ClaimVouching
 from rpcapi import objects
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.store.conftest import request
 
 
@@ -42,8 +44,8 @@ def claims() -> RecordingClaims:
     return RecordingClaims()
 
 
-def vouching(claims: RecordingClaims, **records: dict[str, Any]) -> ClaimVouching:
-    """Return a vouching over records of these instances on h1/n as attempt 2, with these changes."""
+def parts(claims: RecordingClaims, **records: dict[str, Any]) -> ConductorParts:
+    """Return the parts of a conductor with records of these instances on h1/n as attempt 2, with these changes."""
     store = MemoryConductorStore(StoreTimeouts())
     store.record(request(), list(records))
     stored = store.get(list(records))
@@ -55,7 +57,7 @@ def vouching(claims: RecordingClaims, **records: dict[str, Any]) -> ClaimVouchin
         assert partition == "cell"
         return claims
 
-    return ClaimVouching(store, ServiceClients(None, None, client_of, "default"))  # type: ignore[arg-type]
+    return make_parts(store, ServiceClients(None, None, client_of, "default"))  # type: ignore[arg-type]
 
 
 def refs(*consumers: str, attempt: int = 2) -> objects.ClaimRefs:
@@ -63,8 +65,11 @@ def refs(*consumers: str, attempt: int = 2) -> objects.ClaimRefs:
 
 
 def test_named_attempts_are_vouched_for_in_one_call(claims: RecordingClaims) -> None:
-    vouching(claims, a={}, b={"status": InstanceStatus.ERROR}, c={"status": InstanceStatus.DELETING}).check(
-        "cell", "h1", refs("a", "b", "c", "unknown")
+    vouching.check(
+        parts(claims, a={}, b={"status": InstanceStatus.ERROR}, c={"status": InstanceStatus.DELETING}),
+        "cell",
+        "h1",
+        refs("a", "b", "c", "unknown"),
     )
     assert claims.vouched == [("h1", [("a", 2), ("b", 2), ("c", 2)])]
 
@@ -81,11 +86,11 @@ def test_named_attempts_are_vouched_for_in_one_call(claims: RecordingClaims) -> 
     ],
 )
 def test_other_attempts_and_hosts_are_not_vouched_for(claims: RecordingClaims, changes: dict[str, Any]) -> None:
-    vouching(claims, a=changes).check("cell", "h1", refs("a"))
+    vouching.check(parts(claims, a=changes), "cell", "h1", refs("a"))
     assert claims.vouched == []
 
 
 def test_unanswered_call_is_left_to_the_next_audit(claims: RecordingClaims, caplog: pytest.LogCaptureFixture) -> None:
     claims.down = True
-    vouching(claims, a={}).check("cell", "h1", refs("a"))
+    vouching.check(parts(claims, a={}), "cell", "h1", refs("a"))
     assert "its next audit repeats it: no answer" in caplog.text

@@ -11,11 +11,13 @@ from prometheus_client import REGISTRY
 from conductor import power
 from conductor.copies import abort, force_complete
 from conductor.deletion import delete
+from conductor.endpoints import conductor
 from conductor.endpoints.conductor import ConductorEndpoint
 from conductor.moves import confirm, revert
 from conductor.service_clients import AGENT_SECONDS, ServiceClients
 from conductor.shelving import offload, shelve
 from rpcapi import context, errors, objects
+from tests.unit.conductor.parts import make_parts
 
 CTXT = context.new("project", "user")
 REPORT = objects.BuildReport.of(host="h", uuids=["a"], attempts=[1], outcomes=["active"], reasons=[""])
@@ -37,35 +39,52 @@ class Recorder:
         return method
 
 
+class DomainRecorder:
+    """Records the calls of functions of the domain without their first argument, the parts of the conductor."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda _parts, *args, **values: getattr(self._recorder, name)(*args, **values)
+
+
+DOMAIN = (
+    *("adoption", "evacuation", "instances", "leaked_migrations", "migrations", "operations", "orphans"),
+    *("reports", "requested_changes", "requests", "vouching"),
+)
+
+
 @pytest.fixture
 def recorder() -> Recorder:
     return Recorder()
 
 
-def make_endpoint(parts: Any, clients: Any) -> ConductorEndpoint:
-    names = (
-        *("migrations", "operations", "unshelving", "moves", "evacuation", "vouching", "adoption"),
-        *("orphans", "leaked_migrations", "reconciler", "bounds"),
-    )
-    others = dict.fromkeys(names, parts)
-    return ConductorEndpoint(parts, parts, parts, parts, clients=clients, **others)
+def make_endpoint(services: Any, compute: Any) -> ConductorEndpoint:
+    parts = make_parts(services, ServiceClients(services, compute, lambda partition: services, "p"))
+    return ConductorEndpoint(parts, services)
 
 
 @pytest.fixture
-def endpoint(recorder: Recorder) -> ConductorEndpoint:
-    parts: Any = recorder
-    clients = ServiceClients(parts, parts, lambda partition: parts, "p")
-    return make_endpoint(parts, clients)
+def endpoint(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> ConductorEndpoint:
+    """Return an endpoint whose domain, store and clients are the recorder."""
+    domain = DomainRecorder(recorder)
+    for module in DOMAIN:
+        monkeypatch.setattr(conductor, module, domain)
+    for function in ("migrate", "live_migrate", "resize"):
+        monkeypatch.setattr(conductor.moves, function, getattr(domain, function))
+    monkeypatch.setattr(conductor.shelving, "unshelve_instances", domain.unshelve_instances)
+    return make_endpoint(recorder, recorder)
 
 
 @pytest.mark.parametrize(
     ("method", "values", "call"),
     [
-        ("build_instances", {"spec": SPEC, "uuids": ["a"]}, ("build", (CTXT, SPEC, ["a"], (), None), {})),
+        ("build_instances", {"spec": SPEC, "uuids": ["a"]}, ("build", (CTXT, SPEC, ["a"], ()), {"first_sent": None})),
         (
             "build_instances",
             {"spec": SPEC, "uuids": ["a"], "names": ["web"], "first_sent": 7.5},
-            ("build", (CTXT, SPEC, ["a"], ["web"], 7.5), {}),
+            ("build", (CTXT, SPEC, ["a"], ["web"]), {"first_sent": 7.5}),
         ),
         ("get_quota", {"project": "p"}, ("quota", ("p",), {})),
         ("report_builds", {"report": REPORT}, ("record", (CTXT, REPORT), {})),
@@ -74,13 +93,13 @@ def endpoint(recorder: Recorder) -> ConductorEndpoint:
         ("start_instances", {"uuids": ["a"]}, ("apply", (["a"], power.start, "start_instances", None), {})),
         ("shelve_instances", {"uuids": ["a"]}, ("apply", (["a"], shelve, "shelve_instances", None), {})),
         ("offload_instances", {"uuids": ["a"]}, ("apply", (["a"], offload, "offload_instances", None), {})),
-        ("get_instances", {"uuids": ["a"]}, ("get", (["a"], None), {})),
+        ("get_instances", {"uuids": ["a"]}, ("get_instances", (["a"], None), {})),
         ("list_hosts", {"partition": "p"}, ("list_hosts", ("p",), {})),
-        ("list_instances", {}, ("list", (None, 1000), {"deleted": False, "project": None})),
+        ("list_instances", {}, ("list_instances", (None, 1000), {"deleted": False, "project": None})),
         (
             "list_instances",
             {"marker": "7", "limit": 5, "deleted": True},
-            ("list", ("7", 5), {"deleted": True, "project": None}),
+            ("list_instances", ("7", 5), {"deleted": True, "project": None}),
         ),
         (
             "adopt_instances",
@@ -141,8 +160,8 @@ def endpoint(recorder: Recorder) -> ConductorEndpoint:
             {"uuids": ["a"]},
             ("apply_to_migrations", (["a"], force_complete, "force_complete_migrations"), {}),
         ),
-        ("get_specs", {"uuids": ["a"]}, ("specs", (["a"], None), {})),
-        ("get_migrations", {"uuids": ["m"]}, ("get", (["m"], None), {})),
+        ("get_specs", {"uuids": ["a"]}, ("get_specs", (["a"], None), {})),
+        ("get_migrations", {"uuids": ["m"]}, ("get_migrations", (["m"], None), {})),
         ("audit_hosts", {"partition": "p", "epoch": 3}, ("audit", (CTXT, "p", 3), {})),
         ("check_unverified", {"partition": "p", "host": "h", "refs": REFS}, ("check", ("p", "h", REFS), {})),
     ],
@@ -237,9 +256,7 @@ def test_agent_that_does_not_answer_is_unavailable(monkeypatch: pytest.MonkeyPat
         raise messaging.MessagingTimeout("no answer")
 
     agents: Any = SimpleNamespace(list_guests=list_guests)
-    parts: Any = None
-    clients = ServiceClients(parts, agents, lambda partition: parts, "p")
-    endpoint = make_endpoint(parts, clients)
+    endpoint = make_endpoint(None, agents)
     with pytest.raises(errors.Unavailable, match="The agent of host 'h'"):
         call(endpoint, "list_guests", host="h")
     with pytest.raises(errors.InvalidName, match="one of its nodes"):

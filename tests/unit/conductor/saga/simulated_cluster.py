@@ -11,28 +11,24 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from conductor.adoption import InstanceAdoption
+from conductor import moves, operations, reports, requests
+from conductor.admission import AdmissionLimits
+from conductor.adoption import adopt
 from conductor.deletion import delete
-from conductor.evacuation import InstanceEvacuation
-from conductor.instances import InstanceReader
-from conductor.moves import InstanceMoves, confirm, revert
-from conductor.operations import InstanceOperations
+from conductor.evacuation import evacuate
+from conductor.parts import ConductorParts
 from conductor.power import start, stop
-from conductor.rebuild_images import RebuildImages
 from conductor.reconciliation import RecordReconciler
-from conductor.reports import BuildReports
-from conductor.requested_changes import RequestedChanges
-from conductor.requests import BuildRequests
+from conductor.requested_changes import apply, apply_to_migrations
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
 from conductor.service_clients import ServiceClients
-from conductor.shelving import InstanceUnshelving, offload, shelve
+from conductor.shelving import offload, shelve, unshelve_instances
 from conductor.store.bounds import RecordBounds
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.migrations import MigrationRecord
 from conductor.store.records import InstanceRecord, LeaseLost, StoreTimeouts
-from conductor.vouching import ClaimVouching
 from rpcapi import context, errors, objects
 from scheduler_svc.store.interface import Store
 from tests.unit.conductor.fake_hosts import FakeHosts
@@ -53,17 +49,9 @@ class Crash(BaseException):
 
 @dataclass
 class Conductor:
-    """One conductor: the objects behind its endpoints, and its saga."""
+    """One conductor: the parts that its calls use, and its saga."""
 
-    requests: BuildRequests
-    reports: BuildReports
-    changes: RequestedChanges
-    operations: InstanceOperations
-    unshelving: InstanceUnshelving
-    evacuation: InstanceEvacuation
-    moves: InstanceMoves
-    adoption: InstanceAdoption
-    instances: InstanceReader
+    parts: ConductorParts
     saga: BuildSaga
     store: ConductorStore
 
@@ -134,23 +122,17 @@ class SimulatedCluster:
         scheduler, hosts = guard(self.scheduler), guard(self.hosts)
         clients = ServiceClients(scheduler, hosts, lambda partition: guard(self.claims_of(partition)), PARTITION)
         store = guard(self.store)
-        changes = RequestedChanges(store, lambda: None, 1000)
-        evacuation = InstanceEvacuation(clients, changes)
+        parts = ConductorParts(
+            store,
+            clients,
+            RecordBounds(store, {}),
+            lambda: None,
+            1000,
+            AdmissionLimits(self.quota),
+            clock=lambda: self.now_ms,
+        )
         conductor = Conductor(
-            BuildRequests(store, lambda: None, 1000, RecordBounds(store, {})),
-            BuildReports(store, clients, lambda: None),
-            changes,
-            InstanceOperations(
-                changes,
-                evacuation=evacuation,
-                images=RebuildImages(store, clients),
-                clock=lambda: self.now_ms,
-            ),
-            InstanceUnshelving(clients, changes, lambda _project: self.quota),
-            evacuation,
-            InstanceMoves(clients, changes, lambda _project: self.quota),
-            InstanceAdoption(store, clients, ClaimVouching(store, clients), lambda: None, 1000),
-            InstanceReader(store, 1000),
+            parts,
             BuildSaga(store, clients, self.limits, threading.Event()),
             store,
         )
@@ -167,36 +149,38 @@ class SimulatedCluster:
         self, uuids: list[str], spec: objects.RequestSpec | None = None, first_sent_ms: int | None = None
     ) -> None:
         sent_s = (first_sent_ms or self.now_ms) / 1000
-        self._retry_call(lambda conductor: conductor.requests.build(CTXT, spec or SPEC, uuids, (), sent_s))
+        self._retry_call(
+            lambda conductor: requests.build(conductor.parts, CTXT, spec or SPEC, uuids, first_sent=sent_s)
+        )
 
     def delete(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: conductor.changes.apply(uuids, delete, "delete_instances"))
+        self._retry_call(lambda conductor: apply(conductor.parts, uuids, delete, "delete_instances"))
 
     def stop(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: conductor.changes.apply(uuids, stop, "stop_instances"))
+        self._retry_call(lambda conductor: apply(conductor.parts, uuids, stop, "stop_instances"))
 
     def start(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: conductor.changes.apply(uuids, start, "start_instances"))
+        self._retry_call(lambda conductor: apply(conductor.parts, uuids, start, "start_instances"))
 
     def reboot(self, uuids: list[str], *, hard: bool = False) -> None:
-        self._retry_call(lambda conductor: conductor.operations.reboot(uuids, hard=hard))
+        self._retry_call(lambda conductor: operations.reboot(conductor.parts, uuids, hard=hard))
 
     def rebuild(self, uuids: list[str], image: dict[str, Any] | None = None) -> None:
-        self._retry_call(lambda conductor: conductor.operations.rebuild(CTXT, uuids, image=image))
+        self._retry_call(lambda conductor: operations.rebuild(conductor.parts, CTXT, uuids, image=image))
 
     def shelve(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: conductor.changes.apply(uuids, shelve, "shelve_instances"))
+        self._retry_call(lambda conductor: apply(conductor.parts, uuids, shelve, "shelve_instances"))
 
     def offload(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: conductor.changes.apply(uuids, offload, "offload_instances"))
+        self._retry_call(lambda conductor: apply(conductor.parts, uuids, offload, "offload_instances"))
 
     def unshelve(self, uuids: list[str], host: str | None = None) -> None:
-        self._retry_call(lambda conductor: conductor.unshelving.unshelve(CTXT, uuids, host))
+        self._retry_call(lambda conductor: unshelve_instances(conductor.parts, CTXT, uuids, host))
 
     def evacuate(self, uuids: list[str], target: str | None = None, *, series: int = 1) -> None:
         """Evacuate; the uuids of the migrations are of that series."""
-        moves = [move_of(uuid, series) for uuid in uuids]
-        self._retry_call(lambda conductor: conductor.evacuation.evacuate(CTXT, uuids, moves, target))
+        migrations = [move_of(uuid, series) for uuid in uuids]
+        self._retry_call(lambda conductor: evacuate(conductor.parts, CTXT, uuids, migrations, target))
 
     def lose_host(self, host: str) -> None:
         """Power a host off and fence it."""
@@ -217,30 +201,32 @@ class SimulatedCluster:
     ) -> None:
         ids = migrations or [migration_of(uuid) for uuid in uuids]
         self._retry_call(
-            lambda conductor: conductor.moves.migrate(CTXT, uuids, ids, host, allow_cross_cell=allow_cross_cell)
+            lambda conductor: moves.migrate(conductor.parts, CTXT, uuids, ids, host, allow_cross_cell=allow_cross_cell)
         )
 
     def resize(self, uuids: list[str], *flavors: objects.RequestSpec, migrations: list[str] | None = None) -> None:
         ids = migrations or [migration_of(uuid) for uuid in uuids]
-        self._retry_call(lambda conductor: conductor.moves.resize(CTXT, uuids, ids, flavors or [LARGE]))
+        self._retry_call(lambda conductor: moves.resize(conductor.parts, CTXT, uuids, ids, flavors or [LARGE]))
 
     def confirm(self, uuids: list[str]) -> None:
         ids = [self.migration(uuid).uuid for uuid in uuids]
         if ids:
             self._retry_call(
-                lambda conductor: conductor.changes.apply_to_migrations(ids, confirm, "confirm_migrations")
+                lambda conductor: apply_to_migrations(conductor.parts, ids, moves.confirm, "confirm_migrations")
             )
 
     def revert(self, uuids: list[str]) -> None:
         ids = [self.migration(uuid).uuid for uuid in uuids]
         if ids:
-            self._retry_call(lambda conductor: conductor.changes.apply_to_migrations(ids, revert, "revert_migrations"))
+            self._retry_call(
+                lambda conductor: apply_to_migrations(conductor.parts, ids, moves.revert, "revert_migrations")
+            )
 
     def adopt(self, host: str, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: conductor.adoption.adopt(CTXT, PARTITION, host, uuids))
+        self._retry_call(lambda conductor: adopt(conductor.parts, CTXT, PARTITION, host, uuids))
 
     def _report(self, report: objects.BuildReport) -> None:
-        self._retry_call(lambda conductor: conductor.reports.record(CTXT, report))
+        self._retry_call(lambda conductor: reports.record(conductor.parts, CTXT, report))
 
     def _retry_call(self, call: Callable[[Conductor], None]) -> None:
         while True:

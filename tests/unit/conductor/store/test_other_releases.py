@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 import redis
 
-from conductor.instances import UNREADABLE_ATTEMPT, InstanceReader
-from conductor.migrations import MigrationReader
+from conductor.instances import UNREADABLE_ATTEMPT, get_instances, list_hosts, list_instances
+from conductor.migrations import list_migrations
 from conductor.store import documents, keys
 from conductor.store.migrations import MigrationKind, MigrationRecord
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from devstack.servers.redis import RedisServer
 from rpcapi import errors
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.saga.simulated_cluster import uuid_list
 from tests.unit.conductor.store.conftest import StoreWithClock, redis_bench, request
 
@@ -78,8 +79,7 @@ def rewrite(raw: Any, word: str, field: str, old: str, new: str) -> None:
 
 
 def test_page_shows_the_header_of_what_a_newer_release_wrote(bench: StoreWithClock) -> None:
-    reader = InstanceReader(bench.store, 10)
-    page = reader.list(None, 10, deleted=False)
+    page = list_instances(bench.store, None, 10, deleted=False)
     assert [instance.uuid for instance in page.instances] == [FIRST, NEWER, LAST]
     shown = page.instances[1]
     assert (shown.status, shown.request_id, shown.host, shown.attempt) == (
@@ -87,9 +87,10 @@ def test_page_shows_the_header_of_what_a_newer_release_wrote(bench: StoreWithClo
         UNREADABLE_ATTEMPT,
     )
     assert "its status is 'PAUSED'" in shown.reason
-    assert [row.uuid for row in reader.list(None, 10, deleted=False, project="p").instances] == [FIRST, NEWER, LAST]
+    own = list_instances(bench.store, None, 10, deleted=False, project="p")
+    assert [instance.uuid for instance in own.instances] == [FIRST, NEWER, LAST]
     # pages go on after it
-    second = reader.list(reader.list(None, 2, deleted=False).marker, 2, deleted=False)
+    second = list_instances(bench.store, list_instances(bench.store, None, 2, deleted=False).marker, 2, deleted=False)
     assert [instance.uuid for instance in second.instances] == [LAST]
 
 
@@ -98,20 +99,18 @@ def test_instances_of_a_request_that_a_newer_release_wrote_are_listed(
 ) -> None:
     with redis.Redis.from_url(redis_server.url(), decode_responses=True) as raw:
         rewrite(raw, "requests", "req", '"schema":1', '"schema":2')
-    reader = InstanceReader(bench.store, 10)
-    page = reader.list(None, 10, deleted=False)
+    page = list_instances(bench.store, None, 10, deleted=False)
     assert [(row.uuid, row.request_id, row.project_id) for row in page.instances] == [
         (uuid, "", "") for uuid in (FIRST, NEWER, LAST)
     ]
-    assert not reader.list(None, 10, deleted=False, project="p").instances, "its owner is not known"
+    assert not list_instances(bench.store, None, 10, deleted=False, project="p").instances, "its owner is not known"
 
 
 def test_calls_about_what_a_newer_release_wrote_are_refused(bench: StoreWithClock) -> None:
-    reader = InstanceReader(bench.store, 10)
     with pytest.raises(errors.NewerRecord, match=f"Instance {NEWER} "):
-        reader.get([FIRST, NEWER])
+        get_instances(make_parts(bench.store), [FIRST, NEWER])
     with pytest.raises(errors.NewerRecord, match=f"Instance {NEWER} "):
-        reader.list_hosts("default")
+        list_hosts(bench.store, "default")
     (lease,) = bench.store.take("me", 1)
     with pytest.raises(errors.NewerRecord):
         bench.store.load(lease)
@@ -119,8 +118,7 @@ def test_calls_about_what_a_newer_release_wrote_are_refused(bench: StoreWithCloc
 
 
 def test_page_of_migrations_shows_the_words_of_one_that_a_newer_release_wrote(bench: StoreWithClock) -> None:
-    reader = MigrationReader(bench.store, None, 10)  # type: ignore[arg-type]  # no copies are read
-    (shown,) = reader.list(None, 10).migrations
+    (shown,) = list_migrations(bench.store, None, 10).migrations
     assert (shown.uuid, shown.instance, shown.kind, shown.status) == ("m", NEWER, "resize", "queued")
     assert "its status of migration is 'queued'" in shown.reason
     with pytest.raises(errors.NewerRecord, match="Migration m "):

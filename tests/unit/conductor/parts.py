@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parts of a conductor without a saga, for tests of single calls."""
+
+from collections.abc import Callable
+from typing import Any
+
+from conductor.admission import AdmissionLimits
+from conductor.parts import ConductorParts
+from conductor.store.bounds import RecordBounds
+
+
+def make_parts(
+    store: Any,
+    clients: Any = None,
+    *,
+    wake: Callable[[], None] = lambda: None,
+    max_instances: int = 10,
+    bounds: RecordBounds | None = None,
+    limits: AdmissionLimits | None = None,
+) -> ConductorParts:
+    """Return parts with this store and these clients; without limits of projects by default."""
+    bounds = bounds or RecordBounds(store, {})
+    return ConductorParts(store, clients, bounds, wake, max_instances, limits or AdmissionLimits())
