@@ -8,13 +8,10 @@ from conductor.ownership import check_project
 from conductor.parts import ConductorParts
 from conductor.saga.saga_pass import instance_spec
 from conductor.store.interface import PAGE, ConductorStore
-from conductor.store.records import BuildRequestRecord, InstanceRecord, UnreadableInstance
+from conductor.store.records import BuildRequestRecord, InstanceRecord
 from rpcapi import errors, objects
 from rpcapi.resources import names
 from rpcapi.validation.instances import check_uuids
-
-ListedRecord = InstanceRecord | UnreadableInstance
-UNREADABLE_ATTEMPT = 0  # of an instance whose document a newer release wrote
 
 
 def get_instances(parts: ConductorParts, uuids: Sequence[str], project: str | None = None) -> objects.InstancePage:
@@ -53,8 +50,7 @@ def list_instances(
         raise errors.InvalidRequest(why=f"limit must be a positive integer, got {limit}")
     limit = min(limit, PAGE)
     page = store.page(marker, limit if project is None else PAGE, deleted=bool(deleted))
-    rows: list[ListedRecord] = [*page.instances, *page.unreadable]
-    rows.sort(key=lambda record: record.sequence)
+    rows = sorted([*page.records, *page.unreadable], key=lambda record: record.sequence)
     if project is None:
         return _page(store, rows, page.marker)
     requests = _requests(store, rows)
@@ -75,21 +71,21 @@ def list_hosts(store: ConductorStore, partition: str) -> objects.RecordedHosts:
     while True:
         page = store.page(marker, PAGE, deleted=False)
         for unreadable in page.unreadable:
-            raise errors.NewerRecord(unreadable.why)
-        hosts |= {host for record in page.instances for host in _hosts_of(record, partition)}
+            raise errors.NewerRecord(unreadable.reason)
+        hosts |= {host for record in page.records for host in _hosts_of(record, partition)}
         marker = page.marker
         if marker is None:
             return objects.RecordedHosts.of(hosts=sorted(hosts), epoch=store.epoch())
 
 
-def _page(store: ConductorStore, records: Sequence[ListedRecord], marker: str | None) -> objects.InstancePage:
+def _page(store: ConductorStore, records: Sequence[InstanceRecord], marker: str | None) -> objects.InstancePage:
     requests = _requests(store, records)
     # The request may have been purged between the two reads.
     instances = [_shown(record, requests[record.request]) for record in records if record.request in requests]
     return objects.InstancePage.of(instances=instances, marker=marker)
 
 
-def _requests(store: ConductorStore, records: Sequence[ListedRecord]) -> dict[str, BuildRequestRecord]:
+def _requests(store: ConductorStore, records: Sequence[InstanceRecord]) -> dict[str, BuildRequestRecord]:
     """Return the recorded requests by key; one that a newer release wrote has neither owner nor id."""
     keys = sorted({record.request for record in records})
     try:
@@ -105,26 +101,21 @@ def _readable(store: ConductorStore, key: str) -> Sequence[BuildRequestRecord]:
         return [BuildRequestRecord(key, request_id="", project="", user="", flavor=None, spec={})]
 
 
-def _shown(record: ListedRecord, request: BuildRequestRecord) -> objects.Instance:
-    header = {
-        "uuid": record.uuid,
-        "request_id": request.request_id,
-        "project_id": request.project,
-        "user_id": request.user,
-        "flavor": request.flavor,
-        "status": str(record.status if isinstance(record, UnreadableInstance) else record.shown_status),
-        "created_ms": record.created_ms,
-        "updated_ms": record.updated_ms,
-        "name": request.names.get(record.uuid),
-    }
-    if isinstance(record, UnreadableInstance):
-        return objects.Instance.of(**header, attempt=UNREADABLE_ATTEMPT, reason=record.why)
+def _shown(record: InstanceRecord, request: BuildRequestRecord) -> objects.Instance:
     return objects.Instance.of(
-        **header | {"flavor": record.flavor or request.flavor},
+        uuid=record.uuid,
+        request_id=request.request_id,
+        project_id=request.project,
+        user_id=request.user,
+        flavor=record.flavor or request.flavor,
+        status=str(record.shown_status),
         host=record.guest_host,
         attempt=record.attempt,
         reason=record.reason,
         history=[dict(entry) for entry in record.history],
+        created_ms=record.created_ms,
+        updated_ms=record.updated_ms,
+        name=request.names.get(record.uuid),
         migration=None if record.migration is None else record.migration.uuid,
     )
 

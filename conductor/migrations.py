@@ -10,15 +10,13 @@ from conductor.ownership import check_project
 from conductor.parts import ConductorParts
 from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients
 from conductor.store.interface import PAGE, ConductorStore
-from conductor.store.migrations import MigrationRecord, UnreadableMigration
+from conductor.store.migrations import MigrationRecord
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
 from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)
-
-ListedMigration = MigrationRecord | UnreadableMigration
 
 
 def get_migrations(parts: ConductorParts, uuids: Sequence[str], project: str | None = None) -> objects.MigrationPage:
@@ -46,8 +44,7 @@ def list_migrations(store: ConductorStore, marker: str | None, limit: int) -> ob
     if limit < 1:
         raise errors.InvalidRequest(why=f"limit must be a positive integer, got {limit}")
     page = store.page_migrations(marker, min(limit, PAGE))
-    rows: list[ListedMigration] = [*page.migrations, *page.unreadable]
-    rows.sort(key=lambda record: record.sequence)
+    rows = sorted([*page.records, *page.unreadable], key=lambda record: record.sequence)
     return _page(rows, page.marker)
 
 
@@ -78,18 +75,16 @@ def _list_of_host(
     return page
 
 
-def _page(records: Iterable[ListedMigration], marker: str | None) -> objects.MigrationPage:
+def _page(records: Iterable[MigrationRecord], marker: str | None) -> objects.MigrationPage:
     return objects.MigrationPage.of(migrations=[_shown(record) for record in records], marker=marker)
 
 
-def _shown(record: ListedMigration) -> objects.Migration:
-    if isinstance(record, UnreadableMigration):
-        return _shown_words(record)
+def _shown(record: MigrationRecord) -> objects.Migration:
     return objects.Migration.of(
         uuid=record.uuid,
         instance=record.instance,
-        kind=record.kind.value,
-        status=record.status.value,
+        kind=str(record.kind),
+        status=str(record.status),
         source_host=record.source_host,
         source_partition=record.source_partition,
         source_attempt=record.source_attempt,
@@ -101,20 +96,6 @@ def _shown(record: ListedMigration) -> objects.Migration:
         new_flavor=record.new_flavor,
         request_id=record.request_id,
         reason=record.reason,
-        created_ms=record.created_ms,
-        updated_ms=record.updated_ms,
-    )
-
-
-def _shown_words(record: UnreadableMigration) -> objects.Migration:
-    required = {name: record.words.get(name, "") for name in ("instance", "kind", "status", "source_host")}
-    return objects.Migration.of(
-        uuid=record.uuid,
-        **required,
-        source_attempt=0,
-        request_id=record.words.get("request_id", ""),
-        destination_host=record.words.get("destination_host"),
-        reason=record.why,
         created_ms=record.created_ms,
         updated_ms=record.updated_ms,
     )

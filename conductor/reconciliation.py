@@ -75,9 +75,7 @@ class RecordReconciler(BackgroundLoop):
         """Compare one page; return the seconds to the next one."""
         page = self._store.page(self._marker, PAGE, deleted=False)
         epoch = self._store.epoch()
-        self._compare(
-            [instance for instance in page.instances if _is_settled(instance) or _is_doubtful(instance, epoch)]
-        )
+        self._compare([instance for instance in page.records if _is_settled(instance) or _is_doubtful(instance, epoch)])
         self._marker = page.marker
         if page.marker is not None:
             return PAGE_PAUSE

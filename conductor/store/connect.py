@@ -24,7 +24,7 @@ ANSWER_SECONDS = 10.0
 # Twice the threads that may use the store at a time: scripts keep their connections, and other commands need some too.
 CONNECTIONS = 256
 # Scripts that do not wait for replicas: a lease that a failover loses is simply taken again, an older stamp is weaker.
-UNACKNOWLEDGED = frozenset({"load", "page", "page_migrations", "purge", "release", "stamp", "take"})
+UNACKNOWLEDGED = frozenset({"load", "purge", "release", "stamp", "take"})
 
 _NO_WRITES = re.compile(r"\b(MISCONF|OOM)\b")
 

@@ -6,24 +6,27 @@ JSON document: ``request status step wake_ms version created_ms updated_ms seque
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import MISSING, fields
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import MISSING, fields, replace
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus, UnreadableMigration
+from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import (
     SCHEMA,
     BuildRequestRecord,
     InstanceRecord,
     InstanceStatus,
+    Record,
     SagaStep,
-    UnreadableInstance,
 )
 from rpcapi import errors
 
 Word = TypeVar("Word", bound=StrEnum)
 
+UNREADABLE_ATTEMPT = 0  # of a record whose document a newer release wrote
+# Fields of a migration that are shown where the document cannot be read.
+SHOWN_WORDS = ("instance", "kind", "status", "source_host", "destination_host", "request_id")
 # Fields of a record in its header line instead of its document.
 _HEADER = frozenset({"request", "status", "step", "wake_ms", "version", "created_ms", "updated_ms", "sequence"})
 _MIGRATION_HEADER = frozenset({"sequence", "created_ms", "updated_ms"})
@@ -42,7 +45,7 @@ def _body(kind: type[Any], others: Collection[str], required: Collection[str] = 
 # values, so a release that lacks such a field can still read the document.
 _INSTANCE_FIELDS = _body(InstanceRecord, {"uuid", *_HEADER})
 _REQUEST_FIELDS = _body(BuildRequestRecord, {"key"})
-# A migration's status is required, because UnreadableMigration shows it.
+# A migration's status is required, because it is shown where the document cannot be read.
 _MIGRATION_FIELDS = _body(MigrationRecord, _MIGRATION_HEADER, required={"status"})
 
 
@@ -87,19 +90,13 @@ def load_instance(uuid: str, text: str) -> InstanceRecord:
     )
 
 
-def load_page(rows: Iterable[tuple[str, str]]) -> tuple[list[InstanceRecord], list[UnreadableInstance]]:
-    """Return the instances of (uuid, text) rows, and the headers of those that a newer release wrote."""
-    records, unreadable = [], []
-    for uuid, text in rows:
-        try:
-            records.append(load_instance(uuid, text))
-        except errors.NewerRecord as error:
-            request, status, _step, *numbers = text.partition("\n")[0].split(" ")
-            created_ms, updated_ms, sequence = map(int, numbers[2:])
-            unreadable.append(
-                UnreadableInstance(uuid, request, status, created_ms, updated_ms, sequence, error.sentence)
-            )
-    return records, unreadable
+def show_instance(uuid: str, text: str, why: str) -> InstanceRecord:
+    """Return what the header shows of an instance whose document a newer release wrote."""
+    request, status, _step, *numbers = text.partition("\n")[0].split(" ")
+    created_ms, updated_ms, sequence = map(int, numbers[2:])
+    record = InstanceRecord(uuid, request, attempt=UNREADABLE_ATTEMPT, reason=why, sequence=sequence)
+    words: Any = {"status": status}
+    return replace(record, created_ms=created_ms, updated_ms=updated_ms, **words)
 
 
 def dump_migration(migration: MigrationRecord) -> str:
@@ -116,19 +113,27 @@ def load_migration(uuid: str, text: str) -> MigrationRecord:
     return _make_migration(values, record, sequence=sequence, created_ms=created_ms, updated_ms=updated_ms)
 
 
-def load_migration_page(
-    rows: Iterable[tuple[str, str]],
-) -> tuple[list[MigrationRecord], list[UnreadableMigration]]:
-    """Return the migrations of (uuid, text) rows, and what can be shown of those that a newer release wrote."""
+def show_migration(uuid: str, text: str, why: str) -> MigrationRecord:
+    """Return what the header and the words show of a migration whose document a newer release wrote."""
+    header, _, body = text.partition("\n")
+    sequence, created_ms, updated_ms = map(int, header.split(" "))
+    stored = json.loads(body)
+    words: Any = {name: word for name in SHOWN_WORDS if isinstance(word := stored.get(name), str)}
+    values = {"instance": "", "kind": "", **words}
+    record = MigrationRecord(uuid, **values, source_attempt=UNREADABLE_ATTEMPT, reason=why, sequence=sequence)
+    return replace(record, created_ms=created_ms, updated_ms=updated_ms)
+
+
+def load_rows(
+    rows: Iterable[tuple[str, str]], load: Callable[[str, str], Record], show: Callable[[str, str, str], Record]
+) -> tuple[list[Record], list[Record]]:
+    """Return the records of (uuid, text) rows, and what ``show`` makes of those that a newer release wrote."""
     records, unreadable = [], []
     for uuid, text in rows:
         try:
-            records.append(load_migration(uuid, text))
+            records.append(load(uuid, text))
         except errors.NewerRecord as error:
-            header, _, body = text.partition("\n")
-            sequence, created_ms, updated_ms = map(int, header.split(" "))
-            words = {name: value for name, value in json.loads(body).items() if isinstance(value, str)}
-            unreadable.append(UnreadableMigration(uuid, words, created_ms, updated_ms, sequence, error.sentence))
+            unreadable.append(show(uuid, text, error.sentence))
     return records, unreadable
 
 

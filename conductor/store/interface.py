@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from conductor.admission import UNLIMITED_ADMISSION, Admission
-from conductor.store.migrations import MigrationRecord, MigrationRecordPage
+from conductor.store.migrations import MigrationRecord
 from conductor.store.records import (
     BuildRequestRecord,
     DueWork,
     InstanceRecord,
-    InstanceRecordPage,
+    RecordPage,
     RequestLease,
     SagaStep,
     WriteResult,
@@ -119,7 +119,7 @@ class ConductorStore(abc.ABC):
         """Return the recorded requests among ``keys``."""
 
     @abc.abstractmethod
-    def page(self, marker: str | None, limit: int, *, deleted: bool) -> InstanceRecordPage:
+    def page(self, marker: str | None, limit: int, *, deleted: bool) -> RecordPage[InstanceRecord]:
         """Return instances in the order of their creation, deleted ones only if ``deleted``.
 
         Raises InvalidRequest for an invalid marker.
@@ -130,7 +130,7 @@ class ConductorStore(abc.ABC):
         """Return the recorded migrations among ``uuids``."""
 
     @abc.abstractmethod
-    def page_migrations(self, marker: str | None, limit: int) -> MigrationRecordPage:
+    def page_migrations(self, marker: str | None, limit: int) -> RecordPage[MigrationRecord]:
         """Return migrations in the order of their creation; raises InvalidRequest for an invalid marker."""
 
     @abc.abstractmethod

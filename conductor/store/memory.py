@@ -11,14 +11,14 @@ from conductor.store.interface import NO_LIMITS, PAGE, UNLIMITED, ConductorStore
 from conductor.store.memory_migrations import MemoryMigrations
 from conductor.store.memory_queue import MemoryQueue
 from conductor.store.memory_usage import check_quota, usage_of, waiting_by_project
-from conductor.store.migrations import MigrationRecord, MigrationRecordPage
+from conductor.store.migrations import MigrationRecord
 from conductor.store.records import (
     BuildRequestRecord,
     DueWork,
     InstanceRecord,
-    InstanceRecordPage,
     InstanceStatus,
     LeaseLost,
+    RecordPage,
     RequestLease,
     SagaStep,
     StoreTimeouts,
@@ -221,7 +221,7 @@ class MemoryConductorStore(ConductorStore):
         with self._lock:
             return {key: self._requests[key] for key in keys if key in self._requests}
 
-    def page(self, marker: str | None, limit: int, *, deleted: bool) -> InstanceRecordPage:
+    def page(self, marker: str | None, limit: int, *, deleted: bool) -> RecordPage[InstanceRecord]:
         after, limit = parse_marker(marker, "instances"), min(limit, PAGE)
         with self._lock:
             rows = sorted(self._instances.values(), key=lambda record: record.sequence)
@@ -229,15 +229,13 @@ class MemoryConductorStore(ConductorStore):
             page_records = [record for record in records_after if deleted or record.status != InstanceStatus.DELETED][
                 :limit
             ]
-            return InstanceRecordPage(
-                page_records, str(page_records[-1].sequence) if len(page_records) == limit else None
-            )
+            return RecordPage(page_records, str(page_records[-1].sequence) if len(page_records) == limit else None)
 
     def migrations(self, uuids: Sequence[str]) -> Mapping[str, MigrationRecord]:
         with self._lock:
             return self._migrations.get(uuids)
 
-    def page_migrations(self, marker: str | None, limit: int) -> MigrationRecordPage:
+    def page_migrations(self, marker: str | None, limit: int) -> RecordPage[MigrationRecord]:
         after = parse_marker(marker, "migrations")
         with self._lock:
             return self._migrations.page(after, min(limit, PAGE))

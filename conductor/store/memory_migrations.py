@@ -4,7 +4,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from conductor.store.migrations import MigrationRecord, MigrationRecordPage
+from conductor.store.migrations import MigrationRecord
+from conductor.store.records import RecordPage
 
 
 @dataclass(slots=True)
@@ -28,11 +29,11 @@ class MemoryMigrations:
         """Return the recorded ones among ``uuids``."""
         return {uuid: self.records[uuid] for uuid in uuids if uuid in self.records}
 
-    def page(self, after: int, limit: int) -> MigrationRecordPage:
+    def page(self, after: int, limit: int) -> RecordPage[MigrationRecord]:
         """Return those with a sequence above ``after``."""
         rows = sorted(self.records.values(), key=lambda record: record.sequence)
         page = [record for record in rows if record.sequence > after][:limit]
-        return MigrationRecordPage(page, str(page[-1].sequence) if len(page) == limit else None)
+        return RecordPage(page, str(page[-1].sequence) if len(page) == limit else None)
 
     def purge(self, now: int, limit: int) -> int:
         """Remove ended ones whose retention has passed."""

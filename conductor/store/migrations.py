@@ -93,24 +93,3 @@ class MigrationRecord:
     def has_ended(self) -> bool:
         """Return whether it holds nothing any more."""
         return self.status in ENDED
-
-
-@dataclass(frozen=True, slots=True)
-class UnreadableMigration:
-    """The header and the stored words of a migration whose document a newer release wrote."""
-
-    uuid: str
-    words: Mapping[str, str]  # those of its fields that are strings
-    created_ms: int
-    updated_ms: int
-    sequence: int
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class MigrationRecordPage:
-    """A page of migrations, oldest first; ``marker`` is None on the last page."""
-
-    migrations: Sequence[MigrationRecord]
-    marker: str | None
-    unreadable: Sequence[UnreadableMigration] = ()

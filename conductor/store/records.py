@@ -8,11 +8,13 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from rpcapi import errors
 from rpcapi.validation.text import is_sequence
+
+Record = TypeVar("Record")
 
 PROJECT_DIGITS = 16  # of the digest of a project
 SCHEMA = 1  # version of every stored document; documents of another version are rejected
@@ -268,25 +270,16 @@ class DueWork:
 
 
 @dataclass(frozen=True, slots=True)
-class UnreadableInstance:
-    """The header of an instance whose document a newer release wrote; ``status`` is the stored word."""
+class RecordPage(Generic[Record]):
+    """A page of instances or migrations, oldest first; ``marker`` is None on the last page.
 
-    uuid: str
-    request: str
-    status: str
-    created_ms: int
-    updated_ms: int
-    sequence: int
-    why: str
+    ``unreadable`` has those whose documents a newer release wrote: what can be shown of each, with stored words instead
+    of statuses and kinds, and the reason why the document cannot be read.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class InstanceRecordPage:
-    """A page of instances, oldest first; ``marker`` is None on the last page."""
-
-    instances: Sequence[InstanceRecord]
+    records: Sequence[Record]
     marker: str | None
-    unreadable: Sequence[UnreadableInstance] = ()
+    unreadable: Sequence[Record] = ()
 
 
 @dataclass(frozen=True, slots=True)

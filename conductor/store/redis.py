@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Redis store: each verb is one script."""
+"""The Redis store: each verb is one script, and each page two commands."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -12,13 +12,13 @@ from conductor.store import documents, keys
 from conductor.store.connect import ConductorConnection
 from conductor.store.identity import make_identity
 from conductor.store.interface import CHUNK, NO_LIMITS, PAGE, UNLIMITED, ConductorStore, ProjectLimits
-from conductor.store.migrations import MigrationRecord, MigrationRecordPage
+from conductor.store.migrations import MigrationRecord
 from conductor.store.records import (
     BuildRequestRecord,
     DueWork,
     InstanceRecord,
-    InstanceRecordPage,
     LeaseLost,
+    RecordPage,
     RequestLease,
     StoreTimeouts,
     WriteResult,
@@ -222,20 +222,31 @@ class RedisConductorStore(ConductorStore):
             texts: list[Any] = self._connection.execute(partial(redis.Redis.hmget, name=name, keys=chunk))
             yield from ((field, text) for field, text in zip(chunk, texts, strict=True) if text is not None)
 
-    def page(self, marker: str | None, limit: int, *, deleted: bool) -> InstanceRecordPage:
-        limit = min(limit, PAGE)
-        answer = self._run("page", after=parse_marker(marker, "instances"), limit=limit, deleted=int(deleted))
-        records, unreadable = documents.load_page(split_rows(2, answer))
-        return InstanceRecordPage(records, _next_marker([*records, *unreadable], limit), unreadable)
+    def page(self, marker: str | None, limit: int, *, deleted: bool) -> RecordPage[InstanceRecord]:
+        after = parse_marker(marker, "instances")
+        rows, next_marker = self._page("everything" if deleted else "listed", "instances", after, limit)
+        records, unreadable = documents.load_rows(rows, documents.load_instance, documents.show_instance)
+        return RecordPage(records, next_marker, unreadable)
 
     def migrations(self, uuids: Sequence[str]) -> Mapping[str, MigrationRecord]:
         return {uuid: documents.load_migration(uuid, text) for uuid, text in self._pick(keys.key("migrations"), uuids)}
 
-    def page_migrations(self, marker: str | None, limit: int) -> MigrationRecordPage:
+    def page_migrations(self, marker: str | None, limit: int) -> RecordPage[MigrationRecord]:
+        after = parse_marker(marker, "migrations")
+        rows, next_marker = self._page("listed_migrations", "migrations", after, limit)
+        records, unreadable = documents.load_rows(rows, documents.load_migration, documents.show_migration)
+        return RecordPage(records, next_marker, unreadable)
+
+    def _page(
+        self, index: str, collection: str, after: int, limit: int
+    ) -> tuple[Iterator[tuple[str, str]], str | None]:
+        """Return the stored texts by uuid of a page in the order of an index, and the marker of the next page."""
         limit = min(limit, PAGE)
-        answer = self._run("page_migrations", after=parse_marker(marker, "migrations"), limit=limit)
-        records, unreadable = documents.load_migration_page(split_rows(2, answer))
-        return MigrationRecordPage(records, _next_marker([*records, *unreadable], limit), unreadable)
+        listed: list[Any] = self._connection.execute(
+            lambda client: client.zrangebyscore(keys.key(index), f"({after}", "+inf", 0, limit, withscores=True)
+        )
+        next_marker = str(int(listed[-1][1])) if len(listed) == limit else None
+        return self._pick(keys.key(collection), [uuid for uuid, _sequence in listed]), next_marker
 
     def counts(self) -> Mapping[str, int]:
         counts: dict[Any, Any] = self._connection.execute(lambda client: client.hgetall(keys.key("counts")))
@@ -286,7 +297,3 @@ class RedisConductorStore(ConductorStore):
         if "max_step_ms" in script.args:
             values["max_step_ms"] = self._timeouts.max_step_ms
         return self._connection.run(script, script.arguments(rest, **values))
-
-
-def _next_marker(records: Sequence[Any], limit: int) -> str | None:
-    return str(max(record.sequence for record in records)) if len(records) == limit else None

@@ -116,7 +116,7 @@ def test_repeated_call_changes_nothing(fenced: SimulatedCluster, is_settled: boo
     before = fenced.store.get(UUIDS)
     fenced.evacuate([FIRST])
     assert fenced.store.get(UUIDS) == before
-    assert fenced.store.page_migrations(None, 10).migrations == [migration(fenced)]
+    assert fenced.store.page_migrations(None, 10).records == [migration(fenced)]
 
 
 @pytest.mark.parametrize("status", ["stop", "stopping"])
@@ -268,7 +268,7 @@ def test_rebuild_of_an_instance_of_a_fenced_host_is_an_evacuation(fenced: Simula
     assert fenced.statuses(UUIDS) == ["ACTIVE"] * 3
     assert fenced.record(FIRST).attempt == 3
     assert [action for action, _number in fenced.hosts.operations[SECOND, 1]] == ["rebuild"]
-    (record,) = fenced.store.page_migrations(None, 10).migrations
+    (record,) = fenced.store.page_migrations(None, 10).records
     assert (record.kind, record.instance, record.status) == ("evacuation", FIRST, "completed")
     fenced.check(UUIDS)
 

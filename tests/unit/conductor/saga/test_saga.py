@@ -76,7 +76,7 @@ def test_invalid_request_is_refused_and_not_recorded(
 ) -> None:
     with pytest.raises(error):
         cluster.build(uuid_list(uuids), spec)
-    assert cluster.store.page(None, 10, deleted=True).instances == []
+    assert cluster.store.page(None, 10, deleted=True).records == []
 
 
 def test_duplicate_messages_change_nothing(cluster: SimulatedCluster) -> None:

@@ -34,9 +34,9 @@ def test_page_has_at_most_the_records_of_one_script(bench: StoreWithClock) -> No
     uuids = [f"{number:04}" for number in range(PAGE + 1)]
     bench.store.record(request(), uuids)
     first = bench.store.page(None, 10 * PAGE, deleted=False)
-    assert [record.uuid for record in first.instances] == uuids[:PAGE]
+    assert [record.uuid for record in first.records] == uuids[:PAGE]
     rest = bench.store.page(first.marker, 10 * PAGE, deleted=False)
-    assert ([record.uuid for record in rest.instances], rest.marker) == (uuids[PAGE:], None)
+    assert ([record.uuid for record in rest.records], rest.marker) == (uuids[PAGE:], None)
 
 
 @pytest.mark.parametrize("marker", ["", "x", "-1", "\u00b2", "\u0661", "9" * 19, "1\n"])

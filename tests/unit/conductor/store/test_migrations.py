@@ -84,10 +84,10 @@ def test_pages_are_in_the_order_of_creation(bench: StoreWithClock) -> None:
         write(bench, uuid, replace(MIGRATION, uuid=f"m-{uuid}", instance=uuid))
     write(bench, "a", replace(MIGRATION, uuid="m-a", status=MigrationStatus.MIGRATING))
     page = bench.store.page_migrations(None, 2)
-    assert [record.uuid for record in page.migrations] == ["m-a", "m-b"]
-    assert page.migrations[0].status == MigrationStatus.MIGRATING
+    assert [record.uuid for record in page.records] == ["m-a", "m-b"]
+    assert page.records[0].status == MigrationStatus.MIGRATING
     page = bench.store.page_migrations(page.marker, 2)
-    assert ([record.uuid for record in page.migrations], page.marker) == (["m-c"], None)
+    assert ([record.uuid for record in page.records], page.marker) == (["m-c"], None)
     with pytest.raises(errors.InvalidRequest, match="'x' is not a marker of a page of migrations"):
         bench.store.page_migrations("x", 2)
 
@@ -102,7 +102,7 @@ def test_only_ended_migrations_are_purged(bench: StoreWithClock, status: Migrati
     bench.pass_time(RETENTION_MS + 1)
     assert early + bench.store.purge() == (status in ENDED)
     assert bool(bench.store.migrations(["m"])) == (status not in ENDED)
-    assert bool(bench.store.page_migrations(None, 9).migrations) == (status not in ENDED)
+    assert bool(bench.store.page_migrations(None, 9).records) == (status not in ENDED)
     assert bench.store.purge() == 0
     assert bench.store.get(["a"])["a"].status == InstanceStatus.SCHEDULING
 

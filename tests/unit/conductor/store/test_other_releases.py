@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import redis
 
-from conductor.instances import UNREADABLE_ATTEMPT, get_instances, list_hosts, list_instances
+from conductor.instances import get_instances, list_hosts, list_instances
 from conductor.migrations import list_migrations
 from conductor.store import documents, keys
+from conductor.store.documents import UNREADABLE_ATTEMPT
 from conductor.store.migrations import MigrationKind, MigrationRecord
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from devstack.servers.redis import RedisServer

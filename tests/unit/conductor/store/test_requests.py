@@ -85,7 +85,7 @@ def test_adopted_instance_is_due_for_its_step_and_counts_without_a_limit(bench: 
     assert work.request == request(key)
     assert (record.uuid, record.status, record.step) == ("a", "BUILDING", "cast")
     assert (record.attempt, record.host) == (3, "h1/n")
-    assert bench.store.page(None, 10, deleted=False).instances[-1] == record
+    assert bench.store.page(None, 10, deleted=False).records[-1] == record
     with pytest.raises(errors.QuotaExceeded):
         bench.store.record(request(make_request_key("p", "3")), ["c"], admission=limited)
 
@@ -119,8 +119,8 @@ def test_deleted_record_is_purged_after_retention(bench: StoreWithClock) -> None
     bench.store.release(lease, None)
     assert bench.store.purge() == 0
     assert bench.store.record(request(), ["a", "b"]) is False
-    assert bench.store.page(None, 10, deleted=False).instances == []
-    assert [record.uuid for record in bench.store.page(None, 10, deleted=True).instances] == ["a", "b"]
+    assert bench.store.page(None, 10, deleted=False).records == []
+    assert [record.uuid for record in bench.store.page(None, 10, deleted=True).records] == ["a", "b"]
 
     bench.pass_time(RETENTION_MS)
 
@@ -129,7 +129,7 @@ def test_deleted_record_is_purged_after_retention(bench: StoreWithClock) -> None
     assert bench.store.purge() == 1
     assert bench.store.requests(["req"]) == {}
     assert bench.store.get(["a", "b"]) == {}
-    assert bench.store.page(None, 10, deleted=True).instances == []
+    assert bench.store.page(None, 10, deleted=True).records == []
     assert sum(bench.store.counts().values()) == 0
     assert bench.store.record(request(), ["a", "b"]) is True
 
@@ -140,8 +140,8 @@ def test_pages_are_ordered_oldest_first(bench: StoreWithClock) -> None:
     read_record, marker = [], None
     while True:
         page = bench.store.page(marker, 3, deleted=False)
-        assert len(page.instances) <= 3
-        read_record += [record.uuid for record in page.instances]
+        assert len(page.records) <= 3
+        read_record += [record.uuid for record in page.records]
         if (marker := page.marker) is None:
             break
     assert read_record == [uuid for number in range(5) for uuid in (f"z{5 - number}", f"a{number}")]
