@@ -2,7 +2,7 @@
 """The host_state object of Nova-style plugins, which reads the columns on access."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,56 +69,6 @@ class PluginHostState:
         return self.capacity(resource_class) - self.free(resource_class)
 
     @property
-    def free_ram_mb(self) -> int:
-        """Return the free memory in MiB."""
-        return self.free(MEMORY_MB)
-
-    @property
-    def total_usable_ram_mb(self) -> int:
-        """Return the memory capacity in MiB."""
-        return self.capacity(MEMORY_MB)
-
-    @property
-    def free_disk_mb(self) -> int:
-        """Return the free disk in MiB."""
-        return MIB * self.free(DISK_GB)
-
-    @property
-    def total_usable_disk_gb(self) -> int:
-        """Return the disk capacity in GiB."""
-        return self.capacity(DISK_GB)
-
-    @property
-    def disk_mb_used(self) -> int:
-        """Return the used disk in MiB."""
-        return MIB * self.used(DISK_GB)
-
-    @property
-    def vcpus_total(self) -> int:
-        """Return the capacity of CPUs, shared and dedicated."""
-        return self.capacity(VCPU) + self.capacity(PCPU)
-
-    @property
-    def vcpus_used(self) -> int:
-        """Return the number of used CPUs, shared and dedicated."""
-        return self.used(VCPU) + self.used(PCPU)
-
-    @property
-    def num_instances(self) -> int:
-        """Return the metric ``instances``, 0 if it is not reported."""
-        return int(self.metrics.get("instances", 0))
-
-    @property
-    def num_io_ops(self) -> int:
-        """Return the metric ``io_ops``, as above."""
-        return int(self.metrics.get("io_ops", 0))
-
-    @property
-    def failed_builds(self) -> int:
-        """Return the metric ``failed_builds``, as above."""
-        return int(self.metrics.get("failed_builds", 0))
-
-    @property
     def metrics(self) -> dict[str, float]:
         """Return the reported metrics that are in the plugin's reads."""
         keys = (key for key in self._reads.get("compute", ()) if key.startswith(METRIC_PREFIX))
@@ -126,20 +76,10 @@ class PluginHostState:
         return {name: value for name, value in values.items() if not math.isnan(value)}
 
     @property
-    def traits(self) -> set[str]:
-        """Return the traits of the root provider."""
-        return self._view.hosts.traits_of(self._row)
-
-    @property
     def aggregates(self) -> list[HostAggregate]:
         """Return the aggregates of the host."""
         aggregates = self._view.aggregates
         return [HostAggregate(name, dict(aggregates.metadata(name))) for name in sorted(aggregates.of_row(self._row))]
-
-    @property
-    def availability_zone(self) -> str | None:
-        """Return the availability zone of the host's aggregates, else the one it reported."""
-        return self._view.zone(self._row)
 
     @property
     def service(self) -> dict[str, bool]:
@@ -150,31 +90,43 @@ class PluginHostState:
         }
 
     @property
-    def host_ip(self) -> str | None:
-        """Return the host's address."""
-        return self._view.addresses.of(self._row)
-
-    @property
     def facts(self) -> dict[str, Any]:
         """Return the host's facts."""
         return dict(self._view.facts.of(self._row))
 
-    @property
-    def hypervisor_type(self) -> str | None:
-        """Return the fact of this name."""
-        return self.facts.get("hypervisor_type")
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute of _ATTRIBUTES."""
+        if name not in _ATTRIBUTES:
+            raise AttributeError(f"the host state has no attribute {name!r}")
+        return _ATTRIBUTES[name](self)
 
-    @property
-    def hypervisor_version(self) -> int | None:
-        """Return the fact of this name."""
-        return self.facts.get("hypervisor_version")
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *_ATTRIBUTES]
 
-    @property
-    def cpu_info(self) -> Any:
-        """Return the fact of this name."""
-        return self.facts.get("cpu_info")
 
-    @property
-    def supported_instances(self) -> Any:
-        """Return the fact of this name."""
-        return self.facts.get("supported_instances")
+def _fact(name: str) -> Callable[[PluginHostState], Any]:
+    return lambda host: host.facts.get(name)
+
+
+def _count(metric: str) -> Callable[[PluginHostState], int]:
+    return lambda host: int(host.metrics.get(metric, 0))
+
+
+# Attributes that are computed at each access: amounts, counts of metrics that are 0 unless reported, facts, and columns
+# of the view. CPUs are shared and dedicated ones.
+_ATTRIBUTES: Mapping[str, Callable[[PluginHostState], Any]] = {
+    "free_ram_mb": lambda host: host.free(MEMORY_MB),
+    "total_usable_ram_mb": lambda host: host.capacity(MEMORY_MB),
+    "free_disk_mb": lambda host: MIB * host.free(DISK_GB),
+    "total_usable_disk_gb": lambda host: host.capacity(DISK_GB),
+    "disk_mb_used": lambda host: MIB * host.used(DISK_GB),
+    "vcpus_total": lambda host: host.capacity(VCPU) + host.capacity(PCPU),
+    "vcpus_used": lambda host: host.used(VCPU) + host.used(PCPU),
+    "num_instances": _count("instances"),
+    "num_io_ops": _count("io_ops"),
+    "failed_builds": _count("failed_builds"),
+    "traits": lambda host: host._view.hosts.traits_of(host._row),
+    "availability_zone": lambda host: host._view.zone(host._row),
+    "host_ip": lambda host: host._view.addresses.of(host._row),
+    **{name: _fact(name) for name in ("hypervisor_type", "hypervisor_version", "cpu_info", "supported_instances")},
+}
