@@ -2,57 +2,37 @@
 """Child providers of one partition's hosts, in rows of their own."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from scheduler_svc.core.records import Amounts
-from scheduler_svc.core.table.api_columns import ApiColumns
-from scheduler_svc.core.table.columns import FIRST_ROWS, Column, IntColumn, Rows, extend_column
-from scheduler_svc.core.table.resources import ResourceTable
+from scheduler_svc.core.table.columns import FIRST_ROWS, Column, IntColumn, Rows
+from scheduler_svc.core.table.provider_rows import ProviderRows
 from scheduler_svc.core.table.traits import TraitColumns
 
 NO_HOST = -1
 
 
-class Forest:
+class Forest(ProviderRows):
     """The child (non-root) providers of one partition, one row each. A row is never reused for another provider.
 
-    ``root`` is the host row of a provider's root, or NO_HOST if the provider was deleted; ``present`` is True for
-    providers that exist. ``version`` increases whenever a provider's root or its
-    aggregates change.
+    ``root`` is the host row of a provider's root, or NO_HOST if the provider was deleted. ``version`` increases
+    whenever a provider's root or its aggregates change.
     """
 
-    __slots__ = (
-        *(
-            "_descendants",
-            "_parents",
-            "_provider_positions",
-            "_used_positions",
-            "aggregates",
-            "api",
-            "names",
-            "resources",
-            "root",
-            "rows",
-        ),
-        *("present", "traits", "version"),
-    )
+    EMPTY: ClassVar = {**ProviderRows.EMPTY, "root": np.int64(NO_HOST)}
+
+    root: IntColumn
 
     def __init__(self) -> None:
+        super().__init__()
         self.rows: dict[str, int] = {}
-        self.names: list[str] = []
-        self.present: Column = np.zeros(FIRST_ROWS, np.bool_)
-        self.root: IntColumn = np.full(FIRST_ROWS, NO_HOST, np.int64)
-        self.resources = ResourceTable(FIRST_ROWS)
-        self.api = ApiColumns(FIRST_ROWS)
-        self.traits = TraitColumns(FIRST_ROWS)
         self.aggregates = TraitColumns(FIRST_ROWS)
+        self._parts = (*self._parts, self.aggregates)
         self.version = 0
         self._parents: list[str] = []
         self._descendants: dict[int, list[int]] = {}  # host row -> rows of its child providers
-        self._provider_positions: list[int] = []
-        self._used_positions: list[int] = []
 
     @property
     def size(self) -> int:
@@ -90,30 +70,23 @@ class Forest:
 
     def provider_position(self, name: str) -> int:
         """Return the log position of a provider's document; 0 if there never was one."""
-        return self._provider_positions[self.rows[name]] if name in self.rows else 0
+        return int(self._provider_positions[self.rows[name]]) if name in self.rows else 0
 
     def used_position(self, name: str) -> int:
         """Return the log position of a provider's usage; 0 if there never was one."""
-        return self._used_positions[self.rows[name]] if name in self.rows else 0
+        return int(self._used_positions[self.rows[name]]) if name in self.rows else 0
 
     def set_provider(self, name: str, provider: Mapping[str, Any] | None, host: int, position: int) -> None:
         """Set a provider's document; None marks it as deleted. ``host`` is the host row of its root."""
         row = self._row(name)
-        self._provider_positions[row] = position
         document = provider or {}
+        self._set_document(row, document, position)
         self._parents[row] = document.get("parent") or ""
         self._attach(row, NO_HOST if provider is None else host)
-        self.resources.set_inventories(row, document.get("inventories", {}))
-        self.api.set_row(row, document)
-        self.traits.set_row(row, document.get("traits", ()))
 
     def set_used(self, name: str, amounts: Amounts, position: int) -> None:
         """Set the sums of live claims; ignored if later sums were already set."""
-        row = self._row(name)
-        if position < self._used_positions[row]:
-            return
-        self._used_positions[row] = position
-        self.resources.set_used(row, amounts)
+        self.set_row_used(self._row(name), amounts, position)
 
     def used(self, name: str) -> dict[str, int]:
         """Return the sum of live claims by resource class."""
@@ -149,20 +122,7 @@ class Forest:
         self.version += 1
 
     def _row(self, name: str) -> int:
-        row = self.rows.setdefault(name, len(self.names))
-        if row == len(self.names):
-            if row == len(self.present):
-                self._grow(2 * row)
-            self.names.append(name)
+        if name not in self.rows:
+            self.rows[name] = self._append(name)
             self._parents.append("")
-            self._provider_positions.append(0)
-            self._used_positions.append(0)
-        return row
-
-    def _grow(self, size: int) -> None:
-        self.present = extend_column(self.present, size)
-        self.root = extend_column(self.root, size, NO_HOST)
-        self.api.grow(size)
-        self.traits.grow(size)
-        self.aggregates.grow(size)
-        self.resources.grow(size)
+        return self.rows[name]

@@ -13,22 +13,20 @@ from scheduler_svc.core.reads import Reads
 from scheduler_svc.core.table.addresses import AddressColumn
 from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
 from scheduler_svc.core.table.aggregates import AggregateColumns
-from scheduler_svc.core.table.api_columns import ApiColumns
-from scheduler_svc.core.table.columns import FIRST_ROWS, Column, ColumnGroup, IntColumn, Rows
+from scheduler_svc.core.table.columns import FIRST_ROWS, IntColumn, Rows
 from scheduler_svc.core.table.facts import FactColumn
 from scheduler_svc.core.table.partition import PartitionRows
 from scheduler_svc.core.table.partition_documents import Document, PartitionDocuments
-from scheduler_svc.core.table.resources import ResourceTable
+from scheduler_svc.core.table.provider_rows import ProviderRows
 from scheduler_svc.core.table.services import ServiceColumns
 from scheduler_svc.core.table.state_columns import StateColumns
-from scheduler_svc.core.table.traits import TraitColumns
 
 PROVIDER = "provider"  # the kind of the API's providers, in their documents
 NO_ZONE = -1
 COMPUTE = 0  # the code of kind "compute"
 
 
-class HostRows(ColumnGroup):
+class HostRows(ProviderRows):
     """One row per root provider of a partition.
 
     A provider that was deleted, or of which only the usage is known so far, has a row with ``present`` False. Its row,
@@ -39,29 +37,22 @@ class HostRows(ColumnGroup):
     """
 
     EMPTY: ClassVar = {
-        "present": np.False_,
+        **ProviderRows.EMPTY,
         "zone": np.int64(NO_ZONE),
         "kind": np.int8(COMPUTE),
         "partition": np.int16(0),
-        "_provider_positions": np.int64(0),
-        "_used_positions": np.int64(0),
     }
 
-    present: Column
     zone: IntColumn
     kind: npt.NDArray[np.int8]
     partition: npt.NDArray[np.int16]
-    _provider_positions: IntColumn
-    _used_positions: IntColumn
 
     def __init__(self, partitions: Sequence[str], reads: Reads) -> None:
-        super().__init__(FIRST_ROWS)
+        super().__init__()
         self.reads = reads
-        self.names: list[str] = []
         self._free: list[int] = []
         self.zones: dict[str, int] = {}
         self.kinds: dict[str, int] = {"compute": COMPUTE}
-        self.api = ApiColumns(FIRST_ROWS)
         self.facts = FactColumn(FIRST_ROWS)
         self.addresses = AddressColumn(FIRST_ROWS)
         self.numa: dict[int, Sequence[Any]] = {}  # NUMA cell states of the rows that have cells
@@ -69,17 +60,14 @@ class HostRows(ColumnGroup):
         self.rows_set_aside: dict[int, tuple[Any, Any]] = {}
         self.aggregates = AggregateColumns(FIRST_ROWS)
         self.services = ServiceColumns(FIRST_ROWS)
-        self.traits = TraitColumns(FIRST_ROWS)
         self.states = StateColumns(FIRST_ROWS, reads)
-        self.resources = ResourceTable(FIRST_ROWS)
         self.partitions = [
             PartitionRows(name, number, self.services, PartitionDocuments(reads))
             for number, name in enumerate(partitions)
         ]
-        # What is stored of each row beside the arrays of this object; partitions are copied without their aggregates.
-        self._copied: tuple[Any, ...] = (
-            *(self.api, self.facts, self.addresses, self.services, self.traits, self.states, self.resources),
-        )
+        # Partitions are copied without their aggregates.
+        self._copied: tuple[Any, ...] = (*self._parts, self.facts, self.addresses, self.services, self.states)
+        self._parts = (*self._copied, self.aggregates)
 
     def sums_since(self, name: str, number: int = 0) -> int:
         """Return the log position of a provider's usage if it is later than the partition's position, else 0."""
@@ -216,7 +204,7 @@ class HostRows(ColumnGroup):
         for row in rows.tolist():
             self.numa.pop(row, None)
             self.rows_set_aside.pop(row, None)
-        for columns in (*self._copied, self.aggregates):
+        for columns in self._parts:
             columns.clear(rows)
 
     def _row(self, part: PartitionRows, name: str) -> int:
@@ -250,16 +238,7 @@ class HostRows(ColumnGroup):
             row = self._free.pop()
             self.names[row] = name
         else:
-            row = len(self.names)
-            if row == len(self.present):
-                self.grow(2 * row)
-            self.names.append(name)
+            row = self._append(name)
         part.rows[name] = row
         self.partition[row] = part.number
         return row
-
-    def grow(self, size: int) -> None:
-        """Extend all columns to ``size`` rows."""
-        super().grow(size)
-        for columns in (*self._copied, self.aggregates):
-            columns.grow(size)

@@ -275,12 +275,9 @@ class HostTable(HostRows):
 
     def _set_host(self, part: PartitionRows, name: str, provider: Mapping[str, Any] | None, position: int) -> None:
         row = self._row(part, name)
-        self._provider_positions[row] = position
         self.present[row] = provider is not None
         document = provider or {}
-        self.resources.set_inventories(row, document.get("inventories", {}))
-        self.traits.set_row(row, document.get("traits", ()))
-        self.api.set_row(row, document)
+        self._set_document(row, document, position)
         self.kind[row] = self.kinds.setdefault(document.get("kind", "compute"), len(self.kinds))
         if not names.is_api_provider(name):
             self._apply_host_keys(row, document)
@@ -306,11 +303,7 @@ class HostTable(HostRows):
             part.forest.set_used(name, amounts, position)
             if name not in part.rows:
                 return
-        row = self._row(part, name)
-        if position < self._used_positions[row]:
-            return
-        self._used_positions[row] = position
-        self.resources.set_used(row, amounts)
+        self.set_row_used(self._row(part, name), amounts, position)
 
 
 def _departures(entry: LogEntry) -> int:
