@@ -25,11 +25,16 @@ REASON_COUNT = "no room beside the rest of this request"
 
 
 class FilterDriver(Driver):
-    """Nova's FilterScheduler over columns, with host_subset_size."""
+    """Nova's FilterScheduler over columns, with host_subset_size.
+
+    ``draws_alternates``: equally good alternates are drawn for each instance, whether others are decided or not.
+    """
+
+    draws_alternates = False
 
     def __init__(self, filters: Sequence[Filter], weigher_set: scoring.WeigherSet, subset: int = 1) -> None:
         self.filters = filters
-        self.weighers = [weigher for weigher, _multiplier in weigher_set]
+        self.weighers = tuple(weigher for weigher, _multiplier in weigher_set)
         self.weigher_set = weigher_set
         self.subset = subset
         self.reads = union([*(filter_.reads for filter_ in filters), weigher_set.reads])
@@ -57,7 +62,7 @@ class FilterDriver(Driver):
             rows = _sample(view, rows, fewest, random)
         scores = scoring.score(self.weigher_set, view, request, rows)
         top_count = max(MAX_CANDIDATES, self.subset) + (0 if request.is_affinity else hosts_per_instance * count - 1)
-        is_drawn = self.subset == 1 and request.decision.is_contended
+        is_drawn = self.draws_alternates or (self.subset == 1 and request.decision.is_contended)
         if is_drawn:
             top_count = max(top_count, SPREAD_HOSTS)
         top = top_indexes(scores.values, top_count, random)
