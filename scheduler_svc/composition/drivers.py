@@ -13,7 +13,6 @@ from scheduler_svc.conf import filter_scheduler, metrics, plugins, scheduler, so
 from scheduler_svc.conf import filters as filters_conf
 from scheduler_svc.conf import weighers as weighers_conf
 from scheduler_svc.core.drivers.chance import ChanceDriver
-from scheduler_svc.core.drivers.choice import DriverDispatcher
 from scheduler_svc.core.drivers.driver import Driver
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
@@ -27,9 +26,9 @@ from scheduler_svc.core.weighers.weigher import Weigher
 from scheduler_svc.metrics import count_failure
 
 
-def load(conf: cfg.ConfigOpts) -> DriverDispatcher:
-    """Build the drivers that [scheduler] driver and drivers name; raises BadConfiguration."""
-    return DriverDispatcher({name: _build(conf, name) for name in scheduler.drivers(conf)})
+def load(conf: cfg.ConfigOpts) -> dict[str, Driver]:
+    """Build the drivers that [scheduler] driver and drivers name, in this order; raises BadConfiguration."""
+    return {name: _build(conf, name) for name in scheduler.drivers(conf)}
 
 
 def filter_driver(conf: cfg.ConfigOpts) -> FilterDriver:

@@ -14,4 +14,5 @@ def load(conf: cfg.ConfigOpts) -> SchedulingPolicy:
     """Build the configured policy; raises BadConfiguration."""
     metrics.check(conf)
     prefilters = pipeline.build(prefilters_conf.load(conf))
-    return SchedulingPolicy(drivers.load(conf), drivers.eligibility(conf), prefilters)
+    available = drivers.load(conf)
+    return SchedulingPolicy(next(iter(available.values())), drivers.eligibility(conf), prefilters, available)

@@ -7,7 +7,7 @@ from oslo_log import log
 
 from rpcapi.messaging import green
 from scheduler_svc import metrics
-from scheduler_svc.core.drivers.driver import BatchRanking, Ranking, RankRequest
+from scheduler_svc.core.drivers.driver import BatchRanking, Driver, Ranking, RankRequest
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.trees.ranking import fit_to_trees
@@ -40,30 +40,33 @@ class BatchRanker:
         return self._window.rank(policy, call)
 
     def rank_together(self, policy: SchedulingPolicy, calls: Sequence[SelectionCall]) -> list[RankingSnapshot | None]:
-        """Rank calls together; the entry of a call that must be decided on its own is None."""
+        """Rank the calls of each driver together; the entry of a call that must be decided on its own is None."""
         snapshots: list[RankingSnapshot | None] = [None] * len(calls)
-        joining = [number for number, call in enumerate(calls) if self._joins(policy, call)]
-        if len(joining) < 2:
-            return snapshots
-        requests = [add_group_members(self._store, calls[number]) for number in joining]
-        counts = [len(calls[number].consumers) for number in joining]
-        for number, snapshot in zip(joining, self._rank(policy, requests, counts), strict=True):
-            snapshots[number] = snapshot
+        joining: dict[Driver, list[int]] = {}
+        for number, call in enumerate(calls):
+            if self._joins(policy, call):
+                joining.setdefault(policy.driver_for(call.request), []).append(number)
+        for driver, numbers in joining.items():
+            if len(numbers) > 1:
+                requests = [add_group_members(self._store, calls[number]) for number in numbers]
+                counts = [len(calls[number].consumers) for number in numbers]
+                for number, snapshot in zip(numbers, self._rank(driver, requests, counts), strict=True):
+                    snapshots[number] = snapshot
         return snapshots
 
     @staticmethod
     def _joins(policy: SchedulingPolicy, call: SelectionCall) -> bool:
-        return len(call.consumers) <= MAX_RANKED_TOGETHER and policy.driver.batches(call.request)
+        return len(call.consumers) <= MAX_RANKED_TOGETHER and policy.driver_for(call.request).batches(call.request)
 
     def _rank(
-        self, policy: SchedulingPolicy, requests: Sequence[SchedulingRequest], counts: Sequence[int]
+        self, driver: Driver, requests: Sequence[SchedulingRequest], counts: Sequence[int]
     ) -> list[RankingSnapshot | None]:
         rank_requests = [
             RankRequest(request, count, request.seed) for request, count in zip(requests, counts, strict=True)
         ]
         with metrics.BATCH_SECONDS.time():
             with self._replica.table.reading() as view:
-                pending = failing_hosts.decide(view, lambda view: policy.driver.rank_batch(view, rank_requests))
+                pending = failing_hosts.decide(view, lambda view: driver.rank_batch(view, rank_requests))
                 log_positions = view.partitions.log_positions
             # Solving takes long: it must block neither the table nor other green threads.
             batch = green.run_in_worker_pool(pending)

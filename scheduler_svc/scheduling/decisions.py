@@ -81,7 +81,7 @@ def _document(
 ) -> dict[str, Any]:
     """Return the decision record; the store adds its answer."""
     ranking, lost_candidates = snapshot.ranking, pending.lost_candidates
-    return document_header(pending.call, log_position, pending.policy.driver.name_for(pending.request)) | {
+    return document_header(pending.call, log_position, pending.policy.driver_name(pending.request)) | {
         "seed": snapshot.seed,
         "retry": pending.retry,
         "hosts": ranking.hosts,

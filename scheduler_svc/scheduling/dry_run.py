@@ -76,7 +76,7 @@ class DryRun:
         """
         self._check_hints(ctxt.sender_project, request)
         policy = self._current.policy
-        policy.driver.check(request)
+        policy.driver_for(request)
         consumers = [f"instance {number}" for number in range(1, count + 1)]
         call = SelectionCall(request, consumers, explains=True, fresh=True)
         if request.scope is FilterScope.ALL:
@@ -84,7 +84,7 @@ class DryRun:
                 call = replace(call, request=self._rewriter.rewrite(policy, request))
             except errors.NoValidHost as error:
                 own = self._partitions.own
-                record = refusal_document(call, own.replica.log_position, policy.driver.name_for(request), error)
+                record = refusal_document(call, own.replica.log_position, policy.driver_name(request), error)
                 return own.name, _document(record, [], error)
         batches: list[tuple[str, ClaimBatch]] = []
         partitions = OpenPartitions(

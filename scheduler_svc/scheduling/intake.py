@@ -126,7 +126,7 @@ class RequestIntake:
             return error
 
     def _rewrite(self, policy: SchedulingPolicy, call: SelectionCall) -> SelectionCall:
-        policy.driver.check(call.request)
+        policy.driver_for(call.request)
         try:
             return replace(call, request=self._rewriter.rewrite(policy, call.request))
         except (errors.NoValidHost, errors.InvalidSpec) as error:
@@ -136,4 +136,4 @@ class RequestIntake:
     def _record(self, policy: SchedulingPolicy, call: SelectionCall, cause: errors.GanttError) -> None:
         """Record a refusal that was decided without ranking hosts."""
         own = self._partitions.own
-        record_refusal(own.store, call, own.replica.log_position, policy.driver.name_for(call.request), cause)
+        record_refusal(own.store, call, own.replica.log_position, policy.driver_name(call.request), cause)

@@ -211,7 +211,7 @@ class PartitionScheduler:
                 error = errors.UnknownHost(name=name)
                 with self._replica.table.reading() as view:
                     log_position = view.partitions.log_positions[self._replica.number]
-                record_refusal(self.store, call, log_position, policy.driver.name_for(call.request), error)
+                record_refusal(self.store, call, log_position, policy.driver_name(call.request), error)
                 return error
         return None
 

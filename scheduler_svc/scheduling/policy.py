@@ -1,30 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
 """The policy of decisions: the configured driver, filters and prefilters."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rpcapi import errors
 from scheduler_svc.core.drivers.driver import Driver
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.core.reads import Reads, union
+from scheduler_svc.core.request import SchedulingRequest
 
 
 @dataclass(frozen=True, slots=True)
 class SchedulingPolicy:
     """All configured rules of a decision. ``eligibility`` has the filters that candidates named by a caller must pass.
 
-    ``reads`` is the host state that any of them reads.
+    ``driver`` ranks the requests that name none of ``drivers``, in which it comes first. ``reads`` is the host state
+    that any of them reads.
     """
 
     driver: Driver
     eligibility: Sequence[Filter] = ()
     prefilters: Sequence[Prefilter] = ()
+    drivers: Mapping[str, Driver] = field(default_factory=dict)
     reads: Reads = field(init=False)
 
     def __post_init__(self) -> None:
-        reads = [plugin.reads for plugins in (self.eligibility, self.prefilters) for plugin in plugins]
+        parts = (self.eligibility, self.prefilters, self.drivers.values())
+        reads = [plugin.reads for plugins in parts for plugin in plugins]
         object.__setattr__(self, "reads", union([self.driver.reads, *reads]))
+
+    def driver_for(self, request: SchedulingRequest) -> Driver:
+        """Return the driver of a request; raises UnknownDriver if the request names one that is not configured."""
+        if request.driver is None:
+            return self.driver
+        if request.driver not in self.drivers:
+            allowed = ", ".join(self.drivers) or "none, the configured one alone"
+            raise errors.UnknownDriver(name=request.driver, known=allowed)
+        return self.drivers[request.driver]
+
+    def driver_name(self, request: SchedulingRequest) -> str:
+        """Return the name of the driver of a request, for the decision record."""
+        return request.driver or next(iter(self.drivers), type(self.driver).__name__)
 
 
 class CurrentPolicy:

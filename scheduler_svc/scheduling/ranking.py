@@ -66,12 +66,13 @@ def rank_hosts(
 ) -> RankingSnapshot:
     """Rank hosts of all partitions that the request allows, for ``count`` instances."""
     began = time.perf_counter()
-    ranking = failing_hosts.decide(view, lambda view: rank(policy.driver, view, request, count, seed))
+    driver = policy.driver_for(request)
+    ranking = failing_hosts.decide(view, lambda view: rank(driver, view, request, count, seed))
     metrics.DECISION_SECONDS.observe(time.perf_counter() - began)
     homes = view.partitions.numbers({name for names in ranking.candidates for name in names})
     samples: Mapping[str, Sequence[str]] = {}
     if explains or not ranking.candidates:  # collecting host names is expensive
-        survey = failing_hosts.decide(view, lambda view: policy.driver.survey(view, request))
+        survey = failing_hosts.decide(view, lambda view: driver.survey(view, request))
         samples = {**survey.samples(view), **ranking.samples}
     positions = _claimed_positions(view, ranking, homes)
     return RankingSnapshot(ranking, seed, view.partitions.log_positions, homes, positions, samples=samples)

@@ -41,5 +41,5 @@ class SurveyingScheduler(PartitionScheduler):
     ) -> RankingSnapshot:
         """Rank and survey hosts on the same view."""
         with self._replica.table.reading() as view:
-            self.survey = failing_hosts.decide(view, lambda view: policy.driver.survey(view, request))
+            self.survey = failing_hosts.decide(view, lambda view: policy.driver_for(request).survey(view, request))
             return rank_hosts(policy, view, request, count, request.seed ^ salt, explains=explains)

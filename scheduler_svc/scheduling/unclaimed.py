@@ -37,12 +37,12 @@ class UnclaimedRanker:
         """
         ctxt.check_deadline()
         policy = self._current.policy
-        policy.driver.check(request)
+        driver = policy.driver_for(request)
         table = self._partitions.own.replica.table
         if rewrites:
             request = self._rewriter.rewrite(policy, request)
         with table.reading() as view:
-            rank_hosts = partial(rank, policy.driver) if rewrites else policy.driver.rank
+            rank_hosts = partial(rank, driver) if rewrites else driver.rank
             ranking = failing_hosts.decide(view, lambda view: rank_hosts(view, request, count, request.seed))
         if not ranking.candidates:
             raise refusals.no_valid_host(ranking.reasons)

@@ -64,7 +64,7 @@ def load(name: str, work: int | None = None) -> ReplayPolicy:
     return ReplayPolicy(
         name,
         configured,
-        drivers.load(conf),
+        next(iter(drivers.load(conf).values())),
         pipeline.build(filters.enabled(conf)),
         scoring.build({judge: multipliers[judge] for judge in judges}),
         _ORACLES.get(name, FILTER),

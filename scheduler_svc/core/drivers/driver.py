@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from rpcapi import errors
 from scheduler_svc.core.filtering.survey import HostSurvey, survey_filters
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.reads import Reads
@@ -103,12 +102,3 @@ class Driver(abc.ABC):
     def batches(self, request: SchedulingRequest) -> bool:
         """Return whether ``rank_batch`` may rank such a request together with others."""
         return False
-
-    def check(self, request: SchedulingRequest) -> None:
-        """Raise UnknownDriver if the request names a driver that is not configured."""
-        if request.driver is not None:
-            raise errors.UnknownDriver(name=request.driver, known="none, the configured one alone")
-
-    def name_for(self, request: SchedulingRequest) -> str:
-        """Return the name of the driver that ranks this request, for the decision record."""
-        return type(self).__name__

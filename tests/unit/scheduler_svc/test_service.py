@@ -27,7 +27,7 @@ def test_reload_applies_filters_and_weighers_unless_invalid(worker):
     current = worker.service._worker.scheduling.current
     before = current.policy
     worker.service.reset()
-    assert isinstance(current.policy.driver["filter"], FilterDriver) and current.policy is not before
+    assert isinstance(current.policy.driver, FilterDriver) and current.policy is not before
     previous = current.policy
     worker.conf.set_override("enabled_filters", ["Nonsense"], group="filter_scheduler")
     with pytest.raises(errors.BadConfiguration, match="Nonsense"):

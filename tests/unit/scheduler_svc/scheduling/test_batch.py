@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from rpcapi import context, errors
 from rpcapi.resources.claims import GroupPolicy
+from scheduler_svc.core.drivers.driver import BatchRanking, Driver, Ranking
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.scheduling.calls import ServedCall
@@ -68,6 +69,37 @@ def test_batch_serves_calls_that_sequential_selection_would_refuse():
     document = store.find_decision("req-1")
     assert document["batch"]["served"] == 2
     assert document["batch"]["served_one_by_one"] == 1
+
+
+def test_calls_of_a_batch_are_ranked_together_with_those_of_the_same_driver():
+    class NamedDriver(Driver):
+        """A driver that ranks batches, and has hosts of its own."""
+
+        def __init__(self, name):
+            self.name = name
+
+        def rank(self, view, request, count, seed):
+            return Ranking([[f"{self.name}1/n"]], 2, {})
+
+        def batches(self, request):
+            return True
+
+        def rank_batch(self, view, requests):
+            batches.append((self.name, [rank_request.request.id for rank_request in requests]))
+            return lambda: BatchRanking([Ranking([[f"{self.name}0/n"]], 2, {})] * len(requests))
+
+    batches = []
+    store = MemoryStore("p")
+    hosts.join(store, {f"{name}{number}/n": node({"VCPU": 4}) for name in "abc" for number in range(2)})
+    drivers = {name: NamedDriver(name) for name in "abc"}
+    batch_scheduler = SolverScheduler(
+        SchedulingPolicy(drivers["a"], drivers=drivers),
+        PartitionScheduler(store, FollowingReplicaView(store), RetryLimits()),
+    )
+    calls = [call(number, 1, driver=name) for number, name in enumerate(("b", None, "a", "b", "c"))]
+    outcomes = batch_scheduler.select_batch(context.new("p", "u"), calls)
+    assert batches == [("b", ["req-0", "req-3"]), ("a", ["req-1", "req-2"])]  # the only call of "c" is no batch
+    assert [outcome.prepared[0].host for outcome in outcomes] == ["b0/n", "a0/n", "a0/n", "b0/n", "c1/n"]
 
 
 def test_each_call_of_a_batch_is_all_or_nothing():

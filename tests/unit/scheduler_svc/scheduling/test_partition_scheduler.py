@@ -137,7 +137,6 @@ def test_deadline_passed_while_deciding_claims_nothing():
 
     class Slow:
         reads = driver.reads
-        name_for = driver.name_for
 
         def rank(self, *args):
             ctxt.deadline = time.time() - 1

@@ -5,7 +5,6 @@ from collections import Counter
 
 import pytest
 
-from rpcapi import errors
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.drivers.chance import ChanceDriver
 from scheduler_svc.core.drivers.driver import (
@@ -116,13 +115,6 @@ def test_driver_without_batches_leaves_every_call_to_be_decided_on_its_own():
         pending = driver.rank_batch(view, requests)
     assert pending() == BatchRanking([None, None, None], {})
     assert not driver.batches(request())
-
-
-def test_only_driver_refuses_requests_that_name_one():
-    FixedDriver().check(request())
-    with pytest.raises(errors.UnknownDriver, match="allowed: none"):
-        FixedDriver().check(request(driver="chance"))
-    assert FixedDriver().name_for(request()) == "FixedDriver"
 
 
 def test_driver_without_filters_has_no_samples_of_rejected_hosts():
