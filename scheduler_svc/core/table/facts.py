@@ -3,12 +3,13 @@
 
 import json
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any
+from collections.abc import Set as AbstractSet
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_svc.core.table.columns import Column, FloatColumn, IntColumn, Rows, extend_column
+from scheduler_svc.core.table.columns import Column, ColumnGroup, FloatColumn, IntColumn, Rows
 
 NO_FACTS = 0  # the code of rows without facts, which have an empty document
 MAX_CACHED_FACT_ANSWERS = 1024  # entries in the cache of predicate results
@@ -16,43 +17,35 @@ MAX_CACHED_FACT_ANSWERS = 1024  # entries in the cache of predicate results
 Facts = Mapping[str, Any]
 
 
-class FactColumn:
+class FactColumn(ColumnGroup):
     """The facts document of each row, stored as a code per row; there are few different documents."""
 
-    __slots__ = ("_answers", "_codes", "_documents", "_free", "_numbers", "_row_counts")
+    __slots__ = ("_answers", "_codes", "_documents", "_free", "_numbers")
+
+    EMPTY: ClassVar = {"_codes": np.int64(NO_FACTS)}
+
+    _codes: IntColumn
 
     def __init__(self, size: int) -> None:
-        self._codes: IntColumn = np.full(size, NO_FACTS, np.int64)
+        super().__init__(size)
         self._documents: list[Facts] = [{}]
         self._numbers: dict[str, int] = {_text({}): NO_FACTS}
-        self._row_counts = [0]  # number of rows per document
         self._free: list[int] = []
         self._answers: dict[Hashable, Any] = {}
 
-    def grow(self, size: int) -> None:
-        """Extend the column to ``size`` rows."""
-        self._codes = extend_column(self._codes, size, NO_FACTS)
-
     def set_row(self, row: int, facts: Facts | None) -> None:
         """Set the facts of ``row``; None removes them."""
-        self._unassign(row)
-        if facts:
-            self._assign(row, self._code(facts))
+        former, code = int(self._codes[row]), self._code(facts or {})
+        self._codes[row] = code
+        if former not in (code, NO_FACTS) and not (self._codes == former).any():
+            self._drop({former})
 
-    def copy_from(self, rows: Rows, other: "FactColumn") -> None:
+    def copy_from(self, rows: Rows, other: Self) -> None:
         """Copy the first rows of ``other`` to ``rows``."""
-        codes: dict[int, int] = {}
-        for row, other_code in zip(rows.tolist(), other._codes.tolist(), strict=False):
-            self._unassign(row)
-            if other_code != NO_FACTS:
-                if other_code not in codes:
-                    codes[other_code] = self._code(other._documents[other_code])
-                self._assign(row, codes[other_code])
-
-    def clear(self, rows: Rows) -> None:
-        """Remove the facts of ``rows``."""
-        for row in rows.tolist():
-            self.set_row(row, None)
+        former = set(self._codes[rows].tolist())
+        codes = np.array([self._code(facts) for facts in other._documents], np.int64)
+        self._codes[rows] = codes[other._codes[: len(rows)]]
+        self._drop(former - set(self._codes.tolist()))
 
     @property
     def rows(self) -> list[int]:
@@ -98,31 +91,20 @@ class FactColumn:
         code = self._numbers.get(text)
         if code is None:
             self._answers.clear()
-            code = self._free.pop() if self._free else self._new()
+            if not self._free:
+                self._free.append(len(self._documents))
+                self._documents.append({})
+            code = self._numbers[text] = self._free.pop()
             self._documents[code] = facts
-            self._numbers[text] = code
         return code
 
-    def _new(self) -> int:
-        self._documents.append({})
-        self._row_counts.append(0)
-        return len(self._documents) - 1
-
-    def _assign(self, row: int, code: int) -> None:
-        self._codes[row] = code
-        self._row_counts[code] += 1
-
-    def _unassign(self, row: int) -> None:
-        code = int(self._codes[row])
-        if code == NO_FACTS:
-            return
-        self._row_counts[code] -= 1
-        if not self._row_counts[code]:
+    def _drop(self, codes: AbstractSet[int]) -> None:
+        """Remove the documents of codes that no row has."""
+        for code in codes - {NO_FACTS}:
             del self._numbers[_text(self._documents[code])]
             self._documents[code] = {}
             self._free.append(code)
             self._answers.clear()
-        self._codes[row] = NO_FACTS
 
 
 def _text(facts: Facts) -> str:
