@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from compute_agent import state_files
 from compute_agent.newer_state import NewerState
-from compute_agent.state_files import sync_folder
 
 SCHEMA = 1
 
@@ -63,7 +63,7 @@ class JournalFile:
         if self.needs_rewrite:
             raise OSError(f"{self._path} may end in an incomplete batch: rewrite it")
         self.needs_rewrite = True
-        _write_all(self._fd, _encode(list(records)))
+        _write_all(self._fd, _encode(list(records)).encode())
         if durable:
             os.fsync(self._fd)
         self.needs_rewrite = False
@@ -71,14 +71,7 @@ class JournalFile:
 
     def rewrite(self, records: Sequence[JournalRecord]) -> None:
         """Replace the content by one batch, atomically and durably; raises OSError, and then changes nothing."""
-        fresh = self._path.with_suffix(".new")
-        with fresh.open("wb") as file:
-            file.write(_encode(self._header))
-            file.write(_encode(list(records)))
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(self._path)
-        sync_folder(self._path.parent)
+        state_files.replace(self._path, _encode(self._header) + _encode(list(records)))
         self.close()
         self._open()
         self.lines = 2
@@ -108,9 +101,9 @@ class JournalFile:
             raise JournalDamaged(f"the journal {self._path} begins with {header}, where {self._header} is expected")
 
 
-def _encode(content: Any) -> bytes:
-    text = json.dumps(content, separators=(",", ":")).encode()
-    return b"%08x %s\n" % (zlib.crc32(text), text)
+def _encode(content: Any) -> str:
+    text = json.dumps(content, separators=(",", ":"))
+    return f"{zlib.crc32(text.encode()):08x} {text}\n"
 
 
 def _decode(line: bytes) -> Any:

@@ -3,7 +3,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from oslo_log import log
@@ -220,11 +220,8 @@ def _read(path: Path) -> Guest:
         if isinstance(document, dict):
             check_fields(path, document, Guest.__dataclass_fields__)
         guest = Guest(**document)
-        numbers = (guest.attempt, guest.running_at_ms, guest.disk)
-        is_typed = all(type(number) is int for number in numbers) and type(guest.is_off) is bool
-        is_typed &= type(guest.is_paused) is bool
-        is_typed &= type(guest.image) is str
-        if _file_name(guest.ref) != path.stem or type(guest.name) is not str or not is_typed:
+        is_typed = all(type(getattr(guest, entry.name)) is entry.type for entry in fields(Guest))
+        if _file_name(guest.ref) != path.stem or not is_typed:
             raise ValueError("it does not describe the guest that it is named after")
     except (ValueError, TypeError) as error:
         raise ValueError(f"the guest file {path} is damaged: {error}") from error
