@@ -23,7 +23,7 @@ LOG = log.getLogger(__name__)
 class GuestManager:
     """Journal, resource tracker, guests and activity of one service host. Only the host's serial queue writes.
 
-    ``spawn`` and ``receive`` are the only methods that start guests. While ``audit_duty`` is due they start none.
+    ``spawn`` is the only method that starts guests. While ``audit_duty`` is due it starts none.
     ``refusal`` is the reason why the host takes no new guests; "" if it takes some.
     """
 
@@ -103,20 +103,24 @@ class GuestManager:
     def spawn(self, attempts: Iterable[Attempt]) -> list[tuple[Attempt, str]]:
         """Start the guests of confirmed attempts; return the failed attempts, each with the reason.
 
-        A guest of an attempt that starts off is created and stays off. If an audit becomes due, no further guest starts
-        and the remaining attempts stay as they are.
+        A guest of an attempt that starts off is created and stays off, one of an incoming attempt is created paused. If
+        an audit becomes due, no further guest starts and the remaining attempts stay as they are.
         """
         refs: dict[Stage, list[AttemptRef]] = {Stage.SPAWNED: [], Stage.STOPPED: []}
         failed = []
         for attempt in attempts:
+            is_incoming = attempt.stage is Stage.INCOMING
             try:
+                if is_incoming:
+                    self.hypervisor.receive(attempt.ref, attempt.name, before_start=self.audit_duty.check)
+                    continue
                 self.hypervisor.spawn(
                     attempt.ref, attempt.name, is_off=attempt.starts_off, before_start=self.audit_duty.check
                 )
             except AuditDue:
                 break
             except (SpawnFailed, OSError) as error:
-                failed.append((attempt, f"spawn failed: {error}"))
+                failed.append((attempt, f"{'preparation' if is_incoming else 'spawn'} failed: {error}"))
             else:
                 refs[Stage.STOPPED if attempt.starts_off else Stage.SPAWNED].append(attempt.ref)
                 metrics.BUILDS.labels(AttemptResult.ACTIVE).inc()
@@ -124,21 +128,6 @@ class GuestManager:
         for stage, spawned in refs.items():
             # Need not be durable: if the record is lost, the guest is found by its file or spawned again.
             self.journal.advance(spawned, stage, durable=False)
-        return failed
-
-    def receive(self, attempts: Iterable[Attempt]) -> list[tuple[Attempt, str]]:
-        """Create the paused guests of incoming attempts; return the failed attempts, each with the reason.
-
-        If an audit becomes due, no further guest is created and the remaining attempts stay as they are.
-        """
-        failed = []
-        for attempt in attempts:
-            try:
-                self.hypervisor.receive(attempt.ref, attempt.name, before_start=self.audit_duty.check)
-            except AuditDue:
-                break
-            except (SpawnFailed, OSError) as error:
-                failed.append((attempt, f"preparation failed: {error}"))
         return failed
 
     def power_off(self, attempt: Attempt) -> None:

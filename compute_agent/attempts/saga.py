@@ -50,8 +50,7 @@ class AttemptSaga:
         """
         self._unfinished = False
         self._call_in_batches(self._journal.at(Stage.INTENT), self._confirm)
-        self._spawn(self._journal.at(Stage.CONFIRMED), self._guest_manager.spawn)
-        self._spawn(self._journal.at(Stage.INCOMING), self._guest_manager.receive)
+        self._spawn([*self._journal.at(Stage.CONFIRMED), *self._journal.at(Stage.INCOMING)])
         for end, call in ((ClaimEnd.ABORT, self._abort), (ClaimEnd.RELEASE, self._release)):
             self._call_in_batches(
                 [attempt for attempt in self._attempts_with_open_claims() if attempt.claim_end is end], call
@@ -122,11 +121,9 @@ class AttemptSaga:
             self._journal.advance([attempt.ref for attempt in confirmed if attempt.is_incoming is is_incoming], stage)
         self._guest_manager.end_attempts(refused)
 
-    def _spawn(
-        self, attempts: Sequence[Attempt], start: Callable[[Sequence[Attempt]], list[tuple[Attempt, str]]]
-    ) -> None:
+    def _spawn(self, attempts: Sequence[Attempt]) -> None:
         with tracing.shared_span("compute.spawn", group_by_request(attempts)):
-            failed = start(attempts)
+            failed = self._guest_manager.spawn(attempts)
         self._guest_manager.end_attempts(
             [
                 attempt.to_ended(AttemptResult.FAILED, reason, ClaimEnd.RELEASE, self._journal.clock())

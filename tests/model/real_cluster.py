@@ -109,7 +109,7 @@ class SteppedAgent:
         with pytest.MonkeyPatch.context() as patch:
             if fails:
                 patch.setattr(hypervisor, "receive" if is_incoming else "spawn", _refuse_to_start)
-            self.saga._spawn([attempt], self.manager.receive if is_incoming else self.manager.spawn)
+            self.saga._spawn([attempt])
 
     def end_claim(self, number: int) -> None:
         attempt = self.attempt(number)
