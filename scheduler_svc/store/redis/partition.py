@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs in Python on a partition in Redis: one script compares what a verb has read, and writes what it changed.
+"""Verbs in Python on a partition in Redis.
 
-The script does nothing if anything that was read has changed since; then the verb runs again.
+One script compares the fields that a verb read with those in the store, and writes its changes if all are equal.
+Otherwise it writes nothing, and the verb runs again.
 """
 
 import json
@@ -81,14 +82,14 @@ ROWS: Mapping[str, tuple[type[RedisFields[Any]], Codec]] = {
     "beats": (RedisScores, NUMBER),
     "holders": (RedisScores, Codec(lambda _present: "0", int)),
 }
-# The words of what ``prefetch`` fetches, in the order of its arguments.
+# The words of the keys that ``prefetch`` reads, in the order of its arguments.
 FETCHED = (
     ("claims", "ended", "sources", "unverified"),
     ("providers", "capacity", "used", "generations", "children"),
     ("services", "reports", "nodes", "alive", "opened", "awaited"),
     ("provider_names",),
 )
-# Of a plan: what is compared, and what is written.
+# The sections of a plan: comparisons, then writes.
 SECTIONS = (
     *("fields", "members", "ranges", "sizes"),
     *("entries", "positions", "set", "deleted", "added", "removed", "joined", "left", "excess", "idle"),
@@ -101,7 +102,7 @@ def run(
     *arguments: P.args,
     **options: P.kwargs,
 ) -> T:
-    """Return what a verb returns that may change the partition; raises StoreUnavailable after too many races."""
+    """Run a verb that may change the partition, and return its answer; raises StoreUnavailable after too many races."""
     for _ in range(RACES):
         partition = RedisPartition(connection)
         now = partition.begin()
@@ -118,7 +119,7 @@ def run(
 
 
 class RedisPartition(PartitionState):
-    """The data of a partition that one run of a verb reads, and will write."""
+    """A partition's data, as one run of a verb reads and changes it."""
 
     claims: RedisFields[Claim]
     providers: RedisFields[dict[str, Any]]

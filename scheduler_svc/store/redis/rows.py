@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a verb in Python reads and changes of a partition's keys: read on demand, written at the verb's end."""
+"""A partition's keys as a verb in Python sees them: read on demand, written when the verb ends."""
 
 from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import replace
@@ -20,11 +20,11 @@ class RedisFields(MutableMapping[str, V]):
         self._connection = connection
         self._word = word
         self._codec = codec
-        self._texts: dict[str, str] = {}  # as read, '' for none
-        self._values: dict[str, V | None] = {}  # those that were accessed
+        self._texts: dict[str, str] = {}  # the stored texts, '' for no field
+        self._values: dict[str, V | None] = {}  # the values as the verb left them
 
     def missing(self, names: Collection[str]) -> list[str]:
-        """Return those of ``names`` that were not read."""
+        """Return the names that were not read yet."""
         return [name for name in dict.fromkeys(names) if name not in self._texts]
 
     def commands(self, names: Sequence[str]) -> list[Sequence[Any]]:
@@ -58,7 +58,7 @@ class RedisFields(MutableMapping[str, V]):
         raise NotImplementedError(f"no verb in Python counts {self._word}")
 
     def compare(self, plan: Plan) -> None:
-        """Add what the verb has read to what is compared."""
+        """Add each field that the verb read to the comparisons."""
         for name in self._values.keys() & self._texts.keys():
             self._compare(plan, name, self._texts[name])
 
@@ -70,7 +70,7 @@ class RedisFields(MutableMapping[str, V]):
                 yield name, before, value
 
     def write(self, plan: Plan) -> None:
-        """Add the changes to what is written."""
+        """Add each change to the writes."""
         for name, before, after in self.changes():
             self._write(plan, name, before, after)
 
