@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from conductor import requested_changes
+from conductor import claim_answers, requested_changes
 from conductor.lookup import find_instances
 from conductor.parts import ConductorParts
 from conductor.reconciliation import ENDED, compared_record
@@ -15,7 +15,7 @@ from conductor.service_clients import ServiceClients, answered
 from conductor.store.migrations import MigrationRecord, MigrationStatus
 from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
 from conductor.target_checks import check_target
-from rpcapi import errors, objects
+from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
@@ -109,11 +109,9 @@ def _answers(clients: ServiceClients, ctxt: RequestContext, records: Sequence[In
             groups.setdefault(record.partition, []).append(record)
     answers: dict[tuple[str, int], str] = {}
     for partition, group in groups.items():
-        refs = objects.ClaimRefs.of(
-            consumers=[record.uuid for record in group], attempts=[record.attempt for record in group]
-        )
-        claim_answers = answered("The claims service", clients.claims_of(partition).find_claims, ctxt, refs)
-        answers |= dict(zip(refs.pairs(), claim_answers.answers, strict=True))
+        refs = [(record.uuid, record.attempt) for record in group]
+        results = answered("The claims service", claim_answers.find, ctxt, clients, partition, refs)
+        answers |= {ref: claim.answer for ref, claim in zip(refs, results, strict=True)}
     return answers
 
 

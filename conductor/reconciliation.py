@@ -5,13 +5,14 @@ A fence, a lost journal or a forgotten write of a record changes no record by it
 """
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from oslo_log import log
 
-from conductor import metrics, milestones
+from conductor import claim_answers, metrics, milestones
+from conductor.claim_answers import ClaimAnswerRow
 from conductor.lookup import find_instances
 from conductor.saga import moves
 from conductor.saga.transitions import lose, set_step, settle_claims, without_loss
@@ -108,11 +109,10 @@ class RecordReconciler(BackgroundLoop):
         ]
         updates = []
         for partition, claims in _by_partition(compared, _own_claim):
-            answers = self._find(partition, claims)
             updates += [
                 update
-                for claim, answer, host, migration, _end in _rows(claims, answers)
-                if (update := compared_record(claim.instance, answer, host, migration)) is not None
+                for claim, result in self._find(partition, claims)
+                if (update := compared_record(claim.instance, result.answer, result.host, result.migration)) is not None
             ]
         self._write(compared, updates)
 
@@ -134,7 +134,7 @@ class RecordReconciler(BackgroundLoop):
 
     def _updates(self, partition: str | None, claims: Sequence[_Claim]) -> Sequence[InstanceRecord]:
         try:
-            rows = list(_rows(claims, self._find(partition, claims)))
+            rows = self._find(partition, claims)
             self._begin_moves_again(partition, [row[0] for row in rows if _is_forgotten_source(*row)])
             return [update for row in rows if (update := self._update(*row)) is not None]
         except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
@@ -146,9 +146,10 @@ class RecordReconciler(BackgroundLoop):
             )
             return []
 
-    def _find(self, partition: str | None, claims: Sequence[_Claim]) -> objects.ClaimAnswers:
-        client = self._clients.claims_of(partition)
-        return client.find_claims(context.new().with_timeout(CALL_SECONDS), _refs(claims))
+    def _find(self, partition: str | None, claims: Sequence[_Claim]) -> list[tuple[_Claim, ClaimAnswerRow]]:
+        refs = [(claim.instance.uuid, claim.attempt) for claim in claims]
+        results = claim_answers.find(context.new().with_timeout(CALL_SECONDS), self._clients, partition, refs)
+        return list(zip(claims, results, strict=True))
 
     def _begin_moves_again(self, partition: str | None, sources: Sequence[_Claim]) -> None:
         """Make claims sources again, whose partition forgot that; the destinations may be in other partitions.
@@ -157,22 +158,24 @@ class RecordReconciler(BackgroundLoop):
         """
         if not sources:
             return
+        refs = objects.ClaimRefs.of(
+            consumers=[claim.instance.uuid for claim in sources], attempts=[claim.attempt for claim in sources]
+        )
         client, migrations = self._clients.claims_of(partition), [claim.instance.move.uuid for claim in sources]
-        answers = client.begin_moves(context.new().with_timeout(CALL_SECONDS), _refs(sources), migrations).answers
+        answers = client.begin_moves(context.new().with_timeout(CALL_SECONDS), refs, migrations).answers
         begun = answers.count(Answer.CONFIRMED)
         if begun:
             LOG.info(
                 "Began %d moves again that partition %s had forgotten", begun, partition or self._clients.partition
             )
 
-    def _update(
-        self, claim: _Claim, answer: str, host: str | None, migration: str | None, end: str | None
-    ) -> InstanceRecord | None:
+    def _update(self, claim: _Claim, result: ClaimAnswerRow) -> InstanceRecord | None:
         """Return the record updated by the answer about its claim, or None if nothing changes."""
+        answer = result.answer
         if claim.attempt == claim.instance.attempt:
-            update = compared_record(claim.instance, answer, host, migration)
+            update = compared_record(claim.instance, answer, result.host, result.migration)
         else:
-            answer = end or answer
+            answer = result.state
             update = compared_source(claim.instance, answer)
         attempt = (claim.instance.uuid, claim.attempt)
         if answer in ENDED and answer != Answer.FENCED and attempt not in self._ended_before:
@@ -187,25 +190,9 @@ class RecordReconciler(BackgroundLoop):
         return document is not None and bool(document.get("alive"))
 
 
-def _refs(claims: Sequence[_Claim]) -> objects.ClaimRefs:
-    return objects.ClaimRefs.of(
-        consumers=[claim.instance.uuid for claim in claims], attempts=[claim.attempt for claim in claims]
-    )
-
-
-def _is_forgotten_source(
-    claim: _Claim, answer: str, _host: str | None, migration: str | None, _end: str | None
-) -> bool:
+def _is_forgotten_source(claim: _Claim, result: ClaimAnswerRow) -> bool:
     """Return whether the claim of a source of a move is recorded as the only one of its instance."""
-    return claim.attempt != claim.instance.attempt and answer == Answer.CONFIRMED and migration is None
-
-
-def _rows(
-    claims: Sequence[_Claim], answers: objects.ClaimAnswers
-) -> Iterator[tuple[_Claim, str, str | None, str | None, str | None]]:
-    absent = [None] * len(claims)
-    rows = (answers.answers, answers.hosts, answers.migrations or absent, answers.ends or absent)
-    return zip(claims, *rows, strict=True)
+    return claim.attempt != claim.instance.attempt and result.answer == Answer.CONFIRMED and result.migration is None
 
 
 def compared_record(

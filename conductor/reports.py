@@ -106,15 +106,12 @@ def _read(report: objects.BuildReport) -> list[BuildResult]:
         raise errors.InvalidRequest(
             why=f"a report may contain at most {MAX_INSTANCES} instances, got {len(report.uuids)}"
         )
-    rows = zip(report.uuids, report.attempts, report.outcomes, report.reasons, strict=True)
-    operations = report.operations or [0] * len(report.uuids)
-    copies = report.copies or [None] * len(report.uuids)
-    transitions = report.transitions or [0] * len(report.uuids)
-    migrations = report.migrations or [None] * len(report.uuids)
-    columns = zip(rows, operations, copies, transitions, migrations, strict=True)
+    columns = ("uuids", "attempts", "outcomes", "reasons", "operations", "copies", "transitions", "migrations")
     results = [
-        BuildResult(*row, report.host, number, *_copy_of(copy), transition, migration or "")
-        for row, number, copy, transition, migration in columns
+        BuildResult(
+            uuid, attempt, kind, reason, report.host, number or 0, *_copy_of(copy), transition or 0, migration or ""
+        )
+        for uuid, attempt, kind, reason, number, copy, transition, migration in report.rows(*columns)
     ]
     for result in results:
         if not 0 <= result.transition <= MAX_TRANSITION:

@@ -37,7 +37,7 @@ def check(parts: ConductorParts, partition: str, host: str, refs: objects.ClaimR
     try:
         claims = parts.clients.claims_of(partition)
         answers = claims.vouch_for_claims(context.new().with_timeout(CALL_SECONDS), host, match_refs)
-        rows = zip(answers.consumers, answers.attempts, answers.answers, strict=True)
+        rows = answers.rows("consumers", "attempts", "answers")
         vouched = [(uuid, attempt) for uuid, attempt, answer in rows if answer == Answer.CONFIRMED]
         _end_earlier_attempts(parts.clients, partition, set(matches) - set(vouched), records)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:

@@ -147,8 +147,6 @@ class ComputeEndpoint:
 
 
 def _operations(request: objects.GuestOperations) -> list[GuestOperation]:
-    images = request.images or [None] * len(request.uuids)
-    rows = zip(request.uuids, request.attempts, request.actions, request.numbers, images, strict=True)
     return [
         GuestOperation(
             AttemptRef(uuid, attempt),
@@ -156,15 +154,20 @@ def _operations(request: objects.GuestOperations) -> list[GuestOperation]:
             number,
             "" if image is None else image.get("id") or image.get("name") or "",
         )
-        for uuid, attempt, action, number, image in rows
+        for uuid, attempt, action, number, image in request.rows("uuids", "attempts", "actions", "numbers", "images")
     ]
 
 
 def _transitions(request: objects.GuestTransitions) -> list[GuestTransition]:
-    moves = [move or NO_MOVE for move in request.moves] or [NO_MOVE] * len(request.uuids)
-    rows = zip(request.uuids, request.attempts, request.actions, request.numbers, moves, strict=True)
+    rows = request.rows("uuids", "attempts", "actions", "numbers", "moves")
     return [
-        GuestTransition(AttemptRef(uuid, attempt), action, number, move["migration"], ClaimRole(move["role"]))
+        GuestTransition(
+            AttemptRef(uuid, attempt),
+            action,
+            number,
+            (move or NO_MOVE)["migration"],
+            ClaimRole((move or NO_MOVE)["role"]),
+        )
         for uuid, attempt, action, number, move in rows
     ]
 
@@ -209,7 +212,6 @@ def _intents(ctxt: RequestContext, request: objects.BuildRequest, is_incoming: b
     }
     now = wall_ms()
     resources = dict(spec.resources)
-    claim_allocations = request.allocations or [None] * len(request.uuids)
     powered_off = set(request.powered_off)
     return [
         Attempt(
@@ -226,9 +228,7 @@ def _intents(ctxt: RequestContext, request: objects.BuildRequest, is_incoming: b
             migration=migration or "",
             is_incoming=is_incoming,
         )
-        for uuid, attempt, name, allocations, migration in zip(
-            *(request.uuids, request.attempts, request.names, claim_allocations),
-            request.migrations or [""] * len(request.uuids),
-            strict=True,
+        for uuid, attempt, name, allocations, migration in request.rows(
+            "uuids", "attempts", "names", "allocations", "migrations"
         )
     ]

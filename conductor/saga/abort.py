@@ -4,6 +4,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from conductor.claim_answers import ClaimAnswerRow
 from conductor.saga import claims, evacuations
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import building_status, fail, finish_deletion, set_step
@@ -33,7 +34,7 @@ def abort(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Inst
 
 
 def _apply_answers(
-    saga_pass: SagaPass, instance: InstanceRecord, answers: Mapping[tuple[str, int], claims.ClaimAnswerRow]
+    saga_pass: SagaPass, instance: InstanceRecord, answers: Mapping[tuple[str, int], ClaimAnswerRow]
 ) -> InstanceRecord:
     for attempt in (instance.attempt, instance.next_attempt):
         result = answers[instance.uuid, attempt]

@@ -11,6 +11,7 @@ from itertools import groupby
 
 from oslo_log import log
 
+from conductor.claim_answers import ClaimAnswerRow, results_by_claim
 from conductor.saga import cast, claims
 from conductor.saga.moves import revert_move
 from conductor.saga.saga_pass import SagaPass
@@ -60,7 +61,7 @@ def _prepare(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> list[Insta
     uuids = [instance.uuid for instance in group]
     try:
         saga_pass.check_stores(group)
-        answers = claims.results_by_claim(_prepare_claims(saga_pass, group))
+        answers = results_by_claim(_prepare_claims(saga_pass, group))
     except errors.InvalidRequest as error:
         return _give_up(
             saga_pass, group, dict.fromkeys(uuids, f"the request for an alternate is invalid: {summarize_error(error)}")
@@ -88,8 +89,8 @@ def _prepare(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> list[Insta
 
 
 def _decide_together(
-    saga_pass: SagaPass, results: Sequence[tuple[InstanceRecord, claims.ClaimAnswerRow]]
-) -> list[tuple[InstanceRecord, claims.ClaimAnswerRow]]:
+    saga_pass: SagaPass, results: Sequence[tuple[InstanceRecord, ClaimAnswerRow]]
+) -> list[tuple[InstanceRecord, ClaimAnswerRow]]:
     """Return the answers with CLOSED for every member without a claim, if one of them has to wait."""
     answers = {result.answer for _, result in results}
     if Answer.CLOSED not in answers and not (saga_pass.is_partial and Answer.REFUSED in answers):
@@ -115,7 +116,7 @@ def _prepare_claims(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> obj
     return saga_pass.clients.claims_of(group[0].partition).prepare_claims(saga_pass.context(), intents)
 
 
-def _apply_answer(saga_pass: SagaPass, instance: InstanceRecord, result: claims.ClaimAnswerRow) -> InstanceRecord:
+def _apply_answer(saga_pass: SagaPass, instance: InstanceRecord, result: ClaimAnswerRow) -> InstanceRecord:
     if result.answer == Answer.PREPARED and result.host is not None:
         remaining = list(instance.alternates)
         if result.host in remaining:

@@ -138,8 +138,8 @@ def _send_switch(saga_pass: SagaPass, instance: InstanceRecord) -> None:
 
 def _check_claims(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
     try:
-        source, _migration = find_source(saga_pass, instance)
-        (destination,) = find(saga_pass, instance.partition, instance.uuid, instance.attempt).answers
+        source = find_source(saga_pass, instance).state
+        destination = find(saga_pass, instance.partition, instance.uuid, instance.attempt).answer
         is_over = destination in ENDS and not _will_report(saga_pass, instance, destination)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)

@@ -7,8 +7,9 @@ Each request is repeated until that end reports the change.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from conductor import claim_answers
 from conductor.saga import cast, live_moves, moves
-from conductor.saga.claims import ENDED_ANSWERS, find_end, find_ends
+from conductor.saga.claims import ENDED_ANSWERS, find
 from conductor.saga.evacuations import LOST
 from conductor.saga.move_claims import begin_again
 from conductor.saga.saga_pass import SagaPass
@@ -88,15 +89,15 @@ def _ask_other_ends(
         group = [instance for instance in instances if _end_of(instance, role).partition == partition]
         refs = [(instance.uuid, _end_of(instance, role).attempt) for instance in group]
         try:
-            states = [state for state, _migration in find_ends(saga_pass, partition, refs)]
+            results = claim_answers.find(saga_pass.context(), saga_pass.clients, partition, refs)
         except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
             changed += [saga_pass.retry_later(instance, error) for instance in group]
             continue
-        for instance, state in zip(group, states, strict=True):
-            if state in ENDED_ANSWERS:
-                changed.append(on_end(instance, f"its claim was {state}"))
-            elif state == Answer.CLOSED:
-                changed.append(saga_pass.retry_later(instance, f"the claim of its {role} is {state}"))
+        for instance, claim in zip(group, results, strict=True):
+            if claim.state in ENDED_ANSWERS:
+                changed.append(on_end(instance, f"its claim was {claim.state}"))
+            elif claim.state == Answer.CLOSED:
+                changed.append(saga_pass.retry_later(instance, f"the claim of its {role} is {claim.state}"))
             else:
                 proceeding.append(instance)
     return proceeding, changed
@@ -177,13 +178,13 @@ def _send(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord], chang
 def _check_claim(saga_pass: SagaPass, instance: InstanceRecord, change: _Change) -> InstanceRecord:
     end = _end_of(instance, change.role)
     try:
-        answer, migration = find_end(saga_pass, end.partition, instance.uuid, end.attempt)
-        is_only = answer == Answer.CONFIRMED and migration is None and change.role is ClaimRole.SOURCE
+        claim = find(saga_pass, end.partition, instance.uuid, end.attempt)
+        is_only = claim.state == Answer.CONFIRMED and claim.migration is None and change.role is ClaimRole.SOURCE
         # Either the move has ended, or the claims service forgot its begin.
         if is_only and begin_again(saga_pass, instance) != Answer.CONFIRMED:
             return moves.settle_returned(instance, "its claim on the source is its only one")
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
-    if answer in ENDS:
-        return change.on_end(instance, f"its claim was {answer}")
-    return saga_pass.retry_later(instance, f"its host sent no report; its claim is {answer}")
+    if claim.state in ENDS:
+        return change.on_end(instance, f"its claim was {claim.state}")
+    return saga_pass.retry_later(instance, f"its host sent no report; its claim is {claim.state}")

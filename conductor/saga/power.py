@@ -68,7 +68,7 @@ def _image_of(saga_pass: SagaPass, instance: InstanceRecord) -> dict[str, Any] |
 
 def _check_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
     try:
-        (answer,) = claims.find(saga_pass, instance.partition, instance.uuid, instance.attempt).answers
+        answer = claims.find(saga_pass, instance.partition, instance.uuid, instance.attempt).answer
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
     if answer not in ENDS:

@@ -132,7 +132,7 @@ def _continue_without_claim(saga_pass: SagaPass, instance: InstanceRecord) -> In
     """
     attempt = instance.attempt if saga_pass.is_certain(instance) else instance.next_attempt
     if not instance.has_ended(attempt):
-        (answer,) = claims.find(saga_pass, instance.partition, instance.uuid, attempt).answers
+        answer = claims.find(saga_pass, instance.partition, instance.uuid, attempt).answer
         if answer == Answer.CLOSED:
             return saga_pass.retry_later(instance, answer)
     instance = end_attempt(instance, "lost", "its claim has ended")

@@ -93,12 +93,11 @@ def read_attempt(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) ->
     clients = saga_pass.clients
     host = names.host_of(claim["host"])
     page = clients.call_agent(saga_pass.context(), host, clients.compute.list_owners, [instance.uuid])
-    transitions = page.transitions or [0] * len(page.attempts)
-    migrations = page.migrations or [None] * len(page.attempts)
-    rows = zip(page.attempts, page.states, page.owners, transitions, migrations, strict=True)
-    for number, state, owner, transition, migration in rows:
+    for number, state, owner, transition, migration in page.rows(
+        "attempts", "states", "owners", "transitions", "migrations"
+    ):
         if number == claim["attempt"]:
-            return AgentAttempt(state, owner.get("flavor"), transition, migration or "")
+            return AgentAttempt(state, owner.get("flavor"), transition or 0, migration or "")
     return AgentAttempt()
 
 

@@ -4,7 +4,7 @@
 import copy
 import functools
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import NoneType
 from typing import Any, Self
 
@@ -80,6 +80,12 @@ class GanttObject(base.VersionedObject):
         """Return a copy with these fields changed; raises MalformedObject as ``of`` does."""
         present = {name: getattr(self, name) for name, attribute, _ in self._layout() if attribute in self.__dict__}
         return self.of(**{**present, **values})
+
+    def rows(self, *columns: str) -> Iterator[tuple[Any, ...]]:
+        """Return the elements of these columns, row by row; None stands for the elements of an empty column."""
+        values = [getattr(self, name) for name in columns]
+        size = max(map(len, values))
+        return zip(*(column or [None] * size for column in values), strict=True)
 
     @classmethod
     def of(cls, **values: Any) -> Self:

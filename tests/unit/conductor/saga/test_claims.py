@@ -6,8 +6,9 @@ from dataclasses import replace
 import oslo_messaging as messaging
 import pytest
 
+from conductor.claim_answers import ClaimAnswerRow, find, results_by_claim
 from conductor.saga import claims
-from conductor.saga.claims import ENDED_ANSWERS, ClaimAnswerRow
+from conductor.saga.claims import ENDED_ANSWERS
 from rpcapi import errors, objects
 from rpcapi.resources.claims import Answer
 from tests.unit.conductor.saga.passes import ScriptedClaims, instance, make_pass
@@ -23,7 +24,7 @@ def test_answers_are_found_by_consumer_and_attempt() -> None:
         deadlines_ms=[5, None],
         allocations=[{"h/n": {"VCPU": 1}}, None],
     )
-    assert claims.results_by_claim(answers) == {
+    assert results_by_claim(answers) == {
         ("a", 1): ClaimAnswerRow("prepared", "h/n", "", {"h/n": {"VCPU": 1}}),
         ("b", 2): ClaimAnswerRow("refused", None, "full", None),
     }
@@ -33,7 +34,7 @@ def test_answers_of_older_services_have_no_allocations() -> None:
     answers = objects.ClaimAnswers.of(
         consumers=["a"], attempts=[1], answers=["aborted"], hosts=[None], reasons=[""], deadlines_ms=[None]
     )
-    assert claims.results_by_claim(answers)["a", 1].allocations is None
+    assert results_by_claim(answers)["a", 1].allocations is None
 
 
 def test_no_live_or_undecided_claim_counts_as_ended() -> None:
@@ -99,6 +100,7 @@ def test_abort_without_complete_answer_has_no_result(error: Exception) -> None:
 def test_ends_are_found_in_batches_and_in_order() -> None:
     ends = [(f"i{number}", number) for number in range(1, claims.MAX_REFS + 3)]
     scripted = ScriptedClaims(lambda _uuid, attempt: ("fenced" if attempt % 2 else "confirmed", None))
-    states = claims.find_ends(make_pass(scripted), "b", ends)
+    saga_pass = make_pass(scripted)
+    results = find(saga_pass.context(), saga_pass.clients, "b", ends)
     assert [len(pairs) for _partition, pairs in scripted.calls] == [claims.MAX_REFS, 2]
-    assert states == [("fenced" if attempt % 2 else "confirmed", None) for _uuid, attempt in ends]
+    assert [claim.state for claim in results] == ["fenced" if attempt % 2 else "confirmed" for _uuid, attempt in ends]

@@ -18,3 +18,11 @@ def test_allocations_are_as_many_as_instances_or_empty(allocations, valid):
         return
     with pytest.raises(errors.MalformedObject, match="differ in length"):
         request(allocations=allocations)
+
+
+def test_rows_have_none_for_an_empty_column():
+    build = request(uuids=["u", "v"], attempts=[1, 2], names=["h/n", "h/m"], migrations=["m", None])
+    assert list(build.rows("uuids", "attempts", "allocations", "migrations")) == [
+        ("u", 1, None, "m"),
+        ("v", 2, None, None),
+    ]
