@@ -8,14 +8,13 @@ import oslo_messaging as messaging
 from oslo_log import log
 
 from conductor import metrics
+from conductor.parts import ConductorParts
 from conductor.service_clients import summarize_error
 from conductor.stamps import PartitionStamps
-from conductor.store.bounds import RecordBounds
-from conductor.store.interface import PAGE, ConductorStore
+from conductor.store.interface import PAGE
 from conductor.store.records import InstanceStatus
 from rpcapi import context, errors
 from rpcapi.background import BackgroundLoop
-from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.clients.served_versions import served_versions
 
 LOG = log.getLogger(__name__)
@@ -29,23 +28,11 @@ JITTER = 0.2  # fraction of the interval, plus or minus, so that conductors do n
 class Upkeep(BackgroundLoop):
     """Runs the periodic tasks in one thread; no instance depends on them."""
 
-    def __init__(
-        self,
-        store: ConductorStore,
-        bounds: RecordBounds,
-        scheduler: SchedulerAPI,
-        host: str,
-        *,
-        partition: str,
-        interval: float,
-    ) -> None:
+    def __init__(self, parts: ConductorParts, host: str, interval: float) -> None:
         super().__init__("upkeep")
-        self._store = store
-        self._bounds = bounds
-        self._scheduler = scheduler
-        self._stamps = PartitionStamps(store, scheduler)
+        self._parts = parts
+        self._stamps = PartitionStamps(parts.store, parts.clients.scheduler)
         self._host = host
-        self._partition = partition
         self._interval = interval
         self._failing: set[str] = set()
 
@@ -75,8 +62,8 @@ class Upkeep(BackgroundLoop):
 
     def report(self) -> None:
         """Send a heartbeat to the scheduler, which lists services."""
-        ctxt = context.new().with_timeout(ANSWER_SECONDS)
-        self._scheduler.report_service(ctxt, BINARY, self._host, served_versions(BINARY), self._partition)
+        ctxt, clients = context.new().with_timeout(ANSWER_SECONDS), self._parts.clients
+        clients.scheduler.report_service(ctxt, BINARY, self._host, served_versions(BINARY), clients.partition)
 
     def exchange_stamps(self) -> None:
         """Let partitions that were restored from a backup notice it, and store their newest stamps."""
@@ -84,18 +71,18 @@ class Upkeep(BackgroundLoop):
 
     def count(self) -> None:
         """Update the metric of recorded instances by status."""
-        counts = self._store.counts()
+        counts = self._parts.store.counts()
         for status in InstanceStatus:
             metrics.INSTANCES.labels(status.value).set(counts.get(status.value, 0))
 
     def measure(self) -> None:
         """Measure the store's collections, which are compared with their bounds before requests are recorded."""
-        for name, size in self._bounds.measure().items():
+        for name, size in self._parts.bounds.observe(self._parts.store.sizes()).items():
             metrics.STORE_ENTRIES.labels(name).set(size.entries)
             metrics.STORE_BYTES.labels(name).set(size.bytes)
             metrics.STORE_BOUND.labels(name).set(size.bound)
 
     def purge(self) -> None:
         """Remove all deleted instances and ended migrations whose retention has passed."""
-        while not self.is_stopping and self._store.purge() >= PAGE:
+        while not self.is_stopping and self._parts.store.purge() >= PAGE:
             LOG.debug("Purged %d deleted instances or ended migrations, continuing", PAGE)

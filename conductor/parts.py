@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from conductor.admission import AdmissionLimits
 from conductor.service_clients import ServiceClients
-from conductor.store.bounds import RecordBounds
 from conductor.store.interface import ConductorStore
+from rpcapi.bounds import StoreBounds
 
 
 @dataclass
@@ -21,7 +21,7 @@ class ConductorParts:
 
     store: ConductorStore
     clients: ServiceClients
-    bounds: RecordBounds
+    bounds: StoreBounds
     wake: Callable[[], None]
     max_instances: int
     limits: AdmissionLimits = field(default_factory=AdmissionLimits)

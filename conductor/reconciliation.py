@@ -14,10 +14,11 @@ from oslo_log import log
 from conductor import claim_answers, metrics, milestones
 from conductor.claim_answers import ClaimAnswerRow
 from conductor.lookup import find_instances
+from conductor.parts import ConductorParts
 from conductor.saga import moves
 from conductor.saga.transitions import lose, set_step, settle_claims, without_loss
-from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients, summarize_error
-from conductor.store.interface import PAGE, ConductorStore
+from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
+from conductor.store.interface import PAGE
 from conductor.store.records import ON_HOST, WITHOUT_CLAIM, InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import context, errors, objects
 from rpcapi.background import BackgroundLoop
@@ -56,17 +57,12 @@ class RecordReconciler(BackgroundLoop):
     claim ended otherwise, or does not exist although no host is awaited that may report it, does so when the next
     comparison finds the same, because a report may be on its way.
     One whose claim is on another host, or of a later attempt, continues with that claim. One in VERIFY_RESIZE has two:
-    without that of its destination it returns to its source, without that of its source it is confirmed. ``wake`` is
-    called when there is work for the saga.
+    without that of its destination it returns to its source, without that of its source it is confirmed.
     """
 
-    def __init__(
-        self, store: ConductorStore, clients: ServiceClients, wake: Callable[[], None], interval: float
-    ) -> None:
+    def __init__(self, parts: ConductorParts, interval: float) -> None:
         super().__init__("reconciler")
-        self._store = store
-        self._clients = clients
-        self._wake_saga = wake
+        self._parts = parts
         self._interval = interval
         self._marker: str | None = None
         self._ended: set[tuple[str, int]] = set()  # attempts whose claim has ended, as of this comparison
@@ -74,8 +70,8 @@ class RecordReconciler(BackgroundLoop):
 
     def run_once(self) -> float:
         """Compare one page; return the seconds to the next one."""
-        page = self._store.page(self._marker, PAGE, deleted=False)
-        epoch = self._store.epoch()
+        page = self._parts.store.page(self._marker, PAGE, deleted=False)
+        epoch = self._parts.store.epoch()
         self._compare([instance for instance in page.records if _is_settled(instance) or _is_doubtful(instance, epoch)])
         self._marker = page.marker
         if page.marker is not None:
@@ -99,7 +95,7 @@ class RecordReconciler(BackgroundLoop):
         InstanceConflict while a step of the instance is due.
         """
         check_uuids(uuids, MAX_INSTANCES)
-        records = find_instances(self._store, uuids)
+        records = find_instances(self._parts.store, uuids)
         for uuid, record in records.items():
             if record.step != SagaStep.DONE and not _is_settled(record):
                 why = f"it is {record.status}, and its step {record.step} is under way; retry"
@@ -126,9 +122,9 @@ class RecordReconciler(BackgroundLoop):
     def _write(self, instances: Sequence[InstanceRecord], updates: Sequence[InstanceRecord]) -> None:
         if not updates:
             return
-        stale = self._store.write_changes(updates)
+        stale = self._parts.store.write_changes(updates)
         if any(record.step != SagaStep.DONE for record in updates):
-            self._wake_saga()
+            self._parts.wake()
         metrics.RECONCILED.inc(len(updates) - len(stale))
         milestones.report_changes(instances, updates, stale)
 
@@ -141,14 +137,14 @@ class RecordReconciler(BackgroundLoop):
             LOG.warning(
                 "Comparison of %d records with claims of partition %s failed; the next one repeats it: %s",
                 len(claims),
-                partition or self._clients.partition,
+                partition or self._parts.clients.partition,
                 summarize_error(error),
             )
             return []
 
     def _find(self, partition: str | None, claims: Sequence[_Claim]) -> list[tuple[_Claim, ClaimAnswerRow]]:
         refs = [(claim.instance.uuid, claim.attempt) for claim in claims]
-        results = claim_answers.find(context.new().with_timeout(CALL_SECONDS), self._clients, partition, refs)
+        results = claim_answers.find(context.new().with_timeout(CALL_SECONDS), self._parts.clients, partition, refs)
         return list(zip(claims, results, strict=True))
 
     def _begin_moves_again(self, partition: str | None, sources: Sequence[_Claim]) -> None:
@@ -161,12 +157,14 @@ class RecordReconciler(BackgroundLoop):
         refs = objects.ClaimRefs.of(
             consumers=[claim.instance.uuid for claim in sources], attempts=[claim.attempt for claim in sources]
         )
-        client, migrations = self._clients.claims_of(partition), [claim.instance.move.uuid for claim in sources]
+        client, migrations = self._parts.clients.claims_of(partition), [claim.instance.move.uuid for claim in sources]
         answers = client.begin_moves(context.new().with_timeout(CALL_SECONDS), refs, migrations).answers
         begun = answers.count(Answer.CONFIRMED)
         if begun:
             LOG.info(
-                "Began %d moves again that partition %s had forgotten", begun, partition or self._clients.partition
+                "Began %d moves again that partition %s had forgotten",
+                begun,
+                partition or self._parts.clients.partition,
             )
 
     def _update(self, claim: _Claim, result: ClaimAnswerRow) -> InstanceRecord | None:
@@ -186,7 +184,9 @@ class RecordReconciler(BackgroundLoop):
         return update
 
     def _is_alive(self, name: str | None) -> bool:
-        document = self._clients.service_document(context.new().with_timeout(CALL_SECONDS), names.host_of(name or ""))
+        document = self._parts.clients.service_document(
+            context.new().with_timeout(CALL_SECONDS), names.host_of(name or "")
+        )
         return document is not None and bool(document.get("alive"))
 
 

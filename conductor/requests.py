@@ -11,6 +11,7 @@ from oslo_log import log
 
 from conductor.ownership import check_project
 from conductor.parts import ConductorParts
+from conductor.store.bounds import OPTIONS
 from conductor.store.records import BuildRequestRecord, make_request_key
 from rpcapi import errors, objects
 from rpcapi.context import MAX_ID, RequestContext
@@ -79,7 +80,7 @@ def quota(parts: ConductorParts, project: str) -> objects.ProjectQuota:
 def _check_bounds(parts: ConductorParts, key: str) -> None:
     """Raise StoreFull for a request that is not recorded, while the store is at a bound."""
     try:
-        parts.bounds.check()
+        parts.bounds.check(*OPTIONS)
     except errors.StoreFull:
         if not parts.store.requests([key]):
             raise

@@ -21,7 +21,7 @@ from conductor.reconciliation import RecordReconciler
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
 from conductor.service_clients import ServiceClients
-from conductor.store.bounds import OPTIONS, RecordBounds
+from conductor.store.bounds import OPTIONS, record_bounds
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import StoreTimeouts
@@ -70,22 +70,13 @@ class ConductorService:
         self._parts = ConductorParts(
             self._store,
             self._clients,
-            RecordBounds(self._store, bounds),
+            record_bounds(bounds),
             self._pump.wake,
             conf.rpc.max_instances,
             quota.load(conf),
         )
-        upkeep = Upkeep(
-            self._store,
-            self._parts.bounds,
-            self._clients.scheduler,
-            conf.conductor.host,
-            partition=conf.rpc.partition,
-            interval=conf.conductor.report_interval,
-        )
-        self._reconciler = RecordReconciler(
-            self._store, self._clients, self._pump.wake, conf.conductor.reconcile_interval
-        )
+        upkeep = Upkeep(self._parts, conf.conductor.host, conf.conductor.report_interval)
+        self._reconciler = RecordReconciler(self._parts, conf.conductor.reconcile_interval)
         self._server: messaging.MessageHandlingServer | None = None
         group = CoordinationGroup.from_conf(conf, conf.rpc.partition)
         membership = [Membership(group, [f"{BINARY}@{conf.conductor.host}"])] if group else []

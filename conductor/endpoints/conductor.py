@@ -63,7 +63,7 @@ class ConductorEndpoint:
 
     @expose
     def store_sizes(self, ctxt: RequestContext) -> objects.StoreSizes:
-        return objects.StoreSizes.of_sizes(self._parts.bounds.measure())
+        return objects.StoreSizes.of_sizes(self._parts.bounds.observe(self._parts.store.sizes()))
 
     @expose
     def get_quota(self, ctxt: RequestContext, project: str) -> objects.ProjectQuota:

@@ -14,7 +14,7 @@ import pytest
 from conductor import requested_changes, requests
 from conductor.deletion import delete as delete_instance
 from conductor.store.bounds import OPTIONS as RECORD_OPTIONS
-from conductor.store.bounds import RecordBounds
+from conductor.store.bounds import record_bounds
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
@@ -122,14 +122,14 @@ def records(request: pytest.FixtureRequest) -> Iterator[ConductorStore]:
 
 @pytest.mark.parametrize("collection", ["records", "deleted"])
 def test_conductors_at_a_bound_refuse_requests_and_serve_deletes(records: ConductorStore, collection: str) -> None:
-    bounds = RecordBounds(records, {**dict.fromkeys(RECORD_OPTIONS, LARGE), collection: BOUND})
+    bounds = record_bounds({**dict.fromkeys(RECORD_OPTIONS, LARGE), collection: BOUND})
     parts = make_parts(records, bounds=bounds)
     spec, ctxt = objects.RequestSpec.of(resources={"VCPU": 1}), context.new("project", "user")
     uuids: list[str] = []
 
     def boot(number: int) -> str:
         uuid = f"00000000-0000-4000-8000-{number:012}"
-        bounds.measure()
+        bounds.observe(records.sizes())
         requests.build(parts, ctxt, spec, [uuid])
         return uuid
 

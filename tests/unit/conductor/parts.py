@@ -6,7 +6,8 @@ from typing import Any
 
 from conductor.admission import AdmissionLimits
 from conductor.parts import ConductorParts
-from conductor.store.bounds import RecordBounds
+from conductor.store.bounds import record_bounds
+from rpcapi.bounds import StoreBounds
 
 
 def make_parts(
@@ -15,9 +16,9 @@ def make_parts(
     *,
     wake: Callable[[], None] = lambda: None,
     max_instances: int = 10,
-    bounds: RecordBounds | None = None,
+    bounds: StoreBounds | None = None,
     limits: AdmissionLimits | None = None,
 ) -> ConductorParts:
     """Return parts with this store and these clients; without limits of projects by default."""
-    bounds = bounds or RecordBounds(store, {})
+    bounds = bounds or record_bounds({})
     return ConductorParts(store, clients, bounds, wake, max_instances, limits or AdmissionLimits())

@@ -3,18 +3,25 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import oslo_messaging as messaging
 import prometheus_client
 
 from conductor.maintenance import Upkeep
-from conductor.store.bounds import RecordBounds
+from conductor.service_clients import ServiceClients
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from rpcapi import errors
 from rpcapi.clients.conductor import ConductorAPI
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.polling import until
 from tests.unit.conductor.store.conftest import request
+
+
+def clients_of(scheduler: Any) -> ServiceClients:
+    other: Any = None
+    return ServiceClients(scheduler, other, other, "p1")
 
 
 def instances(status: str) -> float | None:
@@ -35,7 +42,7 @@ def test_all_tasks_run_while_scheduler_is_unavailable() -> None:
         [replace(store.get(["a"])["a"], status=InstanceStatus.DELETED, step=SagaStep.DONE)], wake=False
     )
     scheduler = SimpleNamespace(report_service=report_service, exchange_stamps=lambda ctxt, stamps: {"p1": "1.1.x"})
-    upkeep = Upkeep(store, RecordBounds(store, {}), scheduler, "c1", partition="p1", interval=0.01)  # type: ignore[arg-type]
+    upkeep = Upkeep(make_parts(store, clients_of(scheduler)), "c1", 0.01)
     upkeep.start()
     until(lambda: len(heartbeats) > 2 and not store.get(["a"]), "heartbeats are sent and the deleted record is removed")
     until(lambda: instances("DELETED") == 0, "the figures follow")
@@ -60,7 +67,7 @@ def test_failed_heartbeat_is_retried_soon() -> None:
 
     scheduler = SimpleNamespace(report_service=report_service, exchange_stamps=lambda ctxt, stamps: {})
     store = MemoryConductorStore(StoreTimeouts())
-    upkeep = Upkeep(store, RecordBounds(store, {}), scheduler, "c1", partition="p1", interval=600.0)  # type: ignore[arg-type]
+    upkeep = Upkeep(make_parts(store, clients_of(scheduler)), "c1", 600.0)
     pauses = [upkeep.run_once() for _ in range(4)]
     assert [seconds <= 1 for seconds in pauses] == [True, True, False, False]
     assert min(pauses[2:]) >= 480

@@ -16,6 +16,7 @@ from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from tests.unit.conductor.fakes import partition_list
+from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.saga.simulated_cluster import uuid_list
 from tests.unit.conductor.store.conftest import request
 
@@ -65,7 +66,7 @@ class OnePartition:
 def reconciler(store: MemoryConductorStore, claims: FixedClaims) -> RecordReconciler:
     scheduler = OnePartition()
     clients = ServiceClients(scheduler, None, lambda partition: claims, "cell")  # type: ignore[arg-type, return-value]
-    return RecordReconciler(store, clients, lambda: None, 60.0)
+    return RecordReconciler(make_parts(store, clients), 60.0)
 
 
 @pytest.mark.parametrize(("epoch", "compared"), [(1, ["a", "c"]), (2, ["a"])], ids=["uncertain", "certain"])

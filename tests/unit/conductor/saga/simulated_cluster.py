@@ -24,7 +24,7 @@ from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
 from conductor.service_clients import ServiceClients
 from conductor.shelving import offload, shelve, unshelve_instances
-from conductor.store.bounds import RecordBounds
+from conductor.store.bounds import record_bounds
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.migrations import MigrationRecord
@@ -34,6 +34,7 @@ from scheduler_svc.store.interface import Store
 from tests.unit.conductor.fake_hosts import FakeHosts
 from tests.unit.conductor.fakes import FakeClaims, FakeScheduler
 from tests.unit.conductor.ledger import PARTITION, Ledger
+from tests.unit.conductor.parts import make_parts
 
 LEASE_MS = 30_000
 HORIZON_MS = StoreTimeouts().repeat_horizon_ms
@@ -125,7 +126,7 @@ class SimulatedCluster:
         parts = ConductorParts(
             store,
             clients,
-            RecordBounds(store, {}),
+            record_bounds({}),
             lambda: None,
             1000,
             AdmissionLimits(self.quota),
@@ -284,7 +285,7 @@ class SimulatedCluster:
         return ServiceClients(self.scheduler, self.hosts, self.claims_of, PARTITION)  # type: ignore[arg-type]
 
     def reconciler(self) -> RecordReconciler:
-        return RecordReconciler(self.store, self.clients(), lambda: None, 60.0)
+        return RecordReconciler(make_parts(self.store, self.clients()), 60.0)
 
     def compare(self) -> None:
         """Compare the records with their claims, as often as it takes to believe that one has ended."""
