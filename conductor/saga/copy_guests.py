@@ -2,7 +2,7 @@
 """Steps PREPARE_COPY, COPY and SWITCH of a live migration: messages to both ends, repeated until they report."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from conductor.saga import cast, moves
@@ -25,12 +25,24 @@ def prepare_copy(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> li
 
 def copy(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Request each source to start, abort or complete its copy; the step ends when it reports the end of the copy."""
-    return _repeat(saga_pass, instances, lambda instance: _send_copy(saga_pass, instance))
+    return cast.request_report(
+        saga_pass,
+        instances,
+        functools.partial(_send_copies, saga_pass),
+        functools.partial(_check_claims, saga_pass),
+        lambda instance: (instance.move.source_host, instance.move.source_partition),
+    )
 
 
 def switch(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Request each destination to run its guest until it reports that; after post-copy wait for the rest of memory."""
-    return _repeat(saga_pass, instances, lambda instance: _send_switch(saga_pass, instance))
+    """Request each destination to run its guest until it reports that; after post-copy wait for the rest of memory.
+
+    A repeated message about the copy has its state reported again.
+    """
+    send, check = functools.partial(_send_switches, saga_pass), functools.partial(_check_claims, saga_pass)
+    copying = [instance for instance in instances if instance.move.is_resumed and instance.move.copy_phase != DONE]
+    others = [instance for instance in instances if instance not in copying]
+    return [*copy(saga_pass, copying), *cast.request_report(saga_pass, others, send, check)]
 
 
 # -- PREPARE_COPY -----------------------------------------------------------------------------------------------------
@@ -94,46 +106,25 @@ def _send_incoming(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecor
 # -- COPY and SWITCH --------------------------------------------------------------------------------------------------
 
 
-def _repeat(
-    saga_pass: SagaPass, instances: Sequence[InstanceRecord], send: Callable[[InstanceRecord], None]
-) -> list[InstanceRecord]:
-    """Send each message again, or read the claims of a silent host."""
-    return [
-        _check_claims(saga_pass, instance) if cast.is_silent(instance) else _send(saga_pass, instance, send)
-        for instance in instances
-    ]
-
-
-def _send(saga_pass: SagaPass, instance: InstanceRecord, send: Callable[[InstanceRecord], None]) -> InstanceRecord:
-    try:
-        send(instance)
-    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-        return saga_pass.retry_later(instance, error)
-    return saga_pass.retry_later(instance, "waiting for the report", slower=cast.TERMINATE_PAUSE_FACTOR)
-
-
-def _send_copy(saga_pass: SagaPass, instance: InstanceRecord) -> None:
-    migration = instance.move
+def _send_copies(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> None:
+    migrations = [instance.move for instance in group]
     copies = objects.GuestCopies.of(
-        partition=migration.source_partition or saga_pass.clients.partition,
-        uuids=[instance.uuid],
-        attempts=[migration.source_attempt],
-        migrations=[migration.uuid],
-        numbers=[instance.attempt],
-        actions=[migration.copy_request or START],
-        destinations=[instance.host or ""],
-        with_disk=[bool(migration.with_disk)],
-        post_copy=[saga_pass.limits.permits_post_copy],
+        partition=migrations[0].source_partition or saga_pass.clients.partition,
+        uuids=[instance.uuid for instance in group],
+        attempts=[migration.source_attempt for migration in migrations],
+        migrations=[migration.uuid for migration in migrations],
+        numbers=[instance.attempt for instance in group],
+        actions=[migration.copy_request or START for migration in migrations],
+        destinations=[instance.host or "" for instance in group],
+        with_disk=[bool(migration.with_disk) for migration in migrations],
+        post_copy=[saga_pass.limits.permits_post_copy] * len(group),
     )
-    saga_pass.clients.compute.copy_guests(saga_pass.context(), names.host_of(migration.source_host), copies)
+    saga_pass.clients.compute.copy_guests(saga_pass.context(), host, copies)
 
 
-def _send_switch(saga_pass: SagaPass, instance: InstanceRecord) -> None:
-    if instance.move.is_resumed and instance.move.copy_phase != DONE:
-        _send_copy(saga_pass, instance)  # a repeated message has the state of the copy reported again
-        return
-    message = moves.message_of(instance, ClaimRole.DESTINATION)
-    cast.send_transitions(saga_pass, names.host_of(instance.host or ""), [instance], [RUN], [message])
+def _send_switches(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> None:
+    messages = [moves.message_of(instance, ClaimRole.DESTINATION) for instance in group]
+    cast.send_transitions(saga_pass, host, group, [RUN] * len(group), messages)
 
 
 def _check_claims(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
