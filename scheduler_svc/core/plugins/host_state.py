@@ -3,7 +3,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from os_resource_classes import DISK_GB, MEMORY_MB, PCPU, VCPU
@@ -24,14 +24,6 @@ READS: Reads = {
     "service": frozenset({"alive", "enabled"}),
     "aggregate": frozenset({"name", "hosts", "metadata"}),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class HostAggregate:
-    """An aggregate of a host."""
-
-    name: str
-    metadata: Mapping[str, str]
 
 
 class PluginHostState:
@@ -76,10 +68,13 @@ class PluginHostState:
         return {name: value for name, value in values.items() if not math.isnan(value)}
 
     @property
-    def aggregates(self) -> list[HostAggregate]:
-        """Return the aggregates of the host."""
+    def aggregates(self) -> list[SimpleNamespace]:
+        """Return the aggregates of the host, with the attributes ``name`` and ``metadata``."""
         aggregates = self._view.aggregates
-        return [HostAggregate(name, dict(aggregates.metadata(name))) for name in sorted(aggregates.of_row(self._row))]
+        return [
+            SimpleNamespace(name=name, metadata=dict(aggregates.metadata(name)))
+            for name in sorted(aggregates.of_row(self._row))
+        ]
 
     @property
     def service(self) -> dict[str, bool]:

@@ -1,34 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The spec_obj of Nova-style plugins: a request with the attributes of Nova's RequestSpec."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from os_resource_classes import DISK_GB, MEMORY_MB, PCPU, VCPU
 
 from scheduler_svc.core.request import SchedulingRequest
-
-
-@dataclass(frozen=True, slots=True)
-class SpecFlavor:
-    """The requested resources as flavor attributes."""
-
-    name: str | None
-    vcpus: int
-    memory_mb: int
-    root_gb: int
-    extra_specs: Mapping[str, str]
-    ephemeral_gb: int = 0
-    swap: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class SpecImage:
-    """The image to boot from."""
-
-    id: str | None
-    properties: Mapping[str, Any]
 
 
 class PluginRequestSpec:
@@ -48,14 +26,16 @@ class PluginRequestSpec:
         self.force_hosts = list(request.force_hosts)
         self.ignore_hosts = list(request.ignore_hosts)
         self.scheduler_hints = dict(request.hints)
-        self.flavor = SpecFlavor(
+        self.flavor = SimpleNamespace(  # the requested resources as flavor attributes
             name=request.flavor,
             vcpus=request.resources.get(VCPU, 0) + request.resources.get(PCPU, 0),
             memory_mb=request.resources.get(MEMORY_MB, 0),
             root_gb=request.resources.get(DISK_GB, 0),
+            ephemeral_gb=0,
+            swap=0,
             extra_specs=request.extra_specs,
         )
-        self.image = SpecImage(request.image.get("id"), request.image.get("properties", {}))
+        self.image = SimpleNamespace(id=request.image.get("id"), properties=request.image.get("properties", {}))
 
     def get_scheduler_hint(self, hint_name: str, default: Any = None) -> Any:
         """Return a hint (the element of a list of length 1), or ``default`` if the request does not have it."""

@@ -5,7 +5,7 @@ import dataclasses
 
 import pytest
 
-from scheduler_svc.core.plugins.host_state import READS, HostAggregate, PluginHostState
+from scheduler_svc.core.plugins.host_state import READS, PluginHostState
 from scheduler_svc.core.reads import union
 from scheduler_svc.core.table.table import HostTable
 from tests.unit.scheduler_svc.fakes import hosts
@@ -71,7 +71,7 @@ def test_metrics_are_those_in_the_plugins_reads(states):
 def test_traits_aggregates_and_zone(states):
     state = states["a/n1"]
     assert state.traits == {"CUSTOM_A"}
-    assert state.aggregates == [HostAggregate("x", {}), HostAggregate("y", {"k": "v"})]
+    assert [(aggregate.name, aggregate.metadata) for aggregate in state.aggregates] == [("x", {}), ("y", {"k": "v"})]
     assert (state.availability_zone, states["b"].availability_zone) == ("az1", None)
 
 
