@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The values of one key of host state, a row per host."""
 
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from scheduler_svc.core.table.columns import Column, FloatColumn, IntColumn, Rows, extend_column
+from scheduler_svc.core.table.columns import Column, ColumnGroup, FloatColumn, IntColumn, Rows
 from scheduler_svc.core.table.traits import TraitColumns
 
 NO_TEXT = -1
 
 
-class StateColumn:
+class StateColumn(ColumnGroup):
     """The values of one key of a namespace's documents: per row a number, a text, a list of texts, or nothing.
 
     ``numbers`` is NaN where the value is not a number; true is 1 and false 0. ``codes`` are the codes of texts, or
@@ -20,16 +20,19 @@ class StateColumn:
 
     __slots__ = ("_lists", "codes", "numbers", "texts")
 
+    EMPTY: ClassVar = {"numbers": np.float64(np.nan), "codes": np.int64(NO_TEXT)}
+
+    numbers: FloatColumn
+    codes: IntColumn
+
     def __init__(self, size: int) -> None:
-        self.numbers: FloatColumn = np.full(size, np.nan)
-        self.codes: IntColumn = np.full(size, NO_TEXT, np.int64)
+        super().__init__(size)
         self.texts: dict[str, int] = {}
         self._lists: TraitColumns | None = None
 
     def grow(self, size: int) -> None:
         """Extend the column to ``size`` rows."""
-        self.numbers = extend_column(self.numbers, size, np.nan)
-        self.codes = extend_column(self.codes, size, NO_TEXT)
+        super().grow(size)
         if self._lists is not None:
             self._lists.grow(size)
 
@@ -49,7 +52,7 @@ class StateColumn:
         """Return the elements of a row's list, sorted."""
         return [] if self._lists is None else sorted(self._lists.of(row))
 
-    def copy_from(self, rows: Rows, other: "StateColumn") -> None:
+    def copy_from(self, rows: Rows, other: Self) -> None:
         """Copy the first rows of ``other`` to ``rows``."""
         count = len(rows)
         codes = [self.texts.setdefault(text, len(self.texts)) for text in other.texts]
@@ -58,13 +61,6 @@ class StateColumn:
         if other._lists is not None:
             self._list_columns().copy_from(rows, other._lists)
         elif self._lists is not None:
-            self._lists.clear(rows)
-
-    def clear(self, rows: Rows) -> None:
-        """Remove the values of ``rows``."""
-        self.numbers[rows] = np.nan
-        self.codes[rows] = NO_TEXT
-        if self._lists is not None:
             self._lists.clear(rows)
 
     def _list_columns(self) -> TraitColumns:
