@@ -108,7 +108,7 @@ def test_stop_for_a_forgotten_move_is_reported_after_the_return() -> None:
     assert settling.step == SagaStep.SETTLE
 
 
-def test_source_that_followed_a_forgotten_message_is_asked_again() -> None:
+def test_source_that_followed_a_forgotten_message_gets_the_request_again() -> None:
     resuming = replace(
         RETURNED, status=InstanceStatus.REVERT_RESIZE, step=SagaStep.RESUME, last_attempt=3, migration=MOVE
     )
