@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 
-from conductor.report_results import ACTIVE, ENDED_BY_REQUEST, STOPPED, BuildResult
+from conductor.report_results import ACTIVE, ENDED_BY_REQUEST, INCOMING, STOPPED, BuildResult
 from conductor.saga import live_moves, moves
 from conductor.saga.transitions import end_attempt, fail, set_step
 from conductor.store.migrations import MigrationKind, MigrationStatus
@@ -17,7 +17,7 @@ BUILT = (SagaStep.CAST, SagaStep.WAIT, SagaStep.ALTERNATE)
 def apply_source_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
     """Return the record updated by a report about the guest at its source, or None if nothing changes."""
     migration = instance.open_migration
-    if migration is None:
+    if migration is None or result.kind == INCOMING:  # late: it has run since
         return None
     follows_lost = result.kind in (ACTIVE, STOPPED) and result.transition > instance.transition_number
     if follows_lost and instance.step in REQUESTING:
@@ -47,8 +47,6 @@ def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
     """
     reason = "its source had followed a later move, whose record was lost: repeat the move"
     record = replace(instance, last_attempt=number)
-    if record.move.kind == MigrationKind.LIVE and record.step == SagaStep.STOP_SOURCE:
-        return set_step(record, SagaStep.STOP_SOURCE)
     if record.move.kind == MigrationKind.LIVE:
         return live_moves.give_up(record, reason, is_final=True)
     return moves.revert_move(record, reason)
@@ -107,9 +105,11 @@ def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> I
     That claim is at the destination, or on the source before and after.
     """
     has_guest = result.kind in (ACTIVE, STOPPED)
+    is_live = instance.move.kind == MigrationKind.LIVE
+    if result.kind == INCOMING and (instance.is_at_source or not is_live):  # late: it has run since
+        return None
     if instance.is_at_source or moves.stays(instance):
         return _apply_only(instance, result) if has_guest else _lose(instance, result)
-    is_live = instance.move.kind == MigrationKind.LIVE
     return (live_moves.apply_destination_result if is_live else _apply_at_destination)(instance, result)
 
 

@@ -45,7 +45,7 @@ from rpcapi.resources.inventory import MAX_AMOUNT
 
 LOG = log.getLogger(__name__)
 
-# Steps that request the host of the current attempt to change its guest, and wait until it reports that.
+# Steps that ask a host to change its guest, and wait until it reports that.
 ASKING = (SagaStep.POWER, SagaStep.RESUME, SagaStep.STOP_DESTINATION)
 ENDING = (SagaStep.TERMINATE, SagaStep.SETTLE)  # steps that may end the guest of the current attempt
 MAX_TRANSITION = MAX_AMOUNT // 2  # that a host may report: the numbers that follow must be valid
@@ -205,7 +205,8 @@ def _apply_to_current(instance: InstanceRecord, result: BuildResult, epoch: int)
     if _is_ended_by_mistake(instance, result):
         return moves.settle_later(instance, result.transition)
     if instance.has_ended(result.attempt) and not (moves_live(instance) and instance.step == SagaStep.TERMINATE):
-        return None
+        is_awaited = instance.step == SagaStep.TERMINATE and result.kind in ENDED_BY_REQUEST
+        return set_step(instance, SagaStep.ABORT) if is_awaited else None
     if instance.step == SagaStep.SETTLE and result.kind in (ACTIVE, STOPPED):  # the claims are read first
         return None
     if instance.status == InstanceStatus.DELETING and instance.step != SagaStep.RESUME:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage
 from compute_agent.attempts.guest_allocations import GuestManager
-from rpcapi.objects.transition import END, STOP
+from rpcapi.objects.transition import CONTINUE, END, STOP
 from rpcapi.resources.claims import ClaimRole
 
 
@@ -40,9 +40,10 @@ def apply_transitions(
         elif transition.action == END:
             guest_manager.end_attempts([attempt.to_ended_by_request(guest_manager.journal.clock(), request_id)])
         elif transition.action == STOP:
-            _discard_memory(guest_manager, attempt)  # before the number is journalled, which a report may show at once
             _stop(guest_manager, _follow(guest_manager, attempt, transition))
         else:
+            if transition.action != CONTINUE:
+                _discard_memory(guest_manager, attempt)
             _run(guest_manager, _follow(guest_manager, attempt, transition))
 
 
@@ -58,9 +59,8 @@ def _follow(guest_manager: GuestManager, attempt: Attempt, transition: GuestTran
 
 
 def _discard_memory(guest_manager: GuestManager, attempt: Attempt) -> None:
-    """Power a guest off that is paused for a copy: its destination may have run it, so its memory here is old."""
+    """Power a guest off that is paused for a copy: a destination may have run it, so its memory here may be old."""
     if attempt.stage is Stage.STOPPED:
-        guest_manager.hypervisor.copies.pop(attempt.ref, None)
         guest_manager.hypervisor.power_off(attempt.ref)
 
 

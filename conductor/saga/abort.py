@@ -7,7 +7,7 @@ from dataclasses import replace
 from conductor.claim_answers import ClaimAnswerRow
 from conductor.saga import claims, evacuations
 from conductor.saga.saga_pass import SagaPass
-from conductor.saga.transitions import building_status, fail, finish_deletion, set_step
+from conductor.saga.transitions import building_status, fail, finish_deletion, set_step, without_loss
 from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.migrations import MigrationKind, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
@@ -41,7 +41,8 @@ def _apply_answers(
         answer, host, partition = result.answer, result.host, result.partition or instance.partition
         if answer == Answer.CONFLICT:
             return _end_claims_left(saga_pass, instance, partition) or saga_pass.retry_later(instance, answer)
-        may_be_needed = instance.status in FAILED and not instance.has_ended(attempt)
+        recorded = replace(instance, history=without_loss(instance, attempt))
+        may_be_needed = instance.status in FAILED and not recorded.has_ended(attempt)
         if answer == Answer.CONFIRMED and (may_be_needed or _may_have_moved(saga_pass, instance)):
             return set_step(instance, SagaStep.SETTLE, status=building_status(instance), partition=partition)
         if answer == Answer.CONFIRMED and host is not None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from conductor.saga import cast, moves
-from conductor.saga.claims import find, find_source
+from conductor.saga.claims import ENDED_ANSWERS, find, find_source
 from conductor.saga.live_moves import ABORTED, end_source, give_up, is_aborted, lose_destination
 from conductor.saga.saga_pass import SagaPass
 from conductor.service_clients import NO_ANSWER_ERRORS
@@ -15,7 +15,7 @@ from rpcapi import errors, objects
 from rpcapi.objects.copy import DONE, START
 from rpcapi.objects.transition import RUN
 from rpcapi.resources import names
-from rpcapi.resources.claims import ENDS, Answer, ClaimRole
+from rpcapi.resources.claims import Answer, ClaimRole
 
 
 def prepare_copy(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
@@ -131,11 +131,11 @@ def _check_claims(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceReco
     try:
         source = find_source(saga_pass, instance).state
         destination = find(saga_pass, instance.partition, instance.uuid, instance.attempt).answer
-        is_over = destination in ENDS and not _will_report(saga_pass, instance, destination)
+        is_over = destination in ENDED_ANSWERS and not _will_report(saga_pass, instance, destination)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
     changed = None
-    if source in ENDS:
+    if source in ENDED_ANSWERS:
         changed = end_source(instance, f"its claim was {source}")
     if changed is None and is_over:
         changed = lose_destination(instance, "lost", f"its claim was {destination}")

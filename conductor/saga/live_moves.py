@@ -71,14 +71,12 @@ def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord | None:
             return _finish(instance)  # it was removed when all was copied, which this store forgot
         return None if is_copied else lose_guest(instance, f"its memory was lost in post-copy: {reason}")
     ended = moves.end_source(instance, reason)
-    if instance.step == SagaStep.STOP_SOURCE:  # and its destination has ended before
-        return set_step(ended, SagaStep.ABORT)
     is_prepared = instance.step in (*PREPARING, SagaStep.TERMINATE) and instance.status != InstanceStatus.DELETING
     return set_step(end_attempt(ended, "failed", reason), SagaStep.TERMINATE) if is_prepared else ended
 
 
 def lose_guest(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Return the record of an instance that left its source, and whose memory is lost: the old copy never runs again.
+    """Return the record of an instance that left its source, and whose memory is lost.
 
     The source ends after its destination runs: a later loss of this record then ends no last copy.
     """
@@ -95,9 +93,6 @@ def apply_source_result(instance: InstanceRecord, result: BuildResult) -> Instan
         return _switch(instance, DONE)
     if result.kind not in (ACTIVE, STOPPED):
         return end_source(instance, result.reason)
-    if instance.step == SagaStep.STOP_SOURCE:
-        is_off = result.kind == STOPPED and result.transition >= instance.transition_number
-        return fail(instance, None) if is_off else None
     is_awaited = is_last_copy and instance.status != InstanceStatus.DELETING and instance.step in _PHASES
     return _PHASES[instance.step](instance, result) if is_awaited else None
 
@@ -150,18 +145,23 @@ def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> I
 def lose_destination(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
     """Return the record after the claim at its destination has ended by itself: the guest returns to its source.
 
-    It continues there if the destination has certainly not run it, as the outcome "failed" says. Otherwise its memory
-    at the source is older than what the destination has written: the source powers it off, and boots it.
+    It continues there if the destination has certainly not run it, as the outcome "failed" says. Otherwise it boots:
+    its memory at the source may be older than its disk.
     """
     ended = end_attempt(instance, outcome, reason)
     ended = replace(ended, migration=replace(ended.move, history=ended.history))
     if instance.step in PREPARING:
         return select_again(ended)
-    if outcome == "failed" and not instance.move.is_resumed and instance.move.copy_phase != FAILED:
+    has_run = outcome != "failed" or instance.move.is_resumed or instance.move.copy_phase == FAILED
+    if not has_run:
         return fail(ended, f"its destination failed after the copy: {reason}")
-    why = f"its destination ended it after the copy: {reason}"
-    reverting = replace(ended, migration=replace(ended.move, status=MigrationStatus.REVERTING, reason=why))
-    return set_numbered_step(reverting, SagaStep.STOP_SOURCE)
+    booting = replace(ended, migration=replace(ended.move, copy_phase=""))
+    return fail(booting, f"its destination ended it after the copy, so it boots at its source: {reason}")
+
+
+def keeps_memory(instance: InstanceRecord) -> bool:
+    """Return whether the guest of an instance that returns can continue at its source from the memory there."""
+    return moves_live(instance) and instance.move.copy_phase in (DONE, POST_COPY)
 
 
 def _lose_by_report(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:

@@ -17,8 +17,8 @@ from conductor.saga.transitions import end_attempt, fail
 from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.records import InstanceRecord, InstanceStatus
 from rpcapi import errors, objects
-from rpcapi.objects.transition import END, RUN, STOP
-from rpcapi.resources.claims import ENDS, Answer, ClaimRole
+from rpcapi.objects.transition import CONTINUE, END, RUN, STOP
+from rpcapi.resources.claims import Answer, ClaimRole
 
 
 class _End(NamedTuple):
@@ -45,7 +45,7 @@ def stop_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> lis
 
     The source of a reverted move has stopped its guest long ago, and shows by its report that it still has it.
     """
-    return _request(saga_pass, instances, _Change(ClaimRole.SOURCE, lambda _instance: STOP, _finish_source))
+    return _request(saga_pass, instances, _Change(ClaimRole.SOURCE, lambda _instance: STOP, moves.end_source))
 
 
 def stop_destination(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
@@ -56,7 +56,7 @@ def stop_destination(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -
 def end_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Remove the guests from their sources, which then release their claims.
 
-    If the destination has ended meanwhile, the source has the last copy: an instance that is not deleted returns.
+    If the destination has ended meanwhile, the source has the last copy: the instance returns, if it is not deleted.
     """
     deleted = [instance for instance in instances if instance.status == InstanceStatus.DELETING]
     others = [instance for instance in instances if instance.status != InstanceStatus.DELETING]
@@ -122,7 +122,9 @@ def resume(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
 
 
 def _resumed(instance: InstanceRecord) -> str:
-    return STOP if instance.move.was_stopped else RUN
+    if instance.move.was_stopped:
+        return STOP
+    return CONTINUE if live_moves.keeps_memory(instance) else RUN
 
 
 def _finish_source(instance: InstanceRecord, reason: str) -> InstanceRecord:
@@ -185,6 +187,6 @@ def _check_claim(saga_pass: SagaPass, instance: InstanceRecord, change: _Change)
             return moves.settle_returned(instance, "its claim on the source is its only one")
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
-    if claim.state in ENDS:
+    if claim.state in ENDED_ANSWERS:
         return change.on_end(instance, f"its claim was {claim.state}")
     return saga_pass.retry_later(instance, f"its host sent no report; its claim is {claim.state}")

@@ -14,7 +14,6 @@ from rpcapi import errors, objects
 from rpcapi.objects.operation import REBOOT, REBUILD
 from rpcapi.objects.transition import RUN, STOP
 from rpcapi.resources import names
-from rpcapi.resources.claims import ENDS
 
 ACTIONS = {InstanceStatus.STOPPING: STOP, InstanceStatus.SHELVING: STOP, InstanceStatus.STARTING: RUN}
 OPERATIONS = {
@@ -71,7 +70,7 @@ def _check_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecor
         answer = claims.find(saga_pass, instance.partition, instance.uuid, instance.attempt).answer
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
-    if answer not in ENDS:
+    if answer not in claims.ENDED_ANSWERS:
         return saga_pass.retry_later(instance, f"its host sent no report; its claim is {answer}")
     reason = f"host {names.host_of(instance.host or '')} no longer runs it: its claim was {answer}"
     return lose(instance, reason)

@@ -127,14 +127,18 @@ def _with_amounts_of(saga_pass: SagaPass, instance: InstanceRecord, claim: Mappi
 def _continue_without_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
     """Skip the attempt that was prepared and ended without being recorded; proceed to an alternate.
 
-    Waits while a host may run an attempt that its partition has forgotten: the recorded one; any, if the record is not
-    certain. Raises what ``find_claims`` raises.
+    Waits while a host may run an attempt that its partition has forgotten: the recorded host, or any host if the record
+    is not certain. Raises what ``find_claims`` raises.
     """
-    attempt = instance.attempt if saga_pass.is_certain(instance) else instance.next_attempt
-    if not instance.has_ended(attempt):
-        answer = claims.find(saga_pass, instance.partition, instance.uuid, attempt).answer
-        if answer == Answer.CLOSED:
-            return saga_pass.retry_later(instance, answer)
+    if not saga_pass.is_certain(instance):
+        answer = claims.find(saga_pass, instance.partition, instance.uuid, instance.next_attempt).answer
+    elif instance.has_ended(instance.attempt):
+        answer = Answer.ENDED
+    else:
+        answers = claims.abort(saga_pass, [instance])
+        answer = Answer.CLOSED if answers is None else answers[instance.uuid, instance.attempt].answer
+    if answer == Answer.CLOSED:
+        return saga_pass.retry_later(instance, answer)
     instance = end_attempt(instance, "lost", "its claim has ended")
     following = set_step(instance, SagaStep.ALTERNATE, attempt=instance.next_attempt, host=None)
     return end_attempt(following, "lost", "its claim ended before a build was sent")

@@ -68,7 +68,7 @@ def make_exporter(listener: socket.socket, folder: Path, workers: int) -> "HttpS
         return answered
 
     host, port, *_ = listener.getsockname()
-    return HttpServer(answer, host, port, THREADS, max_body=0, shutdown_s=SHUTDOWN_SECONDS, listening=listener)
+    return HttpServer(answer, host, port, THREADS, max_body=1, shutdown_s=SHUTDOWN_SECONDS, listening=listener)
 
 
 def _text(status: str, text: str, start_response: StartResponse) -> Iterable[bytes]:

@@ -12,10 +12,11 @@ from rpcapi.resources.claims import ClaimRole
 from rpcapi.resources.inventory import MAX_AMOUNT
 from rpcapi.validation.instances import check_uuid
 
-RUN = "run"  # start the guest, unless it runs
+RUN = "run"  # start the guest, unless it runs; one that is paused for a copy boots
+CONTINUE = "continue"  # as RUN, and a paused guest continues from its memory
 STOP = "stop"  # power the guest off; it keeps its disk and its claim
 END = "end"  # remove the guest, then release the claim
-ACTIONS = (RUN, STOP, END)
+ACTIONS = (RUN, CONTINUE, STOP, END)
 
 
 @base.GanttObjectRegistry.register

@@ -123,16 +123,17 @@ def _change(agent: Agent, message: Message, attempt: Attempt) -> Agent:
     attempt = attempt._replace(role=message.role or "only")
     if attempt.role == "only":
         attempt = attempt._replace(copy=None, is_copying=False)
+    if message.action == "run" and attempt.stage == "stopped" and attempt.guest == "paused":
+        boots = holds("a source boots if its destination may have run")
+        attempt = attempt._replace(guest="off" if boots else "paused")
     agent = put(agent, attempt)
     return _stop(agent, attempt) if message.action == "stop" else _run(agent, attempt)
 
 
 def _stop(agent: Agent, attempt: Attempt) -> Agent:
     if attempt.stage == "stopped":
-        guest = "off" if attempt.guest else ""
         is_held = attempt.is_held and attempt.role != "only"
-        stopped = attempt._replace(is_held=is_held, guest=guest, is_copying=False)
-        return report_again(put(agent, stopped), stopped)
+        return report_again(put(agent, attempt._replace(is_held=is_held)), attempt._replace(is_held=is_held))
     if attempt.stage in ("intent", "incoming"):
         return agent
     guest = "off" if attempt.guest else ""

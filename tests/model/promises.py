@@ -74,13 +74,13 @@ def _continues_from_old_memory(before: State, after: State) -> bool:
         paused.number
         for agent, agent_after in zip(before.agents, after.agents, strict=True)
         for paused, changed in zip(agent.attempts, agent_after.attempts, strict=False)
-        if paused.guest == "paused" and changed.guest == "running"
+        if paused.number == changed.number and paused.guest == "paused" and changed.guest == "running"
     ]
     ran = [
         attempt.number
         for agent in after.agents
         for attempt in agent.attempts
-        if (attempt.stage == "spawned" or attempt.outcome == "gone") and not attempt.is_incoming
+        if (attempt.stage == "spawned" or attempt.outcome == "gone") and attempt.transition and not attempt.is_incoming
     ]
     return bool(continued) and max(ran, default=0) > min(continued)
 

@@ -48,6 +48,8 @@ def apply_report(record: Record, report: Report) -> Record:
         return to.settle_later(record, report.transition)
     has_ended = record.has_ended(report.attempt) and not (to.moves_live(record) and record.step == "terminate")
     settles = record.step == "settle" and report.kind in HAS_GUEST
+    if has_ended and record.step == "terminate" and report.kind in ENDED_BY_REQUEST:
+        return record._replace(step="abort")
     return record if has_ended or settles else _apply_current(record, report)
 
 
@@ -139,7 +141,7 @@ def _start_again(record: Record, report: Report) -> Record:
 
 
 def _apply_source(record: Record, report: Report) -> Record | None:
-    if record.moving is None:
+    if record.moving is None or report.kind == "incoming":  # late: it has run since
         return None
     has_guest = report.kind in HAS_GUEST
     if has_guest and report.transition > record.transition_number and record.step in FOLLOWING:
@@ -158,7 +160,7 @@ def _follow_lost_move(record: Record, report: Report) -> Record:
         return record if report.kind == "stopped" or record.status == "DELETING" else to.settle_without_move(record)
     if record.move.kind != "live":
         return to.revert_move(record, by_request=False)
-    return record if record.step == "stop_source" else to.give_up(record, is_final=True)
+    return to.give_up(record, is_final=True)
 
 
 def _follow_source(record: Record, report: Report) -> Record | None:
@@ -183,9 +185,6 @@ def _apply_live_source(record: Record, report: Report) -> Record | None:
         return to.switch_over(record, phase="done")
     if report.kind not in HAS_GUEST:
         return to.end_live_source(record)
-    if record.step == "stop_source":
-        is_off = report.kind == "stopped" and report.transition >= record.transition_number
-        return to.fail(record) if is_off else None
     if record.status == "DELETING" or report.copy_number != record.move.destination_attempt:
         return None
     return _apply_copy(record, report) if record.step == "copy" else _apply_rest_of_copy(record, report)
@@ -210,6 +209,8 @@ def _apply_copy(record: Record, report: Report) -> Record | None:
 def _apply_moving(record: Record, report: Report) -> Record:
     """Return the record after a report about its current claim: at the destination, or on the source."""
     has_guest = report.kind in HAS_GUEST
+    if report.kind == "incoming" and (record.is_at_source or record.move.kind != "live"):
+        return record
     if record.is_at_source or to.stays(record):
         if not has_guest:
             return to.lose_claim(record, report.kind)

@@ -220,7 +220,8 @@ def _abort(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
             left = _claim_left(state.stores[partition], record)
             yield _outcome("finds a later claim", state, left or record)
             return
-        may_be_needed = record.status == "ERROR" and not record.has_ended(attempt)
+        history = tuple(item for item in record.history if item != (attempt, "lost"))
+        may_be_needed = record.status == "ERROR" and not record._replace(history=history).has_ended(attempt)
         if lookup.answer == "confirmed" and (may_be_needed or _may_have_moved(record)):
             yield _outcome("finds a claim that runs", state, _settled(record, partition))
             return
@@ -454,11 +455,17 @@ def _adopt(state: State, record: Record, claim: verbs.Claim) -> Iterator[Outcome
 
 
 def _continue_without(state: State, record: Record) -> Iterator[Outcome]:
-    attempt = record.attempt if record.is_certain else record.next_attempt
-    if not record.has_ended(attempt) and holds("step SETTLE waits for hosts that may run the instance"):
-        store, lookup = verbs.find(state.stores[record.partition], attempt)
-        state = state.with_store(store)
-        if lookup.answer == "closed":
+    if holds("step SETTLE waits for hosts that may run the instance"):
+        if not record.is_certain:
+            store, lookup = verbs.find(state.stores[record.partition], record.next_attempt)
+            state = state.with_store(store)
+            is_closed = lookup.answer == "closed"
+        elif record.has_ended(record.attempt):
+            is_closed = False
+        else:
+            state, (lookup,) = _abort_attempts(state, record, record.attempt)
+            is_closed = lookup.answer == "closed"
+        if is_closed:
             yield _outcome("waits for hosts that may run it", state, record)
             return
     record = to.end_attempt(record, "lost")
@@ -516,7 +523,7 @@ def _request(role: str, action_of: Callable[[Record], str], on_end: Callable[[Re
         store, lookup = verbs.find(state.stores[partition], attempt)
         answer = lookup.end or lookup.answer
         checked = record
-        if answer in verbs.ENDS:
+        if answer in ENDED:
             checked = on_end(record)
         elif answer == "confirmed" and not lookup.moves and role == "source":
             begun_store, answer = verbs.begin_move(store, attempt)
@@ -528,7 +535,9 @@ def _request(role: str, action_of: Callable[[Record], str], on_end: Callable[[Re
 
 
 def _resumed(record: Record) -> str:
-    return "stop" if record.move.was_stopped else "run"
+    if record.move.was_stopped:
+        return "stop"
+    return "continue" if to.keeps_memory(record) else "run"
 
 
 def _resume(state: State, record: Record, site: Site) -> Iterator[Outcome]:
@@ -557,7 +566,7 @@ def _power(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
     action = "run" if record.status == "STARTING" else "stop"
     yield _outcome(f"asks its host: {action}", state, record, _change_message(record, action))
     store, lookup = verbs.find(state.stores[record.partition], record.attempt)
-    checked = to.lose(record) if lookup.answer in verbs.ENDS else record
+    checked = to.lose(record) if lookup.answer in ENDED else record
     yield _outcome("checks the claim on its host", state.with_store(store), checked)
 
 
@@ -614,8 +623,8 @@ def _check_claims(state: State, record: Record) -> Outcome:
     destination = lookup.answer
     can_report = state.agents[record.host].life == ALIVE or store.opened[record.host] == verbs.OPEN
     will_report = record.step == "switch" and destination == "released" and can_report
-    changed = to.end_live_source(record) if source in verbs.ENDS else None
-    if changed is None and destination in verbs.ENDS and not will_report:
+    changed = to.end_live_source(record) if source in ENDED else None
+    if changed is None and destination in ENDED and not will_report:
         changed = to.lose_destination(record, "lost")
     return _outcome("checks both claims", state.with_store(store), changed or record)
 
@@ -646,7 +655,7 @@ def compare(state: State) -> Iterator[Outcome]:
 
 StepFunction = Callable[[State, Record, Site], Iterator[Outcome]]
 
-_STOP_SOURCE = _request("source", lambda _record: "stop", _finish_source)
+_STOP_SOURCE = _request("source", lambda _record: "stop", to.end_source)
 _STOP_DESTINATION = _request(
     "destination", lambda _record: "stop", lambda record: to.fail(to.end_attempt(record, "lost"))
 )

@@ -287,8 +287,6 @@ def end_live_source(record: Record) -> Record | None:
         return None if record.move.phase == "done" else lose_guest(record)
     is_prepared = record.step in (*PREPARING, "terminate") and not is_deleting
     ended = end_source(record)
-    if record.step == "stop_source":
-        return ended._replace(step="abort")
     return end_attempt(ended, "failed")._replace(step="terminate") if is_prepared else ended
 
 
@@ -306,14 +304,14 @@ def lose_destination(record: Record, outcome: str) -> Record:
     ended = end_attempt(record, outcome)
     if record.step in PREPARING:
         return select_again(ended)
-    if outcome == "failed" and not record.move.is_resumed and record.move.phase != "failed":
-        return fail(ended)
-    reverting = with_migration(ended, status="reverting", has_reason=True)
-    return (
-        with_numbered_step(reverting, "stop_source")
-        if holds("a source boots if its destination may have run")
-        else fail(reverting)
-    )
+    if outcome != "failed" or record.move.is_resumed or record.move.phase == "failed":
+        ended = with_migration(ended, phase="")
+    return fail(ended)
+
+
+def keeps_memory(record: Record) -> bool:
+    """Return whether the guest of an instance that returns can continue at its source from the memory there."""
+    return moves_live(record) and record.move.phase in ("done", "post-copy")
 
 
 def end_when_complete(record: Record) -> Record:

@@ -35,7 +35,7 @@ from rpcapi.messaging.private_rabbit import RabbitDriver
 
 # Seconds in which a broker that is being restarted may return, and more for each further host of the URL: one that does
 # not answer is given up after rabbit_connection.CONNECT_SECONDS.
-CONNECT_SECONDS, NEXT_HOST_SECONDS = 2.0, 6.0
+CONNECT_SECONDS, NEXT_HOST_SECONDS = 5.0, 6.0
 
 
 class ConfinedRabbitDriver(RabbitDriver):

@@ -7,6 +7,7 @@ without them keeps no dead letters.
 
 import json
 import logging
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -71,15 +72,17 @@ class DeadLetterOutbox:
         self._letters: deque[DeadLetter] = deque(maxlen=MAX_LETTERS)
         self._pool = ThreadPool(1, "dead letters")
         self._next_try = 0.0
+        self._lock = threading.Lock()
 
     def add(self, letter: DeadLetter) -> None:
         """Publish a letter soon."""
         if time.monotonic() < self._next_try:
             return
-        is_replacing = len(self._letters) == MAX_LETTERS  # the job of the oldest letter publishes another one
-        self._letters.append(letter)
-        if not is_replacing:
-            self._pool.submit(self._publish_oldest)
+        with self._lock:
+            is_replacing = len(self._letters) == MAX_LETTERS  # the job of the oldest letter publishes another one
+            self._letters.append(letter)
+            if not is_replacing:
+                self._pool.submit(self._publish_oldest)
 
     def close(self) -> None:
         """Publish no further letters."""
@@ -87,10 +90,10 @@ class DeadLetterOutbox:
         self._letters.clear()
 
     def _publish_oldest(self) -> None:
-        try:
+        with self._lock:
+            if not self._letters:  # dropped meanwhile
+                return
             letter = self._letters.popleft()
-        except IndexError:  # dropped meanwhile
-            return
         try:
             self._publish(letter)
         except Exception as error:  # whatever it is, each letter has been logged

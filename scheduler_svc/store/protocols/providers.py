@@ -23,6 +23,8 @@ from scheduler_svc.store.providers.changes import (
 )
 from scheduler_svc.store.verbs import providing
 
+IMPORTED_AT_ONCE = 50  # providers: a store on Redis serves nothing else while it writes them
+
 
 class ProviderStore(VerbRunner, Protocol):
     """Providers of both owners, by id: names.api_provider(uuid), or the name under which an agent reports one.
@@ -66,7 +68,8 @@ class ProviderStore(VerbRunner, Protocol):
         """
         checks.check_imports(imports)
         self._check_growth(imports)
-        return self._run(providing.import_all, imports)
+        parts = (imports[start : start + IMPORTED_AT_ONCE] for start in range(0, len(imports), IMPORTED_AT_ONCE))
+        return [refusal for part in parts for refusal in self._run(providing.import_all, part)]
 
     def retire(self, namespace: str, name: str, as_of: int) -> Refusal | None:
         """Delete the document of a custom trait or resource class that no provider had at position ``as_of``.

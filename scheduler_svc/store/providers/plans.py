@@ -20,7 +20,7 @@ class ProviderReads:
     ``generation_base`` is the position at which the epoch began, 0 in the first one: no generation is less.
     ``generation`` returns a provider's generation, as clients read it. ``used`` has the sums of live claims,
     ``children`` the ids of the API's providers directly below, sorted. ``api_names`` are the ids by name of the API's
-    providers.
+    providers. ``prefetch`` fetches providers at once that are read next.
     """
 
     generation_base: int
@@ -29,6 +29,7 @@ class ProviderReads:
     used: Mapping[str, Amounts]
     children: Mapping[str, Sequence[str]]
     api_names: Mapping[str, str]
+    prefetch: Callable[[Collection[str]], None] = lambda _providers: None
 
     def holder(self, name: str) -> str | None:
         """Return the id of the provider that has this name, of either owner; an agent's has its id as name."""

@@ -126,9 +126,12 @@ def root_of(provider: str, reads: ProviderReads) -> str | None:
 
 def subtree(provider: str, reads: ProviderReads) -> list[str]:
     """Return the ids of a provider and of all below it."""
+    level = [provider]
     subtree = [provider]
-    for above in subtree:
-        subtree += reads.children.get(above, ())
+    while level:
+        reads.prefetch(level)
+        level = [child for above in level for child in reads.children.get(above, ())]
+        subtree += level
         if len(subtree) > MAX_MOVED:
             raise validation.refuse(f"{provider!r} has more than {MAX_MOVED - 1} providers below it; move those first")
     return subtree

@@ -274,12 +274,11 @@ def _read_share(
 ) -> ApiProviders:
     """Return the Placement API's share in the trees of a service host that reports ``nodes`` in place of others."""
     partition = RedisPartition(connection)
-    own = list(dict.fromkeys([*nodes, *last_nodes]))
-    partition.prefetch(providers=own)
-    above = list(own)
-    for name in above:
-        above += partition.children.get(name, ())
-    below, dropped = above[len(own) :], last_nodes
+    level, below, dropped = list(dict.fromkeys([*nodes, *last_nodes])), [], last_nodes
+    while level:
+        partition.prefetch(providers=level)
+        level = [child for name in level for child in partition.children.get(name, ())]
+        below += level
     documents_of = [
         {name: partition.providers[name] for name in ids if name not in nodes and name in partition.providers}
         for ids in (below, dropped)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Redis backend: each verb runs one script, or a few, and decodes its answer."""
+"""The Redis backend: verbs are scripts, or functions whose changes one script writes."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Concatenate

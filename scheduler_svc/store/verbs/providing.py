@@ -22,6 +22,7 @@ def reads_of(partition: PartitionState) -> ProviderReads:
         partition.used,
         partition.children,
         partition.provider_names,
+        lambda providers: partition.prefetch(providers=providers),
     )
 
 

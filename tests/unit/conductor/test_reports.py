@@ -129,6 +129,20 @@ def test_source_ends_while_the_deletion_of_its_server_begins_the_move_again() ->
     assert (ended.status, ended.step, ended.open_migration) == (InstanceStatus.DELETING, SagaStep.ABORT, None)
 
 
+@pytest.mark.parametrize("status", [InstanceStatus.VERIFY_RESIZE, InstanceStatus.RESIZE, InstanceStatus.MIGRATING])
+def test_late_report_of_an_incoming_source_changes_nothing(status: InstanceStatus) -> None:
+    kind = MigrationKind.LIVE if status == InstanceStatus.MIGRATING else MigrationKind.MIGRATION
+    moving = replace(BUILDING, status=status, step=SagaStep.STOP_SOURCE, migration=replace(MOVE, kind=kind))
+    assert apply_result(moving, outcome("incoming", attempt=1, host="h1")) is None
+
+
+def test_end_of_a_guest_that_was_to_end_is_checked_at_once() -> None:
+    ending = replace(FAILED, step=SagaStep.TERMINATE)
+    checking = apply_result(ending, outcome("failed"))
+    assert checking is not None
+    assert checking.step == SagaStep.ABORT
+
+
 @pytest.fixture
 def cluster() -> SimulatedCluster:
     created = SimulatedCluster({"h1/n": 4, "h2/n": 4, "h3/n": 4})

@@ -10,7 +10,7 @@ import pytest
 from compute_agent.resources.nodes import Node
 from compute_agent.simulator.profile import HostProfile
 from rpcapi.objects.copy import ABORT, FORCE, START
-from rpcapi.objects.transition import END, RUN, STOP
+from rpcapi.objects.transition import CONTINUE, END, RUN, STOP
 from rpcapi.resources.claims import ClaimRole
 from rpcapi.resources.inventory import Inventory
 from tests.unit.compute_agent.rig import SHAPE, AgentRig
@@ -200,12 +200,22 @@ def test_copied_guest_continues_at_its_source_without_a_boot(rig: AgentRig) -> N
     booted_ms = rig.guests()["a", 1].running_at_ms
     send(rig, START)
     rig.queue.settle()
-    rig.change(SOURCE, RUN, ClaimRole.ONLY, 3)
+    rig.change(SOURCE, CONTINUE, ClaimRole.ONLY, 3)
     rig.queue.settle()
     assert is_running(rig)
     assert rig.guests()[SOURCE].running_at_ms == booted_ms
     assert rig.conductor.last(SOURCE) == "active"
     assert rig.ledger.live() == {SOURCE: "confirmed"}
+
+
+def test_copied_guest_boots_at_its_source_unless_it_is_to_continue(rig: AgentRig) -> None:
+    send(rig, START)
+    rig.queue.settle()
+    paused = rig.guests()[SOURCE]
+    rig.change(SOURCE, RUN, ClaimRole.ONLY, 3)
+    rig.queue.settle()
+    assert paused.is_paused
+    assert rig.guests()[SOURCE].running_at_ms > paused.running_at_ms
 
 
 def test_copy_ends_when_the_move_does(rig: AgentRig) -> None:
