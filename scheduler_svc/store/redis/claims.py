@@ -45,10 +45,6 @@ def find_all(connection: RedisConnection, refs: Sequence[ClaimRef]) -> list[Clai
     return _run_on_refs(connection, "find", refs, refs, 4)
 
 
-def vouch_all(connection: RedisConnection, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
-    return _run_on_refs(connection, "vouch", refs, refs, host=host)
-
-
 def _run_on_refs(
     connection: RedisConnection,
     script: str,

@@ -6,6 +6,7 @@ Otherwise it writes nothing, and the verb runs again.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -27,6 +28,7 @@ from scheduler_svc.store.redis.rows import (
     range_below,
 )
 from scheduler_svc.store.registrations import AppliedReport
+from scheduler_svc.store.reports import capacity_in
 from scheduler_svc.store.unverified import counted_allocations
 from scheduler_svc.store.verbs.contents import ALL
 from scheduler_svc.store.verbs.partition import PartitionState
@@ -91,8 +93,8 @@ FETCHED = (
 )
 # The sections of a plan: comparisons, then writes.
 SECTIONS = (
-    *("fields", "members", "ranges", "sizes"),
-    *("entries", "positions", "set", "deleted", "added", "removed", "joined", "left", "excess", "idle"),
+    *("fields", "members", "ranges", "sizes", "rooms"),
+    *("entries", "positions", "set", "deleted", "added", "removed", "joined", "left", "raised", "excess", "idle"),
 )
 
 
@@ -123,6 +125,7 @@ class RedisPartition(PartitionState):
 
     claims: RedisFields[Claim]
     providers: RedisFields[dict[str, Any]]
+    used: RedisFields[dict[str, int]]
     reports: RedisReports
     nodes: RedisFields[list[str]]
     awaited: RedisMembers
@@ -140,6 +143,8 @@ class RedisPartition(PartitionState):
         self._plan: Plan = {section: [] for section in SECTIONS}
         self._entries: list[tuple[int, str, Any]] = []
         self._counted: list[tuple[Mapping[str, Any], int]] = []
+        self._own_sums: Counter[tuple[str, str]] = Counter()  # what this verb counted, by provider and class
+        self._raised: Counter[str] = Counter()  # increments of generations
         self._excess: dict[str, bool] = {}  # by provider, whether new excess is flagged
         self._idle: set[str] = set()
 
@@ -157,6 +162,7 @@ class RedisPartition(PartitionState):
         self._plan["entries"].extend(self._entries)
         self._plan["excess"].extend(self._excess.items())
         self._plan["idle"].extend(self._idle)
+        self._plan["raised"].extend(self._raised.items())
         if self.vocabulary != self._former_vocabulary:
             self._plan["positions"].append(("meta", "vocabulary", self.vocabulary))
         for name, *claims in self.claims.changes():
@@ -225,6 +231,14 @@ class RedisPartition(PartitionState):
             self._plan["sizes"].append(("awaited", *self._connection.read(("SCARD", "awaited"))))
         return bool(self._plan["sizes"][0][1])
 
+    def has_room(self, provider: str, resource_class: str, amount: int) -> bool:
+        """Have the script compare whether there is room, not the sum, which unrelated claims change."""
+        capacity = capacity_in(self.capacity.get(provider, {}).get(resource_class))
+        most = capacity - amount - self._own_sums[provider, resource_class]
+        has_room = (self.used.peek(provider) or {}).get(resource_class, 0) <= most
+        self._plan["rooms"].append((provider, resource_class, most, has_room))
+        return bool(has_room)
+
     def await_host(self, host: str) -> None:
         self.awaited[host] = True
 
@@ -242,6 +256,17 @@ class RedisPartition(PartitionState):
             self.changed_providers.clear()
             self.claimed_providers.clear()
 
+    def generation_of(self, provider: str) -> int:
+        return super().generation_of(provider) + self._raised[provider]
+
+    def increase_generation(self, provider: str) -> None:
+        """Have the script do it: increments of others are compared only if the verb has read the generation."""
+        self._raised[provider] += 1
+
+    def set_generation(self, provider: str, generation: int) -> None:
+        super().set_generation(provider, generation)
+        del self._raised[provider]
+
     def update_excess(self, provider: str, now: int, *, flag: bool) -> None:
         """Have the script do it, once sums and capacity are written."""
         self._excess[provider] = flag
@@ -253,10 +278,12 @@ class RedisPartition(PartitionState):
     def _count(self, claim: Claim, sign: int) -> None:
         document = json.loads(codecs.CLAIM.encode(claim))
         self._counted.append((document, sign))
-        providers = counted_allocations(claim).keys()
-        self.changed_providers |= providers
-        if sign > 0:
-            self.claimed_providers.update(filter(names.is_api_provider, providers))
+        for provider, amounts in counted_allocations(claim).items():
+            self.changed_providers.add(provider)
+            for resource_class, amount in amounts.items():
+                self._own_sums[provider, resource_class] += sign * amount
+            if sign > 0 and names.is_api_provider(provider):
+                self.claimed_providers.add(provider)
 
     def _note_api_changes(self) -> None:
         """Note changes in the trees of service hosts, whose reports are planned on them."""

@@ -37,13 +37,17 @@ class RedisFields(MutableMapping[str, V]):
 
     def __getitem__(self, name: str) -> V:
         if name not in self._values:
-            if name not in self._texts:
-                self.note([name], iter(self._connection.read(*self.commands([name]))))
-            self._values[name] = self._stored(name)
+            self._values[name] = self.peek(name)
         value = self._values[name]
         if value is None:
             raise KeyError(name)
         return value
+
+    def peek(self, name: str) -> V | None:
+        """Return a stored value, or None, which the commit does not compare."""
+        if name not in self._texts:
+            self.note([name], iter(self._connection.read(*self.commands([name]))))
+        return self._stored(name)
 
     def __setitem__(self, name: str, value: V) -> None:
         self._values[name] = value

@@ -21,7 +21,6 @@ SCRIPTED: Mapping[Callable[..., Any], Callable[..., Any]] = {
     verbs.allocating.read: allocations.read,
     verbs.allocating.usages: allocations.usages,
     verbs.audit.audit: audit.audit,
-    verbs.audit.vouch_all: claims.vouch_all,
     verbs.collecting.begin_epoch_if_behind: states.begin_epoch_if_behind,
     verbs.decisions.find: decisions.find,
     verbs.decisions.page: decisions.page,

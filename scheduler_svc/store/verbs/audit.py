@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The audit verb: reconciles a host's claims with what runs there."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from rpcapi import errors
@@ -56,6 +56,7 @@ def audit(
 
 def vouch_all(partition: PartitionState, now: int, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
     """Make unverified claims of ``host`` claims of their consumers."""
+    _prefetch_related(partition, {name for ref in refs for name in (ref.consumer, unverified_name(*ref, host))})
     results = [vouch(partition, host, ref, now) for ref in refs]
     partition.flush(now, flag=True)
     return results
@@ -83,6 +84,19 @@ def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Clai
     _make_room(partition, live, others, vouched, now)
     partition.add_claim(vouched)
     return ClaimResult(*ref, Answer.CONFIRMED, unverified.host)
+
+
+def _prefetch_related(partition: PartitionState, consumers: Collection[str]) -> None:
+    """Fetch what decides about the claims of these consumers: their hosts, their moves, and what they hold from."""
+    hosts: Collection[str] = ()
+    providers: Collection[str] = ()
+    for _ in range(3):  # claims; their hosts and the other ends of their moves; the hosts of these
+        partition.prefetch(consumers=consumers, services=hosts, providers=providers)
+        claims = [claim for name in consumers if (claim := partition.claims.get(name)) is not None]
+        hosts = {names.host_of(claim.host) for claim in claims}
+        providers = {provider for claim in claims for provider in claim.allocations}
+        related = {*map(partition.sources.get, consumers), *(claim.move for claim in claims)}
+        consumers = {claim.ref.consumer for claim in claims} | {name for name in related if name is not None}
 
 
 def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tuple[Answer, bool]:

@@ -5,7 +5,6 @@ from rpcapi.resources import names
 from rpcapi.resources.trees.tree import SHARING_TRAIT
 from scheduler_svc.core.records import Allocations, Amounts, Claim
 from scheduler_svc.store.records import RunningClaim
-from scheduler_svc.store.reports import capacity_in
 from scheduler_svc.store.validation import MAX_CLASSES, MAX_PROVIDERS
 from scheduler_svc.store.verbs.partition import PartitionState
 
@@ -57,8 +56,6 @@ def _may_hold(partition: PartitionState, provider: str, amounts: Amounts, replac
     document = partition.providers.get(provider)
     if document is None:
         return True
-    capacities, used = partition.capacity.get(provider, {}), partition.used.get(provider, {})
     return SHARING_TRAIT in document["traits"] and all(
-        used.get(name, 0) - replaced.get(name, 0) + amount <= capacity_in(capacities.get(name))
-        for name, amount in amounts.items()
+        partition.has_room(provider, name, amount - replaced.get(name, 0)) for name, amount in amounts.items()
     )

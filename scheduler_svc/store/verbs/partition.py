@@ -187,6 +187,11 @@ class PartitionState(PartitionStorage):
         """Return whether the host of a live claim has confirmed or reported it in this epoch."""
         return live.state == ClaimState.CONFIRMED and self.is_open(live.host) and live.orphan_ms is None
 
+    def has_room(self, provider: str, resource_class: str, amount: int) -> bool:
+        """Return whether a provider has this amount left."""
+        used = self.used.get(provider, {}).get(resource_class, 0)
+        return used + amount <= capacity_in(self.capacity.get(provider, {}).get(resource_class))
+
     def may_have_forgotten(self, destination: str | None = None) -> bool:
         """Return whether an attempt that the store does not know may run on a host that has not audited yet.
 

@@ -3,11 +3,13 @@
 -- position, and rows whose first elements are the words of keys:
 --   fields, members, ranges   what was read: name and text or ''; name and 1 or 0; low, high, limit, members by NUL
 --   sizes                     of sets, as they were read
+--   rooms                     provider, class, sum up to which there is room, and whether there was
 --   entries                   of the log: position, kind, body; of sums that change, instead of the body: claims,
 --                             each with 1 to add it or -1 to subtract it, and whether excess is flagged
 --   positions, set            fields: name and position; name and text
 --   added                     to sorted sets: member, score
 --   deleted, removed, joined, left   names of fields, and of members of sorted sets and sets
+--   raised                    providers, and by how much their generations grow
 --   excess, idle              providers whose excess is compared, and whether it is flagged; those that may be removed
 -- Positions are as of the plan's own: they grow as much as the log has grown meanwhile.
 -- ARGV: log length, plan as JSON
@@ -39,6 +41,11 @@ local function is_as_read()
       return false
     end
   end
+  for _, read in ipairs(plan.rooms) do
+    if ((sums_of(read[1])[read[2]] or 0) <= read[3]) ~= read[4] then
+      return false
+    end
+  end
   return plan.epoch == epoch
 end
 
@@ -57,7 +64,7 @@ for _, entry in ipairs(plan.entries) do
       count(counted[1], counted[2])
       tally(counted[1], counted[2])
     end
-    claimed_providers = {} -- their generations are among the fields
+    claimed_providers = {} -- raised below
     flush(body.flag)
     changed_providers, changed_set = {}, {}
   end
@@ -82,6 +89,9 @@ for _, row in ipairs(plan.joined) do
 end
 for _, row in ipairs(plan.left) do
   redis.call('SREM', K[row[1]], row[2])
+end
+for _, row in ipairs(plan.raised) do
+  redis.call('HINCRBY', K.generations, row[1], row[2])
 end
 for _, row in ipairs(plan.excess) do
   update_excess(row[1], sums_of(row[1]), row[2])
