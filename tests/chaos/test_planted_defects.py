@@ -21,7 +21,6 @@ from devstack.lab.chaos.violations import ViolationKind
 from devstack.servers.redis import RedisServer
 from rpcapi.resources.claims import Answer, GroupPolicy
 from scheduler_svc.core.records import ClaimGroup
-from scheduler_svc.store.redis import audit as redis_audit
 from tests.unit.scheduler_svc.store.backends import redis_partition
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, StorePartition, running
 
@@ -71,7 +70,7 @@ def kinds(state: FinalState) -> set[ViolationKind]:
 
 
 @pytest.mark.parametrize("is_fixed", [True, False])
-def test_fence_between_the_scripts_of_an_audit(
+def test_fence_before_the_commit_of_an_audit(
     server: RedisServer,
     make_partition: Callable[..., StorePartition],
     tmp_path: Path,
@@ -81,17 +80,19 @@ def test_fence_between_the_scripts_of_an_audit(
     partition = make_partition()
     partition.add_host("h1")
     ref = partition.hold("a", "h1")
-    # Given an audit that, as once, answers what its first script found
-    if not is_fixed:
-        monkeypatch.setattr(redis_audit, "_current_answer", lambda result, end: result)
     connection = partition.store._connection  # type: ignore[attr-defined]
     run = connection.run
 
     def run_interrupted(name: str, *args: Any, **named: Any) -> Any:
-        if name == "audit_open":
+        if name == "commit":
+            monkeypatch.setattr(connection, "run", run)
             partition.fence("h1")
+            if not is_fixed:
+                plan = json.loads(named["plan"])
+                named["plan"] = json.dumps({**plan, **{key: [] for key in ("fields", "members", "ranges")}})
         return run(name, *args, **named)
 
+    # Given an audit that commits what it planned before a fence, if its reads are not compared
     monkeypatch.setattr(connection, "run", run_interrupted)
     outcome = partition.store.audit("h1", partition.store.snapshot().epoch, [running(ref, "h1")], LONG_MS)
     # When its agent keeps what is answered as confirmed

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A fence while an audit runs: a guest that the audit answers as confirmed has a claim, or its host must audit again.
 
-In Redis an audit is several scripts; a fence between them left a guest running without a claim, on an open host.
+In Redis an audit reads, and writes later; a fence between them must not be lost.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from devstack.servers.redis import RedisServer
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.records import AuditOutcome
-from scheduler_svc.store.redis import audit as redis_audit
 from scheduler_svc.store.verbs import audit as audit_verb
 from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
 from tests.unit.scheduler_svc.store.databases import sql_partition
@@ -49,31 +48,22 @@ def hold_claims(partition: StorePartition) -> None:
         partition.hold(ref.consumer, "h1")
 
 
-def run_before(script: str, number: int, act: Callable[[], Any], run: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement of ``run`` that calls ``act`` before the ``number``-th run of ``script``."""
-    runs: list[str] = []
-
-    def run_interrupted(name: str, *args: Any, **named: Any) -> Any:
-        runs.append(name)
-        if name == script and runs.count(script) == number:
-            act()
-        return run(name, *args, **named)
-
-    return run_interrupted
-
-
-@pytest.mark.parametrize("script, number", [("audit_settle", 1), ("audit_settle", 2), ("audit_open", 1)])
-def test_fence_between_the_scripts_of_an_audit_is_in_its_answer(
-    redis_store_partition: StorePartition, monkeypatch: pytest.MonkeyPatch, script: str, number: int
+def test_fence_before_the_commit_of_an_audit_is_in_its_answer(
+    redis_store_partition: StorePartition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     partition = redis_store_partition
     hold_claims(partition)
-    # Given an audit in which each claim is reconciled by a script of its own
-    monkeypatch.setattr(redis_audit, "SETTLE_BATCH", 1)
     connection = partition.store._connection  # type: ignore[attr-defined]
-    # When an operator fences the host before one of its scripts
-    interrupted = run_before(script, number, lambda: partition.fence("h1"), connection.run)
-    monkeypatch.setattr(connection, "run", interrupted)
+    run = connection.run
+
+    def run_interrupted(name: str, *args: Any, **named: Any) -> Any:
+        if name == "commit":
+            monkeypatch.setattr(connection, "run", run)
+            partition.fence("h1")
+        return run(name, *args, **named)
+
+    # When an operator fences the host between the reads of an audit and its commit
+    monkeypatch.setattr(connection, "run", run_interrupted)
     outcome = run_audit(partition)
     # Then the agent is answered that the claims have ended, and their capacity is free
     assert [result.answer for result in outcome.answers] == [Answer.FENCED] * len(REFS)

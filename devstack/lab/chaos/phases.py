@@ -54,8 +54,8 @@ PHASES: Mapping[str, Sequence[Phase]] = {
     "scheduler": [
         Phase(_SCRIPT, is_after, verb)
         for verb in (
-            *("prepare", "confirm", "release", "begin_moves", "end_moves"),
-            *("report", "audit_settle", "audit_open"),
+            *("prepare", "confirm", "release", "report"),
+            "commit",  # of audits and of moves
         )
         for is_after in (False, True)
     ],

@@ -55,13 +55,13 @@ def _run_on_refs(
 ) -> list[ClaimResult]:
     """Run a script with a row of arguments for each claim, and return a result for each.
 
-    The script answers the first ``width`` parameters of ``claim_result`` after ``ref``.
+    The script answers the first ``width`` parameters of ``_claim_result`` after ``ref``.
     """
     if not refs:
         return []
     raw = connection.run(script, (value for row in rows for value in row), **arguments)
     columns = (raw[column::width] for column in range(width))
-    return [claim_result(ref, *answer) for ref, *answer in zip(refs, *columns, strict=True)]
+    return [_claim_result(ref, *answer) for ref, *answer in zip(refs, *columns, strict=True)]
 
 
 def page(
@@ -162,7 +162,7 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
     )
 
 
-def claim_result(ref: ClaimRef, answer: str, host: str = "", migration: str = "", end: str = "") -> ClaimResult:
+def _claim_result(ref: ClaimRef, answer: str, host: str = "", migration: str = "", end: str = "") -> ClaimResult:
     """Return the result of a script's answer."""
     ended = Answer(end) if end else None
     return ClaimResult(*ref, Answer(answer), host or None, migration=migration or None, end=ended)

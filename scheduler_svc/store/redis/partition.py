@@ -5,9 +5,9 @@ One script compares the fields that a verb read with those in the store, and wri
 Otherwise it writes nothing, and the verb runs again.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from rpcapi import errors
@@ -15,7 +15,7 @@ from rpcapi.resources import names
 from scheduler_svc.core.records import Claim, LogEntry
 from scheduler_svc.store import codecs, documents, registrations
 from scheduler_svc.store.codecs import Codec
-from scheduler_svc.store.records import SCHEMA
+from scheduler_svc.store.records import SCHEMA, AuditOutcome
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.rows import (
     Plan,
@@ -23,6 +23,7 @@ from scheduler_svc.store.redis.rows import (
     RedisFields,
     RedisMembers,
     RedisPositions,
+    RedisRecords,
     RedisReports,
     RedisScores,
     range_below,
@@ -59,7 +60,7 @@ FLAG = Codec(lambda is_set: str(int(is_set)), lambda text: text == "1")
 CHILDREN = Codec("\0".join, lambda text: [member.partition("|")[2] for member in text.split("\0")])
 # The mappings of PartitionStorage that verbs in Python use, by the words of their keys.
 ROWS: Mapping[str, tuple[type[RedisFields[Any]], Codec]] = {
-    "claims": (RedisFields, codecs.CLAIM),
+    "claims": (RedisRecords, codecs.CLAIM),
     "ended": (RedisFields, codecs.ENDS),
     "sources": (RedisFields, codecs.PLAIN),
     "unverified": (RedisFields, NUMBER),
@@ -91,6 +92,8 @@ FETCHED = (
     ("services", "reports", "nodes", "alive", "opened", "awaited"),
     ("provider_names",),
 )
+# What the script reads of a claim that it counts, besides its group.
+COUNTED = ("state", "host", "type", "project", "user", "allocations")
 # The sections of a plan: comparisons, then writes.
 SECTIONS = (
     *("fields", "members", "ranges", "sizes", "rooms"),
@@ -116,6 +119,8 @@ def run(
             continue  # it may have read parts of a change
         partition.flush(now)
         if partition.commit():
+            if isinstance(answer, AuditOutcome) and answer.position > 0:
+                return replace(answer, position=partition.position)  # the log may have grown since the reads
             return answer
     raise errors.StoreUnavailable(why=f"too many concurrent changes of partition {connection.partition!r}; retry")
 
@@ -123,7 +128,7 @@ def run(
 class RedisPartition(PartitionState):
     """A partition's data, as one run of a verb reads and changes it."""
 
-    claims: RedisFields[Claim]
+    claims: RedisRecords[Claim]
     providers: RedisFields[dict[str, Any]]
     used: RedisFields[dict[str, int]]
     reports: RedisReports
@@ -180,6 +185,7 @@ class RedisPartition(PartitionState):
         plan = {"epoch": self.epoch, "position": self._former_position, **self._plan}
         is_current, epoch, position = self._connection.run("commit", plan=documents.encode(plan))
         self._connection.identity.observe(epoch, position)
+        self.position = position
         return bool(is_current)
 
     def prefetch(
@@ -214,14 +220,17 @@ class RedisPartition(PartitionState):
         return []  # ``begin`` has ended what was due
 
     def claims_on(self, host: str, limit: int = ALL) -> list[Claim]:
-        members: list[str] = []
-        for low, high in ((f"[{host}/", f"({host}0"), range_below(host)):
-            (matches,) = self._connection.read(("ZRANGEBYLEX", "by_host", low, high, "LIMIT", 0, limit - len(members)))
-            self._plan["ranges"].append(("by_host", low, high, limit - len(members), "\0".join(matches)))
-            members += matches
-        consumers = [member.partition("|")[2] for member in members]
+        number = -1 if limit == ALL else limit
+        ends = ((f"[{host}/", f"({host}0"), range_below(host))
+        parts = self._connection.read(*(("ZRANGEBYLEX", "by_host", *pair, "LIMIT", 0, number) for pair in ends))
+        for pair, members in zip(ends, parts, strict=True):
+            self._plan["ranges"].append(("by_host", *pair, number, "\0".join(members)))
+        consumers = {member.partition("|")[2] for members in parts for member in members}
         self.prefetch(consumers=consumers)
-        return [self.claims[name] for name in consumers if name in self.claims]  # the verb may have ended some
+        consumers.update(name for name, _before, _after in self.claims.changes())
+        claims = [claim for name in consumers if (claim := self.claims.get(name)) is not None]
+        own_claims = (claim for claim in claims if names.host_of(claim.host) == host)
+        return sorted(own_claims, key=lambda claim: f"{claim.host}|{claim.consumer}")[:limit]
 
     def is_awaited(self, host: str) -> bool:
         return host in self.awaited
@@ -276,8 +285,9 @@ class RedisPartition(PartitionState):
         self._idle.add(provider)
 
     def _count(self, claim: Claim, sign: int) -> None:
-        document = json.loads(codecs.CLAIM.encode(claim))
-        self._counted.append((document, sign))
+        group = documents.encode_group(claim.group) if claim.group else None
+        counted = {"group": group} | {name: getattr(claim, name) for name in COUNTED}
+        self._counted.append((counted, sign))
         for provider, amounts in counted_allocations(claim).items():
             self.changed_providers.add(provider)
             for resource_class, amount in amounts.items():

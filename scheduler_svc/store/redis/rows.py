@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """A partition's keys as a verb in Python sees them: read on demand, written when the verb ends."""
 
+import functools
+import hashlib
 from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from scheduler_svc.store import paging
 from scheduler_svc.store.codecs import Codec
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.registrations import AppliedReport
 
 V = TypeVar("V")
+COMPARED_BATCH = 1000  # fields that a script reads at once
 Plan = Mapping[str, list[Any]]  # rows by section, see commit.lua
 
 
@@ -63,8 +67,12 @@ class RedisFields(MutableMapping[str, V]):
 
     def compare(self, plan: Plan) -> None:
         """Add each field that the verb read to the comparisons."""
-        for name in self._values.keys() & self._texts.keys():
-            self._compare(plan, name, self._texts[name])
+        for batch in paging.batches(self._compared(), COMPARED_BATCH):
+            texts = "\0".join(self._texts[name] for name in batch)
+            plan["fields"].append((self._word, hashlib.sha1(texts.encode(), usedforsecurity=False).hexdigest(), batch))
+
+    def _compared(self) -> list[str]:
+        return [name for name in self._values if name in self._texts]
 
     def changes(self) -> Iterator[tuple[str, V | None, V | None]]:
         """Yield (name, value before, value after) of each field that changes; None for no field."""
@@ -78,9 +86,6 @@ class RedisFields(MutableMapping[str, V]):
         for name, before, after in self.changes():
             self._write(plan, name, before, after)
 
-    def _compare(self, plan: Plan, name: str, text: str) -> None:
-        plan["fields"].append((self._word, name, text))
-
     def _write(self, plan: Plan, name: str, _before: V | None, after: V | None) -> None:
         if after is None:
             plan["deleted"].append((self._word, name))
@@ -90,6 +95,13 @@ class RedisFields(MutableMapping[str, V]):
     def _stored(self, name: str) -> V | None:
         text = self._texts.get(name)
         return self._codec.decode(text) if text else None
+
+
+class RedisRecords(RedisFields[V]):
+    """Fields whose values verbs replace, but do not change in place."""
+
+    def __init__(self, connection: RedisConnection, word: str, codec: Codec) -> None:
+        super().__init__(connection, word, Codec(codec.encode, functools.cache(codec.decode)))
 
 
 class RedisPositions(RedisFields[int]):
@@ -126,8 +138,8 @@ class RedisMembers(RedisFields[bool]):
     def note(self, names: Sequence[str], answers: Iterator[Any]) -> None:
         self._texts.update({name: "1" if next(answers) else "" for name in names})
 
-    def _compare(self, plan: Plan, name: str, text: str) -> None:
-        plan["members"].append((self._word, name, len(text)))
+    def compare(self, plan: Plan) -> None:
+        plan["members"].extend((self._word, name, len(self._texts[name])) for name in self._compared())
 
     def _write(self, plan: Plan, name: str, _before: bool | None, after: bool | None) -> None:
         plan["joined" if after else "left"].append((self._word, name))
@@ -142,8 +154,8 @@ class RedisChildren(RedisFields[list[str]]):
     def note(self, names: Sequence[str], answers: Iterator[Any]) -> None:
         self._texts.update({name: "\0".join(next(answers)) for name in names})
 
-    def _compare(self, plan: Plan, name: str, text: str) -> None:
-        plan["ranges"].append((self._word, *range_below(name), -1, text))
+    def compare(self, plan: Plan) -> None:
+        plan["ranges"].extend((self._word, *range_below(name), -1, self._texts[name]) for name in self._compared())
 
     def _write(self, plan: Plan, name: str, before: list[str] | None, after: list[str] | None) -> None:
         former, children = set(before or ()), set(after or ())

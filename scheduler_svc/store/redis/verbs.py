@@ -7,7 +7,6 @@ from typing import Any
 from scheduler_svc.store import verbs
 from scheduler_svc.store.redis import (
     allocations,
-    audit,
     claims,
     decisions,
     pinning,
@@ -20,7 +19,6 @@ SCRIPTED: Mapping[Callable[..., Any], Callable[..., Any]] = {
     verbs.allocating.list_holders: allocations.list_holders,
     verbs.allocating.read: allocations.read,
     verbs.allocating.usages: allocations.usages,
-    verbs.audit.audit: audit.audit,
     verbs.collecting.begin_epoch_if_behind: states.begin_epoch_if_behind,
     verbs.decisions.find: decisions.find,
     verbs.decisions.page: decisions.page,

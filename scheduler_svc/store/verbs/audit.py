@@ -31,15 +31,21 @@ def audit(
     host_uuid: str | None,
 ) -> AuditOutcome:
     """Reconcile claims with what runs on ``host``; arguments are validated before. Raises UnknownHost."""
+    migrations = (claim.migration for claim in running if claim.migration is not None)
+    partition.prefetch(
+        consumers=[*(claim.consumer for claim in running), *migrations],
+        providers={provider for claim in running for provider in claim.allocations},
+        services=[host],
+        groups={claim.group.id for claim in running if claim.group},
+    )
     partition.check_identity(host, host_uuid)
     if host not in partition.reports:
         raise errors.UnknownHost(name=host)
     if epoch != partition.epoch:
         return AuditOutcome(partition.epoch, (), 0, 0, 0, 0)
-    partition.prefetch(
-        consumers=[claim.consumer for claim in running],
-        providers={provider for claim in running for provider in claim.allocations},
-        groups={claim.group.id for claim in running if claim.group},
+    others = [claim for claim in running if not _is_live_on(partition, claim.ref, host)]
+    _prefetch_related(
+        partition, {name for claim in others for name in (claim.consumer, unverified_name(*claim.ref, host))}
     )
     outcomes = [_reconcile(partition, claim, now) for claim in running]
     reported = {claim.ref for claim in running}
@@ -253,7 +259,10 @@ def _end_unreported(
     """
     shared = DUPLICATE in partition.services.get(host, {})
     released = orphans = again_ms = 0
-    for claim in partition.claims_on(host):
+    claims = partition.claims_on(host)
+    consumers = {claim.consumer: consumer_of(claim.ref.consumer) for claim in claims}
+    _prefetch_related(partition, {consumer for name, consumer in consumers.items() if name != consumer})
+    for claim in claims:
         ref = ClaimRef(consumer_of(claim.ref.consumer), claim.attempt)
         is_unverified = claim.state == ClaimState.UNVERIFIED
         if is_unverified and _is_live_on(partition, ref, host):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Amounts of a host's audit that the store believes; the script fragment `_credible` does the same."""
+"""Amounts of a host's audit that the store believes."""
 
 from rpcapi.resources import names
 from rpcapi.resources.trees.tree import SHARING_TRAIT

@@ -138,12 +138,6 @@ local function claim_of(own, consumer, attempt)
   return claim and claim.attempt == tonumber(attempt) and claim or nil
 end
 
--- Returns how an attempt ended, or nil. A live attempt has not ended, even if a later attempt has.
-local function end_of_attempt(consumer, attempt)
-  local ended = end_of(ends_of(consumer), attempt)
-  return not (ended and claim_of(own_claim(consumer), consumer, attempt)) and ended or nil
-end
-
 -- Returns the migration of a source or destination, or nil.
 local function move_of(claim)
   return claim.instance and claim.consumer or claim.migration
@@ -177,11 +171,6 @@ local function add_claim(claim, text)
   if claim.state == 'unverified' then
     count_unverified(claim, 1)
   end
-end
-
--- Returns whether the host of a live claim has confirmed or reported it in this epoch.
-local function is_reported(live)
-  return live.state == 'confirmed' and is_open(live.host) and type(live.orphan_ms) ~= 'number'
 end
 
 -- Removes a live claim without a tombstone: its attempt has not ended.

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Writes the changes of a verb in Python, unless anything that it read has changed since. The plan has its epoch and
 -- position, and rows whose first elements are the words of keys:
---   fields, members, ranges   what was read: name and text or ''; name and 1 or 0; low, high, limit, members by NUL
+--   fields, members, ranges   what was read: SHA-1 of the texts by NUL, '' for none, and names; name and 1 or 0;
+--                             low, high, limit, members by NUL
 --   sizes                     of sets, as they were read
 --   rooms                     provider, class, sum up to which there is room, and whether there was
 --   entries                   of the log: position, kind, body; of sums that change, instead of the body: claims,
@@ -21,7 +22,11 @@ local plan = cjson.decode(A.plan)
 
 local function is_as_read()
   for _, read in ipairs(plan.fields) do
-    if (redis.call('HGET', K[read[1]], read[2]) or '') ~= read[3] then
+    local texts = redis.call('HMGET', K[read[1]], unpack(read[3]))
+    for i, text in ipairs(texts) do
+      texts[i] = text or ''
+    end
+    if redis.sha1hex(table.concat(texts, '\0')) ~= read[2] then
       return false
     end
   end

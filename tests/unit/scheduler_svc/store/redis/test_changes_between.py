@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from rpcapi.resources.claims import Answer
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.store.allocations import AllocationChange, ConsumerImport
+from rpcapi.resources.trees.tree import SHARING_TRAIT
+from scheduler_svc.core.records import ClaimRef
+from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerImport
 from scheduler_svc.store.providers.changes import (
     CreateProvider,
     ImportProvider,
@@ -17,9 +20,10 @@ from scheduler_svc.store.providers.changes import (
     SetInventories,
     SetTraits,
 )
+from scheduler_svc.store.records import RunningClaim
 from scheduler_svc.store.redis import RedisStore
 from tests.unit.scheduler_svc.store.backends import redis_partition
-from tests.unit.scheduler_svc.store.store_partition import StorePartition
+from tests.unit.scheduler_svc.store.store_partition import SMALL, StorePartition
 
 PROVIDER = "@api/" + str(uuid.UUID(int=1))
 
@@ -113,4 +117,35 @@ def test_other_claims_on_a_provider_do_not_disturb_a_verb(
     # when the verb runs, then it does so once, and both count
     run(partition)
     assert partition.used(PROVIDER)["VCPU"] >= 2
+    partition.check()
+
+
+@pytest.mark.parametrize("amount, answer", [(7, Answer.CONFIRMED), (8, Answer.UNVERIFIED)])
+def test_audit_runs_again_only_if_a_shared_provider_has_no_room_left(
+    partition: StorePartition, amount: int, answer: Answer
+) -> None:
+    # given a host whose claim on 1 VCPU of a shared provider the store forgot
+    store = partition.store
+    assert isinstance(store, RedisStore)
+    store.change_provider(SetTraits(PROVIDER, [SHARING_TRAIT]))
+    partition.add_host("h1")
+    epoch = partition.new_epoch()
+    claim = RunningClaim("c1", 1, True, "h1", {"h1": SMALL, PROVIDER: {"VCPU": 1}}, "INSTANCE", "p", "u", "r")
+
+    def allocate() -> None:
+        change = AllocationChange("c2", {PROVIDER: {"VCPU": amount}}, "project", "user", None)
+        assert store.allocate([change]) is None
+        if answer is Answer.CONFIRMED:
+            run_before(store, "begin", lambda: pytest.fail("the audit runs again"))
+
+    # when another claim takes some of it, or all, before the audit's commit
+    run_before(store, "commit", allocate)
+    outcome = store.audit("h1", epoch, [claim], 0)
+    # then the audit is as if it had come after that
+    assert outcome.answers[0].answer is answer
+    assert partition.used(PROVIDER) == {"VCPU": 8} and outcome.position == store.snapshot().position
+    if answer is Answer.UNVERIFIED:
+        assert store.vouch("h1", [ClaimRef("c1", 1)])[0].answer is Answer.CONFLICT
+        store.allocate([AllocationChange("c2", {}, "", "", ANY)])
+        assert store.vouch("h1", [ClaimRef("c1", 1)])[0].answer is Answer.CONFIRMED
     partition.check()
