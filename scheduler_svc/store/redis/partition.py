@@ -131,6 +131,7 @@ class RedisPartition(PartitionState):
     claims: RedisRecords[Claim]
     providers: RedisFields[dict[str, Any]]
     used: RedisFields[dict[str, int]]
+    generations: RedisFields[int]
     reports: RedisReports
     nodes: RedisFields[list[str]]
     awaited: RedisMembers
@@ -237,7 +238,8 @@ class RedisPartition(PartitionState):
 
     def awaits_any(self) -> bool:
         if not self._plan["sizes"]:
-            self._plan["sizes"].append(("awaited", *self._connection.read(("SCARD", "awaited"))))
+            (size,) = self._connection.read(("SCARD", "awaited"))
+            self._plan["sizes"].append(("awaited", size > 0))
         return bool(self._plan["sizes"][0][1])
 
     def has_room(self, provider: str, resource_class: str, amount: int) -> bool:
@@ -267,6 +269,13 @@ class RedisPartition(PartitionState):
 
     def generation_of(self, provider: str) -> int:
         return super().generation_of(provider) + self._raised[provider]
+
+    def shown_generation(self, provider: str) -> int:
+        return self.generation_base + (self.generations.peek(provider) or 0) + self._raised[provider]
+
+    def peek(self, mapping: Mapping[str, T], name: str, default: T) -> T:
+        value = mapping.peek(name) if isinstance(mapping, RedisFields) else None
+        return default if value is None else value
 
     def increase_generation(self, provider: str) -> None:
         """Have the script do it: increments of others are compared only if the verb has read the generation."""

@@ -48,7 +48,9 @@ class RedisFields(MutableMapping[str, V]):
         return value
 
     def peek(self, name: str) -> V | None:
-        """Return a stored value, or None, which the commit does not compare."""
+        """Return a value, or None, which the commit does not compare."""
+        if name in self._values:
+            return self._values[name]
         if name not in self._texts:
             self.note([name], iter(self._connection.read(*self.commands([name]))))
         return self._stored(name)

@@ -4,7 +4,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
@@ -14,6 +14,8 @@ from scheduler_svc.store.allocations import holder_keys
 from scheduler_svc.store.reports import capacity_in
 from scheduler_svc.store.unverified import consumer_of, counted_allocations
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS, PartitionStorage
+
+T = TypeVar("T")
 
 POSITION_LEAP = 1 << 20  # positions that a new epoch skips: more than any log may have forgotten
 EXPIRE_BATCH = 1000  # claims past their deadline that most verbs end first, at most
@@ -88,6 +90,14 @@ class PartitionState(PartitionStorage):
         an epoch may have forgotten is less than the position at which the next one begins.
         """
         return self.generation_base + self.generations.get(provider, 0)
+
+    def shown_generation(self, provider: str) -> int:
+        """Return a provider's generation for an answer, by which nothing is judged."""
+        return self.generation_of(provider)
+
+    def peek(self, mapping: Mapping[str, T], name: str, default: T) -> T:
+        """Return an entry of one of the mappings for an answer, by which nothing is judged."""
+        return mapping.get(name, default)
 
     def increase_generation(self, provider: str) -> None:
         """Increase a provider's generation; the caller logs at least one entry."""

@@ -51,9 +51,12 @@ def change(partition: PartitionState, now: int, request: ProviderChange) -> Prov
     planned = _plan(partition, now, request)
     if isinstance(planned, Refusal):
         return planned
-    state = planner.state_after(planned, reads_of(partition), 0)
+    provider = planned.provider
+    used, children = partition.peek(partition.used, provider, {}), partition.peek(partition.children, provider, [])
+    reads = replace(reads_of(partition), used={provider: used}, children={provider: children})
+    state = planner.state_after(planned, reads, 0)
     _apply(partition, planned, now)
-    return copy.deepcopy(replace(state, generation=partition.generation_of(planned.provider)))
+    return copy.deepcopy(replace(state, generation=partition.shown_generation(provider)))
 
 
 def import_all(partition: PartitionState, now: int, imports: Sequence[ImportProvider]) -> list[Refusal | None]:

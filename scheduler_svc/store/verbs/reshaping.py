@@ -39,9 +39,11 @@ def _used_afterwards(
     changes: Sequence[AllocationChange],
     former: FormerClaims,
 ) -> Counter[tuple[str, str]]:
-    """Return the sums of these providers as they will be, by provider and resource class."""
+    """Return the sums of providers that lose inventories as they will be, by provider and resource class."""
     sums = allocating.deltas_of(changes, former)
     for planned in plans:
+        if not planned.removed:
+            continue
         for resource_class, amount in partition.used.get(planned.provider, {}).items():
             sums[planned.provider, resource_class] += amount
     return sums

@@ -3,7 +3,7 @@
 -- position, and rows whose first elements are the words of keys:
 --   fields, members, ranges   what was read: SHA-1 of the texts by NUL, '' for none, and names; name and 1 or 0;
 --                             low, high, limit, members by NUL
---   sizes                     of sets, as they were read
+--   sizes                     sets, and whether they had members
 --   rooms                     provider, class, sum up to which there is room, and whether there was
 --   entries                   of the log: position, kind, body; of sums that change, instead of the body: claims,
 --                             each with 1 to add it or -1 to subtract it, and whether excess is flagged
@@ -42,7 +42,7 @@ local function is_as_read()
     end
   end
   for _, read in ipairs(plan.sizes) do
-    if redis.call('SCARD', K[read[1]]) ~= read[2] then
+    if (redis.call('SCARD', K[read[1]]) > 0) ~= read[2] then
       return false
     end
   end

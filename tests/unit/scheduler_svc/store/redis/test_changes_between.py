@@ -98,7 +98,13 @@ def fence_host(partition: StorePartition) -> None:
     assert partition.fence("h1") == 1
 
 
-@pytest.mark.parametrize("run", [import_consumer, fence_host])
+def set_traits(partition: StorePartition) -> None:
+    state = partition.store.change_provider(SetTraits(PROVIDER, ["CUSTOM_A"]))
+    assert not isinstance(state, Refusal)
+    assert state.document["traits"] == ["CUSTOM_A"]
+
+
+@pytest.mark.parametrize("run", [import_consumer, fence_host, set_traits])
 def test_other_claims_on_a_provider_do_not_disturb_a_verb(
     partition: StorePartition, run: Callable[[StorePartition], None]
 ) -> None:
@@ -118,6 +124,24 @@ def test_other_claims_on_a_provider_do_not_disturb_a_verb(
     run(partition)
     assert partition.used(PROVIDER)["VCPU"] >= 2
     partition.check()
+
+
+def test_audits_of_other_hosts_do_not_disturb_the_end_of_a_move(partition: StorePartition) -> None:
+    # given a new epoch that awaits three hosts
+    store = partition.store
+    assert isinstance(store, RedisStore)
+    for host in ("h1", "h2", "h3"):
+        partition.add_host(host)
+    partition.hold("c1", "h1")
+    epoch = partition.new_epoch()
+
+    def audit() -> None:
+        store.audit("h3", epoch, [], 0)
+        run_before(store, "begin", lambda: pytest.fail("the verb runs again"))
+
+    run_before(store, "commit", audit)
+    # when one of them audits between a verb's reads and its commit, then the verb does not run again
+    assert [result.answer for result in store.end_moves([ClaimRef("c1", 1)], ["m"])] == [Answer.CLOSED]
 
 
 @pytest.mark.parametrize("amount, answer", [(7, Answer.CONFIRMED), (8, Answer.UNVERIFIED)])
