@@ -153,6 +153,7 @@ class ClaimObserver:
         self._capacity: dict[str, dict[str, Any]] = {}
         self._used: dict[str, dict[str, int]] = {}
         self._states: list[str] = []  # of the claims that the present script wrote so far
+        self._sums: dict[str, dict[str, int]] = {}  # that it wrote so far, by provider
         self._at = 0.0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -185,11 +186,13 @@ class ClaimObserver:
         elif key == "capacity":
             self._capacity |= {provider: json.loads(text) for provider, text in fields.items()}
         elif key == "used":
-            for provider, text in fields.items():
-                self._use(provider, json.loads(text))
+            self._sums |= {provider: json.loads(text) for provider, text in fields.items()}
 
     def end_script(self) -> None:
-        """Note that further commands are another script's; a script writes its claims before its sums."""
+        """Judge the sums that a script wrote; further commands are another one's."""
+        for provider, used in self._sums.items():
+            self._use(provider, used)
+        self._sums.clear()
         self._states.clear()
 
     def _begin_epoch(self, epoch: int, at: float) -> None:

@@ -187,9 +187,9 @@ def test_epoch_that_began_before_the_observer(make_redis: Callable[..., RedisSer
 def test_sums_beyond_capacity(make_redis: Callable[..., RedisServer], file: Path) -> None:
     observer = ClaimObserver(make_redis(), "p", HistoryWriter(file))
     observer.apply(r'"HSET" "gantt:{p:p}:capacity" "h1" "{\"VCPU\":[4,1,4,1],\"MEMORY_MB\":64}"', 1.5)
-    observer.apply(r'"HSET" "gantt:{p:p}:used" "h1" "{\"VCPU\":4,\"MEMORY_MB\":64}"', 1.5)
-    observer.apply(r'"HSET" "gantt:{p:p}:used" "h1" "{\"VCPU\":5,\"MEMORY_MB\":64}"', 1.5)
-    observer.apply(r'"HSET" "gantt:{p:other}:used" "h1" "{\"VCPU\":5,\"MEMORY_MB\":64}"', 1.5)
+    for partition, used in (("p", 4), ("p", 5), ("other", 5)):
+        observer.apply(rf'"HSET" "gantt:{{p:{partition}}}:used" "h1" "{{\"VCPU\":{used},\"MEMORY_MB\":64}}"', 1.5)
+        observer.end_script()
     (use,) = history.read(file).uses
     assert (use.provider, use.resource_class, use.used, use.capacity) == ("h1", "VCPU", 5, 4) and use.at == 1.5
     assert (use.before, list(use.states)) == (4, [])
