@@ -267,11 +267,9 @@ class RedisPartition(PartitionState):
             self.changed_providers.clear()
             self.claimed_providers.clear()
 
-    def generation_of(self, provider: str) -> int:
-        return super().generation_of(provider) + self._raised[provider]
-
-    def shown_generation(self, provider: str) -> int:
-        return self.generation_base + (self.generations.peek(provider) or 0) + self._raised[provider]
+    def generation_of(self, provider: str, *, is_judged: bool = True) -> int:
+        increments = (self.generations.get if is_judged else self.generations.peek)(provider) or 0
+        return self.generation_base + increments + self._raised[provider]
 
     def peek(self, mapping: Mapping[str, T], name: str, default: T) -> T:
         value = mapping.peek(name) if isinstance(mapping, RedisFields) else None

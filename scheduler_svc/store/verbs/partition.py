@@ -83,17 +83,15 @@ class PartitionState(PartitionStorage):
         self.append_entry(LogEntry(self.position, kind, payload))
         return self.position
 
-    def generation_of(self, provider: str) -> int:
+    def generation_of(self, provider: str, *, is_judged: bool = True) -> int:
         """Return a provider's generation, which never repeats while the provider exists.
+
+        ``is_judged`` is False if it is only part of an answer.
 
         Each increment is logged with what it is for, so that in any epoch a generation is at most the position; what
         an epoch may have forgotten is less than the position at which the next one begins.
         """
         return self.generation_base + self.generations.get(provider, 0)
-
-    def shown_generation(self, provider: str) -> int:
-        """Return a provider's generation for an answer, by which nothing is judged."""
-        return self.generation_of(provider)
 
     def peek(self, mapping: Mapping[str, T], name: str, default: T) -> T:
         """Return an entry of one of the mappings for an answer, by which nothing is judged."""

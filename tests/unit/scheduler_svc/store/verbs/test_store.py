@@ -126,8 +126,8 @@ def test_reap_returns_the_age_of_the_prepared_claim_that_expires_next(partition:
     partition.add_host("h1")
     assert prepared_ms() == 0
     partition.hold("c1", "h1")
-    begin = partition.time()
     partition.prepare("c2", "h1", ttl_ms=LONG_MS)
+    begin = partition.time()
     partition.wait_until(begin + 5)
     later = partition.time()
     partition.prepare("c3", "h1", ttl_ms=LONG_MS // 2)
