@@ -84,8 +84,8 @@ def is_of_source(instance: InstanceRecord, result: BuildResult) -> bool:
 def is_before_return(instance: InstanceRecord, result: BuildResult) -> bool:
     """Return whether a report is from before the last step of the instance's return to its source.
 
-    A guest whose build is sent again, since record and claim had diverged, may not have heard of that return. Nor has
-    one that is off for a move which this store has lost. Operations have numbers of their own.
+    A guest whose build is sent again, since record and claim had diverged, may not have heard of that return. Nor may a
+    guest that is off for a move which this store has lost. Operations have numbers of their own.
     """
     if result.migration and instance.open_migration is None:
         return False

@@ -215,7 +215,7 @@ def _apply_to_current(instance: InstanceRecord, result: BuildResult, epoch: int)
     apply = _apply_state if instance.open_migration is None else apply_destination_result
     has_lost_message = result.kind in (ACTIVE, STOPPED) and result.transition > instance.transition_number
     if instance.step in ASKING and has_lost_message:
-        # The host ignores lower numbers: unless it has done what is requested, it is requested again.
+        # The host ignores lower numbers. Unless it has followed the request, it gets the request again.
         instance = set_step(instance, instance.step, last_attempt=result.transition)
         return apply(instance, result) or instance
     return apply(instance, result)

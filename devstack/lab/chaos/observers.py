@@ -189,7 +189,7 @@ class ClaimObserver:
             self._sums |= {provider: json.loads(text) for provider, text in fields.items()}
 
     def end_script(self) -> None:
-        """Judge the sums that a script wrote; further commands are another one's."""
+        """Judge the sums of a script that has ended; the next command belongs to another script."""
         for provider, used in self._sums.items():
             self._use(provider, used)
         self._sums.clear()

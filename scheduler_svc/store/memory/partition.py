@@ -5,7 +5,7 @@ import heapq
 from collections import OrderedDict, deque
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice, takewhile
-from typing import Any
+from typing import Any, Unpack
 
 from rpcapi.bounds import CollectionSize, estimate
 from rpcapi.resources import names
@@ -13,7 +13,7 @@ from scheduler_svc.core.records import Claim, LogEntry
 from scheduler_svc.store import documents, namespaces, paging
 from scheduler_svc.store.decisions import project_of, record_bytes
 from scheduler_svc.store.tallies import Tally
-from scheduler_svc.store.verbs.contents import ALL
+from scheduler_svc.store.verbs.contents import ALL, RowNames
 from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 
@@ -51,17 +51,7 @@ class MemoryPartition(WholePartition):
         # request, and (request, project) -> its newest decision
         self._decided: dict[str | tuple[str, str], int] = {}
 
-    def prefetch(
-        self,
-        *,
-        consumers: Collection[str] = (),
-        providers: Collection[str] = (),
-        services: Collection[str] = (),
-        groups: Collection[str] = (),
-        provider_names: Collection[str] = (),
-        holders: Collection[str] = (),
-        tallies: Collection[str] = (),
-    ) -> None:
+    def prefetch(self, **row_names: Unpack[RowNames]) -> None:
         pass
 
     def append_entry(self, entry: LogEntry) -> None:

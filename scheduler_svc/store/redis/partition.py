@@ -6,16 +6,15 @@ Otherwise it writes nothing, and the verb runs again.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, cast
 
 from rpcapi import errors
 from rpcapi.resources import names
 from scheduler_svc.core.records import Claim, LogEntry
 from scheduler_svc.store import codecs, documents, registrations
 from scheduler_svc.store.codecs import Codec
-from scheduler_svc.store.records import SCHEMA, AuditOutcome
+from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.rows import (
     Plan,
@@ -31,7 +30,7 @@ from scheduler_svc.store.redis.rows import (
 from scheduler_svc.store.registrations import AppliedReport
 from scheduler_svc.store.reports import capacity_in
 from scheduler_svc.store.unverified import counted_allocations
-from scheduler_svc.store.verbs.contents import ALL
+from scheduler_svc.store.verbs.contents import ALL, RowNames
 from scheduler_svc.store.verbs.partition import PartitionState
 
 P = ParamSpec("P")
@@ -85,13 +84,13 @@ ROWS: Mapping[str, tuple[type[RedisFields[Any]], Codec]] = {
     "beats": (RedisScores, NUMBER),
     "holders": (RedisScores, Codec(lambda _present: "0", int)),
 }
-# The words of the keys that ``prefetch`` reads, in the order of its arguments.
-FETCHED = (
-    ("claims", "ended", "sources", "unverified"),
-    ("providers", "capacity", "used", "generations", "children"),
-    ("services", "reports", "nodes", "alive", "opened", "awaited"),
-    ("provider_names",),
-)
+# The words of the keys that ``prefetch`` reads, by argument.
+FETCHED = {
+    "consumers": ("claims", "ended", "sources", "unverified"),
+    "providers": ("providers", "capacity", "used", "generations", "children"),
+    "services": ("services", "reports", "nodes", "alive", "opened", "awaited"),
+    "provider_names": ("provider_names",),
+}
 # What the script reads of a claim that it counts, besides its group.
 COUNTED = ("state", "host", "type", "project", "user", "allocations")
 # The sections of a plan: comparisons, then writes.
@@ -108,6 +107,16 @@ def run(
     **options: P.kwargs,
 ) -> T:
     """Run a verb that may change the partition, and return its answer; raises StoreUnavailable after too many races."""
+    return run_at(connection, verb, *arguments, **options)[0]
+
+
+def run_at(
+    connection: RedisConnection,
+    verb: Callable[Concatenate[Any, int, P], T],
+    *arguments: P.args,
+    **options: P.kwargs,
+) -> tuple[T, int]:
+    """Return a verb's answer, as ``run`` does, and the position of the log at its commit."""
     for _ in range(RACES):
         partition = RedisPartition(connection)
         now = partition.begin()
@@ -119,9 +128,7 @@ def run(
             continue  # it may have read parts of a change
         partition.flush(now)
         if partition.commit():
-            if isinstance(answer, AuditOutcome) and answer.position > 0:
-                return replace(answer, position=partition.position)  # the log may have grown since the reads
-            return answer
+            return answer, partition.position
     raise errors.StoreUnavailable(why=f"too many concurrent changes of partition {connection.partition!r}; retry")
 
 
@@ -131,7 +138,6 @@ class RedisPartition(PartitionState):
     claims: RedisRecords[Claim]
     providers: RedisFields[dict[str, Any]]
     used: RedisFields[dict[str, int]]
-    generations: RedisFields[int]
     reports: RedisReports
     nodes: RedisFields[list[str]]
     awaited: RedisMembers
@@ -171,10 +177,11 @@ class RedisPartition(PartitionState):
         self._plan["raised"].extend(self._raised.items())
         if self.vocabulary != self._former_vocabulary:
             self._plan["positions"].append(("meta", "vocabulary", self.vocabulary))
-        for name, *claims in self.claims.changes():
-            for section, claim in zip(("removed", "added"), claims, strict=True):
-                if claim is not None:
-                    self._plan[section].append(("by_host", f"{claim.host}|{name}", "0"))
+        for name, before, after in self.claims.changes():
+            if before is not None:
+                self._plan["removed"].append(("by_host", f"{before.host}|{name}"))
+            if after is not None:
+                self._plan["added"].append(("by_host", f"{after.host}|{name}", "0"))
         for rows in self._rows.values():
             rows.write(self._plan)
         return self.send_plan()
@@ -189,20 +196,11 @@ class RedisPartition(PartitionState):
         self.position = position
         return bool(is_current)
 
-    def prefetch(
-        self,
-        *,
-        consumers: Collection[str] = (),
-        providers: Collection[str] = (),
-        services: Collection[str] = (),
-        groups: Collection[str] = (),
-        provider_names: Collection[str] = (),
-        holders: Collection[str] = (),
-        tallies: Collection[str] = (),
-    ) -> None:
+    def prefetch(self, **row_names: Unpack[RowNames]) -> None:
+        by_name: Mapping[str, Any] = row_names
         missing = [
-            (self._rows[word], self._rows[word].missing(fields))
-            for words, fields in zip(FETCHED, (consumers, providers, services, provider_names), strict=True)
+            (self._rows[word], self._rows[word].missing(by_name.get(argument, ())))
+            for argument, words in FETCHED.items()
             for word in words
         ]
         commands = [command for rows, fields in missing for command in rows.commands(fields)]
@@ -246,9 +244,9 @@ class RedisPartition(PartitionState):
         """Have the script compare whether there is room, not the sum, which unrelated claims change."""
         capacity = capacity_in(self.capacity.get(provider, {}).get(resource_class))
         most = capacity - amount - self._own_sums[provider, resource_class]
-        has_room = (self.used.peek(provider) or {}).get(resource_class, 0) <= most
+        has_room = self.peek(self.used, provider, {}).get(resource_class, 0) <= most
         self._plan["rooms"].append((provider, resource_class, most, has_room))
-        return bool(has_room)
+        return has_room
 
     def await_host(self, host: str) -> None:
         self.awaited[host] = True
@@ -268,11 +266,10 @@ class RedisPartition(PartitionState):
             self.claimed_providers.clear()
 
     def generation_of(self, provider: str, *, is_judged: bool = True) -> int:
-        increments = (self.generations.get if is_judged else self.generations.peek)(provider) or 0
-        return self.generation_base + increments + self._raised[provider]
+        return super().generation_of(provider, is_judged=is_judged) + self._raised[provider]
 
     def peek(self, mapping: Mapping[str, T], name: str, default: T) -> T:
-        value = mapping.peek(name) if isinstance(mapping, RedisFields) else None
+        value = cast("RedisFields[T]", mapping).peek(name)
         return default if value is None else value
 
     def increase_generation(self, provider: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs that are scripts, each with the function that runs the script; the other verbs run in Python."""
+"""The verbs with a function of their own on Redis, which runs a script except for audits; others run in Python."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,6 +7,7 @@ from typing import Any
 from scheduler_svc.store import verbs
 from scheduler_svc.store.redis import (
     allocations,
+    audit,
     claims,
     decisions,
     pinning,
@@ -19,6 +20,7 @@ SCRIPTED: Mapping[Callable[..., Any], Callable[..., Any]] = {
     verbs.allocating.list_holders: allocations.list_holders,
     verbs.allocating.read: allocations.read,
     verbs.allocating.usages: allocations.usages,
+    verbs.audit.audit: audit.audit,
     verbs.collecting.begin_epoch_if_behind: states.begin_epoch_if_behind,
     verbs.decisions.find: decisions.find,
     verbs.decisions.page: decisions.page,

@@ -3,7 +3,7 @@
 
 import json
 from collections.abc import Collection, Mapping, MutableMapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, or_, select, true, update
 
@@ -25,7 +25,7 @@ from scheduler_svc.store.sql.tables import (
     TALLIES,
 )
 from scheduler_svc.store.tallies import Tally
-from scheduler_svc.store.verbs.contents import ALL
+from scheduler_svc.store.verbs.contents import ALL, RowNames
 from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 COUNTERS = (
@@ -79,20 +79,10 @@ class SqlPartition(WholePartition):
             self._connection.execute(update(PARTITIONS).where(PARTITIONS.c.name == self._name).values(counters))
         return bool(self._entries)
 
-    def prefetch(
-        self,
-        *,
-        consumers: Collection[str] = (),
-        providers: Collection[str] = (),
-        services: Collection[str] = (),
-        groups: Collection[str] = (),
-        provider_names: Collection[str] = (),
-        holders: Collection[str] = (),
-        tallies: Collection[str] = (),
-    ) -> None:
-        fetched = (consumers, providers, services, groups, provider_names, holders, tallies)
-        for rows, row_names in zip(self._rows.values(), fetched, strict=False):
-            rows.fetch(row_names)
+    def prefetch(self, **row_names: Unpack[RowNames]) -> None:
+        by_name: Mapping[str, Any] = row_names
+        for rows, argument in zip(self._rows.values(), RowNames.__annotations__, strict=False):
+            rows.fetch(by_name.get(argument, ()))
 
     def append_entry(self, entry: LogEntry) -> None:
         self._entries.append(entry)

@@ -3,7 +3,7 @@
 
 import abc
 from collections.abc import Collection, MutableMapping
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from scheduler_svc.core.records import Claim, LogEntry
 from scheduler_svc.store.namespaces import Versioned
@@ -14,6 +14,18 @@ from scheduler_svc.store.tallies import Tally
 # the beginning of the epoch. No name of a host has spaces.
 UNNAMED_HOSTS = "(hosts not named yet)"
 ALL = 1 << 60  # claims of a query, or past their deadline, if all of them are needed
+
+
+class RowNames(TypedDict, total=False):
+    """The names of rows that ``prefetch`` fetches, by what the rows are about."""
+
+    consumers: Collection[str]
+    providers: Collection[str]
+    services: Collection[str]
+    groups: Collection[str]
+    provider_names: Collection[str]
+    holders: Collection[str]
+    tallies: Collection[str]
 
 
 class PartitionStorage(abc.ABC):
@@ -68,17 +80,7 @@ class PartitionStorage(abc.ABC):
     pins: MutableMapping[str, tuple[str, int]]  # -> (partition that serves it, expiry in ms)
 
     @abc.abstractmethod
-    def prefetch(
-        self,
-        *,
-        consumers: Collection[str] = (),
-        providers: Collection[str] = (),
-        services: Collection[str] = (),
-        groups: Collection[str] = (),
-        provider_names: Collection[str] = (),
-        holders: Collection[str] = (),
-        tallies: Collection[str] = (),
-    ) -> None:
+    def prefetch(self, **row_names: Unpack[RowNames]) -> None:
         """Fetch the rows that a verb is going to read, in as few queries as possible."""
 
     @abc.abstractmethod

@@ -91,7 +91,8 @@ class PartitionState(PartitionStorage):
         Each increment is logged with what it is for, so that in any epoch a generation is at most the position; what
         an epoch may have forgotten is less than the position at which the next one begins.
         """
-        return self.generation_base + self.generations.get(provider, 0)
+        increments = self.generations.get(provider, 0) if is_judged else self.peek(self.generations, provider, 0)
+        return self.generation_base + increments
 
     def peek(self, mapping: Mapping[str, T], name: str, default: T) -> T:
         """Return an entry of one of the mappings for an answer, by which nothing is judged."""

@@ -14,6 +14,10 @@ from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes import hosts
 
 TTL_MS = 10_000
+TWO_CELLS = {
+    "a": {"a1": hosts.node(), "m/1": hosts.node(), "z": hosts.node()},
+    "b": {"b1": hosts.node(), "b2": hosts.node(), "n/1": hosts.node()},
+}
 LONG_STEP_MS = 1 << 50  # tests advance the clock by any time in one step
 _VERBS = (
     *(

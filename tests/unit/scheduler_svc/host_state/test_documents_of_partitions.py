@@ -8,16 +8,13 @@ from scheduler_svc.core.namespaces.registry import NamespaceRegistry
 from scheduler_svc.endpoints import encode
 from scheduler_svc.host_state.documents import HostStates
 from scheduler_svc.store.records import HostReport
-from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
+from tests.unit.scheduler_svc.fakes.deployments import TWO_CELLS, PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import node
-
-A = {"a1": node(), "m/1": node(), "z": node()}
-B = {"b1": node(), "b2": node(), "n/1": node()}
 
 
 class TwoCells:
     def __init__(self):
-        self.deployment = PartitionedDeployment(a=A, b=B)
+        self.deployment = PartitionedDeployment(**TWO_CELLS)
         self.partitions = self.deployment.worker.partitions
         self.states = HostStates(self.partitions, NamespaceRegistry())
 

@@ -11,17 +11,14 @@ from scheduler_svc.host_state import report_router
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.store.records import HostReport
 from tests.unit.scheduler_svc.fakes import hosts
-from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
+from tests.unit.scheduler_svc.fakes.deployments import TWO_CELLS, PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
-
-A = {"a1": node(), "m/1": node(), "z": node()}
-B = {"b1": node(), "b2": node(), "n/1": node()}
 
 
 class TwoCells:
     def __init__(self):
-        self.deployment = PartitionedDeployment(a=A, b=B)
+        self.deployment = PartitionedDeployment(**TWO_CELLS)
         self.partitions = self.deployment.worker.partitions
         self.sequence = 1
 
