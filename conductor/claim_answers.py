@@ -14,7 +14,7 @@ MAX_REFS = 500  # maximum claims of one call
 class ClaimAnswerRow(NamedTuple):
     """The answer for one claim; ``partition`` is set where another partition than the called one gave it.
 
-    ``migration`` is set for the source or destination of a move, ``end`` for an ended attempt if a later one is live.
+    ``migration`` is set for the source or destination of a move, ``end`` if a later attempt is live.
     """
 
     answer: str

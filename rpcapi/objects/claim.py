@@ -51,8 +51,8 @@ class ClaimAnswers(base.GanttObject):
 
     ``allocations`` is as in Selections, for prepared claims, and so is the time of ``deadlines_ms``. ``partitions``
     has the partition of each answer that came from another partition than the called one. ``migrations`` has the
-    migration of each live claim that is a source or destination. ``ends`` has the end of each attempt if a later
-    attempt is live.
+    migration of each live claim that is a source or destination. ``ends`` has the end of each attempt, "closed" or
+    "unknown" if a later attempt is live.
 
     Version 1.0: Initial version
     """

@@ -171,7 +171,7 @@ class ClaimResult:
     """The answer of a claim verb for one claim.
 
     ``partition`` is set if the answer came from another partition than the called one. ``migration`` is set if the live
-    claim is a source or destination. ``end`` is the end of the attempt if a later attempt is live.
+    claim is a source or destination. ``end`` is the end of the attempt, CLOSED or UNKNOWN if a later attempt is live.
     """
 
     consumer: str

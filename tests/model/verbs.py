@@ -264,9 +264,10 @@ def find(store: Store, attempt: int) -> tuple[Store, Found]:
     if claim is not None:
         return store, Found(answer_of(claim), claim.host, claim.role != "only")
     live = own_claim(store)
+    answer = answer or ("closed" if may_run(store) else "unknown")
     if live is not None and live.attempt > attempt:
         return store, Found("conflict", live.host, end=answer)
-    return store, Found(answer or ("closed" if may_run(store) else "unknown"))
+    return store, Found(answer)
 
 
 def begin_move(store: Store, attempt: int) -> tuple[Store, str]:

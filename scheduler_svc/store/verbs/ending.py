@@ -108,7 +108,7 @@ def find(partition: PartitionState, ref: ClaimRef, now: int) -> ClaimResult:
         return ClaimResult(*ref, answer_of(claim.state), claim.host, migration=claim.move)
     live = partition.claims.get(ref.consumer)
     if live is not None and live.attempt > ref.attempt:
-        return ClaimResult(*ref, Answer.CONFLICT, live.host, end=answer)
+        return ClaimResult(*ref, Answer.CONFLICT, live.host, end=without_claim(partition, ref, answer).answer)
     return without_claim(partition, ref, answer)
 
 

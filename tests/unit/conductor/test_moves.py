@@ -2,6 +2,7 @@
 """Instances that are migrated, resized, confirmed and reverted: statuses, claims, quota, and failures on the way."""
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from conductor.instances import get_instances, list_hosts
 from conductor.vouching import is_named
 from rpcapi import errors, objects
 from tests.unit.conductor.ledger import PARTITION
-from tests.unit.conductor.moving_servers import HOUR_MS, UUIDS, make_cluster
+from tests.unit.conductor.moving_servers import HOUR_MS, NODES, UUIDS, make_cluster
 from tests.unit.conductor.parts import make_parts
 from tests.unit.conductor.saga.simulated_cluster import LIMITS, SPEC, SimulatedCluster, migration_of, uuid_list
 
@@ -209,6 +210,30 @@ def test_end_of_a_move_whose_source_is_fenced_meanwhile(cluster: SimulatedCluste
     cluster.check(UUIDS)
 
 
+@pytest.mark.parametrize("end", ["confirm", "revert"])
+def test_end_of_a_move_whose_source_the_store_forgot_and_its_host_never_reports(end: str) -> None:
+    # Given a store without the claim of the source, whose host is fenced before it audits
+    cluster = SimulatedCluster(NODES)
+    cluster.conductor()
+    before = copy.deepcopy(cluster.ledger.store.state)
+    cluster.build(UUIDS)
+    cluster.settle()
+    cluster.migrate(UUIDS[:1], host="h3")
+    cluster.settle()
+    cluster.ledger.store.state = before
+    cluster.ledger.hold(UUIDS[0], "h3/n", attempt=2)
+    cluster.ledger.hold(UUIDS[1], "h2/n")
+    forget(cluster, before, reporting=["h2", "h3"])
+    fence(cluster, "h1")
+    # When the move ends
+    getattr(cluster, end)(UUIDS[:1])
+    cluster.settle()
+    # Then the guest at the destination is kept
+    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
+    assert cluster.hosts.running_guests_of(UUIDS[0]) == [(UUIDS[0], 2)]
+    assert cluster.migration(UUIDS[0]).status == {"confirm": "confirmed", "revert": "error"}[end]
+
+
 def test_source_that_is_fenced_before_the_move_begins_ends_the_server_and_it_is_not_built_again(
     cluster: SimulatedCluster,
 ) -> None:
@@ -304,13 +329,13 @@ def test_forgotten_begin_of_a_move_does_not_keep_the_server_from_returning(
     cluster.check(UUIDS)
 
 
-def forget(cluster: SimulatedCluster, state: Any) -> None:
-    """Restore a store to a state, in a new epoch, and let its hosts report what they ran then."""
+def forget(cluster: SimulatedCluster, state: Any, reporting: Sequence[str] = ("h1", "h2", "h3")) -> None:
+    """Restore a store to a state, in a new epoch, and let hosts report what they ran then."""
     store = cluster.ledger.store
     state.epoch, state.position = store.state.epoch, store.state.position
     store.state = state
     store.name_hosts(store.begin_epoch(), [], complete=True)
-    for host in ("h1", "h2", "h3"):
+    for host in reporting:
         cluster.ledger.audit(host)
 
 

@@ -300,6 +300,22 @@ def test_forgotten_revert_keeps_the_guest_on_its_source(moved: StorePartition) -
     assert roles(moved) == {REF: ("c1", "only", None)}
 
 
+def test_earlier_attempt_that_the_store_forgot_is_unknown_once_no_host_may_run_it(partition: StorePartition) -> None:
+    # Given a move of which only the destination's host has audited since a loss
+    for host in ("h1", "h2"):
+        partition.add_host(host)
+    mark = partition.mark()
+    partition.hold("c1", "h1")
+    begin(partition)
+    partition.hold("c1", "h2", attempt=2)
+    partition.forget_since(mark)
+    audit(partition, "h2", destination())
+    # Then the source may run, until its host is fenced
+    assert partition.store.find([REF]) == [ClaimResult("c1", 1, Answer.CONFLICT, "h2", end=Answer.CLOSED)]
+    partition.store.fence("h1", "token", force=True)
+    assert partition.store.find([REF]) == [ClaimResult("c1", 1, Answer.CONFLICT, "h2", end=Answer.UNKNOWN)]
+
+
 def test_forgotten_end_of_a_source_is_repeated_by_its_host(moved: StorePartition) -> None:
     mark = moved.mark()
     moved.store.release("h1", [REF])
