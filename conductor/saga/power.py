@@ -7,13 +7,14 @@ from typing import Any
 
 from conductor.saga import cast, claims
 from conductor.saga.saga_pass import SagaPass
-from conductor.saga.transitions import lose
+from conductor.saga.transitions import lose, settle_claims
 from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.records import InstanceRecord, InstanceStatus
 from rpcapi import errors, objects
 from rpcapi.objects.operation import REBOOT, REBUILD
 from rpcapi.objects.transition import RUN, STOP
 from rpcapi.resources import names
+from rpcapi.resources.claims import Answer
 
 ACTIONS = {InstanceStatus.STOPPING: STOP, InstanceStatus.SHELVING: STOP, InstanceStatus.STARTING: RUN}
 OPERATIONS = {
@@ -70,6 +71,8 @@ def _check_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecor
         answer = claims.find(saga_pass, instance.partition, instance.uuid, instance.attempt).answer
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
+    if answer == Answer.CONFLICT:  # a later attempt is live, which this store has lost
+        return settle_claims(instance)
     if answer not in claims.ENDED_ANSWERS:
         return saga_pass.retry_later(instance, f"its host sent no report; its claim is {answer}")
     reason = f"host {names.host_of(instance.host or '')} no longer runs it: its claim was {answer}"

@@ -67,7 +67,7 @@ def lose(instance: InstanceRecord, reason: str) -> InstanceRecord:
     One that runs nowhere else rests in ERROR after step ABORT, which looks for a claim that this store has forgotten.
     """
     was_stopped = instance.was_stopped or instance.status in STOPPED
-    ended = end_attempt(replace(instance, was_stopped=was_stopped), evacuations.LOST, reason)
+    ended = end_attempt(replace(instance, was_stopped=was_stopped, operation=0), evacuations.LOST, reason)
     if instance.open_migration is not None or instance.is_shelved:
         return fail(ended, reason)
     return set_step(ended, SagaStep.ABORT, status=InstanceStatus.ERROR, reason=reason)
@@ -76,7 +76,8 @@ def lose(instance: InstanceRecord, reason: str) -> InstanceRecord:
 def settle_claims(instance: InstanceRecord) -> InstanceRecord:
     """Return the record with the step that follows its claims; a move that is found returns the guest as it was."""
     was_stopped = instance.was_stopped or instance.status in STOPPED
-    return set_step(instance, SagaStep.SETTLE, status=building_status(instance), was_stopped=was_stopped)
+    changes = {"status": building_status(instance), "was_stopped": was_stopped, "operation": 0}
+    return set_step(instance, SagaStep.SETTLE, **changes)
 
 
 def finish_deletion(instance: InstanceRecord) -> InstanceRecord:

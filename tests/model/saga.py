@@ -566,7 +566,8 @@ def _power(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
     action = "run" if record.status == "STARTING" else "stop"
     yield _outcome(f"asks its host: {action}", state, record, _change_message(record, action))
     store, lookup = verbs.find(state.stores[record.partition], record.attempt)
-    checked = to.lose(record) if lookup.answer in ENDED else record
+    checked = reports.settle_claim(record) if lookup.answer == "conflict" else record
+    checked = to.lose(record) if lookup.answer in ENDED else checked
     yield _outcome("checks the claim on its host", state.with_store(store), checked)
 
 

@@ -233,3 +233,28 @@ def test_operation_on_a_host_that_lost_the_guest_ends_in_error(cluster: Simulate
     cluster.settle()
     assert cluster.statuses(UUIDS[:1]) == ["ERROR"]
     assert cluster.reason(UUIDS[0]) == f"Its host {host_of(cluster, UUIDS[0])} ended it: its guest is not on this host"
+
+
+@pytest.mark.parametrize("found_by", ["report", "comparison"])
+@pytest.mark.parametrize("status", REQUESTS)
+def test_operation_of_a_lost_attempt_does_not_keep_its_successor_building(
+    cluster: SimulatedCluster, status: InstanceStatus, found_by: str
+) -> None:
+    # Given an instance that was evacuated during an operation, and a store that forgot the evacuation
+    REQUESTS[status](cluster, UUIDS[:1])
+    records = cluster.copy_records()
+    cluster.lose_host(host_of(cluster, UUIDS[0]))
+    cluster.settle()
+    cluster.evacuate(UUIDS[:1])
+    cluster.settle()
+    evacuated = cluster.record(UUIDS[0])
+    cluster.restore_records(records)
+    # When the conductors find the evacuated guest
+    if found_by == "report":
+        del cluster.hosts.behaviours["h1"]
+    else:
+        cluster.compare()
+    cluster.settle()
+    # Then it is ACTIVE
+    record = cluster.record(UUIDS[0])
+    assert (record.status, record.host, record.attempt) == (InstanceStatus.ACTIVE, evacuated.host, evacuated.attempt)
