@@ -200,7 +200,7 @@ setup(
             "gantt.compute = compute_agent.conf.opts:list_opts",
         ],
         "oslo.policy.policies": [
-            "gantt-placement = scheduler_svc.endpoints.placement.policies:rules",
+            "gantt-placement = scheduler_svc.placement.http.policies:rules",
         ],
         "gantt.scheduler_backends": [
             "bus = rpcapi.clients.scheduler:BusBackend",

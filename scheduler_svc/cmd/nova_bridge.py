@@ -11,7 +11,7 @@ def main() -> int:
     """Run the daemon; return the exit status."""
     return run(
         "gantt-nova-bridge",
-        "scheduler_svc.nova_bridge_service:NovaBridgeService",
+        "scheduler_svc.composition.nova_bridge_service:NovaBridgeService",
         register_opts=[bridge_conf.register_opts],
         check=bridge_conf.check,
         uses_bus=False,

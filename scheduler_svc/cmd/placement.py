@@ -25,7 +25,7 @@ def main() -> int:
         return int(command.main(sys.argv[2:]))
     return run(
         "gantt-placement",
-        "scheduler_svc.placement_service:PlacementService",
+        "scheduler_svc.composition.placement_service:PlacementService",
         register_opts=[placement_conf.register_opts],
         workers=workers,
         check=placement_conf.check,

@@ -15,14 +15,19 @@ from types import FrameType
 from rpcapi import errors
 from rpcapi.daemon.process import EX_CONFIG
 from scheduler_svc.cmd.placement_store import EX_UNAVAILABLE, open_store
+from scheduler_svc.placement.migration.export import export
+from scheduler_svc.placement.migration.failures import (
+    ClientsHaveWritten,
+    NameConflict,
+    NothingToCopy,
+    PlacementUnavailable,
+)
+from scheduler_svc.placement.migration.report import Report
+from scheduler_svc.placement.migration.sources import open_database, open_source
+from scheduler_svc.placement.migration.store_reader import StoreReader
+from scheduler_svc.placement.migration.store_writer import StoreRehearsal, StoreWriter
+from scheduler_svc.placement.migration.switchover import Switchover
 from scheduler_svc.store.interface import Store
-from scheduler_svc.switching.export import export
-from scheduler_svc.switching.failures import ClientsHaveWritten, NameConflict, NothingToCopy, PlacementUnavailable
-from scheduler_svc.switching.report import Report
-from scheduler_svc.switching.sources import open_database, open_source
-from scheduler_svc.switching.store_reader import StoreReader
-from scheduler_svc.switching.store_writer import StoreRehearsal, StoreWriter
-from scheduler_svc.switching.switchover import Switchover
 
 PROG = "gantt-placement-import"
 SOURCE_VARIABLE = "GANTT_PLACEMENT_SOURCE"

@@ -11,7 +11,7 @@ def main() -> int:
     """Run the daemon; return its exit status."""
     return run(
         "gantt-placement-shadow",
-        "scheduler_svc.placement_shadow_service:PlacementShadowService",
+        "scheduler_svc.composition.placement_shadow_service:PlacementShadowService",
         register_opts=[placement_shadow.register_opts],
         check=placement_shadow.check,
         uses_bus=False,

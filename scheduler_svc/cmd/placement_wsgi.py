@@ -7,7 +7,7 @@ from wsgiref.types import WSGIApplication
 
 from rpcapi import errors, version
 from rpcapi.daemon import configuration, logs
-from scheduler_svc import placement_service
+from scheduler_svc.composition import placement_service
 from scheduler_svc.conf import placement_service as placement_conf
 
 PROG = "gantt-placement"

@@ -15,15 +15,15 @@ from rpcapi.messaging.copies import CopyListener, CopySource
 from scheduler_svc import metrics
 from scheduler_svc.composition.scheduling import SchedulingParts
 from scheduler_svc.conf import nova
-from scheduler_svc.endpoints.nova.scheduler import TOPIC, BaseEndpoint, NovaSchedulerEndpoint
-from scheduler_svc.endpoints.nova.serializer import NovaSerializer
-from scheduler_svc.endpoints.nova.shadow import ShadowEndpoint
-from scheduler_svc.nova.host_chooser import HostChooser, NovaOptions
+from scheduler_svc.nova.bus.host_chooser import HostChooser, NovaOptions
+from scheduler_svc.nova.bus.scheduler import TOPIC, BaseEndpoint, NovaSchedulerEndpoint
+from scheduler_svc.nova.bus.serializer import NovaSerializer
+from scheduler_svc.nova.bus.waking import BridgeWaker
 from scheduler_svc.nova.shadow.allocated_hosts import AllocatedHosts
 from scheduler_svc.nova.shadow.decisions import ShadowScheduler
+from scheduler_svc.nova.shadow.endpoint import ShadowEndpoint
 from scheduler_svc.nova.shadow.observer import NovaObserver
 from scheduler_svc.nova.shadow.report import NovaShadowReport
-from scheduler_svc.nova.waking import BridgeWaker
 from scheduler_svc.replication.partition_set import PartitionSet
 
 LABEL = "[nova] transport_url"

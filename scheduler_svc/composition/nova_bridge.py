@@ -13,14 +13,14 @@ from scheduler_svc.composition.scheduling import milliseconds
 from scheduler_svc.conf import namespaces as namespaces_conf
 from scheduler_svc.core.namespaces import nova
 from scheduler_svc.core.namespaces.registry import NamespaceRegistry
-from scheduler_svc.nova_bridge import signals
-from scheduler_svc.nova_bridge.api_database import ApiDatabase
-from scheduler_svc.nova_bridge.bridge import NovaBridge
-from scheduler_svc.nova_bridge.cell_database import CellDatabase
-from scheduler_svc.nova_bridge.cells import CellReaders
-from scheduler_svc.nova_bridge.connection_templates import cell_url
-from scheduler_svc.nova_bridge.loop import BridgeLoop
-from scheduler_svc.nova_bridge.publisher import DocumentPublisher
+from scheduler_svc.nova.bridge import signals
+from scheduler_svc.nova.bridge.api_database import ApiDatabase
+from scheduler_svc.nova.bridge.bridge import NovaBridge
+from scheduler_svc.nova.bridge.cell_database import CellDatabase
+from scheduler_svc.nova.bridge.cells import CellReaders
+from scheduler_svc.nova.bridge.connection_templates import cell_url
+from scheduler_svc.nova.bridge.loop import BridgeLoop
+from scheduler_svc.nova.bridge.publisher import DocumentPublisher
 from scheduler_svc.store import aggregates
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.lease import DocumentLease

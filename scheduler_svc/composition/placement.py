@@ -14,7 +14,8 @@ from scheduler_svc.composition.stores import open_partitions
 from scheduler_svc.conf import api
 from scheduler_svc.conf import placement as placement_conf
 from scheduler_svc.core.reads import NO_READS
-from scheduler_svc.endpoints.placement import (
+from scheduler_svc.host_state.measurement import measure_silence
+from scheduler_svc.placement.http import (
     aggregates,
     allocation_candidates,
     allocations,
@@ -28,23 +29,22 @@ from scheduler_svc.endpoints.placement import (
     traits,
     usages,
 )
-from scheduler_svc.endpoints.placement.application import PlacementApplication
-from scheduler_svc.endpoints.placement.authentication import Application, except_open_paths, trust_tokens
-from scheduler_svc.endpoints.placement.candidate_documents import CandidateDocuments
-from scheduler_svc.endpoints.placement.frame import Frame
-from scheduler_svc.endpoints.placement.keystone import KeystoneTokens
-from scheduler_svc.endpoints.placement.model import PlacementModel
-from scheduler_svc.endpoints.placement.policies import Policies
-from scheduler_svc.endpoints.placement.prefix import below
-from scheduler_svc.endpoints.placement.routes import Route
-from scheduler_svc.endpoints.placement.server import make_server
-from scheduler_svc.host_state.measurement import measure_silence
-from scheduler_svc.placement import acknowledged_epoch
-from scheduler_svc.placement.candidates.finder import DEFAULT_LIMITS, CandidateFinder, SearchLimits
-from scheduler_svc.placement.catalogue import Catalogue
-from scheduler_svc.placement.consumers import Consumers
-from scheduler_svc.placement.directory import ProviderDirectory
-from scheduler_svc.placement.freshness import Freshness
+from scheduler_svc.placement.http.application import PlacementApplication
+from scheduler_svc.placement.http.authentication import Application, except_open_paths, trust_tokens
+from scheduler_svc.placement.http.candidate_documents import CandidateDocuments
+from scheduler_svc.placement.http.frame import Frame
+from scheduler_svc.placement.http.keystone import KeystoneTokens
+from scheduler_svc.placement.http.model import PlacementModel
+from scheduler_svc.placement.http.policies import Policies
+from scheduler_svc.placement.http.prefix import below
+from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.server import make_server
+from scheduler_svc.placement.model import acknowledged_epoch
+from scheduler_svc.placement.model.candidates.finder import DEFAULT_LIMITS, CandidateFinder, SearchLimits
+from scheduler_svc.placement.model.catalogue import Catalogue
+from scheduler_svc.placement.model.consumers import Consumers
+from scheduler_svc.placement.model.directory import ProviderDirectory
+from scheduler_svc.placement.model.freshness import Freshness
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.partitions import OpenPartition
 from scheduler_svc.replication.replica import Replica

@@ -11,7 +11,7 @@ from scheduler_svc.composition.scheduling import milliseconds
 from scheduler_svc.conf import namespaces, partitions
 from scheduler_svc.core.reads import Reads
 from scheduler_svc.notifications import lease
-from scheduler_svc.nova_bridge import signals
+from scheduler_svc.nova.bridge import signals
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.bounded import OPTIONS, store_bounds

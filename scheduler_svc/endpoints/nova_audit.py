@@ -12,8 +12,8 @@ from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
 from scheduler_svc.endpoints.metered import MeteredEndpoint
-from scheduler_svc.nova.leaks import end_leak, find_leaks
-from scheduler_svc.nova_bridge import signals
+from scheduler_svc.nova.bridge import signals
+from scheduler_svc.nova.bus.leaks import end_leak, find_leaks
 from scheduler_svc.store.interface import Store
 
 WAIT_SECONDS = 20.0  # for the bridge's answer, unless the caller waits less

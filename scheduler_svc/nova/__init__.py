@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Nova sends to a scheduler and expects from it, without any code of Nova."""
+"""The house of Nova: its RPC interfaces, the bridge from its databases, and the shadow of nova-scheduler."""

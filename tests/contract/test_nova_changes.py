@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from scheduler_svc.nova_bridge import signals
+from scheduler_svc.nova.bridge import signals
 from tests.contract.bus_peer import eventually
 from tests.unit.scheduler_svc.fakes import nova_clouds
 from tests.unit.scheduler_svc.fakes.nova_clouds import NovaCloud, destination, hosts_of, spec

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from devstack.lab.peers import environments
 from rpcapi import errors
 from rpcapi.objects.request_validation import check_spec
-from scheduler_svc.nova import request_spec
+from scheduler_svc.nova.bus import request_spec
 from tests.differential import asking, test_nova_requests
-from tests.unit.scheduler_svc.nova import queries
+from tests.unit.scheduler_svc.nova.bus import queries
 
 pytestmark = [pytest.mark.differential, pytest.mark.timeout(3600)]
 

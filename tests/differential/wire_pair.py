@@ -8,11 +8,11 @@ from typing import Any
 from devstack.lab.peers.side import PeerProcess
 from scheduler_svc.conf import from_nova
 from scheduler_svc.core.namespaces import built_in, nova
-from scheduler_svc.nova_bridge.api_database import ApiDatabase
-from scheduler_svc.nova_bridge.bridge import NovaBridge
-from scheduler_svc.nova_bridge.cell_database import CellDatabase
-from scheduler_svc.nova_bridge.cells import CellReaders
-from scheduler_svc.nova_bridge.publisher import DocumentPublisher
+from scheduler_svc.nova.bridge.api_database import ApiDatabase
+from scheduler_svc.nova.bridge.bridge import NovaBridge
+from scheduler_svc.nova.bridge.cell_database import CellDatabase
+from scheduler_svc.nova.bridge.cells import CellReaders
+from scheduler_svc.nova.bridge.publisher import DocumentPublisher
 from tests.differential import wire_clouds, wire_groups
 from tests.differential.wire_clouds import Call, Cloud
 from tests.unit.scheduler_svc.fakes.nova_clouds import NovaCloud

@@ -19,7 +19,7 @@ from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.rabbitmq_users import ADMIN
 from rpcapi import errors
-from scheduler_svc.nova_bridge import signals
+from scheduler_svc.nova.bridge import signals
 from tests.certificates import SERVER_NAME, write_certificates
 from tests.conftest import missing
 from tests.functional.servers.waiting import wait_until

@@ -17,9 +17,9 @@ from devstack.servers.ports import free_port
 from devstack.servers.postgresql import PostgresqlServer
 from devstack.servers.redis import RedisServer
 from rpcapi.daemon import options
-from scheduler_svc import placement_service
+from scheduler_svc.composition import placement_service
+from scheduler_svc.composition.placement_service import PlacementService
 from scheduler_svc.conf import placement_service as placement_conf
-from scheduler_svc.placement_service import PlacementService
 from tests.conftest import missing
 from tests.functional.servers.waiting import wait_until
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from devstack.servers.ports import answers, free_port
-from scheduler_svc.endpoints.placement.authentication import Application, trust_tokens
+from scheduler_svc.placement.http.authentication import Application, trust_tokens
 from scheduler_svc.store.sql.store import SqlStore
 from tests.functional.servers.waiting import wait_until
 from tests.placement.client import PlacementClient

@@ -18,7 +18,7 @@ from devstack.nova.confs import API_DATABASE, CELL_DATABASE
 from devstack.nova.roles import Daemon
 from devstack.servers import redis_users
 from devstack.servers.folder import write_private
-from scheduler_svc.nova_bridge import signals
+from scheduler_svc.nova.bridge import signals
 from scheduler_svc.store.redis import RedisStore
 from tests.nova.actions import boot, host_of, kill_compute, provider_of, refused, restart_compute
 

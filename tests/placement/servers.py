@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from devstack.servers.ports import free_port
-from scheduler_svc.endpoints.placement import policies
+from scheduler_svc.placement.http import policies
 from tests.functional.servers.waiting import wait_until
 from tests.placement.client import PlacementClient
 from tests.placement.files import CONFIGURATIONS, OPEN

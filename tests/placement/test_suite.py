@@ -15,7 +15,7 @@ from tests.placement.files import ALL, FILES
 # Some files, for runs without --placement.
 SHORT = ("basic-http", "resource-provider")
 SHORT_IN_MEMORY = ("allocations-1.28", "granular-same-subtree", "reshaper", "traits")
-# The suite's client refuses to send this request; tests/unit/scheduler_svc/endpoints/placement sends it.
+# The suite's client refuses to send this request; tests/unit/scheduler_svc/placement/http sends it.
 NOT_SENDABLE = "bad content length not int"
 
 

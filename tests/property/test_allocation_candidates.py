@@ -7,8 +7,8 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_svc.placement.candidates.finder import CandidateFinder
-from scheduler_svc.placement.candidates.request import CandidateRequest
+from scheduler_svc.placement.model.candidates.finder import CandidateFinder
+from scheduler_svc.placement.model.candidates.request import CandidateRequest
 from tests.property import tree_clouds, trees
 from tests.property.tree_clouds import HOSTS, POOLS, TreeCloud, flatten
 from tests.property.trees import all_candidates

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.trees.tree import TreeRequest
+from scheduler_svc.core.provider_uuids import uuid_of
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.endpoints.placement.candidate_documents import CandidateDocuments
-from scheduler_svc.endpoints.placement.microversions import Microversion
-from scheduler_svc.placement.candidates.finder import CandidateFinder
-from scheduler_svc.placement.candidates.request import CandidateRequest
-from scheduler_svc.placement.identities import uuid_of
+from scheduler_svc.placement.http.candidate_documents import CandidateDocuments
+from scheduler_svc.placement.http.microversions import Microversion
+from scheduler_svc.placement.model.candidates.finder import CandidateFinder
+from scheduler_svc.placement.model.candidates.request import CandidateRequest
 from tests.unit.scheduler_svc.fakes.hosts import node, provider, snapshot
 
 VERSIONS = [Microversion(1, minor) for minor in (29, 39)]

@@ -12,7 +12,7 @@ from devstack.lab import default_driver, full_hosts, hosts, requests
 from devstack.lab.benchmark import Benchmark, host_count
 from devstack.lab.rows import ResultRow
 from devstack.lab.timing import TimedSubject, interleave
-from scheduler_svc import heap
+from scheduler_svc.composition import heap
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES, Driver
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable

@@ -16,7 +16,7 @@ from typing import Any
 
 from devstack.servers.ports import free_port
 from devstack.servers.process import ServerProcess
-from scheduler_svc.endpoints.placement.server import make_server
+from scheduler_svc.placement.http.server import make_server
 
 THREADS = 4  # the default of [placement] threads
 SHUTDOWN_SECONDS = 5

@@ -12,7 +12,7 @@ from sqlalchemy.engine import Engine, make_url
 from sqlalchemy.pool import NullPool
 
 from scheduler_svc.databases import DRIVERS
-from scheduler_svc.switching import placement_tables as tables
+from scheduler_svc.placement.migration import placement_tables as tables
 
 CLASSES = {"VCPU": 256, "MEMORY_MB": 1 << 20, "DISK_GB": 20_000}  # what a host has
 AMOUNTS = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 10}  # what a consumer holds

@@ -7,7 +7,7 @@ import numpy as np
 
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.table.view import View
-from scheduler_svc.nova import hosts
+from scheduler_svc.nova.bus import hosts
 from scheduler_svc.nova.shadow.comparison import NamedRow
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.validation import MAX_REFS

@@ -8,9 +8,9 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from scheduler_svc.core.filtering.survey import HostSurvey
-from scheduler_svc.nova import request_spec
-from scheduler_svc.nova.exceptions import NovaError
-from scheduler_svc.nova.host_chooser import HostChooser, NovaOptions
+from scheduler_svc.nova.bus import request_spec
+from scheduler_svc.nova.bus.exceptions import NovaError
+from scheduler_svc.nova.bus.host_chooser import HostChooser, NovaOptions
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
 from scheduler_svc.scheduling.policy import CurrentPolicy

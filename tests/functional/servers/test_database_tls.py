@@ -20,14 +20,14 @@ from devstack.servers.postgresql import USER, PostgresqlServer
 from rpcapi import errors
 from scheduler_svc.cmd.placement_import import main as run
 from scheduler_svc.databases import DRIVERS
+from scheduler_svc.placement.migration import placement_tables as tables
 from scheduler_svc.store import url as store_url
 from scheduler_svc.store.sql.store import SqlStore
-from scheduler_svc.switching import placement_tables as tables
 from tests import documentation
 from tests.certificates import SERVER_NAME, write_certificates
 from tests.conftest import running
 from tests.unit.scheduler_svc.fakes.placement import NAMESPACES, PlacementApi
-from tests.unit.scheduler_svc.switching.placement_database import small_cloud
+from tests.unit.scheduler_svc.placement.migration.placement_database import small_cloud
 
 PARTITION = "p1"
 UNAVAILABLE = 69

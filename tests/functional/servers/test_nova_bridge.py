@@ -13,10 +13,10 @@ import pytest
 
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_users import NOVA_BRIDGE, SCHEDULER, STORE_USERS
-from scheduler_svc.nova_bridge import signals
+from scheduler_svc.nova.bridge import signals
 from scheduler_svc.store.redis import RedisStore
 from tests.functional.servers.waiting import wait_until
-from tests.unit.scheduler_svc.nova_bridge.nova_databases import NovaClock, NovaDeployment, row_name
+from tests.unit.scheduler_svc.nova.bridge.nova_databases import NovaClock, NovaDeployment, row_name
 
 SECONDS = 120
 NAMESPACES = ("nova", "nova_bridge", "aggregate", signals.NAMESPACE)

@@ -14,10 +14,10 @@ import pytest
 
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_users import PLACEMENT, SCHEDULER, STORE_USERS
+from scheduler_svc.placement.migration.store_reader import StoreReader
 from scheduler_svc.store.providers.changes import VOCABULARIES
 from scheduler_svc.store.redis import RedisStore
-from scheduler_svc.switching.store_reader import StoreReader
-from tests.unit.scheduler_svc.switching.placement_database import PlacementFile, small_cloud
+from tests.unit.scheduler_svc.placement.migration.placement_database import PlacementFile, small_cloud
 
 SECONDS = 300
 PROVIDERS, CONSUMERS = 600, 1500

@@ -8,7 +8,7 @@ from rpcapi import context, errors
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.endpoints.nova_audit import NovaAuditEndpoint
-from scheduler_svc.nova_bridge import signals
+from scheduler_svc.nova.bridge import signals
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.providers.changes import CreateProvider, SetInventories
 

@@ -8,13 +8,13 @@ import uuid
 import oslo_messaging as messaging
 
 from rpcapi.messaging import foreign
+from scheduler_svc.composition.scheduler_service import SchedulerService
 from scheduler_svc.core.namespaces import nova
-from scheduler_svc.nova_bridge import signals
-from scheduler_svc.service import SchedulerService
+from scheduler_svc.nova.bridge import signals
 from tests.unit.scheduler_svc.fakes.nova import CELL, compute_node
 from tests.unit.scheduler_svc.fakes.placement import PlacementApi
 from tests.unit.scheduler_svc.fakes.workers import ShortPollStore, new_conf
-from tests.unit.scheduler_svc.nova import queries
+from tests.unit.scheduler_svc.nova.bus import queries
 
 NAMESPACES = ["aggregate", "trait", "resource_class", "nova", "nova_bridge", signals.NAMESPACE]
 CALL_SECONDS = 60

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from oslo_config import cfg
 
 from scheduler_svc.composition.placement import routes
-from scheduler_svc.endpoints.placement.application import PlacementApplication
-from scheduler_svc.endpoints.placement.authentication import trust_tokens
-from scheduler_svc.endpoints.placement.policies import Policies
-from scheduler_svc.placement.candidates.finder import DEFAULT_LIMITS, SearchLimits
+from scheduler_svc.placement.http.application import PlacementApplication
+from scheduler_svc.placement.http.authentication import trust_tokens
+from scheduler_svc.placement.http.policies import Policies
+from scheduler_svc.placement.model.candidates.finder import DEFAULT_LIMITS, SearchLimits
 from scheduler_svc.replication.partitions import OpenPartition
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore

@@ -5,8 +5,8 @@ from contextlib import ExitStack
 
 from devstack.servers.ports import free_port
 from rpcapi.daemon.http_listener import ContextSource
-from scheduler_svc.endpoints.placement.authentication import Application
-from scheduler_svc.endpoints.placement.server import make_server
+from scheduler_svc.placement.http.authentication import Application
+from scheduler_svc.placement.http.server import make_server
 
 SHUTDOWN_SECONDS = 30
 

@@ -8,7 +8,7 @@ import pytest
 from devstack.lab.placement.client import HttpClient, RequestFailed
 from devstack.lab.placement.floor import application
 from devstack.servers.ports import free_port
-from scheduler_svc.endpoints.placement.server import make_server
+from scheduler_svc.placement.http.server import make_server
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from devstack.lab.switchover.command import BUDGET_SECONDS
 from devstack.lab.switchover.import_command import ImportCommand
 from devstack.lab.switchover.placement_cloud import AMOUNTS, TRAITS, PlacementCloud
 from rpcapi.cli.error_messages import CommandFailed
-from scheduler_svc.switching.contents import Contents
-from scheduler_svc.switching.database import PlacementDatabase
-from scheduler_svc.switching.database_reader import DatabaseReader
+from scheduler_svc.placement.migration.contents import Contents
+from scheduler_svc.placement.migration.database import PlacementDatabase
+from scheduler_svc.placement.migration.database_reader import DatabaseReader
 from tests.unit.devstack.lab import asking
 
 HOSTS, CONSUMERS = 7, 30

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts and stops the one worker process of gantt-nova-bridge."""
+
+import threading
+
+from oslo_config import cfg
+from oslo_log import log
+
+from rpcapi import errors
+from rpcapi.daemon.waiting import wait_for
+from scheduler_svc.composition.nova_bridge import build
+from scheduler_svc.composition.stores import ConfiguredStores
+from scheduler_svc.nova.bridge.loop import BridgeLoop
+from scheduler_svc.replication.partition_set import StoreOpener
+from scheduler_svc.store.interface import Store
+
+LOG = log.getLogger(__name__)
+
+STORE_SECONDS = 10.0  # for which a pass waits for a store that does not answer, before it is begun anew
+
+
+class NovaBridgeService:
+    """Copies the state of Nova's databases to the store. Implements the service protocol of rpcapi.daemon."""
+
+    def __init__(self, conf: cfg.ConfigOpts, _worker_index: int = 0, opener: StoreOpener | None = None) -> None:
+        """``opener`` opens the store of a partition; by default as configured."""
+        self._conf = conf
+        self._opener = opener or ConfiguredStores(conf, STORE_SECONDS)
+        self._stopping = threading.Event()
+        self._store: Store | None = None
+        self._loop: BridgeLoop | None = None
+
+    def start(self) -> None:
+        """Begin to read; raises BadConfiguration, and ShutdownRequested when it is stopped meanwhile."""
+        store = self._store = self._opener(self._conf.rpc.partition)
+        loop = self._loop = build(self._conf, store)
+        wait_for("The store", store.check_identity, self._stopping, retry_on=(errors.Unavailable,))
+        loop.start()
+        LOG.info("The bridge writes to partition %s", self._conf.rpc.partition)
+
+    def stop(self) -> None:
+        """Begin no more passes."""
+        self._stopping.set()
+        if self._loop is not None:
+            self._loop.stop()
+
+    def wait(self) -> None:
+        """Wait until the current pass has ended and the lease is released."""
+        if self._loop is not None:
+            self._loop.wait()
+        if self._store is not None:
+            self._store.close()
+
+    def reset(self) -> None:
+        """Do nothing: cells are read anew in each pass, and no option can change."""

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts, reloads and stops one worker process of gantt-placement, or its application for another WSGI server."""
+
+import atexit
+import threading
+from wsgiref.types import WSGIApplication
+
+from oslo_config import cfg
+from oslo_log import log
+
+from rpcapi import errors
+from rpcapi.daemon.waiting import wait_for
+from scheduler_svc.composition import heap
+from scheduler_svc.composition.placement import PlacementParts, PlacementWorker, build, build_worker
+from scheduler_svc.composition.stores import ConfiguredStores
+from scheduler_svc.replication.partition_set import StoreOpener
+
+LOG = log.getLogger(__name__)
+
+STORE_SECONDS = 5.0  # for which a request waits for a store that does not answer, before its client gets 503
+
+
+class PlacementService:
+    """Serves Placement's HTTP API. Implements the service protocol of rpcapi.daemon."""
+
+    def __init__(self, conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener | None = None) -> None:
+        """``opener`` opens the store of a partition; by default as configured."""
+        self._conf = conf
+        self._index = worker_index
+        self._opener = opener or ConfiguredStores(conf, STORE_SECONDS)
+        self._stopping = threading.Event()
+        self._worker: PlacementWorker | None = None
+
+    def start(self) -> None:
+        """Load the providers and serve; raises BadConfiguration, and ShutdownRequested when it is stopped meanwhile."""
+        worker = self._worker = build_worker(self._conf, self._opener)
+        _load(worker.parts, self._stopping)
+        worker.silence.start()
+        worker.server.start()
+        LOG.info("Worker %d serves %s", self._index, worker.server.url)
+
+    def stop(self) -> None:
+        """Accept no more requests."""
+        self._stopping.set()
+        if self._worker is not None:
+            self._worker.server.stop()
+
+    def wait(self) -> None:
+        """Wait until accepted requests are answered and every thread has ended."""
+        if self._worker is not None:
+            self._worker.server.wait()
+            self._worker.silence.stop()
+            self._worker.silence.wait()
+            _close(self._worker.parts)
+
+    def reset(self) -> None:
+        """Apply the current certificate and policy file; raises BadConfiguration, and what it names remains."""
+        if self._worker is not None:
+            self._worker.server.reset()
+            self._worker.parts.policies.reload()
+
+
+def load_application(conf: cfg.ConfigOpts) -> WSGIApplication:
+    """Return the WSGI application of a process of another server, once all providers are loaded.
+
+    It waits for a store that is not reachable yet, follows the store in a thread, and closes it when the process exits.
+    A server that forks has to call this afterwards. Raises BadConfiguration.
+    """
+    parts = build(conf, ConfiguredStores(conf, STORE_SECONDS))
+    _load(parts, threading.Event())
+    atexit.register(_close, parts)
+    return parts.application
+
+
+def _load(parts: PlacementParts, stopping: threading.Event) -> None:
+    heap.keep_freed_memory()
+    wait_for("The store", parts.partition_set.load, stopping, retry_on=(errors.Unavailable,))
+    parts.partition_set.follow()
+
+
+def _close(parts: PlacementParts) -> None:
+    parts.partition_set.stop()
+    parts.partition_set.close()

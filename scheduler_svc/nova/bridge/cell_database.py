@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cell's database: its compute services and compute nodes, read as far as they changed."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, or_, select
+
+from scheduler_svc import databases
+from scheduler_svc.nova.bridge import tables
+from scheduler_svc.nova.bridge.capacity_keys import capacity_keys
+from scheduler_svc.nova.bridge.host_keys import host_keys
+from scheduler_svc.nova.bridge.records import ComputeNode
+
+R = TypeVar("R")
+
+COMPUTE = "nova-compute"
+# Times in Nova's databases are of the clocks of many machines, have one-second resolution in MariaDB, and are older
+# than the end of their transactions: rows that changed for this long before the last known change are read again.
+OVERLAP = timedelta(seconds=60)
+ANSWER_SECONDS = 20
+BATCH = 1000  # rows that are held undecoded at a time
+
+
+class CellDatabase:
+    """The compute services and compute nodes of one cell, by row id, as they were last read."""
+
+    def __init__(self, url: str) -> None:
+        """Raises DatabaseUnusable."""
+        self._engine = databases.open_engine(url, ANSWER_SECONDS)
+        self._services = _Copy[Row[Any]](
+            tables.SERVICES, lambda row: row if row.host else None, tables.SERVICES.c.binary == COMPUTE
+        )
+        self._nodes = _Copy(tables.COMPUTE_NODES, _node)
+
+    @property
+    def services(self) -> list[Row[Any]]:
+        """The rows of compute services that are not deleted."""
+        return list(self._services.records.values())
+
+    @property
+    def nodes(self) -> list[ComputeNode]:
+        """The compute nodes that are not deleted."""
+        return list(self._nodes.records.values())
+
+    def on_hosts(self, instances: Sequence[str]) -> set[str]:
+        """Return which of these instances exist and have a host; raises what SQLAlchemy does."""
+        columns = tables.INSTANCES.c
+        statement = select(columns.uuid).where(columns.uuid.in_(instances), columns.deleted == 0, columns.host != "")
+        with databases.reading(self._engine) as connection:
+            return set(connection.execute(statement).scalars())
+
+    def read(self, *, everything: bool) -> None:
+        """Read what changed since the last time, or ``everything``; raises what SQLAlchemy does.
+
+        Both tables are read as of one moment.
+        """
+        with databases.reading(self._engine) as connection:
+            for copy in (self._services, self._nodes):
+                copy.read(connection, everything=everything)
+
+
+class _Copy(Generic[R]):
+    """The rows of one table that are not deleted, decoded; ``decode`` returns None for a row that counts as none."""
+
+    def __init__(
+        self, table: Table, decode: Callable[[Row[Any]], R | None], condition: ColumnElement[bool] | None = None
+    ) -> None:
+        self.records: dict[int, R] = {}
+        self._table = table
+        self._decode = decode
+        self._statement = select(table) if condition is None else select(table).where(condition)
+        self._rows: dict[int, Row[Any]] = {}
+        self._changed: datetime | None = None  # the latest known change
+
+    def read(self, connection: Connection, *, everything: bool) -> None:
+        """Read the rows that changed, or all that are not deleted."""
+        columns = self._table.c
+        if everything or self._changed is None:
+            present = {row.id for row in self._stored(connection, self._statement.where(columns.deleted == 0))}
+            for row_id in self._rows.keys() - present:
+                self._remove(row_id)
+            return
+        since = self._changed - OVERLAP
+        times = (columns.updated_at, columns.created_at, columns.deleted_at)
+        changed = self._statement.where(or_(*(time >= since for time in times)))
+        for row in self._stored(connection, changed.order_by(func.coalesce(times[0], times[1]), columns.id)):
+            if row.deleted:
+                self._remove(row.id)
+
+    def _stored(self, connection: Connection, statement: Select[Any]) -> Iterator[Row[Any]]:
+        """Yield the rows of a statement, after those that are new or differ were decoded."""
+        for row in connection.execute(statement, execution_options={"yield_per": BATCH}):
+            times = [time for time in (row.updated_at, row.created_at, row.deleted_at) if time is not None]
+            self._changed = max([*times, *([] if self._changed is None else [self._changed])], default=None)
+            if not row.deleted and self._rows.get(row.id) != row:
+                self._rows[row.id] = row
+                record = self._decode(row)
+                if record is None:
+                    self.records.pop(row.id, None)
+                else:
+                    self.records[row.id] = record
+            yield row
+
+    def _remove(self, row_id: int) -> None:
+        self._rows.pop(row_id, None)
+        self.records.pop(row_id, None)
+
+
+def _node(row: Row[Any]) -> ComputeNode | None:
+    if not (row.uuid and row.host and row.hypervisor_hostname):
+        return None
+    return ComputeNode(row.uuid, row.host, row.hypervisor_hostname, {**host_keys(row), **capacity_keys(row)})

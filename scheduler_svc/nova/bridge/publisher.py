@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the bridge's documents, those that changed."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from oslo_log import log
+
+from rpcapi import errors
+from scheduler_svc import metrics
+from scheduler_svc.core.namespaces.namespace import Namespace
+from scheduler_svc.nova.bridge.documents import Document, Documents
+from scheduler_svc.store import namespaces, paging
+from scheduler_svc.store.protocols.host_state import HostStateStore
+
+LOG = log.getLogger(__name__)
+
+
+class DocumentPublisher:
+    """Keeps the documents of one namespace equal to what the bridge read; nobody else writes them.
+
+    ``keep_lease`` is called before each write, and raises where this process may write no longer.
+    """
+
+    def __init__(self, store: HostStateStore, namespace: Namespace, keep_lease: Callable[[], None]) -> None:
+        self._store = store
+        self._namespace = namespace
+        self._keep_lease = keep_lease
+        self._stored: dict[str, tuple[int, Document]] = {}
+        self._refused: dict[str, Document] = {}  # documents that the namespace does not allow
+
+    @property
+    def documents(self) -> Documents:
+        """The stored documents by name."""
+        return {name: document for name, (_, document) in self._stored.items()}
+
+    def load(self) -> None:
+        """Read what is stored, before the first write and where another process may have written."""
+        rows = paging.entries(partial(self._store.list_state, self._namespace.name))
+        self._stored = {name: (version, document) for name, version, document in rows}
+
+    def publish(self, documents: Mapping[str, Mapping[str, Any]]) -> int:
+        """Write the documents that changed, delete those that are not among ``documents``; return their number.
+
+        A document that the namespace does not allow is logged, and deleted where an earlier one is stored. Raises
+        VersionConflict where another process has written, and StoreUnavailable.
+        """
+        allowed = {name: dict(document) for name, document in documents.items() if self._allows(name, document)}
+        changed = {
+            name: document
+            for name, document in allowed.items()
+            if name not in self._stored or self._stored[name][1] != document
+        }
+        departed = self._stored.keys() - allowed.keys()
+        for name, document in changed.items():
+            self._keep_lease()
+            version = self._stored.get(name, (0, {}))[0]
+            self._stored[name] = (self._store.put_state(self._namespace.name, name, version, document), document)
+        for name in departed:
+            self._keep_lease()
+            self._store.delete_state(self._namespace.name, name, self._stored[name][0])
+            del self._stored[name]
+        metrics.BRIDGE_WRITES.labels(namespace=self._namespace.name).inc(len(changed) + len(departed))
+        return len(changed) + len(departed)
+
+    def _allows(self, name: str, document: Mapping[str, Any]) -> bool:
+        """Return whether the namespace allows a document; only one that is not yet stored or refused is checked."""
+        if name in self._stored and self._stored[name][1] == document:
+            return True
+        if self._refused.pop(name, None) == document:
+            self._refused[name] = dict(document)
+            return False
+        try:
+            self._namespace.check_document(name, document)
+            namespaces.check_document(self._namespace.name, document)
+        except (errors.InvalidHostState, errors.InvalidRequest) as error:
+            LOG.error("Document %s of namespace %s is not written: %s", name, self._namespace.name, error)
+            self._refused[name] = dict(document)
+            return False
+        return True

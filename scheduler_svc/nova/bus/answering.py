@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The decorator of methods that Nova calls: errors reach it as its own exceptions."""
+
+import functools
+import time
+from collections.abc import Callable
+from typing import Any
+
+import oslo_messaging as messaging
+from oslo_log import log
+
+from rpcapi import errors
+from rpcapi.context import RequestContext
+from scheduler_svc import metrics
+from scheduler_svc.nova.bus.exceptions import NovaError
+from scheduler_svc.nova.bus.reasons import nova_error
+
+LOG = log.getLogger(__name__)
+
+PREFIX = "nova."  # of the methods in metrics
+Method = Callable[..., Any]
+
+
+def answers_nova(method: Method) -> Method:
+    """Expose ``method(self, ctxt, ...)`` to Nova; count and time its calls.
+
+    GanttErrors become the exceptions that Nova's services know. Arguments that the method does not have belong to a
+    newer caller, or one that is older than Nova's 4.3, and are refused as an invalid request.
+    """
+
+    @functools.wraps(method)
+    def wrapper(self: Any, ctxt: RequestContext, /, **values: Any) -> Any:
+        ctxt.update_store()
+        began, code = time.perf_counter(), "bug"
+        try:
+            answer = method(self, ctxt, **values)
+            code = "ok"
+            return answer
+        except (errors.GanttError, NovaError) as error:
+            code = error.code if isinstance(error, errors.GanttError) else "no_valid_host"
+            _raise_to_nova(error)
+        finally:
+            metrics.CALLS.labels(method=PREFIX + method.__name__, code=code).inc()
+            metrics.CALL_SECONDS.labels(method=PREFIX + method.__name__).observe(time.perf_counter() - began)
+
+    wrapper.exposed = True  # type: ignore[attr-defined]
+    return wrapper
+
+
+def _raise_to_nova(error: errors.GanttError | NovaError) -> None:
+    LOG.info("Refused: %s", error.__cause__ or error)
+    try:
+        raise error if isinstance(error, NovaError) else nova_error(error)
+    except NovaError as refusal:
+        # Wrapped like this, the error is returned unchanged and the server logs no traceback.
+        raise messaging.ExpectedException() from refusal

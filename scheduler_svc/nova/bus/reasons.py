@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reasons of refusals, as Nova words them: without numbers, since tenants see them."""
+
+from collections.abc import Mapping
+
+from rpcapi import errors
+from scheduler_svc.core.prefilters import tenant_aggregates
+from scheduler_svc.nova.bus import exceptions
+from scheduler_svc.scheduling.refusals import NO_HOSTS
+
+# Where the store is, and what is wrong with it, is the operators' matter: it is in the log.
+STORE_AWAY = "The placement of servers is not available at the moment."
+NO_AGGREGATE = "Scheduling failed: No hosts available for tenant"
+
+
+def nova_error(error: errors.GanttError) -> exceptions.NovaError:
+    """Return the error that Nova's services get for one of gantt's."""
+    if isinstance(error, errors.ClaimError):
+        consumer = str(error.kwargs.get("consumer", ""))
+        return exceptions.AllocationUpdateFailed(consumer_uuid=consumer, error=error.sentence)
+    if isinstance(error, errors.NoValidHost):
+        return exceptions.NoValidHost(reason=_no_valid_host(error.kwargs["reason"], error.kwargs["reasons"]))
+    if isinstance(error, errors.StoreUnavailable):
+        return exceptions.NoValidHost(reason=STORE_AWAY)
+    return exceptions.NoValidHost(reason=error.sentence)
+
+
+def _no_valid_host(reason: str, reasons: Mapping[str, int]) -> str:
+    if reasons:
+        return exceptions.NOT_ENOUGH_HOSTS
+    if reason == NO_HOSTS:
+        return exceptions.NO_CANDIDATES
+    return NO_AGGREGATE if reason.startswith(tenant_aggregates.REFUSAL) else reason

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Translates Nova's RequestSpec into gantt's."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import os_traits
+
+from rpcapi import objects
+from rpcapi.resources import query
+from rpcapi.resources.claims import GroupPolicy
+from rpcapi.spec_builder.draft import SpecDraft
+from rpcapi.spec_builder.properties import FlavorImageProperties, parse_integer
+from scheduler_svc.nova.bus import flavors, images
+from scheduler_svc.nova.bus.destinations import Destination
+from scheduler_svc.nova.bus.destinations import read as read_destination
+from scheduler_svc.nova.bus.primitives import NovaFields, read
+
+NAME = "RequestSpec"
+CHECK_TYPE = "_nova_check_type"  # a hint of Nova's own: what a call for forced hosts is to check
+REBUILD = ["rebuild"]
+MAX_PER_HOST = "max_server_per_host"
+
+
+@dataclass(frozen=True, slots=True)
+class NovaRequest:
+    """A request of Nova: the spec, and what a spec of gantt does not say.
+
+    ``fallback`` is the same with VCPU for dedicated CPUs, None for others. ``is_rebuild``: the host is given, and only
+    filters that depend on the image apply. ``skips_filters``: the host is forced, so only what Placement checks
+    applies. ``members`` are the consumers of the server group and ``member_hosts`` service hosts that have some.
+    ``user`` is '' where the spec does not say.
+    """
+
+    spec: objects.RequestSpec
+    project: str
+    user: str
+    count: int
+    destination: Destination
+    fallback: objects.RequestSpec | None = None
+    is_rebuild: bool = False
+    skips_filters: bool = False
+    members: tuple[str, ...] = ()
+    member_hosts: tuple[str, ...] = ()
+
+
+def translate(primitive: Any) -> NovaRequest:
+    """Return the request of a RequestSpec's primitive; its specs are not checked yet.
+
+    Hosts are named as in Nova: ``service host``, ``node``, or both as a pair. Raises MalformedObject and
+    IncompatibleObject for a primitive that cannot be read, and InvalidSpec for contradictions.
+    """
+    fields = read(primitive, NAME)
+    hints = dict(fields.mapping("scheduler_hints"))
+    check_type = hints.pop(CHECK_TYPE, None)
+    if isinstance(hints.get(query.HINT), list):
+        # Every hint is a list there; that a list may be the query itself is gantt's own.
+        hints[query.HINT] = next(iter(hints[query.HINT]), "")
+    destination = read_destination(fields)
+    is_rebuild = check_type == REBUILD
+    skips_filters = destination.is_forced and not check_type
+    group = fields.object("instance_group", "InstanceGroup")
+    values = {
+        "hints": hints,
+        "availability_zone": fields.text("availability_zone") or None,
+        "ignore_hosts": fields.texts("ignore_hosts"),
+        "force_hosts": destination.names,
+        "member_of": [names.split(",") for names in destination.aggregates],
+        "forbidden_aggregates": list(destination.forbidden_aggregates),
+        **({} if skips_filters or is_rebuild or group is None else _group_fields(group)),
+    }
+    spec, fallback = _build_specs(fields, values)
+    return NovaRequest(
+        spec,
+        fields.text("project_id"),
+        fields.text("user_id"),
+        fields.integer("num_instances", 1),
+        destination,
+        fallback,
+        is_rebuild=is_rebuild,
+        skips_filters=skips_filters,
+        members=() if group is None else tuple(group.texts("members")),
+        member_hosts=() if group is None else tuple(group.texts("hosts")),
+    )
+
+
+def _build_specs(
+    fields: NovaFields, values: Mapping[str, Any]
+) -> tuple[objects.RequestSpec, objects.RequestSpec | None]:
+    flavor_fields = fields.object("flavor", "Flavor")
+    if flavor_fields is None:
+        raise fields.malformed("flavor", "is missing")
+    flavor = flavors.read_flavor(flavor_fields, boots_from_volume=fields.flag("is_bfv"))
+    image = images.translate(fields.object("image", "ImageMeta"))
+    flavor_image = FlavorImageProperties(flavor, image)
+    groups = flavors.read_groups(fields.objects("requested_resources", "RequestGroup"))
+    image_fields = image.as_dict()
+    if fields.flag("is_bfv"):
+        image_fields.pop("disk_format", None)  # no host needs to support the format of an image that a volume has
+
+    def build(draft: SpecDraft) -> objects.RequestSpec:
+        _add_request_level(fields, draft)
+        return objects.RequestSpec.of(
+            **draft.spec_fields(),
+            **values,
+            flavor=flavor.name or None,
+            image=image_fields,
+            extra_specs=dict(flavor.extra_specs),
+        )
+
+    spec = build(flavors.draft(flavor_image, groups))
+    if not flavors.has_dedicated_cpus(flavor_image):
+        return spec, None
+    return spec, build(flavors.draft(flavor_image, groups, pins_cpus=False))
+
+
+def _add_request_level(fields: NovaFields, draft: SpecDraft) -> None:
+    """Add what applies to the request as a whole, and the traits of devices on the root."""
+    params = fields.object("request_level_params", "RequestLevelParams")
+    if params is not None:
+        draft.root["required"].extend(sorted(params.texts("root_required")))
+        draft.root["forbidden"].extend(sorted(params.texts("root_forbidden")))
+        draft.same_subtree.extend(params.lists_of_texts("same_subtree"))
+    if _has_remote_managed_port(fields):
+        draft.root["required"].append(os_traits.COMPUTE_REMOTE_MANAGED_PORTS)
+
+
+def _has_remote_managed_port(fields: NovaFields) -> bool:
+    """Return whether a port's VNIC is managed remotely: Nova says so in the port's PCI request."""
+    pci_requests = fields.object("pci_requests", "InstancePCIRequests")
+    if pci_requests is None:
+        return False
+    return any(
+        isinstance(device, dict) and str(device.get("remote_managed")).lower() == "true"
+        for request in pci_requests.objects("requests", "InstancePCIRequest")
+        for device in request.elements("spec")
+    )
+
+
+def _group_fields(group: NovaFields) -> Mapping[str, Any]:
+    policies: Sequence[str] = group.texts("policies")  # of a group that an older Nova made
+    policy = group.text("policy") or (policies[0] if policies else "")
+    if not policy:
+        return {}
+    limit = parse_integer(str(group.mapping("_rules").get(MAX_PER_HOST, 1)))
+    return {
+        "group_id": group.text("uuid"),
+        "group_policy": policy,
+        "group_max_per_host": limit or 1 if policy == GroupPolicy.ANTI_AFFINITY else 1,
+    }

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Aggregates of a resource provider."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+
+from scheduler_svc.placement.http.messages import Request, Response, json_response
+from scheduler_svc.placement.http.microversions import Microversion
+from scheduler_svc.placement.http.model import PlacementModel
+from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.schemas import providers as schemas
+from scheduler_svc.placement.model.providers import Provider
+from scheduler_svc.placement.model.refusals import STALE, check_generation, refused_change
+from scheduler_svc.store.providers.changes import SetAggregates
+
+SINCE = Microversion(1, 1)
+GENERATION_SINCE = Microversion(1, 19)
+
+
+def show(model: PlacementModel, request: Request, uuid: str) -> Response:
+    """Return the aggregates."""
+    provider = model.directory.get(uuid)
+    return _respond(provider, provider.aggregates, request)
+
+
+def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
+    """Replace all aggregates."""
+    provider = model.directory.get(uuid)
+    generation = None
+    if request.version < GENERATION_SINCE:
+        aggregates = request.json(schemas.AGGREGATES)
+    else:
+        body = request.json(schemas.AGGREGATES_1_19)
+        aggregates, generation = body["aggregates"], body["resource_provider_generation"]
+        check_generation(provider, generation, STALE)
+    change = SetAggregates(provider.id, aggregates, generation)
+    return _respond(model.directory.change(change, partial(refused_change, uuid=uuid)), aggregates, request)
+
+
+def _respond(provider: Provider, aggregates: Sequence[str], request: Request) -> Response:
+    document: dict[str, object] = {"aggregates": aggregates}
+    if request.version >= GENERATION_SINCE:
+        document["resource_provider_generation"] = provider.generation
+    return json_response(document, datetime.now(UTC))
+
+
+PATH, RULE = "/resource_providers/{uuid}/aggregates", "resource_providers:aggregates:"
+ROUTES = [
+    Route("GET", PATH, show, RULE + "list", SINCE, gives_json=True, type_first=True),
+    Route("PUT", PATH, replace, RULE + "update", SINCE, takes_json=True, type_first=True),
+]

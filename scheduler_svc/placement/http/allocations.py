@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allocations of consumers."""
+
+import uuid as uuids
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from scheduler_svc.core.provider_uuids import uuid_of
+from scheduler_svc.placement.http.messages import Request, Response, json_response
+from scheduler_svc.placement.http.microversions import Microversion
+from scheduler_svc.placement.http.model import PlacementModel
+from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.schemas import allocations as schemas
+from scheduler_svc.placement.http.schemas.validators import of_version
+from scheduler_svc.placement.model.problems import bad_request, not_found
+from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerState
+
+LIST_UNTIL = 11  # the minor microversion in which PUT has its last list of allocations
+OWNERS_SINCE = Microversion(1, 12)
+MANY_SINCE = Microversion(1, 13)
+GENERATION_SINCE = Microversion(1, 28)
+TYPE_SINCE = Microversion(1, 38)
+NO_TYPE = "unknown"
+
+
+def show(model: PlacementModel, request: Request, consumer: str) -> Response:
+    """Return what a consumer holds; of one that does not exist, nothing."""
+    state = model.consumers.find(consumer) if uuidutils.is_uuid_like(consumer) else None
+    if state is None:
+        return json_response({"allocations": {}}, datetime.now(UTC))
+    return json_response(_document(model, state, request), datetime.fromtimestamp(state.created_ms / 1000, UTC))
+
+
+def show_provider(model: PlacementModel, request: Request, uuid: str) -> Response:
+    """Return what each consumer holds from a provider."""
+    provider = model.directory.get(uuid)
+    allocations: dict[str, dict[str, Any]] = {}
+    for state in model.consumers.of_provider(provider.id):
+        allocations[state.consumer] = {"resources": dict(state.allocations[provider.id])}
+        if request.version >= GENERATION_SINCE:
+            allocations[state.consumer]["consumer_generation"] = state.generation
+    document = {"resource_provider_generation": provider.generation, "allocations": allocations}
+    return json_response(document, datetime.now(UTC))
+
+
+def replace(model: PlacementModel, request: Request, consumer: str) -> Response:
+    """Replace what a consumer holds; from 1.28 on also by nothing."""
+    if not uuidutils.is_uuid_like(consumer):
+        raise bad_request(f"Malformed consumer_uuid: {consumer:.100}")
+    consumer = str(uuids.UUID(consumer))
+    body = request.json(of_version(schemas.REPLACE, request.version))
+    if request.version.minor <= LIST_UNTIL:
+        listed = body["allocations"]
+        body["allocations"] = {
+            allocation["resource_provider"]["uuid"]: {"resources": allocation["resources"]} for allocation in listed
+        }
+    model.consumers.replace([consumer_request(consumer, body, request, model)])
+    return Response(204)
+
+
+def replace_many(model: PlacementModel, request: Request) -> Response:
+    """Replace what several consumers hold, all of them or none."""
+    body = request.json(of_version(schemas.REPLACE_MANY, request.version))
+    model.consumers.replace([consumer_request(consumer, part, request, model) for consumer, part in body.items()])
+    return Response(204)
+
+
+def delete(model: PlacementModel, _request: Request, consumer: str) -> Response:
+    """End all that a consumer holds."""
+    state = model.consumers.find(consumer) if uuidutils.is_uuid_like(consumer) else None
+    if state is None:
+        raise not_found(f"No allocations for consumer '{consumer}'")
+    model.consumers.replace([AllocationChange(consumer, {}, state.project, state.user, ANY, is_deletion=True)])
+    return Response(204)
+
+
+def _document(model: PlacementModel, state: ConsumerState, request: Request) -> dict[str, Any]:
+    generations = model.directory.generations(list(state.allocations))
+    document: dict[str, Any] = {
+        "allocations": {
+            uuid_of(provider): {"generation": generations[provider], "resources": dict(amounts)}
+            for provider, amounts in state.allocations.items()
+        }
+    }
+    if request.version >= OWNERS_SINCE:
+        document |= {"project_id": state.project, "user_id": state.user}
+    if request.version >= GENERATION_SINCE:
+        document["consumer_generation"] = state.generation
+    if request.version >= TYPE_SINCE:
+        document["consumer_type"] = state.type or NO_TYPE
+    return document
+
+
+def consumer_request(
+    consumer: str, body: Mapping[str, Any], request: Request, model: PlacementModel
+) -> AllocationChange:
+    """Return what one consumer is to hold, from its part of a body."""
+    project, user = model.unknown_owner
+    return AllocationChange(
+        consumer,
+        {provider: part["resources"] for provider, part in body["allocations"].items()},
+        body.get("project_id", project),
+        body.get("user_id", user),
+        body["consumer_generation"] if request.version >= GENERATION_SINCE else ANY,
+        body.get("consumer_type"),
+    )
+
+
+COLLECTION, ITEM = "/allocations", "/allocations/{consumer}"
+BELOW, RULE = "/resource_providers/{uuid}/allocations", "resource_providers:allocations:list"
+ROUTES = [
+    Route("GET", BELOW, show_provider, RULE, gives_json=True),
+    Route("POST", COLLECTION, replace_many, "allocations:manage", MANY_SINCE, takes_json=True),
+    Route("GET", ITEM, show, "allocations:list", gives_json=True),
+    Route("PUT", ITEM, replace, "allocations:update", takes_json=True),
+    Route("DELETE", ITEM, delete, "allocations:delete"),
+]

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Error responses: JSON by the OpenStack API guidelines, HTML or text for clients that accept no JSON.
+
+https://specs.openstack.org/openstack/api-wg/guidelines/errors.html
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import orjson
+import webob.exc
+
+from scheduler_svc.placement.http import microversions
+from scheduler_svc.placement.http.messages import JSON, accepts_json
+from scheduler_svc.placement.http.microversions import Microversion
+from scheduler_svc.placement.model.problems import Problem
+
+CODES_SINCE = Microversion(1, 23)
+
+
+def error_document(status: int, title: str, detail: str, **members: str) -> dict[str, Any]:
+    """Return the JSON document of an error response, with further members of the error."""
+    return {"errors": [{"status": status, "title": title, "detail": detail, **members}]}
+
+
+def plain_response(problem: Problem, title: str) -> tuple[list[tuple[str, str]], bytes]:
+    """Return the headers and the body of an error in JSON outside the application, where no request id is known."""
+    body = orjson.dumps(error_document(problem.status, title, problem.detail or title, code=problem.code))
+    return [("Content-Type", JSON), ("Content-Length", str(len(body)))], body
+
+
+def respond(
+    problem: Problem,
+    environ: dict[str, Any],
+    start_response: Callable[..., Any],
+    *,
+    request_id: str,
+    version: Microversion | None,
+    headers: Mapping[str, str],
+) -> Iterable[bytes]:
+    """Answer a request with a problem; ``version`` is None where the request names none that is served."""
+
+    def format_json(body: str, status: str, title: str, environ: Mapping[str, Any]) -> dict[str, Any]:
+        members = {"request_id": request_id}
+        if version is None:
+            members |= {"min_version": str(microversions.OLDEST), "max_version": str(microversions.LATEST)}
+        elif version >= CODES_SINCE:
+            members["code"] = problem.code
+        return error_document(problem.status, title, webob.exc.strip_tags(body), **members)
+
+    response = webob.exc.status_map[problem.status](problem.detail, json_formatter=format_json)
+    response.headers.update(headers)
+    environ = {"CONTENT_TYPE": "None", **environ}  # some texts of webob quote it
+    if accepts_json(environ.get("HTTP_ACCEPT") or "*/*"):
+        environ["HTTP_ACCEPT"] = JSON
+    chunks: Iterable[bytes] = response.generate_response(environ, start_response)
+    return chunks

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inventories of a resource provider."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rpcapi.resources.inventory import Inventory
+from scheduler_svc.placement.http.messages import Request, Response, json_response
+from scheduler_svc.placement.http.microversions import Microversion
+from scheduler_svc.placement.http.model import PlacementModel
+from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.schemas import inventories as schemas
+from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, standard_first
+from scheduler_svc.placement.model.problems import (
+    CONCURRENT_UPDATE,
+    INVENTORY_IN_USE,
+    Problem,
+    bad_request,
+    conflict,
+    not_found,
+)
+from scheduler_svc.placement.model.providers import Provider
+from scheduler_svc.placement.model.refusals import check_generation, refused_change
+from scheduler_svc.store.providers.changes import (
+    AddInventory,
+    InventoryChange,
+    Refusal,
+    RefusalKind,
+    RemoveInventory,
+    ReplaceInventory,
+    SetInventories,
+)
+
+DELETE_ALL_SINCE = Microversion(1, 5)
+FULLY_RESERVED_SINCE = Microversion(1, 26)
+STALE = "resource provider generation conflict: read it again and repeat the request"
+_FIELDS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
+
+
+def list_all(model: PlacementModel, _request: Request, uuid: str) -> Response:
+    """Return all inventories of a provider."""
+    return _respond_all(model.directory.get(uuid))
+
+
+def show(model: PlacementModel, _request: Request, uuid: str, resource_class: str) -> Response:
+    """Return the inventory of one class."""
+    provider = model.directory.get(uuid)
+    if resource_class not in provider.inventories:
+        raise not_found(f"No inventory of class {resource_class} for {uuid}")
+    return _respond(provider, resource_class)
+
+
+def create(model: PlacementModel, request: Request, uuid: str) -> Response:
+    """Add the inventory of a class; a generation in the body is not compared, as in Placement."""
+    provider = model.directory.get(uuid)
+    body = request.json(schemas.CREATE)
+    resource_class = body["resource_class"]
+    failure = f"Unable to create inventory for resource provider {uuid}"
+    model.catalogue.check(RESOURCE_CLASSES, [resource_class], f"{failure}: ")
+    inventory = parse_inventory(body, resource_class, request, failure)
+    answer = _change(model, uuid, AddInventory(provider.id, resource_class, inventory))
+    location = f"{request.prefix}/resource_providers/{uuid}/inventories/{resource_class}"
+    return _respond(answer, resource_class, 201, location)
+
+
+def update(model: PlacementModel, request: Request, uuid: str, resource_class: str) -> Response:
+    """Replace the inventory of a class."""
+    provider = model.directory.get(uuid)
+    body = request.json(schemas.UPDATE)
+    generation = body["resource_provider_generation"]
+    check_generation(provider, generation, STALE)
+    failure = f"Unable to update inventory for resource provider {uuid}"
+    inventory = parse_inventory(body, resource_class, request, failure)
+    if resource_class not in provider.inventories:
+        model.catalogue.require(RESOURCE_CLASSES, resource_class)
+    answer = _change(model, uuid, ReplaceInventory(provider.id, resource_class, inventory, generation))
+    return _respond(answer, resource_class)
+
+
+def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
+    """Replace all inventories."""
+    provider = model.directory.get(uuid)
+    body = request.json(schemas.REPLACE)
+    generation = body["resource_provider_generation"]
+    check_generation(provider, generation, STALE)
+    model.catalogue.check(RESOURCE_CLASSES, body["inventories"], f"Unknown resource class in inventory for {uuid}: ")
+    failure = f"Unable to update inventory for resource provider {uuid}"
+    inventories = {name: parse_inventory(raw, name, request, failure) for name, raw in body["inventories"].items()}
+    return _respond_all(_change(model, uuid, SetInventories(provider.id, inventories, generation)))
+
+
+def delete(model: PlacementModel, _request: Request, uuid: str, resource_class: str) -> Response:
+    """Delete the inventory of a class that is not in use."""
+    provider = model.directory.get(uuid)
+    _change(model, uuid, RemoveInventory(provider.id, resource_class))
+    return Response(204)
+
+
+def delete_all(model: PlacementModel, _request: Request, uuid: str) -> Response:
+    """Delete all inventories, none of which is in use."""
+    _change(model, uuid, SetInventories(model.directory.get(uuid).id, {}))
+    return Response(204)
+
+
+def _change(model: PlacementModel, uuid: str, change: InventoryChange) -> Provider:
+    return model.directory.change(change, lambda refusal: _problem(refusal, uuid, change))
+
+
+def parse_inventory(raw: Mapping[str, Any], resource_class: str, request: Request, failure: str) -> Inventory:
+    """Return an inventory from a body; raises Problem 400 where nothing of it could be used.
+
+    Before microversion 1.26 it may also not be reserved as a whole.
+    """
+    inventory = Inventory(**{name: raw[name] for name in _FIELDS if name in raw})
+    free = inventory.total - inventory.reserved
+    if inventory.allocation_ratio < 0:
+        raise bad_request(f"{failure}: the allocation_ratio of {resource_class} must be at least 0.")
+    if request.version < FULLY_RESERVED_SINCE and inventory.capacity <= 0:
+        raise bad_request(f"{failure}: reserved of {resource_class} is greater than or equal to total.")
+    if free < 0:
+        raise bad_request(f"{failure}: reserved of {resource_class} is greater than total.")
+    return inventory
+
+
+def _problem(refusal: Refusal, uuid: str, change: InventoryChange) -> Problem:
+    classes = ", ".join(standard_first(refusal.resource_classes))
+    match refusal.kind, change:
+        case RefusalKind.EXISTS, _:
+            return conflict(f"Update conflict: {uuid} has an inventory of {classes} already.", CONCURRENT_UPDATE)
+        case RefusalKind.INVENTORY, RemoveInventory():
+            return not_found(f"No inventory of class {classes} found for delete: {uuid} has none.")
+        case RefusalKind.INVENTORY, _:
+            return bad_request(f"No inventory record with resource class {classes} for resource provider {uuid}.")
+        case RefusalKind.IN_USE, RemoveInventory():
+            return conflict(f"Unable to delete inventory of class {classes}: it is in use.", CONCURRENT_UPDATE)
+        case RefusalKind.IN_USE, _:
+            return conflict(f"Inventory for '{classes}' on resource provider '{uuid}' in use.", INVENTORY_IN_USE)
+        case _:
+            return refused_change(refusal, uuid, STALE)
+
+
+def _fields(inventory: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: inventory[name] for name in _FIELDS}
+
+
+def _respond(provider: Provider, resource_class: str, status: int = 200, location: str | None = None) -> Response:
+    document = _fields(provider.inventories[resource_class])
+    if provider.generation:  # as in Placement, which leaves out generation 0
+        document["resource_provider_generation"] = provider.generation
+    return json_response(document, provider.modified, status, location)
+
+
+def _respond_all(provider: Provider) -> Response:
+    inventories = {name: _fields(inventory) for name, inventory in provider.inventories.items()}
+    return json_response(
+        {"resource_provider_generation": provider.generation, "inventories": inventories}, provider.modified
+    )
+
+
+COLLECTION, RULE = "/resource_providers/{uuid}/inventories", "resource_providers:inventories:"
+ITEM = COLLECTION + "/{resource_class}"
+ROUTES = [
+    Route("GET", COLLECTION, list_all, RULE + "list", gives_json=True),
+    Route("POST", COLLECTION, create, RULE + "create", takes_json=True),
+    Route("PUT", COLLECTION, replace, RULE + "update", takes_json=True),
+    Route("DELETE", COLLECTION, delete_all, RULE + "delete", since=DELETE_ALL_SINCE, outside=405),
+    Route("GET", ITEM, show, RULE + "show", gives_json=True),
+    Route("PUT", ITEM, update, RULE + "update", takes_json=True),
+    Route("DELETE", ITEM, delete, RULE + "delete"),
+]

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tokens that Keystone validates."""
+
+from typing import Any
+
+from keystoneauth1 import exceptions as failures
+from keystonemiddleware import auth_token
+from oslo_log import log
+from webob.exc import HTTPServiceUnavailable
+
+from scheduler_svc.placement.http.application import RETRY_SECONDS
+
+LOG = log.getLogger(__name__)
+
+# Keystone did not answer, or its catalogue does not say where it is.
+_UNAVAILABLE = (
+    failures.ConnectFailure,
+    failures.DiscoveryFailure,
+    failures.EndpointNotFound,
+    failures.RequestTimeout,
+    auth_token.ServiceError,
+)
+
+
+class KeystoneTokens(auth_token.AuthProtocol):
+    """The middleware of Keystone's tokens; answers 503 while Keystone cannot validate one.
+
+    The middleware itself would count such a token as invalid, and its client would throw away a token that is good.
+    """
+
+    def fetch_token(self, token: str, **options: Any) -> Any:
+        """Return the token's data; raises InvalidToken for one that Keystone does not know."""
+        try:
+            return super().fetch_token(token, **options)
+        except auth_token.InvalidToken as error:
+            if isinstance(error.__context__, _UNAVAILABLE):
+                raise _unavailable(error.__context__) from error
+            raise
+        except _UNAVAILABLE as error:
+            raise _unavailable(error) from error
+
+
+def _unavailable(error: BaseException) -> HTTPServiceUnavailable:
+    LOG.warning("Keystone cannot validate a token: %s: %s", type(error).__name__, error)
+    return HTTPServiceUnavailable(headers=[("Retry-After", str(RETRY_SECONDS))])

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Microversions of the Placement API, as the header ``openstack-api-version`` names them.
+
+https://docs.openstack.org/placement/latest/placement-api-microversion-history.html has what each of them changed.
+"""
+
+import functools
+import re
+from typing import NamedTuple
+
+import microversion_parse
+
+from scheduler_svc.placement.model.problems import Problem, bad_request
+
+SERVICE = "placement"
+HEADER = "openstack-api-version"
+_VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
+
+
+class Microversion(NamedTuple):
+    """A microversion; compares as a tuple does."""
+
+    major: int
+    minor: int
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+
+OLDEST = Microversion(1, 0)
+LATEST = Microversion(1, 39)
+
+
+@functools.lru_cache(maxsize=256)
+def parse(header: str | None) -> Microversion:
+    """Return the microversion that a header's text requests, the oldest without a header.
+
+    Raises Problem 400 for a malformed version and 406 for one that is not served.
+    """
+    text = microversion_parse.get_version({HEADER: header}, SERVICE) if header is not None else None
+    if text is None:
+        return OLDEST
+    if text == "latest":
+        return LATEST
+    numbers = _VERSION.fullmatch(text)
+    if numbers is None:
+        raise bad_request(f"invalid version string: {text:.100}")
+    version = Microversion(int(numbers[1]), int(numbers[2]))
+    if not OLDEST <= version <= LATEST:
+        raise Problem(406, f"Unacceptable version header: {text:.100}")
+    return version
+
+
+def parse_or_latest(header: str | None) -> Microversion:
+    """Return the microversion that a header's text requests, the latest one where that is malformed or not served."""
+    try:
+        return parse(header)
+    except Problem:
+        return LATEST

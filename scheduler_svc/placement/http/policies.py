@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of oslo.policy that say who may call which operation; Placement's names and defaults."""
+
+import functools
+from collections.abc import Callable
+
+from oslo_config import cfg
+from oslo_policy import opts as policy_opts
+from oslo_policy import policy
+
+from rpcapi import errors
+from scheduler_svc.placement.http.messages import Caller
+from scheduler_svc.placement.model.problems import Problem
+
+PREFIX = "placement:"
+DEFAULT_FILE = "policy.yaml"
+REMEMBERED = 4096  # answers
+
+_RULES = (
+    "resource_providers:list",
+    "resource_providers:create",
+    "resource_providers:show",
+    "resource_providers:update",
+    "resource_providers:delete",
+    "resource_providers:inventories:list",
+    "resource_providers:inventories:create",
+    "resource_providers:inventories:show",
+    "resource_providers:inventories:update",
+    "resource_providers:inventories:delete",
+    "resource_providers:traits:list",
+    "resource_providers:traits:update",
+    "resource_providers:traits:delete",
+    "resource_providers:aggregates:list",
+    "resource_providers:aggregates:update",
+    "resource_providers:usages",
+    "resource_providers:allocations:list",
+    "allocations:manage",
+    "allocations:list",
+    "allocations:update",
+    "allocations:delete",
+    "resource_classes:list",
+    "resource_classes:create",
+    "resource_classes:show",
+    "resource_classes:update",
+    "resource_classes:delete",
+    "traits:list",
+    "traits:show",
+    "traits:update",
+    "traits:delete",
+    "allocation_candidates:list",
+)
+
+_FORMER_RULE = policy.DeprecatedRule(
+    name="admin_api",
+    check_str="role:admin",
+    deprecated_reason="Rules distinguish administrators from services since Placement 6.",
+    deprecated_since="W",
+)
+
+
+def rules() -> list[policy.RuleDefault]:
+    """Return all rules with defaults; the former ones hold too unless ``[oslo_policy] enforce_new_defaults`` is set."""
+    return [
+        policy.RuleDefault("admin_api", "role:admin", scope_types=["project"]),
+        policy.RuleDefault("service_api", "role:service", scope_types=["project"], deprecated_rule=_FORMER_RULE),
+        policy.RuleDefault(
+            "admin_or_service_api", "role:admin or role:service", scope_types=["project"], deprecated_rule=_FORMER_RULE
+        ),
+        policy.RuleDefault(
+            "project_reader_api", "role:reader and project_id:%(project_id)s", deprecated_rule=_FORMER_RULE
+        ),
+        policy.RuleDefault(
+            "admin_or_project_reader_or_service_api",
+            "role:admin or rule:project_reader_api or role:service",
+            scope_types=["project"],
+            deprecated_rule=_FORMER_RULE,
+        ),
+        policy.RuleDefault(PREFIX + "usages", "rule:admin_or_project_reader_or_service_api", scope_types=["project"]),
+        policy.RuleDefault(PREFIX + "reshaper:reshape", "rule:service_api", scope_types=["project"]),
+        *(policy.RuleDefault(PREFIX + name, "rule:admin_or_service_api", scope_types=["project"]) for name in _RULES),
+    ]
+
+
+class Policies:
+    """The rules in force: the defaults, and what the operator's policy file changes in them."""
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        """Raise BadConfiguration for a policy file that cannot be read."""
+        policy_opts.set_defaults(conf, DEFAULT_FILE)
+        self._conf = conf
+        self._allows = self._load()
+
+    def reload(self) -> None:
+        """Read the policy file again; raises BadConfiguration, and the former rules are then unchanged."""
+        self._allows = self._load()
+
+    def check(self, rule: str, caller: Caller, project: str | None = None) -> None:
+        """Raise Problem 403 unless the caller fulfils a rule; ``project`` is the one that the request is about."""
+        if not self._allows(rule, caller, project):
+            raise Problem(403, f"Policy does not allow {PREFIX}{rule} to be performed.")
+
+    def _load(self) -> Callable[[str, Caller, str | None], bool]:
+        """Return the function that decides by the rules as they are now; it remembers its latest answers."""
+        enforcer = policy.Enforcer(self._conf)
+        enforcer.suppress_default_change_warnings = True
+        enforcer.register_defaults(rules())
+        try:
+            enforcer.load_rules()
+        except (cfg.Error, policy.InvalidDefinitionError, OSError, ValueError) as error:
+            raise errors.BadConfiguration(why=f"[oslo_policy] policy_file: {error}") from error
+        enforcer.use_conf = False  # it would read a changed file at the next request
+
+        @functools.lru_cache(maxsize=REMEMBERED)
+        def allows(rule: str, caller: Caller, project: str | None) -> bool:
+            credentials = {"user_id": caller.user, "project_id": caller.project, "roles": list(caller.roles)}
+            if caller.system_scope:
+                credentials["system"] = caller.system_scope
+            try:
+                return bool(enforcer.authorize(PREFIX + rule, {"project_id": project}, credentials))
+            except policy.InvalidScope:
+                return False
+
+        return allows

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A path below which the API is served."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from scheduler_svc.placement.http.authentication import Application, StartResponse
+
+
+def below(prefix: str, application: Application) -> Application:
+    """Return the application with links that begin with a prefix such as '/placement'.
+
+    Paths of requests begin with it or not: some proxies remove it.
+    """
+
+    def mount(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        path = environ.get("PATH_INFO", "")
+        if path == prefix or path.startswith(prefix + "/"):
+            environ["PATH_INFO"] = path[len(prefix) :]
+        environ["SCRIPT_NAME"] = environ.get("SCRIPT_NAME", "") + prefix
+        return application(environ, start_response)
+
+    return mount

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traits of a resource provider."""
+
+from functools import partial
+
+from scheduler_svc.placement.http.messages import Request, Response, json_response
+from scheduler_svc.placement.http.model import PlacementModel
+from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.schemas import names as schemas
+from scheduler_svc.placement.http.traits import SINCE
+from scheduler_svc.placement.model.catalogue import TRAITS
+from scheduler_svc.placement.model.providers import Provider
+from scheduler_svc.placement.model.refusals import STALE, check_generation, refused_change
+from scheduler_svc.store.providers.changes import SetTraits
+
+
+def show(model: PlacementModel, _request: Request, uuid: str) -> Response:
+    """Return the traits."""
+    return _respond(model.directory.get(uuid))
+
+
+def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
+    """Replace all traits; the body is checked before the provider is searched."""
+    body = request.json(schemas.TRAITS)
+    provider = model.directory.get(uuid)
+    generation = body["resource_provider_generation"]
+    check_generation(provider, generation, STALE)
+    model.catalogue.check(TRAITS, body["traits"])
+    change = SetTraits(provider.id, body["traits"], generation)
+    return _respond(model.directory.change(change, partial(refused_change, uuid=uuid)))
+
+
+def remove(model: PlacementModel, _request: Request, uuid: str) -> Response:
+    """Remove all traits."""
+    model.directory.change(SetTraits(model.directory.get(uuid).id, ()), partial(refused_change, uuid=uuid))
+    return Response(204)
+
+
+def _respond(provider: Provider) -> Response:
+    return json_response(
+        {"traits": provider.traits, "resource_provider_generation": provider.generation}, provider.modified
+    )
+
+
+PATH, RULE = "/resource_providers/{uuid}/traits", "resource_providers:traits:"
+ROUTES = [
+    Route("GET", PATH, show, RULE + "list", SINCE, gives_json=True),
+    Route("PUT", PATH, replace, RULE + "update", SINCE, takes_json=True),
+    Route("DELETE", PATH, remove, RULE + "delete", SINCE),
+]

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resource providers."""
+
+import uuid as uuids
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from rpcapi.resources import names
+from scheduler_svc.core.table.providers import ProviderRow
+from scheduler_svc.placement.http import query_parameters
+from scheduler_svc.placement.http.messages import Request, Response, json_response
+from scheduler_svc.placement.http.microversions import Microversion
+from scheduler_svc.placement.http.model import PlacementModel
+from scheduler_svc.placement.http.provider_documents import TREES_SINCE, as_document, as_list
+from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.schemas import providers as schemas
+from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, TRAITS
+from scheduler_svc.placement.model.problems import (
+    DUPLICATE_NAME,
+    PROVIDER_HAS_CHILDREN,
+    PROVIDER_IN_USE,
+    Problem,
+    bad_request,
+    conflict,
+    not_found,
+)
+from scheduler_svc.placement.model.providers import Provider
+from scheduler_svc.placement.model.refusals import no_provider, owned_by_agent
+from scheduler_svc.store.providers.changes import (
+    UNCHANGED,
+    CreateProvider,
+    DeleteProvider,
+    Refusal,
+    RefusalKind,
+    UpdateProvider,
+)
+
+BODY_OF_CREATED_SINCE = Microversion(1, 20)
+MOVES_SINCE = Microversion(1, 37)
+
+
+def list_all(model: PlacementModel, request: Request) -> Response:
+    """Return the providers that fulfil all parameters of the query."""
+    providers = _find(model, request)
+    return Response(200, as_list(providers, request.prefix, request.version), modified=_last_change(providers))
+
+
+def show(model: PlacementModel, request: Request, uuid: str) -> Response:
+    """Return one provider."""
+    return _respond(model.directory.get(uuid), request)
+
+
+def create(model: PlacementModel, request: Request) -> Response:
+    """Create a provider; the client may choose its UUID."""
+    body = request.json(schemas.CREATE_1_14 if request.version >= TREES_SINCE else schemas.CREATE)
+    uuid = str(uuids.UUID(body["uuid"])) if body.get("uuid") else str(uuids.uuid4())
+    name, parent = body["name"], body.get("parent_provider_uuid")
+    failure = f'Unable to create resource provider "{name}", {uuid}: '
+    if parent == uuid:
+        raise bad_request(f"{failure}parent provider UUID cannot be same as UUID. To make a root, leave it out.")
+    change = CreateProvider(names.api_provider(uuid), name, _parent(model, parent, failure))
+    if model.directory.find(uuid) is not None:
+        raise _duplicate(f"uuid: {uuid}")
+    provider = model.directory.change(change, lambda refusal: _refused_place(refusal, name, uuid, failure))
+    location = f"{request.prefix}/resource_providers/{uuid}"
+    if request.version < BODY_OF_CREATED_SINCE:
+        return Response(201, location=location)
+    return json_response(_document(provider, request), provider.modified, location=location)
+
+
+def update(model: PlacementModel, request: Request, uuid: str) -> Response:
+    """Rename a provider, or give it a parent; from 1.37 also another one or none."""
+    provider = model.directory.get(uuid)
+    body = request.json(schemas.UPDATE_1_14 if request.version >= TREES_SINCE else schemas.UPDATE)
+    failure = f"Unable to save resource provider {uuid}: "
+    parent: Any = UNCHANGED
+    if "parent_provider_uuid" in body:
+        parent_uuid = body["parent_provider_uuid"]
+        parent = _parent(model, parent_uuid, failure)
+        if provider.parent is not None and request.version < MOVES_SINCE and parent_uuid != provider.parent:
+            act = "un-parenting" if parent is None else "re-parenting"
+            raise bad_request(f"{failure}{act} a provider is not currently allowed. It is from {MOVES_SINCE} on.")
+    change = UpdateProvider(provider.id, body["name"], parent)
+    changed = model.directory.change(change, lambda refusal: _refused_place(refusal, body["name"], uuid, failure))
+    return _respond(changed, request)
+
+
+def delete(model: PlacementModel, _request: Request, uuid: str) -> Response:
+    """Delete a provider that has no children and no allocations."""
+    provider = model.directory.find(uuid)
+    if provider is None:
+        raise _nothing_to_delete(uuid)
+    model.directory.change(DeleteProvider(provider.id), lambda refusal: _refused_deletion(refusal, uuid))
+    return Response(204)
+
+
+def _refused_deletion(refusal: Refusal, uuid: str) -> Problem:
+    match refusal.kind:
+        case RefusalKind.PROVIDER:
+            return _nothing_to_delete(uuid)
+        case RefusalKind.CHILDREN:
+            return conflict(
+                f"Unable to delete parent resource provider {uuid}: It has child resource providers.",
+                PROVIDER_HAS_CHILDREN,
+            )
+        case RefusalKind.IN_USE:
+            return conflict(
+                f"Unable to delete resource provider {uuid}: Resource provider has allocations.", PROVIDER_IN_USE
+            )
+        case _:
+            return owned_by_agent(uuid)
+
+
+def _nothing_to_delete(uuid: str) -> Problem:
+    return not_found(f"No resource provider with uuid {uuid} found for delete")
+
+
+def _parent(model: PlacementModel, uuid: str | None, failure: str) -> str | None:
+    """Return the id of a parent; raises Problem 400 where it does not exist."""
+    if uuid is None:
+        return None
+    parent = model.directory.find(str(uuids.UUID(uuid)))
+    if parent is None:
+        raise bad_request(f"{failure}parent provider UUID does not exist.")
+    return parent.id
+
+
+def _find(model: PlacementModel, request: Request) -> Sequence[tuple[ProviderRow, int]]:
+    """Return the providers that fulfil the conditions of the query; raises Problem 400."""
+    group = query_parameters.request_group(request)
+    model.catalogue.check(RESOURCE_CLASSES, group.resources, "Invalid resource class in resources parameter: ")
+    traits = {*group.forbidden, *group.required}.union(*group.any_of)
+    model.catalogue.check(TRAITS, traits, 'Invalid trait(s) in "required" parameter: ')
+    ids: dict[str, str] = {}
+    for parameter in ("uuid", "in_tree"):
+        uuid = request.parameter(parameter)
+        if uuid is not None:
+            provider = model.directory.find(uuid)
+            if provider is None:
+                return []
+            ids[parameter] = provider.id
+    return model.directory.find_all(
+        group, name=request.parameter("name"), provider=ids.get("uuid"), tree=ids.get("in_tree")
+    )
+
+
+def _document(provider: Provider, request: Request) -> dict[str, Any]:
+    return as_document(provider, request.prefix, request.version)
+
+
+def _last_change(providers: Sequence[tuple[ProviderRow, int]]) -> datetime:
+    """Return when the last of these was changed; of an agent's, or of none, the present time."""
+    times = [row.changed_ms for row, _ in providers if row.changed_ms is not None]
+    if not times or len(times) < len(providers):
+        return datetime.now(UTC)
+    return datetime.fromtimestamp(max(times) / 1000, UTC)
+
+
+def _respond(provider: Provider, request: Request) -> Response:
+    return json_response(_document(provider, request), provider.modified)
+
+
+def _duplicate(what: str) -> Problem:
+    return conflict(f"Conflicting resource provider {what} already exists.", DUPLICATE_NAME)
+
+
+def _refused_place(refusal: Refusal, name: str, uuid: str, failure: str) -> Problem:
+    """Return the problem of a name or a parent that a provider cannot have."""
+    match refusal.kind:
+        case RefusalKind.NAME:
+            return _duplicate(f"name: {name}")
+        case RefusalKind.EXISTS:
+            return _duplicate(f"uuid: {uuid}")
+        case RefusalKind.PARENT:
+            return bad_request(f"{failure}parent provider UUID does not exist.")
+        case RefusalKind.LOOP:
+            return bad_request(f"{failure}creating loop in the provider tree is not allowed.")
+        case RefusalKind.PROVIDER:
+            return no_provider(uuid)
+        case _:
+            return owned_by_agent(uuid)
+
+
+COLLECTION, ITEM = "/resource_providers", "/resource_providers/{uuid}"
+ROUTES = [
+    Route("GET", COLLECTION, list_all, "resource_providers:list", gives_json=True, query=schemas.LIST),
+    Route("POST", COLLECTION, create, "resource_providers:create", takes_json=True),
+    Route("GET", ITEM, show, "resource_providers:show", gives_json=True),
+    Route("PUT", ITEM, update, "resource_providers:update", takes_json=True),
+    Route("DELETE", ITEM, delete, "resource_providers:delete"),
+]

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The root of the API: its versions, for discovery without a token."""
+
+from datetime import UTC, datetime
+
+from scheduler_svc.placement.http.messages import Request, Response, json_response
+from scheduler_svc.placement.http.microversions import LATEST, OLDEST
+from scheduler_svc.placement.http.model import PlacementModel
+from scheduler_svc.placement.http.routes import Route
+
+
+def show(_model: PlacementModel, _request: Request) -> Response:
+    """Return the only version of the API."""
+    version = {
+        "id": f"v{OLDEST}",
+        "min_version": str(OLDEST),
+        "max_version": str(LATEST),
+        "status": "CURRENT",
+        "links": [{"rel": "self", "href": ""}],
+    }
+    return json_response({"versions": [version]}, datetime.now(UTC))
+
+
+ROUTES = [Route("GET", "/", show, None)]

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schemas of allocations."""
+
+from typing import Any
+
+from scheduler_svc.placement.http.schemas.validators import INTEGER, NAME_PATTERN, UUID, Schema, body, fields
+
+UUID_PATTERN = "^[0-9a-fA-F-]{36}$"
+
+_RESOURCES: Schema = {
+    "type": "object",
+    "minProperties": 1,
+    "patternProperties": {NAME_PATTERN: {"type": "integer", "minimum": 1}},
+    "additionalProperties": False,
+}
+_OWNER: Schema = {"type": "string", "minLength": 1, "maxLength": 255}
+_LIST: Schema = {
+    "type": "array",
+    "minItems": 1,
+    "items": fields(
+        {"resource_provider": fields({"uuid": UUID}, ["uuid"]), "resources": _RESOURCES},
+        ["resource_provider", "resources"],
+    ),
+}
+_PROJECT_AND_USER = {"project_id": _OWNER, "user_id": _OWNER}
+_PROVIDER = fields({"generation": INTEGER, "resources": _RESOURCES}, ["resources"])
+_GENERATION = {"consumer_generation": {"type": ["integer", "null"]}}
+_MAPPINGS: Schema = {
+    "type": "object",
+    "minProperties": 1,
+    "patternProperties": {"[a-zA-Z0-9_-]{1,64}": {"type": "array", "minItems": 1, "items": UUID}},
+}
+_TYPE: Schema = {"type": "string", "pattern": NAME_PATTERN, "minLength": 1, "maxLength": 255}
+
+
+def _consumer(minimum: int, extra: Schema, required: tuple[str, ...] = ()) -> Schema:
+    """Return the schema of what one consumer is to hold, from at least ``minimum`` providers."""
+    allocations = {
+        "type": "object",
+        "minProperties": minimum,
+        "patternProperties": {UUID_PATTERN: _PROVIDER},
+        "additionalProperties": False,
+    }
+    return fields(
+        {"allocations": allocations, **_PROJECT_AND_USER, **extra}, ["allocations", "project_id", "user_id", *required]
+    )
+
+
+def _consumers(schema: Schema) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": False,
+        "patternProperties": {UUID_PATTERN: schema},
+    }
+
+
+_CONSUMER_1_13 = _consumer(0, {})
+_CONSUMER_1_28 = _consumer(0, _GENERATION, ("consumer_generation",))
+_CONSUMER_1_34 = _consumer(0, {**_GENERATION, "mappings": _MAPPINGS}, ("consumer_generation",))
+_CONSUMER_1_38 = _consumer(
+    0, {**_GENERATION, "mappings": _MAPPINGS, "consumer_type": _TYPE}, ("consumer_generation", "consumer_type")
+)
+
+# The bodies of PUT and POST, by the minor microversion from which they hold; the latest first.
+REPLACE = (
+    (38, body(_CONSUMER_1_38)),
+    (34, body(_CONSUMER_1_34)),
+    (28, body(_CONSUMER_1_28)),
+    (12, body(_consumer(1, {}))),
+    (8, body(fields({"allocations": _LIST, **_PROJECT_AND_USER}, ["allocations", "project_id", "user_id"]))),
+    (0, body(fields({"allocations": _LIST}, ["allocations"]))),
+)
+MANY = (
+    (38, _consumers(_CONSUMER_1_38)),
+    (34, _consumers(_CONSUMER_1_34)),
+    (28, _consumers(_CONSUMER_1_28)),
+    (13, _consumers(_CONSUMER_1_13)),
+)
+REPLACE_MANY = tuple((minor, body(schema)) for minor, schema in MANY)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traits: the standard ones and the custom ones of a deployment."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from scheduler_svc.placement.http.messages import Request, Response, json_response
+from scheduler_svc.placement.http.microversions import Microversion
+from scheduler_svc.placement.http.model import PlacementModel
+from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.schemas import names as schemas
+from scheduler_svc.placement.model.catalogue import TRAITS
+from scheduler_svc.placement.model.problems import bad_request, conflict
+
+SINCE = Microversion(1, 6)
+
+
+def list_all(model: PlacementModel, request: Request) -> Response:
+    """Return the names of the traits that the query selects."""
+    is_selected = _selection(request)
+    names = model.catalogue.names(TRAITS)
+    associated = _associated(request)
+    if associated is not None:
+        used = model.catalogue.names_in_use(TRAITS)
+        names = [name for name in names if (name in used) == associated]
+    return json_response({"traits": [name for name in names if is_selected(name)]}, datetime.now(UTC))
+
+
+def show(model: PlacementModel, _request: Request, name: str) -> Response:
+    """Answer whether a trait exists."""
+    return Response(204, modified=model.catalogue.require(TRAITS, name))
+
+
+def create(model: PlacementModel, request: Request, name: str) -> Response:
+    """Create a custom trait, unless it exists."""
+    if not schemas.CUSTOM_TRAIT.is_valid(name):
+        raise bad_request(
+            "The trait is invalid. A valid trait must be no longer than 255 characters, start with the prefix "
+            '"CUSTOM_" and use following characters: "A"-"Z", "0"-"9" and "_"'
+        )
+    status = 201 if model.catalogue.create(TRAITS, name) else 204
+    modified = model.catalogue.find(TRAITS, name) or datetime.now(UTC)
+    return Response(status, location=f"{request.prefix}/traits/{name}", modified=modified)
+
+
+def delete(model: PlacementModel, _request: Request, name: str) -> Response:
+    """Delete a custom trait that no provider has."""
+    if name in TRAITS.standard:
+        raise bad_request(f"Cannot delete standard trait {name}.")
+    model.catalogue.require(TRAITS, name)
+    if not model.catalogue.delete(TRAITS, name):
+        raise conflict(f"The trait {name} is in use by a resource provider.")
+    return Response(204)
+
+
+def _selection(request: Request) -> Callable[[str], bool]:
+    """Return the test of parameter ``name``: ``in:NAME,...`` or ``startswith:PREFIX``; raises Problem 400."""
+    value = request.parameter("name")
+    if value is None:
+        return lambda _: True
+    operator, colon, operand = value.partition(":")
+    if not colon:
+        raise bad_request(
+            "Badly formatted name parameter. Expected name query string parameter in form: "
+            f'?name=[in|startswith]:[name1,name2|prefix]. Got: "{value}"'
+        )
+    match operator:
+        case "in":
+            return set(operand.split(",")).__contains__
+        case "startswith":
+            return lambda name: name.startswith(operand)
+        case _:
+            return lambda _: True
+
+
+def _associated(request: Request) -> bool | None:
+    value = request.parameter("associated")
+    if value is None:
+        return None
+    if value.lower() not in ("true", "false"):
+        raise bad_request('The query parameter "associated" only accepts "true" or "false"')
+    return value.lower() == "true"
+
+
+ITEM = "/traits/{name}"
+ROUTES = [
+    Route("GET", "/traits", list_all, "traits:list", SINCE, gives_json=True, query=schemas.LIST_TRAITS),
+    Route("GET", ITEM, show, "traits:show", SINCE),
+    Route("PUT", ITEM, create, "traits:update", SINCE),
+    Route("DELETE", ITEM, delete, "traits:delete", SINCE),
+]

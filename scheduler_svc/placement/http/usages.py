@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Usages: the sums of what consumers hold."""
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from scheduler_svc.placement.http.messages import Request, Response, json_response
+from scheduler_svc.placement.http.microversions import Microversion
+from scheduler_svc.placement.http.model import PlacementModel
+from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.schemas import usages as schemas
+from scheduler_svc.store.allocations import Usage
+
+TOTAL_SINCE = Microversion(1, 9)
+TYPES_SINCE = Microversion(1, 38)
+ALL_TYPES, NO_TYPE = "all", "unknown"
+
+
+def show(model: PlacementModel, _request: Request, uuid: str) -> Response:
+    """Return the sums of live claims at a provider, by each resource class of its inventory."""
+    provider = model.directory.get(uuid)
+    usages = {name: provider.used.get(name, 0) for name in provider.inventories}
+    return json_response({"resource_provider_generation": provider.generation, "usages": usages}, provider.modified)
+
+
+def show_project(model: PlacementModel, request: Request) -> Response:
+    """Return what a project's consumers hold; from 1.38 on by consumer type, with their number."""
+    project, user = request.parameter("project_id") or "", request.parameter("user_id")
+    if request.version < TYPES_SINCE:
+        usages = model.store.usages(project, user)
+        return json_response({"usages": _total(usages)}, datetime.now(UTC))
+    consumer_type = request.parameter("consumer_type")
+    if consumer_type == ALL_TYPES:
+        usages = model.store.usages(project, user)
+        count = sum(usage.consumers for usage in usages.values())
+        documents = {ALL_TYPES: _with_count(count, _total(usages))} if usages else {}
+    else:
+        usages = model.store.usages(project, user, "" if consumer_type == NO_TYPE else consumer_type)
+        documents = {name or NO_TYPE: _with_count(usage.consumers, usage.amounts) for name, usage in usages.items()}
+    return json_response({"usages": documents}, datetime.now(UTC))
+
+
+def _total(usages: Mapping[str, Usage]) -> dict[str, int]:
+    return dict(sum((Counter(usage.amounts) for usage in usages.values()), Counter()))
+
+
+def _with_count(count: int, amounts: Mapping[str, int]) -> dict[str, Any]:
+    return {"consumer_count": count, **amounts}
+
+
+PATH = "/resource_providers/{uuid}/usages"
+ROUTES = [
+    Route("GET", PATH, show, "resource_providers:usages", gives_json=True),
+    Route(
+        *("GET", "/usages", show_project, "usages", TOTAL_SINCE),
+        gives_json=True,
+        of_project=True,
+        query=schemas.TOTAL,
+    ),
+]

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One pass of a copy: writes what differs, and nothing else."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+from scheduler_svc.placement.migration import exchanges
+from scheduler_svc.placement.migration.contents import (
+    ConsumerRecord,
+    Contents,
+    ProviderRecord,
+    are_same,
+    common_time_unit,
+)
+from scheduler_svc.placement.migration.writer import Refusals, Writer
+from scheduler_svc.store import paging
+
+BATCH = 1000  # consumers that are written together
+PROVIDER_BATCH = 500
+ROUNDS = 3  # in one pass: a name may become free, or a provider idle, by what is written after it
+CHANGED_IN_GANTT = "clients of gantt changed it, or made it"
+
+Batch = Sequence[ConsumerRecord]
+Progress = Callable[[str, int, int], None]  # what, how many are written, of how many
+
+
+@dataclass(slots=True)
+class CopyOutcome:
+    """What a pass wrote, by kind, and why it could not write others, by (kind, UUID)."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    refusals: dict[tuple[str, str], str] = field(default_factory=dict)
+
+
+class CopyPass:
+    """Makes ``target`` equal to ``source``; ``target`` is updated as records are written.
+
+    The order is that of the conditions: consumers end before providers go, parents exist before children, providers
+    before consumers hold from them.
+    """
+
+    def __init__(self, source: Contents, target: Contents, writer: Writer, progress: Progress) -> None:
+        self._source = source.with_least_generation(target.generation_base)
+        self._target = target
+        self._time_unit_ms = common_time_unit(source, target)
+        self._writer = writer
+        self._progress = progress
+        self._outcome = CopyOutcome()
+
+    def run(self) -> CopyOutcome:
+        """Write; raises StoreUnavailable or PlacementUnavailable, and then the pass may be repeated."""
+        self._put_names()
+        for _ in range(ROUNDS):
+            before = self._outcome.counts.total()
+            self._outcome.refusals.clear()
+            self._end_consumers()
+            self._put_batch(exchanges.temporary_records(self._source, self._target), "temporary names")
+            self._put_providers()
+            self._put_consumers()
+            self._delete_providers()
+            if not self._outcome.refusals or self._outcome.counts.total() == before:
+                break
+        self._delete_names()
+        self._count("providers", "provider", len(self._source.unread), self._source.unread)
+        return self._outcome
+
+    def _put_names(self) -> None:
+        for key in self._source.names.keys() - self._target.names.keys():
+            self._writer.put_name(*key, self._source.names[key])
+            self._target.names[key] = self._source.names[key]
+            self._outcome.counts["names"] += 1
+
+    def _delete_names(self) -> None:
+        for key in self._target.names.keys() - self._source.names.keys():
+            if self._writer.delete_name(*key):
+                del self._target.names[key]
+                self._outcome.counts["deleted names"] += 1
+
+    def _end_consumers(self) -> None:
+        surplus = [
+            replace(record, allocations={})
+            for uuid, record in self._target.consumers.items()
+            if uuid not in self._source.consumers and uuid not in self._target.protected
+        ]
+        for batch, refusals in self._write_together(surplus):
+            for record in batch:
+                if record.uuid not in refusals:
+                    del self._target.consumers[record.uuid]
+            self._count("ended consumers", "consumer", len(batch), refusals)
+
+    def _put_providers(self) -> None:
+        levels = [[record for record in level if self._differs(record)] for level in self._source.levels()]
+        total, number = sum(map(len, levels)), 0
+        for level in levels:
+            for batch in paging.batches(level, PROVIDER_BATCH):
+                self._progress("providers", number, total)
+                self._put_batch(batch, "providers")
+                number += len(batch)
+        self._progress("providers", total, total)
+
+    def _put_batch(self, batch: Sequence[ProviderRecord], what: str) -> None:
+        refusals = {record.uuid: CHANGED_IN_GANTT for record in batch if record.uuid in self._target.protected}
+        refusals |= self._writer.put_providers([record for record in batch if record.uuid not in refusals])
+        self._target.providers.update((record.uuid, record) for record in batch if record.uuid not in refusals)
+        self._count(what, "provider", len(batch), refusals)
+
+    def _differs(self, record: ProviderRecord) -> bool:
+        return not are_same(self._target.providers.get(record.uuid), record, self._time_unit_ms)
+
+    def _put_consumers(self) -> None:
+        refusals, changed = {}, []
+        for uuid, record in self._source.consumers.items():
+            if are_same(self._target.consumers.get(uuid), record, self._time_unit_ms):
+                continue
+            missing = [provider for provider in record.allocations if provider not in self._target.providers]
+            if uuid in self._target.protected:
+                refusals[uuid] = CHANGED_IN_GANTT
+            elif missing:
+                refusals[uuid] = f"it holds from {missing[0]}, which is not there"
+            else:
+                changed.append(record)
+        self._count("consumers", "consumer", len(refusals), refusals)
+        changed.sort(key=_first_provider)
+        for number, (batch, refusals) in enumerate(self._write_together(changed)):
+            self._progress("consumers", number * BATCH, len(changed))
+            self._target.consumers.update((record.uuid, record) for record in batch if record.uuid not in refusals)
+            self._count("consumers", "consumer", len(batch), refusals)
+        self._progress("consumers", len(changed), len(changed))
+
+    def _delete_providers(self) -> None:
+        for record in reversed([record for level in self._target.levels() for record in level]):
+            lasting = (self._source.providers, self._source.unread, self._target.protected)
+            if any(record.uuid in uuids for uuids in lasting):
+                continue
+            refusal = self._writer.delete_provider(record.uuid)
+            if refusal is None:
+                del self._target.providers[record.uuid]
+            self._count("deleted providers", "provider", 1, {} if refusal is None else {record.uuid: refusal})
+
+    def _write_together(self, records: Batch) -> Iterator[tuple[Batch, Refusals]]:
+        """Write consumers in batches, several at the same time; yield each batch with what is refused of it."""
+        listed = list(paging.batches(records, BATCH))
+        with ThreadPoolExecutor(self._writer.threads) as threads:
+            try:
+                yield from zip(listed, threads.map(self._writer.put_consumers, listed), strict=True)
+            except BaseException:
+                threads.shutdown(cancel_futures=True)
+                raise
+
+    def _count(self, what: str, kind: str, number: int, refusals: Refusals) -> None:
+        if number > len(refusals):
+            self._outcome.counts[what] += number - len(refusals)
+        self._outcome.refusals.update(((kind, uuid), why) for uuid, why in refusals.items())
+
+
+def _first_provider(record: ConsumerRecord) -> str:
+    """Return what to sort consumers by: a batch that holds from few providers changes few sums."""
+    return next(iter(record.allocations), "")

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connections to a Placement database: MariaDB or MySQL, PostgreSQL, SQLite."""
+
+import contextlib
+from collections.abc import Iterator
+
+from sqlalchemy import Connection, inspect
+from sqlalchemy.exc import SQLAlchemyError
+
+from scheduler_svc import databases
+from scheduler_svc.placement.migration import placement_tables as tables
+from scheduler_svc.placement.migration.failures import PlacementUnavailable
+
+# Older schemas lack them: consumers had no types before revision 422ece571366.
+OPTIONAL = {tables.CONSUMER_TYPES.name}
+
+
+class PlacementDatabase:
+    """A Placement database, of any schema from the one that has all needed tables on."""
+
+    def __init__(self, url: str) -> None:
+        """Raises PlacementUnavailable where ``url`` is none, or names a file that does not exist."""
+        try:
+            self._engine = databases.open_engine(url)
+        except databases.DatabaseUnusable as error:
+            raise PlacementUnavailable(str(error)) from error
+        self.dialect = self._engine.dialect.name
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Open a read-only transaction that sees the database as of one moment; raises PlacementUnavailable."""
+        with self._failures(), databases.reading(self._engine) as connection:
+            self._check_tables(connection)
+            yield connection
+
+    @contextlib.contextmanager
+    def transaction(self, *, commit: bool = True) -> Iterator[Connection]:
+        """Open a transaction, rolled back after an error or without ``commit``; raises PlacementUnavailable."""
+        with self._failures(), self._engine.connect() as connection:
+            self._check_tables(connection)
+            yield connection
+            if commit:
+                connection.commit()
+
+    def _check_tables(self, connection: Connection) -> None:
+        missing = tables.METADATA.tables.keys() - set(inspect(connection).get_table_names()) - OPTIONAL
+        if missing:
+            raise PlacementUnavailable(f"it is no Placement database: it has no table {', '.join(sorted(missing))}")
+
+    @contextlib.contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as error:
+            raise PlacementUnavailable(f"the database does not answer: {databases.first_line(error)}") from error
+
+
+def has_consumer_types(connection: Connection) -> bool:
+    """Return whether consumers have types."""
+    columns = {column["name"] for column in inspect(connection).get_columns(tables.CONSUMERS.name)}
+    return tables.CONSUMERS.c.consumer_type_id.name in columns

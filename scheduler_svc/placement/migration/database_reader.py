@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads all that a Placement database has, as of one moment."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Table, func, select
+
+from rpcapi.resources.inventory import Inventory
+from scheduler_svc.databases import milliseconds
+from scheduler_svc.placement.migration import placement_tables as tables
+from scheduler_svc.placement.migration.contents import (
+    UNKNOWN_OWNER,
+    ConsumerRecord,
+    Contents,
+    NameKind,
+    ProviderRecord,
+    is_custom,
+)
+from scheduler_svc.placement.migration.database import PlacementDatabase, has_consumer_types
+
+FIGURES = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
+NAME_TABLES = {NameKind.TRAIT: tables.TRAITS, NameKind.RESOURCE_CLASS: tables.RESOURCE_CLASSES}
+
+
+class DatabaseReader:
+    """Reads a Placement database; ``step`` is called with a word for each part that is read."""
+
+    def __init__(self, database: PlacementDatabase, step: Callable[[str], None] = lambda part: None) -> None:
+        self._database = database
+        self._step = step
+
+    def read(self) -> Contents:
+        """Return all records; raises PlacementUnavailable."""
+        with self._database.snapshot() as connection:
+            snapshot = _Snapshot(connection)
+            self._step("providers")
+            providers = {record.uuid: record for record in snapshot.providers()}
+            self._step("consumers")
+            consumers = {record.uuid: record for record in snapshot.consumers()}
+            names = {
+                (kind, row.name): milliseconds(row.updated_at or row.created_at)
+                for kind, table in NAME_TABLES.items()
+                for row in connection.execute(select(table.c.name, table.c.created_at, table.c.updated_at))
+                if is_custom(row.name)
+            }
+            unit = time_unit_ms(self._database.dialect)
+            return Contents(providers, consumers, names, snapshot.notes, time_unit_ms=unit)
+
+
+def time_unit_ms(dialect: str) -> int:
+    """Return the unit of Placement's times in such a database: MySQL's and MariaDB's columns have whole seconds."""
+    return 1000 if dialect in ("mysql", "mariadb") else 1
+
+
+class _Snapshot:
+    """The tables as of one moment; names and UUIDs by their row's id are read first."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.notes: list[str] = []
+        self._classes = self._texts(tables.RESOURCE_CLASSES, "name")
+        self._uuids = self._texts(tables.PROVIDERS, "uuid")
+
+    def providers(self) -> Iterator[ProviderRecord]:
+        inventories: defaultdict[int, dict[str, Inventory]] = defaultdict(dict)
+        rows = self._rows(tables.INVENTORIES, "resource_provider_id", "resource_class_id", *FIGURES)
+        for provider, class_id, *figures in rows:
+            if class_id in self._classes:
+                part = Inventory(**dict(zip(FIGURES, figures, strict=True)))
+                inventories[provider][self._classes[class_id]] = part
+        traits = self._members(tables.PROVIDER_TRAITS, "trait_id", self._texts(tables.TRAITS, "name"))
+        aggregates = self._members(tables.PROVIDER_AGGREGATES, "aggregate_id", self._texts(tables.AGGREGATES, "uuid"))
+        columns = ("id", "uuid", "name", "generation", "parent_provider_id", "created_at", "updated_at")
+        for row in self._rows(tables.PROVIDERS, *columns):
+            yield ProviderRecord(
+                row.uuid,
+                row.name,
+                self._uuids.get(row.parent_provider_id),
+                row.generation or 0,
+                inventories.get(row.id, {}),
+                frozenset(traits.get(row.id, ())),
+                frozenset(aggregates.get(row.id, ())),
+                milliseconds(row.created_at),
+                milliseconds(row.updated_at or row.created_at),
+            )
+
+    def consumers(self) -> Iterator[ConsumerRecord]:
+        allocations, changed = self._allocations()
+        projects, users = (self._texts(table, "external_id") for table in (tables.PROJECTS, tables.USERS))
+        types, type_columns = {}, []
+        if has_consumer_types(self._connection):
+            types, type_columns = self._texts(tables.CONSUMER_TYPES, "name"), ["consumer_type_id"]
+        columns = ("uuid", "project_id", "user_id", "generation", "created_at", "updated_at", *type_columns)
+        idle = 0
+        for uuid, project, user, generation, created_at, updated_at, *type_id in self._rows(tables.CONSUMERS, *columns):
+            parts = allocations.pop(uuid, None)
+            if parts is None:
+                idle += 1
+                continue
+            yield ConsumerRecord(
+                uuid,
+                projects.get(project, UNKNOWN_OWNER),
+                users.get(user, UNKNOWN_OWNER),
+                types.get(type_id[0], "") if type_id else "",
+                generation,
+                parts,
+                max(milliseconds(updated_at or created_at), changed[uuid]),
+            )
+        if idle:
+            self.notes.append(f"{idle} consumers hold nothing: gantt has consumers only while they hold something")
+        if allocations:
+            self.notes.append(f"{len(allocations)} consumers have no project and user: they get {UNKNOWN_OWNER}")
+        for uuid, parts in allocations.items():
+            yield ConsumerRecord(uuid, UNKNOWN_OWNER, UNKNOWN_OWNER, "", 0, parts, changed[uuid])
+
+    def _allocations(self) -> tuple[dict[str, dict[str, dict[str, int]]], dict[str, int]]:
+        """Return what each consumer holds, and when the last part of it was changed."""
+        allocations: dict[str, dict[str, dict[str, int]]] = {}
+        dangling = 0
+        columns = ("consumer_id", "resource_provider_id", "resource_class_id", "used")
+        for consumer, provider_id, class_id, used in self._rows(tables.ALLOCATIONS, *columns):
+            provider, name = self._uuids.get(provider_id), self._classes.get(class_id)
+            if provider is None or name is None:
+                dangling += 1
+                continue
+            amounts = allocations.setdefault(consumer, {}).setdefault(provider, {})
+            amounts[name] = amounts.get(name, 0) + used
+        if dangling:
+            self.notes.append(f"{dangling} allocations are of a provider or resource class that does not exist")
+        return allocations, self._changes()
+
+    def _changes(self) -> dict[str, int]:
+        """Return by consumer when the last of its allocations was changed, which the database computes."""
+        table = tables.ALLOCATIONS
+        last = func.max(func.coalesce(table.c.updated_at, table.c.created_at))
+        rows = self._connection.execute(select(table.c.consumer_id, last).group_by(table.c.consumer_id))
+        return {consumer: milliseconds(moment) for consumer, moment in rows}
+
+    def _members(self, table: Table, column: str, texts: Mapping[int, str]) -> dict[int, list[str]]:
+        members: defaultdict[int, list[str]] = defaultdict(list)
+        for row in self._rows(table, "resource_provider_id", column):
+            provider, member = row[0], row[1]
+            if member in texts:
+                members[provider].append(texts[member])
+        return members
+
+    def _texts(self, table: Table, column: str) -> dict[int, str]:
+        return {row[0]: row[1] for row in self._rows(table, "id", column)}
+
+    def _rows(self, table: Table, *columns: str) -> Iterator[Any]:
+        return iter(self._connection.execute(select(*(table.c[column] for column in columns))))

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes all that gantt has in place of Placement back to a Placement database."""
+
+from scheduler_svc.placement.migration.database import PlacementDatabase
+from scheduler_svc.placement.migration.database_reader import DatabaseReader
+from scheduler_svc.placement.migration.database_writer import DatabaseWriter
+from scheduler_svc.placement.migration.failures import NothingToCopy
+from scheduler_svc.placement.migration.report import Report
+from scheduler_svc.placement.migration.store_reader import StoreReader
+from scheduler_svc.placement.migration.switchover import Switchover
+
+
+def export(source: StoreReader, database: PlacementDatabase, report: Report, *, dry_run: bool = False) -> bool:
+    """Make a Placement database equal to gantt, in one transaction; return whether all could be written.
+
+    A dry run does the same, and rolls it back. Raises NothingToCopy, NameConflict and PlacementUnavailable; the
+    database is then as it was.
+    """
+    contents = source.read()
+    if not contents.providers:
+        raise NothingToCopy("gantt has no provider that was imported or made by a client: nothing is exported")
+    target = DatabaseReader(database).read()
+    with database.transaction(commit=not dry_run) as connection:
+        writer = DatabaseWriter(connection)
+        is_complete = Switchover(lambda: contents, lambda: target, writer, report).copy()
+        writer.finish()
+    return is_complete

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads all that another Placement has, over HTTP: each record as of one moment, but not all as of the same."""
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+
+from requests import Response
+
+from rpcapi.resources.inventory import Inventory
+from scheduler_svc.placement.migration.contents import ConsumerRecord, Contents, NameKind, ProviderRecord, is_custom
+from scheduler_svc.placement.migration.database_reader import FIGURES
+from scheduler_svc.placement.migration.http_client import PlacementClient
+
+THREADS = 8
+READS = 10  # of a provider that changes between the requests that read it
+NO_TYPE = "unknown"  # the type that Placement shows of consumers without one
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+
+class HttpReader:
+    """Reads another Placement. A provider whose generation moves while its parts are read is read again.
+
+    One that moves during each of READS reads is among the ``unread`` of the contents. What its consumers hold is
+    read: that depends on their own generations.
+    """
+
+    def __init__(self, client: PlacementClient, progress: Callable[[str, int, int], None] | None = None) -> None:
+        self._client = client
+        self._progress = progress or (lambda what, number, total: None)
+
+    def read(self) -> Contents:
+        """Return all records; raises PlacementUnavailable."""
+        names = dict.fromkeys(self._custom_names(), 0)
+        listed = self._client.document("/resource_providers")["resource_providers"]
+        with ThreadPoolExecutor(THREADS) as threads:
+            try:
+                providers, unread, holders = self._providers(threads, listed)
+                read = self._each(threads, "read consumers", self._consumer, sorted(holders))
+            except BaseException:
+                threads.shutdown(cancel_futures=True)
+                raise
+        consumers = {record.uuid: record for record in read if record is not None}
+        return Contents(providers, consumers, names, unread=unread)
+
+    def _providers(
+        self, threads: ThreadPoolExecutor, listed: list[dict[str, Any]]
+    ) -> tuple[dict[str, ProviderRecord], dict[str, str], set[str]]:
+        """Return the providers, why others could not be read, and the consumers of both."""
+        providers: dict[str, ProviderRecord] = {}
+        unread: dict[str, str] = {}
+        holders: set[str] = set()
+        for entry, read in zip(listed, self._each(threads, "read providers", self._provider, listed), strict=True):
+            if read is None:
+                continue  # deleted since it was listed
+            record, consumers = read
+            holders |= consumers
+            if record is None:
+                unread[entry["uuid"]] = f"its name is {entry['name']}, and it changed during each of {READS} reads"
+            else:
+                providers[record.uuid] = record
+        return providers, unread, holders
+
+    def _provider(self, entry: Mapping[str, Any]) -> tuple[ProviderRecord | None, frozenset[str]] | None:
+        """Return a listed provider and who holds from it; no provider if it moved during each read, None if deleted."""
+        consumers: frozenset[str] = frozenset()
+        for _ in range(READS):
+            path = f"/resource_providers/{entry['uuid']}"
+            parts = ("inventories", "traits", "aggregates", "allocations")
+            answers = [self._client.get(f"{path}/{part}") for part in parts]
+            responses = [answer for answer in answers if answer is not None]
+            if len(responses) < len(parts):
+                return None
+            documents = [response.json() for response in responses]
+            inventories, traits, aggregates, allocations = documents
+            consumers = frozenset(allocations["allocations"])
+            generations = {document["resource_provider_generation"] for document in documents}
+            if len(generations) == 1:
+                changed_ms = max(_modified(response) for response in responses[:2])
+                record = ProviderRecord(
+                    entry["uuid"],
+                    entry["name"],
+                    entry["parent_provider_uuid"],
+                    generations.pop(),
+                    {name: _inventory(raw) for name, raw in inventories["inventories"].items()},
+                    frozenset(traits["traits"]),
+                    frozenset(aggregates["aggregates"]),
+                    changed_ms,
+                    changed_ms,
+                )
+                return record, consumers
+        return None, consumers
+
+    def _consumer(self, uuid: str) -> ConsumerRecord | None:
+        response = self._client.get(f"/allocations/{uuid}")
+        document = {} if response is None else response.json()
+        if response is None or not document.get("allocations"):
+            return None  # it ended since its provider was read
+        consumer_type = document.get("consumer_type", NO_TYPE)
+        return ConsumerRecord(
+            uuid,
+            document["project_id"],
+            document["user_id"],
+            "" if consumer_type == NO_TYPE else consumer_type,
+            document["consumer_generation"],
+            {provider: dict(part["resources"]) for provider, part in document["allocations"].items()},
+            _modified(response),
+        )
+
+    def _custom_names(self) -> Iterable[tuple[NameKind, str]]:
+        traits = self._client.document("/traits?name=startswith:CUSTOM_")["traits"]
+        classes = self._client.document("/resource_classes")["resource_classes"]
+        yield from ((NameKind.TRAIT, name) for name in traits)
+        yield from ((NameKind.RESOURCE_CLASS, entry["name"]) for entry in classes if is_custom(entry["name"]))
+
+    def _each(self, threads: ThreadPoolExecutor, what: str, read: Callable[[T], S], items: list[T]) -> list[S]:
+        results = []
+        for result in threads.map(read, items):
+            results.append(result)
+            self._progress(what, len(results), len(items))
+        return results
+
+
+def _inventory(raw: Mapping[str, Any]) -> Inventory:
+    return Inventory(**{figure: raw[figure] for figure in FIGURES})
+
+
+def _modified(response: Response) -> int:
+    """Return the time in ms, to the second, at which what was read was changed; 0 if it is not said."""
+    text = response.headers.get("last-modified")
+    return 0 if text is None else int(parsedate_to_datetime(text).timestamp() * 1000)

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opens the other Placement."""
+
+import os
+from pathlib import Path
+
+from oslo_config import cfg
+
+from scheduler_svc.placement.migration.copying import Progress
+from scheduler_svc.placement.migration.database import PlacementDatabase
+from scheduler_svc.placement.migration.database_reader import DatabaseReader
+from scheduler_svc.placement.migration.failures import PlacementUnavailable
+from scheduler_svc.placement.migration.http_client import PlacementClient, credentials
+from scheduler_svc.placement.migration.http_reader import HttpReader
+
+
+def open_database(source: str) -> PlacementDatabase:
+    """Open the database at ``source``: its URL, or the path of a placement.conf; raises PlacementUnavailable."""
+    return PlacementDatabase(database_url(source))
+
+
+def open_source(source: str, progress: Progress) -> DatabaseReader | HttpReader:
+    """Return a reader of the Placement at ``source``, its URL or its database; raises PlacementUnavailable.
+
+    Over HTTP it authenticates with what the environment has for the OpenStack client.
+    """
+    if source.startswith(("http://", "https://")):
+        return HttpReader(PlacementClient(source, credentials(source, os.environ)), progress)
+    return DatabaseReader(open_database(source))
+
+
+def database_url(source: str) -> str:
+    """Return the URL of a database, which may be configured in the file ``source``; raises PlacementUnavailable."""
+    if "://" in source:
+        return source
+    if not Path(source).is_file():
+        raise PlacementUnavailable("it is neither a file nor a URL")
+    conf = cfg.ConfigOpts()
+    conf.register_opt(cfg.StrOpt("connection", secret=True), group="placement_database")
+    try:
+        conf([], project="placement", default_config_files=[source], default_config_dirs=[])
+    except (cfg.Error, ValueError) as error:
+        raise PlacementUnavailable(f"it cannot be read: {' '.join(str(error).split())}") from error
+    if not conf.placement_database.connection:
+        raise PlacementUnavailable("it has no option connection in group placement_database")
+    return str(conf.placement_database.connection)

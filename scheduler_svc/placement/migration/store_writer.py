@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the records of another Placement to gantt's store."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeVar
+
+from rpcapi import errors
+from rpcapi.resources import names
+from scheduler_svc.placement.migration.contents import ConsumerRecord, NameKind, ProviderRecord
+from scheduler_svc.placement.migration.store_reader import uuid_of
+from scheduler_svc.placement.migration.writer import Refusals, Writer
+from scheduler_svc.store import allocations, paging
+from scheduler_svc.store.allocations import MAX_CONSUMERS, ConsumerImport
+from scheduler_svc.store.interface import Store
+from scheduler_svc.store.providers import checks
+from scheduler_svc.store.providers.changes import DeleteProvider, ImportProvider, Refusal, RefusalKind
+from scheduler_svc.store.providers.checks import MAX_IMPORTS
+
+MARK = {"imported": True}  # in the document of a name that an import created
+RETIREMENTS = 5  # attempts to delete a name while providers change
+REASONS: Mapping[RefusalKind, str] = {
+    RefusalKind.NAME: "its name is that of {provider}",
+    RefusalKind.PARENT: "its parent {provider} is not there",
+    RefusalKind.LOOP: "its parent is below it",
+    RefusalKind.GENERATION: "clients of gantt changed it, or allocated on it, since it was imported",
+    RefusalKind.PROVIDER: "it holds from {provider}, which is not there",
+    RefusalKind.OWNER: "it holds by a claim of gantt's scheduler, or an agent reports it",
+    RefusalKind.CONSUMER: "a client of gantt changed it since it was imported",
+    RefusalKind.CHILDREN: "there are providers below it",
+    RefusalKind.IN_USE: "consumers hold from it",
+}
+Import = TypeVar("Import", ImportProvider, ConsumerImport)
+_INVALID = (errors.InvalidRequest, errors.InvalidName)
+
+
+class StoreWriter(Writer):
+    """Writes to a partition by the verbs for imports, which replace only what they wrote, unless ``overwrite``."""
+
+    threads = 2  # one batch is prepared while the store writes another one
+
+    def __init__(self, store: Store, *, overwrite: bool = False) -> None:
+        self._store = store
+        self._overwrite = overwrite
+
+    def put_name(self, kind: NameKind, name: str, changed_ms: int) -> None:
+        try:
+            self._store.put_state(kind, name, 0, {"changed_ms": changed_ms, **MARK})
+        except errors.VersionConflict:
+            return  # a client created it
+
+    def delete_name(self, kind: NameKind, name: str) -> bool:
+        try:
+            document = self._store.get_state(kind, name)[1]
+        except errors.UnknownHost:
+            return False
+        position = 0
+        may_go = self._overwrite or MARK.items() <= document.items()
+        for _ in range(RETIREMENTS if may_go else 0):
+            # A name that a provider has exists without its document too.
+            refusal = self._store.retire(kind, name, position)
+            if refusal is None or refusal.actual is None:
+                return refusal is None
+            position = refusal.actual
+        return False
+
+    def put_providers(self, records: Sequence[ProviderRecord]) -> Refusals:
+        imports = [provider_import(record, overwrite=self._overwrite) for record in records]
+        return _put(imports, MAX_IMPORTS, self._import_providers)
+
+    def delete_provider(self, uuid: str) -> str | None:
+        answer = self._store.change_provider(DeleteProvider(names.api_provider(uuid)))
+        return _reason(answer) if isinstance(answer, Refusal) and answer.kind is not RefusalKind.PROVIDER else None
+
+    def put_consumers(self, records: Sequence[ConsumerRecord]) -> Refusals:
+        return _put([consumer_import(record) for record in records], MAX_CONSUMERS, self._import_consumers)
+
+    def _import_providers(self, imports: Sequence[ImportProvider]) -> Refusals:
+        pairs = zip(imports, self._store.import_providers(imports), strict=True)
+        return {uuid_of(change.provider): _reason(answer) for change, answer in pairs if answer is not None}
+
+    def _import_consumers(self, imports: Sequence[ConsumerImport]) -> Refusals:
+        """Import consumers together, without those that are refused."""
+        refusals: Refusals = {}
+        while imports:
+            refusal = self._store.import_allocations(imports, overwrite=self._overwrite)
+            if refusal is None:
+                break
+            refusals[refusal.consumer] = _reason(refusal)
+            imports = [item for item in imports if item.consumer != refusal.consumer]
+        return refusals
+
+
+class StoreRehearsal(StoreWriter):
+    """Writes nothing, and refuses what the store would refuse whatever it contains."""
+
+    threads = 1
+
+    def __init__(self, store: Store, taken_names: Collection[str]) -> None:
+        """``taken_names`` are the names of the providers that agents report."""
+        super().__init__(store)
+        self._names = taken_names
+
+    def put_name(self, kind: NameKind, name: str, changed_ms: int) -> None:
+        return
+
+    def delete_name(self, kind: NameKind, name: str) -> bool:
+        return True
+
+    def put_providers(self, records: Sequence[ProviderRecord]) -> Refusals:
+        text = REASONS[RefusalKind.NAME]
+        refusals = {record.uuid: text.format(provider=record.name) for record in records if record.name in self._names}
+        return refusals | super().put_providers([record for record in records if record.uuid not in refusals])
+
+    def delete_provider(self, uuid: str) -> str | None:
+        return None
+
+    def _import_providers(self, imports: Sequence[ImportProvider]) -> Refusals:
+        checks.check_imports(imports)
+        return {}
+
+    def _import_consumers(self, imports: Sequence[ConsumerImport]) -> Refusals:
+        allocations.check_imports(imports)
+        return {}
+
+
+def provider_import(record: ProviderRecord, *, overwrite: bool = False) -> ImportProvider:
+    """Return the change that stores a provider."""
+    return ImportProvider(
+        names.api_provider(record.uuid),
+        record.name,
+        None if record.parent is None else names.api_provider(record.parent),
+        record.inventories,
+        record.traits,
+        record.aggregates,
+        record.generation,
+        record.created_ms,
+        record.changed_ms,
+        overwrite=overwrite,
+    )
+
+
+def consumer_import(record: ConsumerRecord) -> ConsumerImport:
+    """Return the import that stores what a consumer holds."""
+    parts = {names.api_provider(uuid): amounts for uuid, amounts in record.allocations.items()}
+    return ConsumerImport(
+        record.uuid, parts, record.project, record.user, record.type, record.generation, record.changed_ms
+    )
+
+
+def _put(imports: Sequence[Import], size: int, write: Callable[[Sequence[Import]], Refusals]) -> Refusals:
+    """Write imports in batches; one with an import that cannot be stored is divided until that is alone."""
+    refusals: Refusals = {}
+    for batch in paging.batches(imports, size):
+        try:
+            refusals |= write(batch)
+        except _INVALID as error:
+            if len(batch) == 1:
+                refusals[_uuid(batch[0])] = str(error)
+            else:
+                refusals |= _put(batch, (len(batch) + 1) // 2, write)
+    return refusals
+
+
+def _uuid(item: ImportProvider | ConsumerImport) -> str:
+    return uuid_of(item.provider) if isinstance(item, ImportProvider) else item.consumer
+
+
+def _reason(refusal: Refusal) -> str:
+    text = REASONS.get(refusal.kind, refusal.kind)
+    return text.format(provider=uuid_of(refusal.provider))

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies between another Placement and gantt: once, repeatedly, rehearsed, or compared only."""
+
+import threading
+import time
+from collections.abc import Callable
+
+from rpcapi.garbage import collection_suspended
+from scheduler_svc.placement.migration.contents import Contents
+from scheduler_svc.placement.migration.copying import CopyOutcome, CopyPass
+from scheduler_svc.placement.migration.differences import differences, excess
+from scheduler_svc.placement.migration.failures import ClientsHaveWritten, NothingToCopy
+from scheduler_svc.placement.migration.report import Report
+from scheduler_svc.placement.migration.writer import Writer
+
+Read = Callable[[], Contents]  # returns all that one of the two ends has
+
+
+class Switchover:
+    """Copies from a source to a target, which ``writer`` writes. Each method returns whether nothing is amiss.
+
+    A source without any provider is the wrong one, or was emptied: copies raise NothingToCopy, and write nothing.
+    Nor do they where clients wrote to the target: unless ``beside_clients`` they raise ClientsHaveWritten, since
+    nothing shows which consumers a client ended.
+    """
+
+    def __init__(
+        self, read_source: Read, read_target: Read, writer: Writer, report: Report, *, beside_clients: bool = False
+    ) -> None:
+        self._read_source = read_source
+        self._read_target = read_target
+        self._writer = writer
+        self._report = report
+        self._beside_clients = beside_clients
+
+    def copy(self) -> bool:
+        """Copy once."""
+        # Here and below: records are millions of objects in no cycle, which would be searched repeatedly.
+        with collection_suspended():
+            target = self._read_unchanged_target()
+            source = self._read_source()
+            outcome = self._pass(1, source, target, is_last=True)
+        return self._conclude(source.with_least_generation(target.generation_base), outcome)
+
+    def follow(self, stopping: threading.Event, interval_s: float, *, until_equal: bool = False) -> bool:
+        """Copy again and again until ``stopping`` is set, and once more after that.
+
+        With ``until_equal`` it ends too after a pass that had nothing to write, and could read every provider.
+        """
+        target, number = self._read_unchanged_target(), 0
+        while True:
+            number += 1
+            is_last = stopping.is_set()
+            with collection_suspended():
+                source = self._read_source()
+                outcome = self._pass(number, source, target, is_last=is_last)
+            if is_last or (until_equal and not outcome.counts and not source.unread):
+                return self._conclude(source.with_least_generation(target.generation_base), outcome)
+            stopping.wait(interval_s)
+
+    def verify(self) -> bool:
+        """Compare both ends, and write nothing."""
+        with collection_suspended():
+            source, target = self._read_source(), self._read_target()
+        self._report.listing("Notes", source.with_least_generation(target.generation_base).notes)
+        unread = self._report.listing("Not compared", _unread_lines(source))
+        number = self._report.listing("Differences", differences(source, target))
+        records = len(source.providers), len(source.consumers)
+        self._report.line(
+            f"Compared {records[0]} providers and {records[1]} consumers: "
+            + (f"{number} differences" if number else "both have the same")
+        )
+        return number + unread == 0
+
+    def _read_unchanged_target(self) -> Contents:
+        target = self._read_target()
+        if target.protected and not self._beside_clients:
+            raise ClientsHaveWritten(
+                f"clients of gantt wrote {len(target.protected)} providers and consumers since the last import, "
+                f"{min(target.protected)} is one. An import brings back the consumers that they ended. "
+                "--beside-clients imports all other records nevertheless, --overwrite replaces those too"
+            )
+        return target
+
+    def _pass(self, number: int, source: Contents, target: Contents, *, is_last: bool) -> CopyOutcome:
+        if target.providers and not source.providers and not source.unread:
+            raise NothingToCopy(f"the source has no provider, and {len(target.providers)} would be deleted")
+        start = time.monotonic()
+        outcome = CopyPass(source, target, self._writer, self._report.progress).run()
+        summary = ", ".join(f"{count} {what}" for what, count in outcome.counts.items()) or "nothing"
+        self._report.line(f"Pass {number}: wrote {summary} in {time.monotonic() - start:.1f} s")
+        if not is_last:
+            self._report.listing("To be read again in the next pass", _unread_lines(source))
+        return outcome
+
+    def _conclude(self, source: Contents, outcome: CopyOutcome) -> bool:
+        self._report.listing("Notes", source.notes)
+        self._report.listing("Carried though it exceeds a capacity", excess(source))
+        refusals = (f"{kind} {uuid}: {why}" for (kind, uuid), why in outcome.refusals.items())
+        return self._report.listing("Not carried", refusals) == 0
+
+
+def _unread_lines(contents: Contents) -> list[str]:
+    return [f"provider {uuid}: {why}" for uuid, why in contents.unread.items()]

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What providers have and use, read from the table's columns."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from scheduler_svc.core.table.columns import IntColumn, Rows
+from scheduler_svc.core.table.provider_columns import ProviderColumns
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.core.table.traits import names_in
+from scheduler_svc.core.table.view import View
+from scheduler_svc.placement.model.candidates.deadline import Deadline
+from scheduler_svc.store import paging
+
+MAX_ROOTS = 2000  # that are read at a time, so that changes of the table do not wait long
+NO_INVENTORY = -1  # as a capacity, which is at least 0 in an inventory
+
+
+class Legend(NamedTuple):
+    """What numbers of providers mean: their resource classes, and the trait of each bit."""
+
+    classes: tuple[str, ...]
+    traits: tuple[str, ...]
+
+    def trait_names(self, words: Iterable[int]) -> list[str]:
+        """Return the traits of a provider by their words, sorted, custom ones last."""
+        return sorted(names_in(self.traits, words), key=lambda name: (name.startswith("CUSTOM_"), name))
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderContents:
+    """What some providers had and used at one moment, one element for each.
+
+    All are roots of the table, and have None as ``parents``, or all are below roots of one partition; ``rows`` are
+    theirs in the columns of these. ``numbers`` are integers by [number, provider]: the capacities of each class of the
+    legend, NO_INVENTORY where a provider has none of it, the usage of each class, and the 64-bit words of the traits.
+    """
+
+    rows: Rows
+    ids: Sequence[str]
+    parents: Sequence[str | None]
+    roots: Sequence[str]
+    numbers: IntColumn
+    legend: Legend
+
+    def at(self, indices: Rows) -> "ProviderContents":
+        """Return the providers with these indices."""
+        ids, parents, roots = (
+            [names[index] for index in indices.tolist()] for names in (self.ids, self.parents, self.roots)
+        )
+        return replace(
+            self, rows=self.rows[indices], ids=ids, parents=parents, roots=roots, numbers=self.numbers[:, indices]
+        )
+
+    def among(self, ids: Collection[str]) -> "ProviderContents":
+        """Return the providers with these ids."""
+        return self.at(np.flatnonzero([name in ids for name in self.ids]))
+
+    @property
+    def capacities(self) -> IntColumn:
+        """The capacities by [class, provider]."""
+        return self.numbers[: len(self.legend.classes)]
+
+    @property
+    def used(self) -> IntColumn:
+        """The usage by [class, provider]."""
+        return self.numbers[len(self.legend.classes) : 2 * len(self.legend.classes)]
+
+    @property
+    def trait_words(self) -> list[tuple[int, ...]]:
+        """The words of each provider's traits, as Legend.trait_names takes them."""
+        words = self.numbers[2 * len(self.legend.classes) :].view(np.uint64)
+        return list(map(tuple, words.T.tolist()))
+
+
+def read_trees(
+    table: HostTable, names: Sequence[str], deadline: Deadline
+) -> tuple[list[ProviderContents], list[ProviderContents]]:
+    """Return the roots with these names, and all providers below them; those that were deleted are left out.
+
+    Raises Problem 503 where the time is over.
+    """
+    roots: list[ProviderContents] = []
+    below: list[ProviderContents] = []
+    for batch in paging.batches(names, MAX_ROOTS):
+        deadline.require()
+        with table.reading() as view:
+            roots.append(_read_roots(view, batch))
+            below += _read_below(view, roots[-1].rows)
+    return roots, below
+
+
+def _read_roots(view: View, names: Sequence[str]) -> ProviderContents:
+    rows = view.rows(names)
+    rows = rows[view.present[rows]]
+    ids = names if len(rows) == len(names) else view.names(rows)
+    return ProviderContents(rows, ids, [None] * len(ids), ids, *_numbers(view.hosts, rows))
+
+
+def _read_below(view: View, roots: Rows) -> Iterator[ProviderContents]:
+    """Yield the providers below these rows, of each partition that has any."""
+    column = np.zeros(view.size, np.bool_)
+    column[roots] = True
+    for forest, providers in view.trees.forests:
+        rows = forest.rows_below(column)
+        if len(rows):
+            numbers = rows.tolist()
+            ids, parents = [forest.names[row] for row in numbers], [forest.parent(row) for row in numbers]
+            yield ProviderContents(rows, ids, parents, view.names(forest.root[rows]), *_numbers(providers, rows))
+
+
+def _numbers(providers: ProviderColumns, rows: Rows) -> tuple[IntColumn, Legend]:
+    columns, words = list(providers.resources.values()), providers.traits.words
+    numbers = [np.where(column.has_inventory(rows), column.capacity[rows], NO_INVENTORY) for column in columns]
+    numbers += [column.used[rows] for column in columns]
+    numbers += [word[rows].view(np.int64) for word in words]
+    shape = 2 * len(columns) + len(words), len(rows)
+    return np.array(numbers, np.int64).reshape(shape), Legend(tuple(providers.resources), providers.traits.names)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The time within which a query for allocation candidates is answered."""
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from rpcapi.resources.trees.search import StepBudget
+from scheduler_svc.placement.model.problems import Problem
+
+SEARCH_SHARE = 0.5  # of the time, within which candidates are searched
+REQUESTS_SHARE = 0.8  # within which they are written too; the rest is for what their providers have
+STEPS_BETWEEN_CHECKS = 256
+
+T = TypeVar("T")
+
+
+class Deadline:
+    """The end of a query's time, ``timeout_s`` after it is made; ``clock`` is in seconds."""
+
+    def __init__(self, timeout_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.timeout_s = timeout_s
+        self._clock = clock
+        self._start = clock()
+
+    def search_steps(self) -> "TimedSteps":
+        """Return the steps of the search, which end while there is time left to write what it found."""
+        return TimedSteps(self._clock, self._start + self.timeout_s * SEARCH_SHARE)
+
+    def require(self) -> None:
+        """Raise Problem 503 where the time is over."""
+        if self._is_past(1.0):
+            raise self.problem()
+
+    def requests_in_time(self, items: Iterable[T], *, may_end: bool) -> Iterator[T]:
+        """Yield the candidates to be written, until REQUESTS_SHARE of the time is over: then no more if they may end.
+
+        Else raises Problem 503.
+        """
+        for number, item in enumerate(items):
+            if number % STEPS_BETWEEN_CHECKS == 0 and self._is_past(REQUESTS_SHARE):
+                if may_end and number:
+                    return
+                raise self.problem()
+            yield item
+
+    def _is_past(self, share: float) -> bool:
+        return self._clock() > self._start + self.timeout_s * share
+
+    def problem(self) -> Problem:
+        """Return what answers a query whose time is over."""
+        return Problem(
+            503,
+            "The search for allocation candidates was stopped, since its answer was not possible within "
+            f"{self.timeout_s:g} s: request fewer by limit, or be more specific.",
+        )
+
+
+class TimedSteps(StepBudget):
+    """Steps without a limit in number; they are exhausted at a time."""
+
+    __slots__ = ("_clock", "_end")
+
+    def __init__(self, clock: Callable[[], float], end: float) -> None:
+        super().__init__(sys.maxsize)
+        self._clock = clock
+        self._end = end
+
+    def consume(self) -> bool:
+        """Use one step; return False when the time is over."""
+        if self.remaining % STEPS_BETWEEN_CHECKS == 0:
+            self.check()
+        return super().consume()
+
+    def check(self) -> bool:
+        """Return whether there is time for more steps."""
+        if self._clock() > self._end:
+            self.remaining = -1
+        return not self.exhausted

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the allocation candidates of a query in the table."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import NamedTuple
+
+from rpcapi.resources.trees.search import search
+from rpcapi.resources.trees.tree import AllocationCandidate, ProviderTree
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.core.trees.reader import TreeReader
+from scheduler_svc.placement.model.candidates.anchors import Anchors, find_anchors
+from scheduler_svc.placement.model.candidates.contents import read_trees
+from scheduler_svc.placement.model.candidates.deadline import Deadline, TimedSteps
+from scheduler_svc.placement.model.candidates.request import CandidateList, CandidateRequest
+from scheduler_svc.placement.model.freshness import Freshness
+
+MAX_SUSPENDED = 2000  # searches of one query that wait for their next turn
+READ_TREES = 32  # at a time, so that changes of the table do not wait long
+
+
+class SearchLimits(NamedTuple):
+    """The number of candidates that a query gets at most, and the seconds within which it is answered."""
+
+    max_candidates: int = 100_000
+    timeout_s: float = 10.0
+
+
+DEFAULT_LIMITS = SearchLimits()
+
+
+class CandidateFinder:
+    """Searches the trees of one process's copy of the providers."""
+
+    def __init__(
+        self,
+        table: HostTable,
+        freshness: Freshness,
+        limits: SearchLimits = DEFAULT_LIMITS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._table = table
+        self._freshness = freshness
+        self._limits = limits
+        self._clock = clock
+
+    def deadline(self) -> Deadline:
+        """Return the deadline of a query that has just come."""
+        return Deadline(self._limits.timeout_s, self._clock)
+
+    def find(self, request: CandidateRequest, deadline: Deadline) -> CandidateList:
+        """Return the candidates, and the providers of all trees that they use.
+
+        With a limit a search that takes too long ends with what it found. Raises Problem 503 if there is nothing, or no
+        limit; also where the time is over before what they have is read.
+        """
+        self._freshness.require()
+        max_candidates = self._limits.max_candidates
+        steps = deadline.search_steps()
+        with self._table.reading() as view:
+            anchors = find_anchors(view, request)
+        limit = min(request.limit or max_candidates, max_candidates)
+        query = _Query(self._table, request, limit, steps, any_shares=anchors.any_shares)
+        query.run(anchors)
+        if steps.exhausted and (request.limit is None or not query.count):
+            raise deadline.problem()
+        return self._with_providers(query, request, deadline)
+
+    def _with_providers(self, query: "_Query", request: CandidateRequest, deadline: Deadline) -> CandidateList:
+        bare_roots, providers = read_trees(self._table, query.bare_roots, deadline)
+        used = {name for candidate in query.candidates for name in candidate.allocations}
+        for contents in read_trees(self._table, list(set(map(query.root_of, used))), deadline):
+            providers += contents
+        if not request.nested:
+            providers = [part.among(used) for part in providers]
+        existing = {name for part in providers for name in part.ids}
+        # Some may have been deleted during the search.
+        candidates = [candidate for candidate in query.candidates if candidate.allocations.keys() <= existing]
+        return CandidateList(bare_roots, candidates, providers)
+
+
+class _Query:
+    """The search for one request: the candidates so far."""
+
+    def __init__(
+        self, table: HostTable, request: CandidateRequest, limit: int, steps: TimedSteps, *, any_shares: bool
+    ) -> None:
+        self.bare_roots: list[str] = []
+        self.candidates: list[AllocationCandidate] = []
+        self._table = table
+        self._request = request
+        self._limit = limit
+        self._steps = steps
+        self._roots: dict[str, str] = {}  # of the providers of searched trees that are not roots
+        self._keys: set[Hashable] = set()
+        self._any_shares = any_shares
+
+    @property
+    def count(self) -> int:
+        """The number of candidates so far."""
+        return len(self.bare_roots) + len(self.candidates)
+
+    def root_of(self, provider: str) -> str:
+        """Return the root of a provider of a searched tree."""
+        return self._roots.get(provider, provider)
+
+    def run(self, anchors: Anchors) -> None:
+        """Collect candidates, the first of each root before the second of any."""
+        if all(anchors.bare) and self._steps.check():
+            self.bare_roots = anchors.ids[: self._limit]
+            return
+        suspended: deque[Iterator[AllocationCandidate]] = deque()
+        for searching in self._searches(anchors):
+            if self._collect(searching, 1):
+                suspended.append(searching)
+            if len(suspended) > MAX_SUSPENDED:
+                self._collect(suspended.popleft(), self._limit)
+            if self._is_complete:
+                return
+        while suspended and not self._is_complete:
+            searching = suspended.popleft()
+            if self._collect(searching, 1):
+                suspended.append(searching)
+
+    @property
+    def _is_complete(self) -> bool:
+        return self.count >= self._limit or self._steps.exhausted
+
+    def _collect(self, searching: Iterator[AllocationCandidate], count: int) -> bool:
+        """Collect up to ``count`` candidates of a search; return whether it may have more."""
+        for candidate in searching:
+            if self._is_new(candidate):
+                self.candidates.append(candidate)
+                count -= 1
+            if not count or self._is_complete:
+                return True
+        return False
+
+    def _is_new(self, candidate: AllocationCandidate) -> bool:
+        """Return whether a candidate is none of another root's, and uses no more of a tree than the client knows."""
+        if not self._request.nested:
+            roots = {self.root_of(name) for name in candidate.allocations}
+            if len(roots) < len(candidate.allocations):
+                return False
+        if not self._any_shares:
+            return True
+        amounts = frozenset((name, *item) for name, items in candidate.allocations.items() for item in items.items())
+        key = amounts, frozenset((suffix, frozenset(names)) for suffix, names in candidate.providers.items())
+        if key in self._keys:
+            return False
+        self._keys.add(key)
+        return True
+
+    def _searches(self, anchors: Anchors) -> Iterator[Iterator[AllocationCandidate]]:
+        """Yield the search in each anchor's tree; bare roots are collected at once."""
+        for start in range(0, len(anchors.ids), READ_TREES):
+            if not self._steps.check():
+                return
+            batch = slice(start, start + READ_TREES)
+            pairs = list(zip(anchors.ids[batch], anchors.bare[batch], strict=True))
+            trees = self._read_trees([name for name, is_bare in pairs if not is_bare])
+            for name, is_bare in pairs:
+                if is_bare:
+                    self.bare_roots.append(name)
+                    if self.count >= self._limit:
+                        return
+                elif name in trees:
+                    yield search(trees[name], self._request.trees, self._steps, prune=False)
+
+    def _read_trees(self, names: Sequence[str]) -> dict[str, ProviderTree]:
+        """Return the trees of these roots; one that was deleted meanwhile is left out."""
+        if not names:
+            return {}
+        trees = {}
+        with self._table.reading() as view:
+            reader = TreeReader(view, view.all_trees, self._request.trees)
+            present = view.present
+            for name in names:
+                row = view.row(name)
+                if row is not None and present[row]:
+                    trees[name] = reader.tree(row)
+        for name, tree in trees.items():
+            self._roots.update((provider.id, name) for provider in tree.providers[1:])
+            self._roots.update((provider.id, provider.root) for provider in tree.sharing if provider.root)
+        return trees

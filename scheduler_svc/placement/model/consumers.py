@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What consumers hold, with providers by UUID."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from scheduler_svc.core.provider_uuids import uuid_of
+from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, Catalogue
+from scheduler_svc.placement.model.directory import ProviderDirectory
+from scheduler_svc.placement.model.problems import CONCURRENT_UPDATE, Problem, bad_request, conflict
+from scheduler_svc.store import paging
+from scheduler_svc.store.allocations import ANY, MAX_CONSUMERS, AllocationChange, ConsumerState
+from scheduler_svc.store.protocols.allocations import AllocationStore
+from scheduler_svc.store.providers.changes import Refusal, RefusalKind
+
+_REASONS = {
+    RefusalKind.INVENTORY: "it has no inventory of this class.",
+    RefusalKind.UNITS: "The requested amount violates min_unit, max_unit or step_size.",
+    RefusalKind.CAPACITY: "The requested amount would exceed the capacity.",
+    RefusalKind.CLOSED: "its agent has to report what runs there first; retry later.",
+}
+
+
+class Consumers:
+    """Reads and replaces what consumers hold. Changes name providers by UUID."""
+
+    def __init__(self, store: AllocationStore, directory: ProviderDirectory, catalogue: Catalogue) -> None:
+        self._store = store
+        self._directory = directory
+        self._catalogue = catalogue
+
+    def find(self, consumer: str) -> ConsumerState | None:
+        """Return what a consumer holds, None if it holds nothing."""
+        return self._store.read_allocations([consumer]).get(consumer)
+
+    def of_provider(self, provider: str) -> Iterator[ConsumerState]:
+        """Return what consumers hold that hold anything from the provider with this id, in the order of consumers."""
+        return paging.entries(partial(self._store.list_holders, provider))
+
+    def replace(self, requests: Sequence[AllocationChange]) -> None:
+        """Replace what all these consumers hold, or nothing; raises Problem."""
+        refusal = self.apply(requests, self._store.allocate)
+        if refusal is not None:
+            raise refused_allocation(refusal)
+
+    def apply(
+        self, requests: Sequence[AllocationChange], write: Callable[[list[AllocationChange]], Refusal | None]
+    ) -> Refusal | None:
+        """Return what ``write`` answers to these requests; raises Problem for unknown classes and malformed UUIDs.
+
+        It is called again where a provider is missing and agents have reported providers since.
+        """
+        with self.generations_first(requests):
+            changes = self._changes(requests)
+        refusal = write(changes)
+        if refusal is None or refusal.kind is not RefusalKind.PROVIDER or not refusal.consumer:
+            return refusal
+        self._directory.learn_agents()
+        # Another thread may have learned the provider meanwhile.
+        learned = self._changes(requests)
+        return refusal if learned == changes else write(learned)
+
+    @contextlib.contextmanager
+    def generations_first(self, requests: Sequence[AllocationChange]) -> Iterator[None]:
+        """Raise the Problem of a consumer's outdated generation in place of one that is raised within, as Placement."""
+        try:
+            yield
+        except Problem:
+            self._check_generations(requests)
+            raise
+
+    def _check_generations(self, requests: Sequence[AllocationChange]) -> None:
+        states: dict[str, ConsumerState] = {}
+        for batch in paging.batches([request.consumer for request in requests], MAX_CONSUMERS):
+            states |= self._store.read_allocations(batch)
+        for request in requests:
+            state = states.get(request.consumer)
+            actual = None if state is None else state.generation
+            if request.generation is not ANY and request.generation != actual:
+                stale = Refusal(RefusalKind.CONSUMER, "", (), request.generation, actual, request.consumer)
+                raise refused_allocation(stale)
+
+    def _changes(self, requests: Sequence[AllocationChange]) -> list[AllocationChange]:
+        known_classes: set[str] = set()
+        for request in requests:
+            classes = {name for amounts in request.allocations.values() for name in amounts} - known_classes
+            failure = f"Unable to allocate inventory for consumer {request.consumer}: "
+            self._catalogue.check(RESOURCE_CLASSES, classes, failure)
+            known_classes |= classes
+        return [
+            replace(
+                request,
+                allocations={self._provider_id(uuid): amounts for uuid, amounts in request.allocations.items()},
+            )
+            for request in requests
+        ]
+
+    def _provider_id(self, uuid: str) -> str:
+        provider = self._directory.id_of(uuid)
+        if provider is None:
+            raise _no_provider(uuid)
+        return provider
+
+
+def refused_allocation(refusal: Refusal) -> Problem:
+    """Return the problem of a refusal that is about a consumer."""
+    match refusal.kind:
+        case RefusalKind.CONSUMER:
+            expected, sent = (
+                "null" if generation is None else generation for generation in (refusal.actual, refusal.expected)
+            )
+            # Nova searches for the first three words.
+            return conflict(f"consumer generation conflict - expected {expected} but got {sent}", CONCURRENT_UPDATE)
+        case RefusalKind.OWNER:
+            return conflict(
+                f"A compute agent owns what consumer {refusal.consumer} holds: once the agent has confirmed it, a "
+                "request with the consumer's generation and type may add to it, but only the agent may end it."
+            )
+        case RefusalKind.GUEST:
+            classes, provider = ", ".join(refusal.resource_classes), uuid_of(refusal.provider)
+            return conflict(
+                f"The guest of consumer {refusal.consumer} uses more {classes} from resource provider {provider} than "
+                "the request contains, as its compute agent reports: request at least what it uses."
+            )
+        case RefusalKind.PROVIDER:
+            return _no_provider(uuid_of(refusal.provider))
+        case kind:
+            classes, provider = ", ".join(refusal.resource_classes), uuid_of(refusal.provider)
+            return conflict(
+                f"Unable to allocate inventory: Inventory for '{classes}' on resource provider '{provider}' invalid: "
+                f"{_REASONS[kind]}"
+            )
+
+
+def _no_provider(uuid: str) -> Problem:
+    return bad_request(f"Allocation for resource provider '{uuid}' that does not exist.")

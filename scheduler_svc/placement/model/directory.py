@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds and changes resource providers by UUID."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from oslo_utils import uuidutils
+
+from rpcapi.resources import names
+from rpcapi.resources.groups import RequestGroup
+from scheduler_svc.core.matching.group_columns import can_serve_alone
+from scheduler_svc.core.provider_uuids import AgentIdentities
+from scheduler_svc.core.table.providers import PartitionProviders, ProviderRow
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.placement.model.freshness import Freshness
+from scheduler_svc.placement.model.problems import Problem
+from scheduler_svc.placement.model.providers import Provider
+from scheduler_svc.placement.model.refusals import no_provider
+from scheduler_svc.store import paging
+from scheduler_svc.store.protocols.providers import ProviderStore
+from scheduler_svc.store.providers.changes import ProviderChange, Refusal
+from scheduler_svc.store.validation import MAX_PAGE
+
+UUID_LENGTH = 36  # with dashes
+
+
+class ProviderDirectory:
+    """The providers of one partition; ``table`` is the process's copy of them, ``number`` the partition's in it."""
+
+    def __init__(self, store: ProviderStore, table: HostTable, number: int, freshness: Freshness) -> None:
+        self._store = store
+        self._table = table
+        self._number = number
+        self._freshness = freshness
+        self._agents = AgentIdentities()
+
+    def id_of(self, uuid: str) -> str | None:
+        """Return the id that a provider with this UUID has, if there is one; None of what is no UUID.
+
+        Reads nothing: for an agent's provider that was not learned yet it is the id that an API's one would have.
+        """
+        if not _is_uuid(uuid):
+            return None
+        return self._id_of(uuid)
+
+    def learn_agents(self) -> None:
+        """Learn the UUIDs of agents' providers."""
+        self._freshness.require()
+        self._agents.learn(self._table.provider_ids(self._number))
+
+    def find(self, uuid: str) -> Provider | None:
+        """Return the provider with this UUID, None if there is none."""
+        return self.find_each([uuid]).get(uuid)
+
+    def find_each(self, uuids: Iterable[str]) -> dict[str, Provider]:
+        """Return the providers that have one of these UUIDs, by UUID."""
+        uuids = {uuid for uuid in uuids if _is_uuid(uuid)}
+        providers = self._read_each(uuids)
+        unknown = {uuid for uuid in uuids - providers.keys() if self._agents.find(uuid) is None}
+        if unknown:
+            self.learn_agents()
+            providers |= self._read_each(uuid for uuid in unknown if self._agents.find(uuid) is not None)
+        return providers
+
+    def find_all(
+        self, group: RequestGroup, *, name: str | None, provider: str | None, tree: str | None
+    ) -> list[tuple[ProviderRow, int]]:
+        """Return the providers that fulfil all conditions, from the table, with their generations from the store.
+
+        Each of them can serve ``group`` by its own inventories, beside what is used. ``provider`` is the id of the only
+        one that may be listed, ``tree`` that of any provider of a tree.
+        """
+        self._freshness.require()
+        with self._table.reading_providers(self._number) as providers:
+            mask = providers.present & providers.matching(partial(can_serve_alone, group=group))
+            if name is not None:
+                mask &= providers.named(name)
+            if provider is not None:
+                mask &= providers.with_id(provider)
+            if tree is not None:
+                mask &= providers.in_tree(tree)
+            rows = list(providers.rows(mask))
+        # They may be later than the rows: a generation protects nothing of what a list shows.
+        generations = paging.read_generations(self._store, [row.id for row in rows])
+        return [(row, generations[row.id]) for row in rows]
+
+    def get(self, uuid: str) -> Provider:
+        """Return the provider with this UUID; raises Problem 404."""
+        provider = self.find(uuid)
+        if provider is None:
+            raise no_provider(uuid)
+        return provider
+
+    def names_in_use(self, find: Callable[[PartitionProviders], set[str]]) -> set[str]:
+        """Return the names that ``find`` finds in the table."""
+        self._freshness.require()
+        with self._table.reading_providers(self._number) as providers:
+            return find(providers)
+
+    def generations(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the generations of the providers with these ids."""
+        return self._store.read_generations(ids)
+
+    def change(self, change: ProviderChange, problem_of: Callable[[Refusal], Problem]) -> Provider:
+        """Apply a change, and return the provider after it; raises what ``problem_of`` makes of a refusal."""
+        answer = self._store.change_provider(change)
+        if isinstance(answer, Refusal):
+            raise problem_of(answer)
+        return Provider.of(answer)
+
+    def _id_of(self, uuid: str) -> str:
+        return self._agents.find(uuid) or names.api_provider(uuid)
+
+    def _read_each(self, uuids: Iterable[str]) -> dict[str, Provider]:
+        ids = {self._id_of(uuid): uuid for uuid in uuids}
+        pages = paging.batches(list(ids), MAX_PAGE)
+        states = (state for page in pages for state in self._store.read_providers(page).values())
+        return {ids[state.id]: Provider.of(state) for state in states}
+
+
+def _is_uuid(text: str) -> bool:
+    return len(text) == UUID_LENGTH and bool(uuidutils.is_uuid_like(text))

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resource providers, their inventories, traits and aggregates, as Placement's clients see them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from scheduler_svc.core.provider_uuids import uuid_of
+from scheduler_svc.store.providers.changes import ProviderState, is_api_owned, name_of
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A resource provider as of one moment."""
+
+    id: str
+    uuid: str
+    name: str
+    generation: int
+    parent: str | None  # UUID
+    root: str  # UUID
+    document: Mapping[str, Any]
+    used: Mapping[str, int]
+
+    @classmethod
+    def of(cls, state: ProviderState) -> "Provider":
+        """Return the provider whose state this is."""
+        document = state.document
+        parent = document.get("parent")
+        return cls(
+            state.id,
+            uuid_of(state.id),
+            name_of(document),
+            state.generation,
+            None if parent is None else uuid_of(parent),
+            uuid_of(document["root"]),
+            document,
+            state.used,
+        )
+
+    @property
+    def inventories(self) -> Mapping[str, Mapping[str, Any]]:
+        """The inventories by resource class, as they are stored."""
+        inventories: Mapping[str, Mapping[str, Any]] = self.document["inventories"]
+        return inventories
+
+    @property
+    def traits(self) -> Sequence[str]:
+        """The traits, sorted."""
+        return sorted(self.document["traits"])
+
+    @property
+    def aggregates(self) -> Sequence[str]:
+        """The UUIDs of the aggregates that clients put it into, sorted."""
+        return list(self.document.get("aggregates", ()))
+
+    @property
+    def modified(self) -> datetime:
+        """When it was last changed by a client; of an agent's provider the present time, as it is not recorded."""
+        if is_api_owned(self.document):
+            return datetime.fromtimestamp(self.document["changed_ms"] / 1000, UTC)
+        return datetime.now(UTC)

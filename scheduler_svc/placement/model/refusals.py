@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Problems that several operations on providers share."""
+
+from scheduler_svc.placement.model.problems import CONCURRENT_UPDATE, Problem, conflict, not_found
+from scheduler_svc.placement.model.providers import Provider
+from scheduler_svc.store.providers.changes import Refusal, RefusalKind
+
+STALE = "Resource provider's generation already changed. Please update the generation and try again."
+
+
+def no_provider(uuid: str) -> Problem:
+    """Return the problem of a UUID that no provider has."""
+    return not_found(f"No resource provider with uuid {uuid} found")
+
+
+def owned_by_agent(uuid: str) -> Problem:
+    """Return the problem of a change that only the provider's agent may make; clients may retry after a refresh."""
+    return conflict(
+        f"Resource provider {uuid} is reported by a compute agent, which alone may change this.", CONCURRENT_UPDATE
+    )
+
+
+def check_generation(provider: Provider, sent: int, stale: str) -> None:
+    """Raise Problem 409 with text ``stale`` unless a client sent the generation that the provider has.
+
+    The store judges it again with the change. Here it comes before what else may be wrong with the request.
+    """
+    if sent != provider.generation:
+        raise conflict(stale, CONCURRENT_UPDATE)
+
+
+def refused_change(refusal: Refusal, uuid: str, stale: str = STALE) -> Problem:
+    """Return the problem of a refusal that any change may get; ``stale`` is the text for an outdated generation."""
+    match refusal.kind:
+        case RefusalKind.PROVIDER:
+            return no_provider(uuid)
+        case RefusalKind.GENERATION:
+            return conflict(stale, CONCURRENT_UPDATE)
+        case RefusalKind.OWNER:
+            return owned_by_agent(uuid)
+        case _:
+            raise ValueError(f"refusal {refusal.kind} has no problem that all changes share")

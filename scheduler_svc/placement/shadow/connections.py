@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connections to the two servers: kept open, by TLS where the URL says so, and used again after they broke."""
+
+import ssl
+from collections.abc import Callable
+from typing import Any
+
+import urllib3
+from urllib3.exceptions import HTTPError, ProtocolError
+
+from scheduler_svc.placement.shadow.exchanges import Answer, NotAnswered, SentRequest, end_to_end
+
+ContextSource = Callable[[], ssl.SSLContext]
+
+
+class _NotSent(ProtocolError):
+    """Raised when a connection broke before the header of a request was written: no server has carried it out."""
+
+
+class _HeaderWriter:
+    """A connection that tells a header that could not be written from an answer that did not come."""
+
+    def endheaders(self, *arguments: Any, **options: Any) -> None:
+        """Write the header; raises _NotSent."""
+        try:
+            super().endheaders(*arguments, **options)  # type: ignore[misc]
+        except ConnectionError as error:
+            raise _NotSent("Connection broken.", error) from error
+
+
+class _HttpConnection(_HeaderWriter, urllib3.connection.HTTPConnection):
+    pass
+
+
+class _HttpsConnection(_HeaderWriter, urllib3.connection.HTTPSConnection):
+    pass
+
+
+class _HttpPool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _HttpConnection
+
+
+class _HttpsPool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _HttpsConnection
+
+
+class HttpServerAt:
+    """The server at a URL. For any number of threads; ``connections`` are kept open.
+
+    A request whose connection breaks before anything is read of the answer is sent once more, on a new connection, if
+    it is safe or was not sent at all: servers close connections that were idle, also while a request is under way.
+    """
+
+    def __init__(self, url: str, timeout_s: float, connections: int, load_context: ContextSource | None = None) -> None:
+        """``load_context`` returns the TLS context of an https URL, by default one with the system's authorities."""
+        self._url = url.rstrip("/")
+        self._parsed = urllib3.util.parse_url(self._url)
+        self._timeout = urllib3.Timeout(timeout_s)
+        self._connections = connections
+        self._load_context = load_context or ssl.create_default_context
+        self.reset()
+
+    def reset(self) -> None:
+        """Open new connections from now on, with the certificates as they are now; raises BadConfiguration."""
+        self._context = self._load_context() if self._parsed.scheme == "https" else None
+        self._pool = self._make_pool(self._connections)
+
+    def send(self, request: SentRequest) -> Answer:
+        """Return the answer; raises NotAnswered."""
+        try:
+            response = self._begin(request)
+            content = response.read(decode_content=False)
+        except HTTPError as error:
+            raise NotAnswered(f"{self._url} did not answer: {error}") from error
+        return Answer(response.status, end_to_end(response.headers.items()), content)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._pool.close()
+
+    def _begin(self, request: SentRequest) -> urllib3.BaseHTTPResponse:
+        """Send a request; return the response, of which the header is read."""
+        try:
+            return self._send_by(self._pool, request)
+        except ProtocolError as error:
+            if request.is_write and not isinstance(error, _NotSent):
+                raise  # it may have been carried out
+        return self._send_by(self._make_pool(1), request)
+
+    def _send_by(self, pool: urllib3.HTTPConnectionPool, request: SentRequest) -> urllib3.BaseHTTPResponse:
+        return pool.urlopen(
+            request.method,
+            (self._parsed.path or "") + request.target,
+            body=request.body or None,
+            headers={**request.headers, "Accept-Encoding": "identity"},
+            retries=False,
+            redirect=False,
+            preload_content=False,
+        )
+
+    def _make_pool(self, connections: int) -> urllib3.HTTPConnectionPool:
+        host, port = self._parsed.host or "", self._parsed.port
+        if self._context is None:
+            return _HttpPool(host, port, timeout=self._timeout, maxsize=connections)
+        return _HttpsPool(host, port, timeout=self._timeout, maxsize=connections, ssl_context=self._context)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A WSGI application that passes each request on to another Placement, and returns its answer unchanged."""
+
+import http.client
+import string
+import urllib.parse
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from oslo_log import log
+from webob.headers import EnvironHeaders
+
+from scheduler_svc.placement.http.error_responses import plain_response
+from scheduler_svc.placement.http.messages import read_body
+from scheduler_svc.placement.model.problems import UNDEFINED, Problem
+from scheduler_svc.placement.shadow.connections import HttpServerAt
+from scheduler_svc.placement.shadow.exchanges import NotAnswered, SentRequest, end_to_end
+from scheduler_svc.placement.shadow.mirror import Mirror
+
+LOG = log.getLogger(__name__)
+
+NO_BODY = (204, 304)
+
+
+class ShadowProxy:
+    """Answers as ``placement`` does; ``mirror`` gets what was answered."""
+
+    def __init__(self, placement: HttpServerAt, mirror: Mirror) -> None:
+        self._placement = placement
+        self._mirror = mirror
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Implement WSGI."""
+        try:
+            request = _request(environ)
+        except Problem as problem:
+            return _refuse(problem, start_response)
+        began = self._mirror.begin(request)
+        answer = None
+        try:
+            answer = self._placement.send(request)
+        except NotAnswered as error:
+            LOG.warning("%s %s: %s", request.method, request.target, error)
+        finally:
+            self._mirror.end(request, began, answer)
+        if answer is None:
+            detail = "Placement, to which this proxy passes requests on, did not answer."
+            return _refuse(Problem(502, detail, UNDEFINED), start_response)
+        headers = list(answer.headers)
+        if answer.status not in NO_BODY and request.method != "HEAD":
+            headers.append(("Content-Length", str(len(answer.body))))
+        start_response(_status(answer.status), headers)
+        return [answer.body]
+
+
+def _request(environ: dict[str, Any]) -> SentRequest:
+    headers = ((name, value) for name, value in EnvironHeaders(environ).items() if value or name != "Content-Type")
+    return SentRequest(environ["REQUEST_METHOD"], _target(environ), dict(end_to_end(headers)), read_body(environ))
+
+
+def _target(environ: dict[str, Any]) -> str:
+    """Return the path with the query string, in the % notation that the client chose where the server keeps it.
+
+    WSGI's own variables have the path decoded: in them %2F is a slash, or, by cheroot, %2F where a client sent %252F.
+    """
+    raw: str = environ.get("REQUEST_URI", "")
+    if raw.startswith("/"):
+        return urllib.parse.quote(raw.encode("latin-1"), safe=string.punctuation)
+    path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
+    target = urllib.parse.quote(path.encode("latin-1"), safe="/:@!$&'()*+,;=~") or "/"
+    query = environ.get("QUERY_STRING")
+    return f"{target}?{query}" if query else target
+
+
+def _status(code: int) -> str:
+    return f"{code} {http.client.responses.get(code, 'Unknown')}"
+
+
+def _refuse(problem: Problem, start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """Answer a request that is not passed on, or not answered, in the form of the API."""
+    line = _status(problem.status)
+    headers, body = plain_response(problem, line.partition(" ")[2])
+    start_response(line, headers)
+    return [body]

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Placement database to copy from."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.scheduler_svc.placement.migration.placement_database import PlacementFile, small_cloud
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> PlacementFile:
+    return small_cloud(tmp_path)
