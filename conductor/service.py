@@ -17,7 +17,7 @@ from conductor.endpoints.conductor import ConductorEndpoint
 from conductor.maintenance import BINARY, Upkeep
 from conductor.parts import ConductorParts
 from conductor.pump import Pump
-from conductor.reconciliation import RecordReconciler
+from conductor.reconciliation.reconciler import RecordReconciler
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
 from conductor.service_clients import ServiceClients

@@ -5,28 +5,15 @@ from typing import Any
 
 import oslo_messaging as messaging
 
-from conductor import (
-    adoption,
-    evacuation,
-    instances,
-    leaked_migrations,
-    metrics,
-    migrations,
-    moves,
-    operations,
-    orphans,
-    power,
-    reports,
-    requested_changes,
-    requests,
-    shelving,
-    vouching,
-)
+from conductor import instances, metrics, migrations
 from conductor.backport import backport
-from conductor.copies import abort, force_complete
-from conductor.deletion import delete
 from conductor.parts import ConductorParts
-from conductor.reconciliation import RecordReconciler
+from conductor.reconciliation import leaked_migrations, orphans, vouching
+from conductor.reconciliation.reconciler import RecordReconciler
+from conductor.reports import intake
+from conductor.requests import adoption, builds, evacuation, moves, operations, power, requested_changes, shelving
+from conductor.requests.copies import abort, force_complete
+from conductor.requests.deletion import delete
 from rpcapi import objects
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.context import RequestContext
@@ -55,7 +42,7 @@ class ConductorEndpoint:
         names: list[str] | None = None,
         first_sent: float | None = None,
     ) -> None:
-        requests.build(self._parts, ctxt, spec, uuids, names or (), first_sent=first_sent)
+        builds.build(self._parts, ctxt, spec, uuids, names or (), first_sent=first_sent)
 
     @expose
     def check_store(self, ctxt: RequestContext) -> None:
@@ -67,11 +54,11 @@ class ConductorEndpoint:
 
     @expose
     def get_quota(self, ctxt: RequestContext, project: str) -> objects.ProjectQuota:
-        return requests.quota(self._parts, project)
+        return builds.quota(self._parts, project)
 
     @expose
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
-        reports.record(self._parts, ctxt, report)
+        intake.record(self._parts, ctxt, report)
 
     @expose
     def delete_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:

@@ -20,7 +20,7 @@ from compute_agent.attempts.saga import REMIND_MS, AttemptSaga
 from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.host_identity import HostIdentity
 from compute_agent.simulator.hypervisor import SpawnFailed
-from conductor import vouching
+from conductor.reconciliation import vouching
 from conductor.saga.saga import BuildSaga
 from conductor.store.records import InstanceRecord, LeaseLost
 from rpcapi import objects

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reports of agents, and comparisons with claims, do to the record. See conductor/reports.py, moved_reports.py."""
+"""What reports of agents, and comparisons with claims, do to the record. See conductor/reports."""
 
 from tests.model import transitions as to
 from tests.model.agents import Report

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users and operators request, and what a plan of exploration is. See conductor/moves.py, deletion.py."""
+"""What users and operators request, and what a plan of exploration is. See conductor/requests/moves.py, deletion.py."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -14,10 +14,11 @@ import pytest
 
 from compute_agent.attempts.saga import REMIND_MS
 from compute_agent.host_identity import HostIdentity
-from conductor import moves, vouching
-from conductor.evacuation import evacuate
-from conductor.moves import confirm, revert
-from conductor.requested_changes import apply_to_migrations
+from conductor.reconciliation import vouching
+from conductor.requests import moves
+from conductor.requests.evacuation import evacuate
+from conductor.requests.moves import confirm, revert
+from conductor.requests.requested_changes import apply_to_migrations
 from conductor.store.migrations import MigrationKind
 from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors, objects

@@ -10,7 +10,7 @@ import pytest
 from compute_agent.attempts.isolation import AuditDuty
 from compute_agent.attempts.transitions import apply_transitions
 from compute_agent.endpoints import compute
-from conductor import reports
+from conductor.reports import intake
 from conductor.saga import abort, move_guests, moves, unknown_moves
 from conductor.saga.transitions import set_step
 from conductor.saga.unknown_moves import AgentAttempt
@@ -88,7 +88,7 @@ def end_forgotten_sources(patch: pytest.MonkeyPatch) -> None:
 
 def end_returned_guests(patch: pytest.MonkeyPatch) -> None:
     """End a guest whose host has followed a later message that the conductors' store forgot."""
-    patch.setattr(reports, "_is_ended_by_mistake", lambda *_arguments: False)
+    patch.setattr(intake, "_is_ended_by_mistake", lambda *_arguments: False)
 
 
 def return_unknown_moves(patch: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ def return_unknown_moves(patch: pytest.MonkeyPatch) -> None:
 
 def take_old_reports_for_answers(patch: pytest.MonkeyPatch) -> None:
     """Believe a report from before the last step of a return."""
-    patch.setattr(reports, "is_before_return", lambda *_arguments: False)
+    patch.setattr(intake, "is_before_return", lambda *_arguments: False)
 
 
 def overlook_later_attempts(patch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from conductor import reports
+from conductor.reports import intake
 from conductor.saga.transitions import set_step
 from conductor.store.records import SagaStep
 from rpcapi import errors, objects
@@ -70,7 +70,7 @@ class RecordCluster(SimulatedCluster):
         report = objects.BuildReport.of(
             host=names.host_of(node), uuids=[uuid], attempts=[attempt], outcomes=["active"], reasons=[""]
         )
-        reports.record(self.conductors[0].parts, CTXT, report)
+        intake.record(self.conductors[0].parts, CTXT, report)
         self.work_off()
 
     def agrees(self, uuid: str, status: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from conductor.reports import record
+from conductor.reports.intake import record
 from rpcapi import objects
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import MAX_INSTANCES, Answer

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from conductor import requested_changes, requests
-from conductor.deletion import delete as delete_instance
+from conductor.requests import builds, requested_changes
+from conductor.requests.deletion import delete as delete_instance
 from conductor.store.bounds import OPTIONS as RECORD_OPTIONS
 from conductor.store.bounds import record_bounds
 from conductor.store.interface import ConductorStore
@@ -130,7 +130,7 @@ def test_conductors_at_a_bound_refuse_requests_and_serve_deletes(records: Conduc
     def boot(number: int) -> str:
         uuid = f"00000000-0000-4000-8000-{number:012}"
         bounds.observe(records.sizes())
-        requests.build(parts, ctxt, spec, [uuid])
+        builds.build(parts, ctxt, spec, [uuid])
         return uuid
 
     with pytest.raises(errors.StoreFull) as refusal:
@@ -139,7 +139,7 @@ def test_conductors_at_a_bound_refuse_requests_and_serve_deletes(records: Conduc
             if collection == "deleted":
                 finish_delete(records, uuids[-1:])
     assert (refusal.value.kwargs["collection"], refusal.value.kwargs["bound"]) == (collection, BOUND)
-    requests.build(parts, ctxt, spec, uuids[:1])  # a repetition of a recorded request
+    builds.build(parts, ctxt, spec, uuids[:1])  # a repetition of a recorded request
     finish_delete(records, uuids)
     while records.purge():
         pass

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conductor.leaked_migrations import end
+from conductor.reconciliation.leaked_migrations import end
 from conductor.store.records import SagaStep
 from rpcapi import errors, objects
 from tests.regressions.moves import DAY_MS, HOUR_MS, MINUTE_MS, MovingInstance, open_cluster

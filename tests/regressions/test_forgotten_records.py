@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from conductor import reports
+from conductor.reports import intake
 from conductor.saga.transitions import set_step
 from conductor.store.records import SagaStep
 from rpcapi import errors, objects
@@ -38,7 +38,7 @@ class Deployment(SimulatedCluster):
         report = objects.BuildReport.of(
             host=names.host_of(node), uuids=[UUID], attempts=[attempt], outcomes=["active"], reasons=[""]
         )
-        reports.record(self.conductors[0].parts, CTXT, report)
+        intake.record(self.conductors[0].parts, CTXT, report)
         self.work_off()
 
 

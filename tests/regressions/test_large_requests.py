@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import oslo_messaging as messaging
 import pytest
 
-from conductor import requests
+from conductor.requests import builds
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
 from conductor.service_clients import ServiceClients
@@ -114,7 +114,7 @@ class OneRequest:
         self.parts = make_parts(self._store, clients, max_instances=MAX_INSTANCES)
         self._saga = BuildSaga(self._store, clients, SagaLimits(), threading.Event())
         spec = objects.RequestSpec.of(resources=ONE, flavor="tiny", **values)
-        requests.build(self.parts, CTXT, spec, self.uuids, first_sent=self.now_ms / 1000)
+        builds.build(self.parts, CTXT, spec, self.uuids, first_sent=self.now_ms / 1000)
 
     def run(self, milliseconds: int) -> None:
         """Do all work that is due within that time."""

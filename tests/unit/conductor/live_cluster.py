@@ -19,10 +19,10 @@ from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.host_identity import HostIdentity
 from compute_agent.resources.nodes import Node, NodeShape
 from compute_agent.simulator.profile import HostProfile
-from conductor import moves
-from conductor.copies import abort, force_complete
 from conductor.parts import ConductorParts
-from conductor.requested_changes import apply_to_migrations
+from conductor.requests import moves
+from conductor.requests.copies import abort, force_complete
+from conductor.requests.requested_changes import apply_to_migrations
 from conductor.saga.saga_pass import SagaLimits
 from rpcapi import objects
 from rpcapi.clients.compute import ComputeAPI

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from conductor import instances, requests
+from conductor import instances
 from conductor.parts import ConductorParts
+from conductor.requests import builds
 from conductor.store.interface import PAGE
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus
@@ -23,7 +24,7 @@ def store() -> MemoryConductorStore:
     created = MemoryConductorStore(clock=lambda: 1000)
     ctxt = context.new("project", "user", request_id="req-1")
     spec = objects.RequestSpec.of(resources={"VCPU": 1}, flavor="tiny")
-    requests.build(make_parts(created), ctxt, spec, UUIDS, ["x", "y", "z"])
+    builds.build(make_parts(created), ctxt, spec, UUIDS, ["x", "y", "z"])
     return created
 
 
@@ -147,7 +148,7 @@ OTHERS = uuid_list(7)[3:]
 def two_projects(store: MemoryConductorStore) -> MemoryConductorStore:
     """The store, with four more instances of another project."""
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
-    requests.build(make_parts(store), context.new("other", "user"), spec, OTHERS)
+    builds.build(make_parts(store), context.new("other", "user"), spec, OTHERS)
     return store
 
 

@@ -8,14 +8,14 @@ import oslo_messaging as messaging
 import pytest
 from prometheus_client import REGISTRY
 
-from conductor import power
-from conductor.copies import abort, force_complete
-from conductor.deletion import delete
 from conductor.endpoints import conductor
 from conductor.endpoints.conductor import ConductorEndpoint
-from conductor.moves import confirm, revert
+from conductor.requests import power
+from conductor.requests.copies import abort, force_complete
+from conductor.requests.deletion import delete
+from conductor.requests.moves import confirm, revert
+from conductor.requests.shelving import offload, shelve
 from conductor.service_clients import AGENT_SECONDS, ServiceClients
-from conductor.shelving import offload, shelve
 from rpcapi import context, errors, objects
 from tests.unit.conductor.parts import make_parts
 
@@ -51,7 +51,7 @@ class DomainRecorder:
 
 DOMAIN = (
     *("adoption", "evacuation", "instances", "leaked_migrations", "migrations", "operations", "orphans"),
-    *("reports", "requested_changes", "requests", "vouching"),
+    *("builds", "intake", "requested_changes", "vouching"),
 )
 
 

@@ -11,19 +11,20 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from conductor import moves, operations, reports, requests
 from conductor.admission import AdmissionLimits
-from conductor.adoption import adopt
-from conductor.deletion import delete
-from conductor.evacuation import evacuate
 from conductor.parts import ConductorParts
-from conductor.power import start, stop
-from conductor.reconciliation import RecordReconciler
-from conductor.requested_changes import apply, apply_to_migrations
+from conductor.reconciliation.reconciler import RecordReconciler
+from conductor.reports import intake
+from conductor.requests import builds, moves, operations
+from conductor.requests.adoption import adopt
+from conductor.requests.deletion import delete
+from conductor.requests.evacuation import evacuate
+from conductor.requests.power import start, stop
+from conductor.requests.requested_changes import apply, apply_to_migrations
+from conductor.requests.shelving import offload, shelve, unshelve_instances
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
 from conductor.service_clients import ServiceClients
-from conductor.shelving import offload, shelve, unshelve_instances
 from conductor.store.bounds import record_bounds
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
@@ -150,9 +151,7 @@ class SimulatedCluster:
         self, uuids: list[str], spec: objects.RequestSpec | None = None, first_sent_ms: int | None = None
     ) -> None:
         sent_s = (first_sent_ms or self.now_ms) / 1000
-        self._retry_call(
-            lambda conductor: requests.build(conductor.parts, CTXT, spec or SPEC, uuids, first_sent=sent_s)
-        )
+        self._retry_call(lambda conductor: builds.build(conductor.parts, CTXT, spec or SPEC, uuids, first_sent=sent_s))
 
     def delete(self, uuids: list[str]) -> None:
         self._retry_call(lambda conductor: apply(conductor.parts, uuids, delete, "delete_instances"))
@@ -227,7 +226,7 @@ class SimulatedCluster:
         self._retry_call(lambda conductor: adopt(conductor.parts, CTXT, PARTITION, host, uuids))
 
     def _report(self, report: objects.BuildReport) -> None:
-        self._retry_call(lambda conductor: reports.record(conductor.parts, CTXT, report))
+        self._retry_call(lambda conductor: intake.record(conductor.parts, CTXT, report))
 
     def _retry_call(self, call: Callable[[Conductor], None]) -> None:
         while True:

@@ -7,7 +7,7 @@ from typing import Any
 import oslo_messaging as messaging
 import pytest
 
-from conductor.rebuild_images import specs_with_image
+from conductor.requests.rebuild_images import specs_with_image
 from conductor.saga.saga_pass import load_spec
 from rpcapi import errors
 from tests.unit.conductor.saga.simulated_cluster import CTXT, THREE, SimulatedCluster, uuid_list

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from conductor.operations import ALLOWED
+from conductor.requests.operations import ALLOWED
 from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors
 from tests.unit.conductor.saga.simulated_cluster import THREE, SimulatedCluster, uuid_list

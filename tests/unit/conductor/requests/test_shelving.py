@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from conductor import reports
-from conductor.shelving import unshelve_instances
+from conductor.reports import intake
+from conductor.requests.shelving import unshelve_instances
 from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors
 from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, THREE, SimulatedCluster, history, uuid_list
@@ -323,7 +323,7 @@ def test_late_report_of_the_former_attempt_changes_nothing(offloaded: SimulatedC
     before = offloaded.store.get(UUIDS)
     for outcome in ("active", "stopped", "gone"):
         report = offloaded.hosts.make_report("h1", (UUIDS[0], 1), outcome)
-        reports.record(offloaded.conductors[0].parts, CTXT, report)
+        intake.record(offloaded.conductors[0].parts, CTXT, report)
     assert offloaded.store.get(UUIDS) == before
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import oslo_messaging as messaging
 import pytest
 
-from conductor import reports
-from conductor.reports import MAX_WRITE_ATTEMPTS, BuildResult, apply_result
+from conductor.reports import intake
+from conductor.reports.intake import MAX_WRITE_ATTEMPTS, BuildResult, apply_result
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
@@ -167,7 +167,7 @@ def test_record_is_written_before_the_answer(cluster: SimulatedCluster) -> None:
     uuids = uuid_list(4)
     cluster.build(uuids)
     cluster.work()
-    reports.record(cluster.conductors[0].parts, CTXT, report([uuids[0], uuids[3]], ["active", "failed"]))
+    intake.record(cluster.conductors[0].parts, CTXT, report([uuids[0], uuids[3]], ["active", "failed"]))
     assert [cluster.record(uuids[0]).status, cluster.record(uuids[3]).step] == ["ACTIVE", "alternate"]
 
 
@@ -181,7 +181,7 @@ def test_conductor_continues_at_once_where_a_report_changed_something(
     cluster.work()
     calls: list[None] = []
     parts = make_parts(cluster.store, cluster.clients(), wake=lambda: calls.append(None))
-    reports.record(parts, CTXT, report([uuid], [kind], attempts=[attempt]))
+    intake.record(parts, CTXT, report([uuid], [kind], attempts=[attempt]))
     assert len(calls) == wakes
 
 
@@ -189,7 +189,7 @@ def test_two_results_of_one_instance_are_applied_in_order(cluster: SimulatedClus
     (uuid,) = uuid_list(1)
     cluster.build([uuid])
     cluster.work()
-    reports.record(cluster.conductors[0].parts, CTXT, report([uuid, uuid], ["active", "failed"]))
+    intake.record(cluster.conductors[0].parts, CTXT, report([uuid, uuid], ["active", "failed"]))
     assert cluster.record(uuid).status == "ERROR"
     assert "ended it: why" in cluster.reason(uuid)
 
@@ -199,7 +199,7 @@ def test_leaked_guest_is_stopped(cluster: SimulatedCluster) -> None:
     cluster.build([uuid])
     cluster.delete([uuid])
     cluster.settle()
-    reports.record(
+    intake.record(
         cluster.conductors[0].parts, CTXT, report([uuid, uuid], ["active", "gone"], host="h3", attempts=[7, 6])
     )
     assert cluster.hosts.casts == [("terminate", "h3", (uuid,))]
@@ -208,7 +208,7 @@ def test_leaked_guest_is_stopped(cluster: SimulatedCluster) -> None:
 
 
 def test_guest_without_a_record_keeps_running(cluster: SimulatedCluster) -> None:
-    reports.record(cluster.conductors[0].parts, CTXT, report(uuid_list(2), ["active", "gone"]))
+    intake.record(cluster.conductors[0].parts, CTXT, report(uuid_list(2), ["active", "gone"]))
     assert cluster.hosts.casts == []
 
 
@@ -221,7 +221,7 @@ def test_report_fails_if_terminate_cannot_be_sent(cluster: SimulatedCluster) -> 
     cluster.delete([uuid])
     cluster.hosts.terminate_instances = away  # type: ignore[method-assign, assignment]
     with pytest.raises(messaging.MessageDeliveryFailure):
-        reports.record(cluster.conductors[0].parts, CTXT, report([uuid], ["active"]))
+        intake.record(cluster.conductors[0].parts, CTXT, report([uuid], ["active"]))
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_report_fails_if_terminate_cannot_be_sent(cluster: SimulatedCluster) -> 
 )
 def test_malformed_report_is_refused(cluster: SimulatedCluster, bad: objects.BuildReport) -> None:
     with pytest.raises(errors.InvalidRequest):
-        reports.record(cluster.conductors[0].parts, CTXT, bad)
+        intake.record(cluster.conductors[0].parts, CTXT, bad)
 
 
 def test_permanent_conflict_fails_the_report(cluster: SimulatedCluster) -> None:
@@ -254,5 +254,5 @@ def test_permanent_conflict_fails_the_report(cluster: SimulatedCluster) -> None:
 
     store.get = get_and_change  # type: ignore[method-assign]
     with pytest.raises(errors.Conflict):
-        reports.record(cluster.conductors[0].parts, CTXT, report([uuid], ["active"]))
+        intake.record(cluster.conductors[0].parts, CTXT, report([uuid], ["active"]))
     assert len(rounds) == MAX_WRITE_ATTEMPTS

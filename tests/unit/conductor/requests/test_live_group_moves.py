@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from compute_agent.simulator.profile import HostProfile
-from conductor import moves
+from conductor.requests import moves
 from tests.unit.conductor.live_cluster import CONVERGES, SPEC, LiveCluster
 from tests.unit.conductor.saga.simulated_cluster import CTXT, KillSwitch, migration_of, uuid_list
 

@@ -11,7 +11,9 @@ from typing import Any
 from oslo_log import log
 
 from conductor import metrics, milestones
-from conductor.moved_reports import (
+from conductor.parts import ConductorParts
+from conductor.report_results import ACTIVE, ENDED_BY_REQUEST, GONE, INCOMING, OUTCOMES, STOPPED, BuildResult
+from conductor.reports.moved_reports import (
     BUILT,
     apply_destination_result,
     apply_source_result,
@@ -19,8 +21,6 @@ from conductor.moved_reports import (
     is_before_return,
     is_of_source,
 )
-from conductor.parts import ConductorParts
-from conductor.report_results import ACTIVE, ENDED_BY_REQUEST, GONE, INCOMING, OUTCOMES, STOPPED, BuildResult
 from conductor.saga import evacuations, moves
 from conductor.saga.live_moves import moves_live
 from conductor.saga.transitions import (

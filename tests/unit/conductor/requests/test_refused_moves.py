@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from conductor import moves
-from conductor.copies import abort, force_complete
-from conductor.moves import confirm, revert
-from conductor.requested_changes import apply_to_migrations
+from conductor.requests import moves
+from conductor.requests.copies import abort, force_complete
+from conductor.requests.moves import confirm, revert
+from conductor.requests.requested_changes import apply_to_migrations
 from conductor.store.migrations import MigrationRecord
 from conductor.store.records import InstanceRecord, InstanceStatus
 from rpcapi import errors, objects

@@ -5,7 +5,7 @@ import copy
 
 import pytest
 
-from conductor import vouching
+from conductor.reconciliation import vouching
 from conductor.service_clients import ServiceClients
 from rpcapi import objects
 from rpcapi.resources.claims import INSTANCE, Answer

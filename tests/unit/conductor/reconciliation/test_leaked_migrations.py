@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from conductor import leaked_migrations, orphans
+from conductor.reconciliation import leaked_migrations, orphans
 from conductor.service_clients import ServiceClients
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus

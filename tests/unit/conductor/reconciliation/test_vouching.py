@@ -7,8 +7,8 @@ from typing import Any
 import oslo_messaging as messaging
 import pytest
 
-from conductor import vouching
 from conductor.parts import ConductorParts
+from conductor.reconciliation import vouching
 from conductor.service_clients import ServiceClients
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts

@@ -3,7 +3,7 @@
 
 import pytest
 
-from conductor import orphans
+from conductor.reconciliation import orphans
 from conductor.service_clients import ServiceClients
 from rpcapi import errors, objects
 from scheduler_svc.core.records import ClaimRef

@@ -7,9 +7,9 @@ from typing import Any
 import oslo_messaging as messaging
 import pytest
 
-from conductor import moves
-from conductor.moves import confirm, revert
-from conductor.requested_changes import apply_to_migrations
+from conductor.requests import moves
+from conductor.requests.moves import confirm, revert
+from conductor.requests.requested_changes import apply_to_migrations
 from conductor.store.migrations import MigrationRecord
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects

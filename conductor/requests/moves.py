@@ -10,10 +10,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from conductor import requested_changes
 from conductor.admission import count_amounts
-from conductor.group_members import moving_groups
 from conductor.parts import ConductorParts
+from conductor.requests import requested_changes
+from conductor.requests.group_members import moving_groups
+from conductor.requests.target_checks import check_target
 from conductor.resized_spec import flavor_with_image, larger_amounts, resize_spec
 from conductor.saga.destinations import destination_spec
 from conductor.saga.moves import begin_move, confirm_move, revert_move
@@ -22,7 +23,6 @@ from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
-from conductor.target_checks import check_target
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.objects.request_validation import check_spec

@@ -3,8 +3,8 @@
 
 import pytest
 
-from conductor.power import start, stop
-from conductor.requested_changes import apply
+from conductor.requests.power import start, stop
+from conductor.requests.requested_changes import apply
 from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors
 from tests.unit.conductor.parts import make_parts

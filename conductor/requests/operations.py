@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from conductor import evacuation, requested_changes
-from conductor.evacuation import is_lost
 from conductor.ownership import check_project
 from conductor.parts import ConductorParts
-from conductor.rebuild_images import specs_with_image
+from conductor.requests import evacuation, requested_changes
+from conductor.requests.evacuation import is_lost
+from conductor.requests.rebuild_images import specs_with_image
 from conductor.saga.transitions import set_step
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from conductor import requests
 from conductor.admission import AdmissionLimits
 from conductor.instances import list_instances
-from conductor.requests import compute_request_key
+from conductor.requests import builds
+from conductor.requests.builds import compute_request_key
 from conductor.store.memory import MemoryConductorStore
 from rpcapi import context, errors, objects
 from tests.unit.conductor.parts import make_parts
@@ -27,9 +27,7 @@ def store():
 def build(store):
     parts = make_parts(store)
     ctxt, spec = context.new("project", "user"), objects.RequestSpec.of(resources={"VCPU": 1})
-    return lambda uuids, names=(), first_sent=None: requests.build(
-        parts, ctxt, spec, uuids, names, first_sent=first_sent
-    )
+    return lambda uuids, names=(), first_sent=None: builds.build(parts, ctxt, spec, uuids, names, first_sent=first_sent)
 
 
 def list_names(store):
@@ -74,9 +72,9 @@ def test_request_whose_caller_ceases_to_wait_before_it_is_recorded_is_refused(st
     parts = make_parts(store)
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
     with pytest.raises(errors.DeadlinePassed, match="dropped; nothing was claimed"):
-        requests.build(parts, context.new("project", deadline=time.time() - 1), spec, UUIDS)
+        builds.build(parts, context.new("project", deadline=time.time() - 1), spec, UUIDS)
     assert list_names(store) == {}
-    requests.build(parts, context.new("project", deadline=time.time() + 600), spec, UUIDS)
+    builds.build(parts, context.new("project", deadline=time.time() + 600), spec, UUIDS)
 
 
 def test_time_of_a_caller_whose_clock_is_ahead_makes_no_record_certain(store, build):
@@ -95,10 +93,10 @@ def test_request_beyond_the_quota_of_its_project_is_refused(store):
     parts = make_parts(store, limits=limits)
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
     with pytest.raises(errors.QuotaExceeded, match="Project 'p' may have 1 VCPU"):
-        requests.build(parts, context.new("p"), spec, UUIDS)
-    requests.build(parts, context.new("p"), spec, UUIDS[:1])
+        builds.build(parts, context.new("p"), spec, UUIDS)
+    builds.build(parts, context.new("p"), spec, UUIDS[:1])
     parts.limits = AdmissionLimits({"VCPU": 1}, {"p": {"VCPU": 2}})
-    requests.build(parts, context.new("p"), spec, UUIDS[1:])
+    builds.build(parts, context.new("p"), spec, UUIDS[1:])
     assert store.usage("p") == {"instances": 2, "VCPU": 2, "recorded_instances": 2}
 
 
@@ -106,9 +104,9 @@ def test_spec_that_is_too_large_is_refused(store):
     parts = make_parts(store, limits=AdmissionLimits(max_spec_bytes=4096))
     small = objects.RequestSpec.of(resources={"VCPU": 1}, hints={"note": "x" * 1000})
     large = objects.RequestSpec.of(resources={"VCPU": 1}, hints={"note": "x" * 4000})
-    requests.build(parts, context.new("p"), small, UUIDS[:1])
+    builds.build(parts, context.new("p"), small, UUIDS[:1])
     with pytest.raises(errors.InvalidSpec, match=r"it has \d+ bytes, \[conductor\] max_spec_bytes allows 4096"):
-        requests.build(parts, context.new("p"), large, UUIDS[1:])
+        builds.build(parts, context.new("p"), large, UUIDS[1:])
     assert list(list_names(store)) == UUIDS[:1]
 
 
@@ -116,12 +114,12 @@ def test_hints_of_a_client_of_one_project_name_its_instances_only(store: MemoryC
     parts = make_parts(store)
     own, other, new = uuid_list(3)
     for project, uuid in (("one", own), ("two", other)):
-        requests.build(parts, context.new(project), objects.RequestSpec.of(resources={"VCPU": 1}), [uuid])
+        builds.build(parts, context.new(project), objects.RequestSpec.of(resources={"VCPU": 1}), [uuid])
     ctxt = context.new("one")
     ctxt.sender_project = "one"
 
     def build(**hints: Any) -> None:
-        requests.build(parts, ctxt, objects.RequestSpec.of(resources={"VCPU": 1}, hints=hints), [new])
+        builds.build(parts, ctxt, objects.RequestSpec.of(resources={"VCPU": 1}, hints=hints), [new])
 
     for hints in ({"same_host": other}, {"different_host": [own, other]}):
         with pytest.raises(errors.CallerRefused, match=other):
@@ -135,7 +133,7 @@ def test_hints_of_a_client_of_one_project_name_its_instances_only(store: MemoryC
 def test_quota_of_a_text_that_no_project_has_is_refused(store, project):
     parts = make_parts(store)
     with pytest.raises(errors.InvalidRequest, match="project must have at most 255 printable characters"):
-        requests.quota(parts, project)
+        builds.quota(parts, project)
 
 
 def test_identity_of_a_request_has_no_field_with_its_default(monkeypatch):

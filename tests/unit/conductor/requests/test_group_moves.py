@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conductor.group_members import MAX_MEMBERS
+from conductor.requests.group_members import MAX_MEMBERS
 from rpcapi import errors, objects
 from scheduler_svc.core.records import ClaimRef
 from tests.unit.conductor.saga.simulated_cluster import SimulatedCluster, migration_of, uuid_list

@@ -8,9 +8,9 @@ from typing import Any
 import oslo_messaging as messaging
 import pytest
 
-from conductor import reports
-from conductor.evacuation import evacuate
 from conductor.instances import get_instances
+from conductor.reports import intake
+from conductor.requests.evacuation import evacuate
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors
@@ -252,7 +252,7 @@ def test_late_report_of_the_fenced_host_changes_nothing(fenced: SimulatedCluster
     before = fenced.store.get(UUIDS)
     for outcome in ("active", "stopped", "gone"):
         report = fenced.hosts.make_report("h1", (FIRST, 1), outcome)
-        reports.record(fenced.conductors[0].parts, CTXT, report)
+        intake.record(fenced.conductors[0].parts, CTXT, report)
     assert fenced.store.get(UUIDS) == before
 
 

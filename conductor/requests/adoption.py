@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from oslo_log import log
 
-from conductor import vouching
 from conductor.admission import count_amounts, total_amounts
 from conductor.parts import ConductorParts
+from conductor.reconciliation import vouching
+from conductor.reconciliation.vouching import is_named
 from conductor.service_clients import ServiceClients
 from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep, make_request_key
-from conductor.vouching import is_named
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names

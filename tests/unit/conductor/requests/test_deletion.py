@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from conductor import instances, requested_changes, requests
-from conductor.deletion import delete
+from conductor import instances
+from conductor.requests import builds, requested_changes
+from conductor.requests.deletion import delete
 from conductor.store.records import SagaStep
 from rpcapi import context, errors, objects
 from rpcapi.context import RequestContext
@@ -283,7 +284,7 @@ def test_deletion_with_one_instance_of_another_project_changes_nothing(cluster: 
     cluster.build([own])
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
     parts = make_parts(cluster.store)
-    requests.build(parts, context.new("other"), spec, [other])
+    builds.build(parts, context.new("other"), spec, [other])
     with pytest.raises(errors.CallerRefused, match=other):
         requested_changes.apply(parts, [own, other], delete, "delete_instances", CTXT.project_id)
     assert cluster.statuses([own, other]) == ["SCHEDULING"] * 2

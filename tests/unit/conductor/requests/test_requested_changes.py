@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from conductor.power import stop
-from conductor.requested_changes import MAX_WRITE_ATTEMPTS, apply
+from conductor.requests.power import stop
+from conductor.requests.requested_changes import MAX_WRITE_ATTEMPTS, apply
 from conductor.store.interface import ProjectLimits
 from conductor.store.records import InstanceRecord, InstanceStatus, WriteResult
 from rpcapi import errors

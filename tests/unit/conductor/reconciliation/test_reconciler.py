@@ -7,9 +7,9 @@ from typing import Any
 import oslo_messaging as messaging
 import pytest
 
-from conductor import reconciliation
-from conductor.deletion import delete
-from conductor.reconciliation import PAGE_PAUSE, RecordReconciler
+from conductor.reconciliation import reconciler
+from conductor.reconciliation.reconciler import PAGE_PAUSE, RecordReconciler
+from conductor.requests.deletion import delete
 from conductor.service_clients import ServiceClients
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
@@ -63,7 +63,7 @@ class OnePartition:
         return partition_list(["cell"])
 
 
-def reconciler(store: MemoryConductorStore, claims: FixedClaims) -> RecordReconciler:
+def make_reconciler(store: MemoryConductorStore, claims: FixedClaims) -> RecordReconciler:
     scheduler = OnePartition()
     clients = ServiceClients(scheduler, None, lambda partition: claims, "cell")  # type: ignore[arg-type, return-value]
     return RecordReconciler(make_parts(store, clients), 60.0)
@@ -77,16 +77,16 @@ def test_active_records_are_compared_and_uncertain_ones_in_error(
     store = store_with(statuses, certain_epoch=epoch)
     monkeypatch.setattr(store, "epoch", lambda: 2)
     claims = FixedClaims("fenced")
-    assert 48 <= reconciler(store, claims).run_once() <= 72
+    assert 48 <= make_reconciler(store, claims).run_once() <= 72
     assert claims.calls == [compared]
     assert [store.get([uuid])[uuid].status for uuid in "abc"] == ["ERROR", "BUILDING", "ERROR"]
 
 
 def test_all_pages_are_compared_one_at_a_time(monkeypatch: Any) -> None:
-    monkeypatch.setattr(reconciliation, "PAGE", 2)
+    monkeypatch.setattr(reconciler, "PAGE", 2)
     uuids = [f"u{number}" for number in range(5)]
     store, claims = store_with(dict.fromkeys(uuids, InstanceStatus.ACTIVE)), FixedClaims("confirmed", "h1/n")
-    comparison, before = reconciler(store, claims), store.get(uuids)
+    comparison, before = make_reconciler(store, claims), store.get(uuids)
     assert [comparison.run_once() == PAGE_PAUSE for _ in range(3)] == [True, True, False]
     assert [uuid for call in claims.calls for uuid in call] == uuids
     assert store.get(uuids) == before
@@ -94,7 +94,7 @@ def test_all_pages_are_compared_one_at_a_time(monkeypatch: Any) -> None:
 
 def test_claim_that_ended_and_is_live_again_changes_nothing() -> None:
     store, claims = store_with({"a": InstanceStatus.ACTIVE}), FixedClaims("released")
-    comparison = reconciler(store, claims)
+    comparison = make_reconciler(store, claims)
     comparison.run_once()
     claims.answer, claims.host = "confirmed", "h1/n"
     comparison.run_once()
@@ -107,7 +107,7 @@ def test_claim_that_ended_and_is_live_again_changes_nothing() -> None:
 
 def test_partition_without_an_answer_is_compared_next_time() -> None:
     store, claims = store_with({"a": InstanceStatus.ACTIVE}), FixedClaims("fenced")
-    comparison = reconciler(store, claims)
+    comparison = make_reconciler(store, claims)
     claims.down = True
     comparison.run_once()
     assert store.get(["a"])["a"].status == "ACTIVE"
@@ -119,7 +119,7 @@ def test_partition_without_an_answer_is_compared_next_time() -> None:
 def test_active_record_without_a_claim_goes_to_error_and_can_be_deleted() -> None:
     # Given a record whose claim the store does not have, while no host is awaited that may report it
     store, claims = store_with({"a": InstanceStatus.ACTIVE}), FixedClaims("unknown")
-    comparison = reconciler(store, claims)
+    comparison = make_reconciler(store, claims)
     # When records are compared once, then a report may be on its way
     comparison.run_once()
     assert store.get(["a"])["a"].status == "ACTIVE"
@@ -136,7 +136,7 @@ def test_active_record_without_a_claim_goes_to_error_and_can_be_deleted() -> Non
 
 def test_record_without_a_claim_stays_while_a_host_is_awaited() -> None:
     store, claims = store_with({"a": InstanceStatus.ACTIVE}), FixedClaims("unknown")
-    comparison = reconciler(store, claims)
+    comparison = make_reconciler(store, claims)
     comparison.run_once()
     claims.answer = "closed"
     for _ in range(3):
@@ -152,7 +152,7 @@ A, B, C = uuid_list(3)
 @pytest.mark.parametrize("answer", ["released", "fenced", "unknown"])
 def test_requested_comparison_ends_a_record_without_a_claim_at_once(answer: str) -> None:
     store = store_with({A: InstanceStatus.ACTIVE, B: InstanceStatus.ACTIVE})
-    reconciler(store, FixedClaims(answer)).compare([A])
+    make_reconciler(store, FixedClaims(answer)).compare([A])
     assert [store.get([uuid])[uuid].status for uuid in (A, B)] == ["ERROR", "ACTIVE"]
     assert "host h1" in (store.get([A])[A].reason or "")
 
@@ -161,14 +161,14 @@ def test_requested_comparison_ends_a_record_without_a_claim_at_once(answer: str)
 def test_undecided_claim_changes_no_record(answer: str) -> None:
     store = store_with({A: InstanceStatus.ACTIVE, B: InstanceStatus.ERROR})
     before = store.get([A, B])
-    reconciler(store, FixedClaims(answer)).compare([A, B])
+    make_reconciler(store, FixedClaims(answer)).compare([A, B])
     assert store.get([A, B]) == before
 
 
 def test_record_in_error_with_a_live_claim_has_its_build_sent_again() -> None:
     ended = {"attempt": 1, "host": "h1/n", "outcome": "lost", "reason": "no claim"}
     store = store_with({A: InstanceStatus.ERROR}, history=[ended], reason="lost")
-    reconciler(store, FixedClaims("confirmed", "h1/n")).compare([A])
+    make_reconciler(store, FixedClaims("confirmed", "h1/n")).compare([A])
     record = store.get([A])[A]
     assert (record.status, record.step, record.host, record.reason) == ("BUILDING", "cast", "h1/n", None)
     assert list(record.history) == []
@@ -178,7 +178,7 @@ def test_record_whose_host_reported_the_end_stays_in_error() -> None:
     ended = {"attempt": 1, "host": "h1/n", "outcome": "failed", "reason": "no disk"}
     store = store_with({A: InstanceStatus.ERROR}, history=[ended])
     before = store.get([A])
-    reconciler(store, FixedClaims("confirmed", "h1/n")).compare([A])
+    make_reconciler(store, FixedClaims("confirmed", "h1/n")).compare([A])
     assert store.get([A]) == before
 
 
@@ -186,10 +186,10 @@ def test_requested_comparison_is_refused_as_a_whole() -> None:
     store = store_with({A: InstanceStatus.ACTIVE, B: InstanceStatus.BUILDING})
     before, claims = store.get([A, B]), FixedClaims("fenced")
     with pytest.raises(errors.InstanceConflict, match="under way; retry"):
-        reconciler(store, claims).compare([A, B])
+        make_reconciler(store, claims).compare([A, B])
     with pytest.raises(errors.UnknownInstance):
-        reconciler(store, claims).compare([A, C])
+        make_reconciler(store, claims).compare([A, C])
     claims.down = True
     with pytest.raises(messaging.MessagingTimeout):
-        reconciler(store, claims).compare([A])
+        make_reconciler(store, claims).compare([A])
     assert store.get([A, B]) == before
