@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulation of moves without one of the rules that make them safe: it finds what that breaks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,8 @@ from compute_agent.attempts.isolation import AuditDuty
 from compute_agent.attempts.transitions import apply_transitions
 from compute_agent.endpoints import compute
 from conductor.reports import intake
-from conductor.saga import abort, move_guests, moves, unknown_moves
+from conductor.saga import abort, move_guests, moves, saga, unknown_moves
+from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import set_step
 from conductor.saga.unknown_moves import AgentAttempt
 from conductor.store.records import InstanceRecord, SagaStep
@@ -67,12 +68,15 @@ def start_without_audit(patch: pytest.MonkeyPatch) -> None:
 
 def remove_destination_first(patch: pytest.MonkeyPatch) -> None:
     """Remove the destination of a reverted move before its source has answered."""
-    revert = moves.revert_move
 
-    def revert_at_once(instance: InstanceRecord, reason: str | None = None) -> InstanceRecord:
-        return set_step(revert(instance, reason), SagaStep.TERMINATE)
+    def stop_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+        returning = [instance for instance in instances if moves.is_returning(instance)]
+        others = [instance for instance in instances if instance not in returning]
+        terminating = [set_step(instance, SagaStep.TERMINATE) for instance in returning]
+        return terminating + move_guests.stop_source(saga_pass, others)
 
-    patch.setattr(moves, "revert_move", revert_at_once)
+    steps = [(name, stop_source if name == SagaStep.STOP_SOURCE else run, most) for name, run, most in saga.STEPS]
+    patch.setattr(saga, "STEPS", tuple(steps))
     patch.setattr(move_guests, "_has_returned", lambda _instance: False)
 
 
