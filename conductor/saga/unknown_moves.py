@@ -72,6 +72,7 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
         history=[],
         alternates=(),
         migration=migration,
+        is_shelved=False,  # what moves has run since
         was_stopped=False,
         reason=None,
     )

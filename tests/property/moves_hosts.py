@@ -135,9 +135,9 @@ class MovesHosts(AgentHosts):
             self.switches[host] = switch
 
     def guests(self) -> Iterator[tuple[str, Any]]:
-        """Yield (host, guest) of each guest; it runs unless its host is off. Those of a dead agent are in its files."""
+        """Yield (host, guest) of each guest, by the guests' files; it runs unless its host is off."""
         for host, rig in self.rigs.items():
-            for guest in rig.guests().values() if host in self.dead else rig.guest_manager.hypervisor.list():
+            for guest in rig.guests().values():
                 yield host, guest
 
     def running_hosts(self, consumers: set[str]) -> set[str]:

@@ -387,3 +387,25 @@ def test_host_of_choice_for_one_that_is_on_a_host_or_by_a_client_is_refused() ->
     with pytest.raises(errors.CallerRefused, match="it names a host"):
         unshelve_instances(cluster.conductors[0].parts, CTXT, UUIDS, "h3", project="project")
     assert cluster.store.get(UUIDS) == before
+
+
+@pytest.mark.parametrize("end", [SimulatedCluster.confirm, SimulatedCluster.revert])
+def test_instance_that_moved_since_a_forgotten_unshelving_is_not_shelved(
+    offloaded: SimulatedCluster, end: Request
+) -> None:
+    # Given an instance that was unshelved and moved, and a store that forgot both
+    records = offloaded.copy_records()
+    offloaded.unshelve(UUIDS[:1])
+    offloaded.settle()
+    offloaded.migrate(UUIDS[:1])
+    offloaded.settle()
+    offloaded.restore_records(records)
+    # When its move is found, and ends
+    offloaded.compare()
+    offloaded.settle()
+    assert offloaded.statuses(UUIDS[:1]) == ["VERIFY_RESIZE"]
+    end(offloaded, UUIDS[:1])
+    offloaded.settle()
+    # Then its stored image is an old one
+    record = offloaded.record(UUIDS[0])
+    assert (record.status, record.is_shelved) == (InstanceStatus.ACTIVE, False)
