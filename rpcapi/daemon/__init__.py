@@ -6,7 +6,7 @@ Only a service's ``cmd`` package starts it, in its console script::
     def main() -> int:
         return run(
             "gantt-scheduler",
-            "scheduler_svc.composition.scheduler_service:make_service",
+            "scheduler_svc.service:make_service",
             register_opts=[scheduler_conf.register_opts],
             workers=lambda conf: conf.scheduler.workers,
         )

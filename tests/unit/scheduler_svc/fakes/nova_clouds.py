@@ -8,9 +8,9 @@ import uuid
 import oslo_messaging as messaging
 
 from rpcapi.messaging import foreign
-from scheduler_svc.composition.scheduler_service import SchedulerService
 from scheduler_svc.core.namespaces import nova
 from scheduler_svc.nova.bridge import signals
+from scheduler_svc.service import SchedulerService
 from tests.unit.scheduler_svc.fakes.nova import CELL, compute_node
 from tests.unit.scheduler_svc.fakes.placement import PlacementApi
 from tests.unit.scheduler_svc.fakes.workers import ShortPollStore, new_conf

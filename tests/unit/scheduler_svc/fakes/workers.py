@@ -10,7 +10,7 @@ from rpcapi import context, objects
 from rpcapi.clients import claims, scheduler
 from rpcapi.messaging import bus
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.composition.scheduler_service import SchedulerService
+from scheduler_svc.service import SchedulerService
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node
 

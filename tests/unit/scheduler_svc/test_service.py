@@ -7,9 +7,9 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.daemon.waiting import ShutdownRequested
-from scheduler_svc.composition.scheduler_service import SchedulerService
 from scheduler_svc.composition.stores import open_configured
 from scheduler_svc.core.drivers.filter import FilterDriver
+from scheduler_svc.service import SchedulerService
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, configure
 
