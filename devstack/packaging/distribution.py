@@ -20,7 +20,7 @@ from devstack.packaging.programs import run
 # The folders that are packages of the wheel, and what is of use in a checkout only.
 PACKAGES = ("compute_agent/", "conductor/", "devstack/", "rpcapi/", "scheduler_svc/")
 NOT_IN_WHEEL = ("devstack/packaging/", "devstack/settings")
-NOT_IN_SDIST = (".ci/", ".gitignore")
+NOT_IN_SDIST = "."  # hidden files and folders
 CHANGELOG = "CHANGELOG.rst"
 DATA = ".data/data/"  # what a wheel installs below the prefix, such as a virtual environment
 GENERATED_IN_SDIST = ("gantt.egg-info/", CHANGELOG, "PKG-INFO", "setup.cfg", f"{documentation.SHARE}/")

@@ -12,7 +12,10 @@ from devstack.packaging import distribution
 from devstack.packaging.distribution import Distribution
 from devstack.packaging.errors import PackagingError
 
-TRACKED = ["setup.py", ".gitignore", "rpcapi/a.py", "rpcapi/lua/b.lua", "devstack/packaging/errors.py", "tests/c.py"]
+TRACKED = [
+    *("setup.py", ".gitignore", ".github/workflows/ci.yml", "rpcapi/a.py", "rpcapi/lua/b.lua"),
+    *("devstack/packaging/errors.py", "tests/c.py"),
+]
 IN_WHEEL = ("rpcapi/a.py", "rpcapi/lua/b.lua")
 IN_SDIST = ("PKG-INFO", "setup.py", "rpcapi/a.py", "rpcapi/lua/b.lua", "devstack/packaging/errors.py", "tests/c.py")
 
