@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from conductor import requests
+from conductor.requests import builds
 from conductor.store.memory import MemoryConductorStore
 from rpcapi import context, errors, objects
 from tests.unit.conductor.parts import make_parts
@@ -32,7 +32,7 @@ class Boots:
         fields = {"group_id": group, "group_policy": policy, "group_max_per_host": maximum}
         ctxt, consumer = context.new(project, "u"), str(uuid.uuid4())
         try:
-            requests.build(self._parts, ctxt, objects.RequestSpec.of(resources=SMALL_REQUEST, **fields), [consumer])
+            builds.build(self._parts, ctxt, objects.RequestSpec.of(resources=SMALL_REQUEST, **fields), [consumer])
             return self._worker.select(ctxt=ctxt, uuids=[consumer], **fields)[1].host(0)
         except (errors.InvalidRequest, errors.Conflict, errors.NoValidHost):
             return None

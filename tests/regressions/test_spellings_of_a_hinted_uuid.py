@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from conductor import requests
+from conductor.requests import builds
 from conductor.store.memory import MemoryConductorStore
 from rpcapi import context, errors, objects
 from tests.unit.conductor.parts import make_parts
@@ -36,7 +36,7 @@ def is_placed(worker: FakeTransportWorker, host: str, hint: str, spelling: str) 
     consumer = str(uuid.uuid4())
     try:
         spec = objects.RequestSpec.of(resources=SMALL_REQUEST, **fields)
-        requests.build(make_parts(MemoryConductorStore()), CTXT, spec, [consumer])
+        builds.build(make_parts(MemoryConductorStore()), CTXT, spec, [consumer])
         worker.select(ctxt=CTXT, uuids=[consumer], **fields)
     except (errors.NoValidHost, errors.InvalidRequest):
         return False
