@@ -206,12 +206,10 @@ class MovesCluster(LiveCluster):
 
         def write(plain_write: Callable[..., Any], *args: Any, **values: Any) -> Any:
             nonlocal begun
-            before = self._steps()
+            before, left = self._steps(), count - begun
             result = plain_write(*args, **values)
-            begun += self._steps() != before
-            if progress.until in self._steps():
-                begun = count
-            if crashes and begun == count and self._steps() != before:
+            begun += max(left, 0) if progress.until in self._steps() else self._steps() != before
+            if crashes and left > 0 and begun >= count:
                 raise Crash
             return result
 
