@@ -50,7 +50,7 @@ Refusals of a service are the calls with their error's code: `overloaded`, `quot
 of its quota a project uses is no metric, since a cloud has any number of projects: `gantt quota show PROJECT`.
 Of migrations, `gantt_conductor_instances` has those in progress (MIGRATING, RESIZE and others), `gantt migration list`
 what each has left to copy. Decisions keep nothing from one request to the next
-([ADR 0303](adr/0303-no-cache-per-request-shape.md)), so no metric counts hits of a cache.
+([ADR 0070](adr/0070-columns-under-a-lock.md)), so no metric counts hits of a cache.
 
 Besides these each daemon exports `process_*` of its processes from /proc, with label `process` ("master", "exporter",
 "worker 0"): `process_cpu_seconds_total`, `process_resident_memory_bytes`, `process_virtual_memory_bytes`,

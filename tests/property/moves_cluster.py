@@ -273,7 +273,7 @@ class MovesCluster(LiveCluster):
         self.hosts.off.add(host)
         self._fence_copies(host)
         self.fence(host)
-        self._mark = None  # a store that forgets a fence believes the host that reports first, see ADR 0285
+        self._mark = None  # a store that forgets a fence believes the host that reports first, see ADR 0187
 
     def lose_power(self, host: str) -> None:
         """Power a host off; nobody fences it."""
