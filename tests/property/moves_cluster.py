@@ -343,7 +343,8 @@ class MovesCluster(LiveCluster):
             require(2, all(map(_is_foreign, calls)), f"a namesake of {host} was believed")
             require(2, self.ledger.store.claims()[0] == before, f"a namesake of {host} changed claims")
             return
-        left = [guest for where, guest in self.hosts.guests() if where == host]
+        ended = host in self.hosts.fenced  # its guests, although its agent may not know it yet
+        left = [guest for where, guest in self.hosts.guests() if where == host and not ended]
         require(2, not left, f"a namesake of {host} owns its name, while the machine has {left}")
         self.hosts.rigs[host].stop()
         self.hosts.rigs[host].folder = folder
