@@ -57,6 +57,8 @@ STRIKES: dict[Fault, Callable[[MovesCluster, str, int], object]] = {
 }
 
 faults = st.sampled_from([fault.value for fault in STRIKES])
+SUSPENSIONS = {Fault.SUSPENSION.value: False, Fault.SUSPENDED_FENCE.value: True}  # True: the host is fenced meanwhile
+AGENT_STEPS = 12  # from a message to a report, at most
 # Steps that are rare in themselves are sought.
 RARE = (SagaStep.SETTLE, SagaStep.ALTERNATE, SagaStep.OFFLOAD, SagaStep.UNSHELVE, SagaStep.EVACUATE, SagaStep.END_MOVE)
 sought_steps = st.sampled_from(["", "", *(step.value for step in RARE)])
@@ -158,8 +160,15 @@ class MovesMachine(RecordedMachine):
         number=numbers,
     )
     def strike(self, steps: int, host: str, fault: str, until: str, number: int, *, crashes: bool) -> None:
-        """Let a fault strike in what an earlier one left: steps that wait for hosts, or that look for claims."""
-        self._strike(Progress(steps, crashes, until), fault, host, number)
+        """Let a fault strike in what an earlier one left: steps that wait for hosts, or that look for claims.
+
+        An agent is suspended in its next steps.
+        """
+        if fault in SUSPENSIONS:
+            self.cluster.run_steps(Progress(steps, crashes, until))
+            self.cluster.suspend(host, 1 + number % AGENT_STEPS, 300, is_fenced=SUSPENSIONS[fault])
+        else:
+            self._strike(Progress(steps, crashes, until), fault, host, number)
 
     # As likely as four of the other rules.
     strike_2 = strike_3 = strike_4 = strike
