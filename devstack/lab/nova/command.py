@@ -8,7 +8,6 @@ from typing import Any
 
 from devstack.lab.benchmark import Benchmark, host_count, list_of, names_of, positive
 from devstack.lab.nova import burst_cloud, bursts, paired_cloud, placement_race, selects
-from devstack.lab.peers.environments import PeerMissing
 from devstack.lab.peers.side import PeerFailed
 from devstack.lab.placement import ours, peer
 from devstack.lab.placement.cloud import Cloud
@@ -16,6 +15,7 @@ from devstack.lab.rows import ResultRow
 from devstack.nova import environment
 from devstack.nova.client import CallFailed, PlacementClient
 from devstack.nova.environment import NOVA_CLOUD
+from devstack.peer_environments import PeerMissing
 from devstack.servers.errors import ServerError
 from devstack.servers.ports import LOOPBACK
 from rpcapi.cli.error_messages import CommandFailed

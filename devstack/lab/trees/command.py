@@ -7,13 +7,14 @@ import uuid as uuid_module
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from devstack import peer_environments
 from devstack.lab import default_driver, hosts
 from devstack.lab.benchmark import Benchmark, list_of, positive
-from devstack.lab.peers import environments, side
-from devstack.lab.peers.environments import PLACEMENT, PeerMissing
+from devstack.lab.peers import side
 from devstack.lab.peers.side import PeerFailed, PeerProcess
 from devstack.lab.rows import ResultRow
 from devstack.lab.timing import Times, interleave
+from devstack.peer_environments import PLACEMENT, PeerMissing
 from rpcapi.resources.groups import ISOLATE, NONE, RequestGroup
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.drivers.driver import Driver
@@ -53,7 +54,7 @@ class TreesBenchmark(Benchmark):
         parser.add_argument(
             "--most", type=int, default=5, metavar="N", help="Maximum number of groups for Placement (%(default)s)."
         )
-        environments.add_cache_option(parser)
+        peer_environments.add_cache_option(parser)
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
@@ -79,7 +80,7 @@ class TreesBenchmark(Benchmark):
 
     def _compare_with_placement(self, args: argparse.Namespace, ours: Mapping[GroupCase, float]) -> Iterator[ResultRow]:
         try:
-            python = environments.python(PLACEMENT, args.cache)
+            python = peer_environments.python(PLACEMENT, args.cache)
             with side.running([str(python), "-s", str(side.INSIDE / "placement_trees_side.py")]) as peer:
                 peer.ask("load", providers=placement_providers(args.hosts, args.devices))
                 for case, our_us in ours.items():

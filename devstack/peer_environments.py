@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The peers, and the separate virtual environments that they are installed into."""
+"""Peers (Nova, Placement) in virtual environments of their own, for the lab, Nova's cloud and the tests."""
 
 import argparse
 import os
