@@ -16,8 +16,8 @@ from devstack.nova import environment
 from devstack.nova.client import CallFailed, PlacementClient
 from devstack.nova.environment import NOVA_CLOUD
 from devstack.peer_environments import PeerMissing
-from devstack.servers.errors import ServerError
 from devstack.servers.ports import LOOPBACK
+from devstack.users.errors import DevstackError
 from rpcapi.cli.error_messages import CommandFailed
 
 PARTS = ("select", "race", "bursts")
@@ -77,7 +77,7 @@ class NovaBenchmark(Benchmark):
                 environment.install()
             environment.folder()  # before anything is started
             return list(self._measure(args))
-        except (PeerMissing, PeerFailed, ServerError, CallFailed) as error:
+        except (PeerMissing, PeerFailed, DevstackError, CallFailed) as error:
             raise CommandFailed(str(error)) from error
 
     def _measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:

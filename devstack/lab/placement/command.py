@@ -23,8 +23,8 @@ from devstack.lab.placement.peer import PlacementSide
 from devstack.lab.rows import ResultRow
 from devstack.lab.timing import Times
 from devstack.peer_environments import PLACEMENT_SERVER, PeerMissing
-from devstack.servers.errors import ServerError
 from devstack.servers.redis import AppendFsync
+from devstack.users.errors import DevstackError
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.resources import names
 from scheduler_svc.store.allocations import AllocationChange
@@ -88,7 +88,7 @@ class PlacementBenchmark(Benchmark):
             if args.install:
                 peer_environments.install(PLACEMENT_SERVER, args.cache)
             return self._measure(args)
-        except (PeerMissing, PeerFailed, ServerError) as error:
+        except (PeerMissing, PeerFailed, DevstackError) as error:
             raise CommandFailed(str(error)) from error
 
     def _measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:

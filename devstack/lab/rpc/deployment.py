@@ -15,11 +15,11 @@ from devstack.cluster import INHERITED, Cluster
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.lab.temporary_folder import in_temporary_folder
 from devstack.servers.errors import ServerError
-from devstack.servers.folder import write_private
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.process import ServerProcess, stop_together
 from devstack.servers.redis import AppendFsync
-from devstack.servers.redis_users import ADMIN
+from devstack.users.folder import write_private
+from devstack.users.redis_users import ADMIN
 
 AGENT = "compute"
 MODES = {"rabbit": Mode.STANDARD, "embedded": Mode.EMBEDDED}

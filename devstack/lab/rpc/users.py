@@ -17,11 +17,11 @@ from devstack.lab.rpc.echo_service import TOPIC
 from devstack.lab.soak.sizes import resident_kb
 from devstack.lab.temporary_folder import in_temporary_folder
 from devstack.lab.timing import interleave
-from devstack.servers.folder import Passwords, private_folder
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.process import ServerProcess
 from devstack.servers.rabbitmq import CONFINED_DRIVER, RabbitNode
-from devstack.servers.rabbitmq_users import ADMIN, definitions
+from devstack.users.folder import Passwords, private_folder
+from devstack.users.rabbitmq_users import ADMIN, definitions
 from rpcapi.access import rabbit_users
 from rpcapi.access.rabbit_management import BrokerAdministration
 
