@@ -180,7 +180,6 @@ setup(
             "gantt-nova-bridge = rpcapi.scripts:nova_bridge",
             "gantt-nova-config = rpcapi.scripts:nova_config",
             "gantt-compute = rpcapi.scripts:compute",
-            "gantt-lab = rpcapi.scripts:lab",
         ],
         "openstack.cli.extension": ["scheduler = rpcapi.cli.openstack"],
         "openstack.scheduler.v1": [

@@ -14,7 +14,7 @@ NOVA_CLOUD = Peer(
     "34.0.0",
     "compute.py",
     ("openstack-placement==16.0.0", "oslo.messaging==18.3.1", "PyMySQL==1.2.4", "cheroot>=11,<12"),
-    "devstack/nova.sh",
+    "./devstack/nova.sh",
 )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab chaos: faults drawn by a seed on a whole cluster under load, and a check of every promise to a caller."""
+"""lab.sh chaos: faults drawn by a seed on a whole cluster under load, and a check of every promise to a caller."""
 
 import argparse
 import shutil

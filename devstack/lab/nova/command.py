@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab nova: gantt in the place of nova-scheduler and Placement, beside both of them."""
+"""lab.sh nova: gantt in the place of nova-scheduler and Placement, beside both of them."""
 
 import argparse
 from collections.abc import Iterator, Sequence

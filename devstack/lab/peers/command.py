@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab peers: speed of Nova's scheduler and Placement against gantt's, for the same work."""
+"""lab.sh peers: speed of Nova's scheduler and Placement against gantt's, for the same work."""
 
 import argparse
 import contextlib

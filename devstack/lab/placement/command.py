@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab placement: requests of Placement's API to gantt-placement, to Placement and to an empty server."""
+"""lab.sh placement: requests of Placement's API to gantt-placement, to Placement and to an empty server."""
 
 import argparse
 import contextlib

@@ -41,7 +41,7 @@ class PrivateCluster:
         scheduler = confs.merge(overrides.get("scheduler", {}), durable)
         self.cluster = Cluster(folder, size, {**overrides, "scheduler": scheduler})
         self.cluster.store.appendonly = fsync
-        self._echo = ServerProcess("gantt-lab's echo", folder / "echo.pid", folder / "log" / "echo.log")
+        self._echo = ServerProcess("the lab's echo", folder / "echo.pid", folder / "log" / "echo.log")
         self._agents: dict[str, ServerProcess] = {}  # beside that of the cluster
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab rpc --users: a RabbitMQ node with the users of many agents beside one with a single one."""
+"""lab.sh rpc --users: a RabbitMQ node with the users of many agents beside one with a single one."""
 
 import contextlib
 import time
@@ -62,7 +62,7 @@ class AgentsBroker:
         ]
         self._management_port = free_port()
         self._node = RabbitNode(folder / "rabbit", management_port=self._management_port)
-        self._echo = ServerProcess("gantt-lab's echo", folder / "echo.pid", folder / "echo.log")
+        self._echo = ServerProcess("the lab's echo", folder / "echo.pid", folder / "echo.log")
         self.import_s = 0.0
         self.memory_mb = 0.0
 

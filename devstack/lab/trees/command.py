@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab trees: cost of a request for several devices of a host with a wide provider tree."""
+"""lab.sh trees: cost of a request for several devices of a host with a wide provider tree."""
 
 import argparse
 import itertools
@@ -37,7 +37,8 @@ class TreesBenchmark(Benchmark):
     """Time a decision for a server with several single-device groups on hosts with many devices.
 
     Compares it with a decision for a server without devices on the same hosts, and with Placement's candidates if
-    `gantt-lab peers --install` installed it; up to --most groups, because Placement's time grows with their number.
+    `./devstack/lab.sh peers --install` installed it; up to --most groups, because Placement's time grows with their
+    number.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:

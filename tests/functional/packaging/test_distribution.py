@@ -18,7 +18,6 @@ PROGRAMS = {
     "gantt",
     "gantt-compute",
     "gantt-conductor",
-    "gantt-lab",
     "gantt-nova-bridge",
     "gantt-nova-config",
     "gantt-dashboard",

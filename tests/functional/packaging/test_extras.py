@@ -43,7 +43,7 @@ EXTRAS = {
     "dashboard": Extra(("gantt-dashboard", *CLI)),
     "embedded": Extra(modules=EMBEDDED),
     "all": Extra(
-        (*SCHEDULER, *PLACEMENT, "gantt-conductor", "gantt-compute", "gantt-dashboard", "gantt-lab", *CLI),
+        (*SCHEDULER, *PLACEMENT, "gantt-conductor", "gantt-compute", "gantt-dashboard", *CLI),
         (*STORES, *SOLVER, *EMBEDDED, *OPTIONAL),
     ),
 }

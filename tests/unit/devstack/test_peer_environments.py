@@ -30,7 +30,7 @@ def commands(monkeypatch):
 
 
 def test_missing_peer_error_says_how_to_install_it(tmp_path):
-    with pytest.raises(PeerMissing, match=r"nova 34\.0\.0 is not installed in .*gantt-lab peers --install"):
+    with pytest.raises(PeerMissing, match=r"nova 34\.0\.0 is not installed in .*`\./devstack/lab\.sh peers --install`"):
         peer_environments.python(NOVA, tmp_path)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab peers: its rows with stub peers, and once with the real peers."""
+"""lab.sh peers: its rows with stub peers, and once with the real peers."""
 
 import os
 import sys
