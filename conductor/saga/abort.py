@@ -68,16 +68,14 @@ def _may_have_moved(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
 def _end_claims_left(saga_pass: SagaPass, instance: InstanceRecord, partition: str | None) -> InstanceRecord | None:
     """Return the record with a live attempt that this store has forgotten, to be ended next; None without one.
 
-    The source of a move that the record knows is ended last.
+    The source of a move that the record knows is ended last, also if the claims service forgot that it is one.
     """
     try:
         page = saga_pass.clients.claims_of(partition).list_claims(saga_pass.context(), consumer=instance.uuid)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
-    migration_uuid = None if instance.open_migration is None else instance.open_migration.uuid
-    claims_left = [
-        claim for claim in page.claims if claim["role"] != ClaimRole.SOURCE or claim["migration"] != migration_uuid
-    ]
+    source_attempt = None if instance.open_migration is None else instance.open_migration.source_attempt
+    claims_left = [claim for claim in page.claims if claim["attempt"] != source_attempt]
     for claim in sorted(claims_left, key=lambda claim: claim["role"] == ClaimRole.SOURCE):
         return set_step(
             instance,

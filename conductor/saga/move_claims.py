@@ -93,6 +93,7 @@ def _ended(saga_pass: SagaPass, instance: InstanceRecord, answer: str) -> Instan
         return saga_pass.retry_later(instance, answer)
     if answer == Answer.CONFLICT:  # another attempt is live, which this conductor does not know
         return replace(saga_pass.retry_later(instance, answer), step=SagaStep.ABORT)
-    if answer in ENDED_ANSWERS:
+    if answer in ENDED_ANSWERS and answer != Answer.ENDED:
         return moves.end_source(instance, f"its claim was {answer}")
+    # Another move has the claim, of which this conductor does not know: step SETTLE reads the claims.
     return moves.settle_returned(instance, f"its claim could not be taken back: {answer}")

@@ -44,13 +44,13 @@ while all its workers serve, else 503. `devstack/stack.sh --metrics` turns it on
 
 Names are `gantt_<subsystem>_<what>_<unit>`. Counters end in `_total`, and stay as they are when a worker is replaced.
 Gauges of a worker that died are gone; *across* says how those of several workers become one. Histograms have `_bucket`,
-`_sum` and `_count`. A label has a bounded number of values. [runbook.md](runbook.md) says what to do about an alert.
+`_sum` and `_count`. A label has a bounded number of values. [Runbook](runbook.md) says what to do about an alert.
 
 Refusals of a service are the calls with their error's code: `overloaded`, `quota_exceeded`, `no_valid_host`. How much
 of its quota a project uses is no metric, since a cloud has any number of projects: `gantt quota show PROJECT`.
 Of migrations, `gantt_conductor_instances` has those in progress (MIGRATING, RESIZE and others), `gantt migration list`
 what each has left to copy. Decisions keep nothing from one request to the next
-([ADR 0303](adr/0303-no-cache-per-request-shape.md)), so no metric counts hits of a cache.
+([ADR 0070](adr/0070-columns-under-a-lock.md)), so no metric counts hits of a cache.
 
 Besides these each daemon exports `process_*` of its processes from /proc, with label `process` ("master", "exporter",
 "worker 0"): `process_cpu_seconds_total`, `process_resident_memory_bytes`, `process_virtual_memory_bytes`,

@@ -93,7 +93,8 @@ class ClaimsAPI(ServiceClient):
         """Make the sources of migrations the only claims of their instances again.
 
         "confirmed" is the answer to a repeated call too; "conflict" means that the destination, on the host in the
-        answer, still has a claim. All other answers mean the same as in ``find_claims``, and no claim was changed.
+        answer, still has a claim, "ended" that the claim belongs to a later move. All other answers mean the same as in
+        ``find_claims``, and no claim was changed.
         """
         return self.call(ctxt, "1.11", "end_moves", refs=refs, migrations=list(migrations))
 

@@ -246,8 +246,8 @@ def _may_have_moved(record: Record) -> bool:
 
 def _claim_left(store: Store, record: Record) -> Record | None:
     """Return the record with a live attempt that the conductors' store forgot, to be ended next."""
-    existing = record.moving is not None
-    live = [c for c in store.claims if c.state != "unverified" and not (existing and c.role == "source")]
+    source = None if record.moving is None else record.move.source_attempt
+    live = [claim for claim in store.claims if claim.state != "unverified" and claim.attempt != source]
     for claim in sorted(live, key=lambda claim: claim.role == "source"):
         if holds("a doubtful deletion ends all claims"):
             partition = store.partition

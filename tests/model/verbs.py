@@ -156,15 +156,14 @@ def prepare(
     """Prepare an attempt on the first open candidate; ``replaces`` 0: it is the first one."""
     store = expire(store)
     source = source_claim(store)
-    if source is not None and replaces == source.attempt and holds("the source of a move is not replaced"):
-        live = own_claim(store)
-        return store, Prepared("conflict", live.host if live else NOWHERE)
-    existing = claim_of(store, attempt)
-    if existing is not None:
-        if existing.state == "overdue":
-            return store, Prepared("closed", existing.host)
-        return store, Prepared("prepared", existing.host, existing.alternates)
     live = own_claim(store)
+    is_replaced = source is not None and replaces == source.attempt and holds("the source of a move is not replaced")
+    if is_replaced or (source is not None and attempt == source.attempt):
+        return store, Prepared("conflict", live.host if live else NOWHERE)
+    if live is not None and live.attempt == attempt:
+        if live.state == "overdue":
+            return store, Prepared("closed", live.host)
+        return store, Prepared("prepared", live.host, live.alternates)
     refusal = _refusal(store, live, attempt, replaces, is_fresh)
     if refusal:
         return store, Prepared(refusal, live.host if live else NOWHERE)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -44,6 +44,7 @@ REQUESTS = (
 )
 ENDS_COPY = ("shelve", "offload")  # the image that was taken remains
 MINUTE_MS = 60_000
+LONG_SAGA = 30  # steps, in which a saga gets to the end of any operation
 SLOTS = 2  # instances at a time; few, so that they meet
 FLAVORS = {
     f"m1.{vcpus}": objects.RequestSpec.of(resources={"VCPU": vcpus, "MEMORY_MB": 1024}, flavor=f"m1.{vcpus}")
@@ -57,6 +58,19 @@ FAILURES = (
 )
 SETTLED = (SagaStep.DONE, SagaStep.VERIFY)
 ENDING = (SagaStep.TERMINATE, SagaStep.END_SOURCE)
+
+
+class Progress(NamedTuple):
+    """How far sagas get before a fault strikes: so many steps of instances begin, or until one begins ``until``."""
+
+    steps: int
+    crashes: bool  # the conductor
+    until: str = ""
+
+    @property
+    def most(self) -> int:
+        """The number of steps that may begin."""
+        return LONG_SAGA if self.until else self.steps
 
 
 class MovesCluster(LiveCluster):
@@ -183,18 +197,19 @@ class MovesCluster(LiveCluster):
             if self.record(self.slots[slot]) != before:
                 return
 
-    def run_steps(self, count: int, *, crashes: bool) -> None:
-        """Run until so many steps of instances began, or a minute has passed; ``crashes``: the last one's conductor."""
+    def run_steps(self, progress: Progress) -> None:
+        """Run for so many steps, or a minute; a conductor that crashes does so as the last step begins."""
+        count, crashes = progress.most, progress.crashes
         if crashes:
             self.add_conductor(None if count else KillSwitch(2, after=True))  # after it read the step that is due
         begun = 0
 
         def write(plain_write: Callable[..., Any], *args: Any, **values: Any) -> Any:
             nonlocal begun
-            before = self._steps()
+            before, left = self._steps(), count - begun
             result = plain_write(*args, **values)
-            begun += self._steps() != before
-            if crashes and begun == count and self._steps() != before:
+            begun += max(left, 0) if progress.until in self._steps() else self._steps() != before
+            if crashes and left > 0 and begun >= count:
                 raise Crash
             return result
 
@@ -258,7 +273,7 @@ class MovesCluster(LiveCluster):
         self.hosts.off.add(host)
         self._fence_copies(host)
         self.fence(host)
-        self._mark = None  # a store that forgets a fence believes the host that reports first, see ADR 0285
+        self._mark = None  # a store that forgets a fence believes the host that reports first, see ADR 0187
 
     def lose_power(self, host: str) -> None:
         """Power a host off; nobody fences it."""
@@ -328,7 +343,8 @@ class MovesCluster(LiveCluster):
             require(2, all(map(_is_foreign, calls)), f"a namesake of {host} was believed")
             require(2, self.ledger.store.claims()[0] == before, f"a namesake of {host} changed claims")
             return
-        left = [guest for where, guest in self.hosts.guests() if where == host]
+        ended = host in self.hosts.fenced  # its guests, although its agent may not know it yet
+        left = [guest for where, guest in self.hosts.guests() if where == host and not ended]
         require(2, not left, f"a namesake of {host} owns its name, while the machine has {left}")
         self.hosts.rigs[host].stop()
         self.hosts.rigs[host].folder = folder

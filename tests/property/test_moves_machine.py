@@ -16,7 +16,7 @@ from conductor.store.records import InstanceRecord, SagaStep
 from devstack.servers.redis import RedisServer
 from tests.property.faults import Fault
 from tests.property.machines import RecordedMachine, bind, initialize, rule, run_machine
-from tests.property.moves_cluster import CHANGES, FAILURES, FLAVORS, MOVES, SLOTS, MovesCluster
+from tests.property.moves_cluster import CHANGES, FAILURES, FLAVORS, MOVES, SLOTS, MovesCluster, Progress
 from tests.property.moves_hosts import ISOLATION_S, LOST_ANSWER, LOST_REPORT
 from tests.unit.compute_agent.rig import KillSwitch as AgentKillSwitch
 from tests.unit.conductor.live_cluster import HOSTS
@@ -55,6 +55,11 @@ STRIKES: dict[Fault, Callable[[MovesCluster, str, int], object]] = {
     Fault.LOST_CLAIMS: lambda cluster, _host, _number: cluster.forget(),
     Fault.LOST_RECORDS: lambda cluster, _host, _number: cluster.forget_records(),
 }
+
+faults = st.sampled_from([fault.value for fault in STRIKES])
+# Steps that are rare in themselves are sought.
+RARE = (SagaStep.SETTLE, SagaStep.ALTERNATE, SagaStep.OFFLOAD, SagaStep.UNSHELVE, SagaStep.EVACUATE, SagaStep.END_MOVE)
+sought_steps = st.sampled_from(["", "", *(step.value for step in RARE)])
 
 
 class MovesMachine(RecordedMachine):
@@ -124,9 +129,12 @@ class MovesMachine(RecordedMachine):
         steps=st.integers(0, 10),
         crashes=st.booleans(),
         host=hosts,
-        fault=st.sampled_from([fault.value for fault in STRIKES]),
+        fault=faults,
+        until=sought_steps,
     )
-    def interrupt(self, requests: list[int], steps: int, host: str, fault: str, *, crashes: bool) -> None:
+    def interrupt(
+        self, requests: list[int], steps: int, host: str, fault: str, *, crashes: bool, until: str = ""
+    ) -> None:
         """Let a fault strike in the middle of sagas: by the other rules this is rare."""
         self.cluster.repair()
         for slot, number in enumerate(requests):
@@ -135,11 +143,30 @@ class MovesMachine(RecordedMachine):
             self.cluster.mark()
         elif fault == Fault.LOST_RECORDS:
             self.cluster.mark_records()
-        self.cluster.run_steps(steps, crashes=crashes)
-        STRIKES[Fault(fault)](self.cluster, host, sum(requests))
+        self._strike(Progress(steps, crashes, until), fault, host, sum(requests))
 
     # As likely as eight of the other rules.
     interrupt_2 = interrupt_3 = interrupt_4 = interrupt_5 = interrupt_6 = interrupt_7 = interrupt_8 = interrupt
+
+    @rule(
+        lambda machine: machine.interrupts,
+        steps=st.integers(0, 10),
+        crashes=st.booleans(),
+        host=hosts,
+        fault=faults,
+        until=sought_steps,
+        number=numbers,
+    )
+    def strike(self, steps: int, host: str, fault: str, until: str, number: int, *, crashes: bool) -> None:
+        """Let a fault strike in what an earlier one left: steps that wait for hosts, or that look for claims."""
+        self._strike(Progress(steps, crashes, until), fault, host, number)
+
+    # As likely as four of the other rules.
+    strike_2 = strike_3 = strike_4 = strike
+
+    def _strike(self, progress: Progress, fault: str, host: str, number: int) -> None:
+        self.cluster.run_steps(progress)
+        STRIKES[Fault(fault)](self.cluster, host, number)
 
     # -- faults ------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from compute_agent.attempts.isolation import AuditDuty
 from conductor.store.records import InstanceStatus, SagaStep
 from scheduler_svc.store import registrations
 from tests.property.faults import Fault
-from tests.property.moves_cluster import SPEC, MovesCluster
+from tests.property.moves_cluster import SPEC, MovesCluster, Progress
 from tests.property.promises import PromiseBroken
 from tests.property.test_moves_machine import STRIKES
 from tests.unit.conductor.live_cluster import HOSTS
@@ -216,6 +216,6 @@ def test_timers_that_fire_without_an_answer_are_counted(moving_cluster: MovesClu
 @pytest.mark.parametrize(("count", "step"), [(0, SagaStep.BEGIN_MOVE), (1, SagaStep.DESTINATION)])
 def test_conductor_crashes_in_each_step(cluster: MovesCluster, count: int, step: SagaStep) -> None:
     cluster.move("migrate", 0, SECOND, SPEC)
-    cluster.run_steps(count, crashes=True)
+    cluster.run_steps(Progress(count, crashes=True))
     assert hits(cluster, Fault.CONDUCTOR_CRASH) == {step: 1}
     assert cluster.record(cluster.slots[0]).step == step

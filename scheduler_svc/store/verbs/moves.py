@@ -59,13 +59,15 @@ def end_move(partition: PartitionState, ref: ClaimRef, migration: str, now: int)
     claim, answer = find_for_host(partition, ref, None, now)
     if claim is None:
         return without_claim(partition, ref, answer)
-    if claim.role is ClaimRole.SOURCE and claim.move == migration:
+    if claim.role is ClaimRole.SOURCE and claim.move != migration:
+        return ClaimResult(*ref, Answer.ENDED, claim.host, migration=claim.move)
+    if claim.role is ClaimRole.SOURCE:
         destination = partition.live_claim(ref.consumer, now)
         if destination is not None:
             return ClaimResult(*ref, Answer.CONFLICT, destination.host, migration=migration)
     if partition.may_run(ref.consumer):
         return ClaimResult(*ref, Answer.CLOSED, claim.host, migration=migration)
-    if claim.role is ClaimRole.SOURCE and claim.move == migration:
+    if claim.role is ClaimRole.SOURCE:
         partition.drop_claim(claim)
         claim = replace(claim, consumer=ref.consumer, type=INSTANCE, instance=None, generation=1)
         partition.add_claim(claim)

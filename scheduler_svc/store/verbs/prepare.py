@@ -108,14 +108,13 @@ def _examine(
     if batch.final:
         return _examine_final(partition, batch, intent, plan, live)
     source = partition.source_of(intent.consumer)
-    replaces_source = source is not None and intent.replaces == source.attempt
-    if replaces_source or (live is not None and is_api_claim(live)):
+    has_moved = source is not None and source.attempt in (intent.attempt, intent.replaces)
+    if has_moved or (live is not None and is_api_claim(live)):
         return IntentResult(intent.consumer, intent.attempt, Answer.CONFLICT, live.host if live else None)
-    live_attempt = partition.claim_of(ClaimRef(intent.consumer, intent.attempt))
-    if live_attempt is not None:
-        if partition.is_expired(live_attempt, now):
-            return IntentResult(intent.consumer, intent.attempt, Answer.CLOSED, live_attempt.host)
-        return _prepared_before(batch, intent, live_attempt)
+    if live is not None and live.attempt == intent.attempt:
+        if partition.is_expired(live, now):
+            return IntentResult(intent.consumer, intent.attempt, Answer.CLOSED, live.host)
+        return _prepared_before(batch, intent, live)
     refusal = _refusal(partition, batch, intent, live)
     if refusal is not None:
         return IntentResult(intent.consumer, intent.attempt, refusal, live.host if live else None)

@@ -163,20 +163,20 @@ local function examine(i, intent)
   if raw_claims[i] and not live then
     ends = ends_of(intent.consumer) -- it ended just now
   end
-  if live and is_of_api(live) or source and intent.replaces == source.attempt then
+  local has_moved = source and (intent.attempt == source.attempt or intent.replaces == source.attempt)
+  if live and is_of_api(live) or has_moved then
     intent.known, intent.answer, intent.host = true, 'conflict', live and live.host
     return
   elseif source and intent.attempt < source.attempt then
     intent.known, intent.answer, intent.host = true, 'ended', live and live.host
     return
   end
-  local former = source and source.attempt == intent.attempt and source or live
-  if former and former.attempt == intent.attempt then
-    intent.known, intent.host = true, former.host
-    intent.answer = is_expired(former) and 'closed' or 'prepared'
+  if live and live.attempt == intent.attempt then
+    intent.known, intent.host = true, live.host
+    intent.answer = is_expired(live) and 'closed' or 'prepared'
     if intent.answer == 'prepared' then
-      intent.alternates, intent.deadline_ms = former.alternates, former.deadline_ms
-      intent.allocations_text = cjson.encode(former.allocations)
+      intent.alternates, intent.deadline_ms = live.alternates, live.deadline_ms
+      intent.allocations_text = cjson.encode(live.allocations)
     end
     return
   end

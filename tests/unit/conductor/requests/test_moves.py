@@ -329,6 +329,21 @@ def test_forgotten_begin_of_a_move_does_not_keep_the_server_from_returning(
     cluster.check(UUIDS)
 
 
+def test_deletion_of_a_moving_server_whose_source_the_store_forgot_ends_soon(cluster: SimulatedCluster) -> None:
+    # Given a store that lost the begin of a move, and records that may have lost attempts
+    before = copy.deepcopy(cluster.ledger.store.state)
+    cluster.migrate(UUIDS[:1], host="h3")
+    cluster.work()
+    forget(cluster, before)
+    cluster.store.begin_epoch()
+    # When the server is deleted
+    cluster.delete(UUIDS[:1])
+    cluster.settle(10_000)
+    # Then the report of its source ends the deletion
+    assert cluster.statuses(UUIDS) == ["DELETED", "ACTIVE"]
+    cluster.check(UUIDS)
+
+
 def forget(cluster: SimulatedCluster, state: Any, reporting: Sequence[str] = ("h1", "h2", "h3")) -> None:
     """Restore a store to a state, in a new epoch, and let hosts report what they ran then."""
     store = cluster.ledger.store

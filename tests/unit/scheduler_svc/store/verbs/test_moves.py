@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from rpcapi.resources.claims import Answer, ClaimRole, GroupPolicy
-from scheduler_svc.core.records import ClaimGroup, ClaimRef, ClaimResult
+from scheduler_svc.core.records import ClaimGroup, ClaimRef, ClaimResult, IntentResult
 from scheduler_svc.store.records import AuditOutcome, RunningClaim
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SMALL, StorePartition, intent, running
 
@@ -122,8 +122,11 @@ def test_move_that_never_began_ends_too(hosts: StorePartition) -> None:
     assert begin(hosts).answer is Answer.ENDED
 
 
-def test_end_of_another_move_names_the_one_that_holds_the_claim(moving: StorePartition) -> None:
-    assert end(moving, "m2") == ClaimResult("c1", 1, Answer.CONFIRMED, "h1", migration="m1")
+def test_end_of_a_move_leaves_the_claim_to_a_later_one(moving: StorePartition) -> None:
+    assert end(moving).answer is begin(moving, "m2").answer is Answer.CONFIRMED
+    for _ in range(2):
+        assert end(moving) == ClaimResult("c1", 1, Answer.ENDED, "h1", migration="m2")
+    assert roles(moving) == {REF: ("m2", "source", "m2")}
 
 
 def test_next_attempt_after_a_revert_has_a_new_number(moved: StorePartition) -> None:
@@ -142,9 +145,12 @@ def test_source_is_not_replaced(moving: StorePartition) -> None:
     assert moving.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CONFLICT
 
 
-def test_repeated_prepare_of_the_source_finds_it(moving: StorePartition) -> None:
-    assert moving.prepare("c1", "h2").host == "h1"
+def test_source_is_not_prepared_again(moving: StorePartition) -> None:
+    assert moving.prepare("c1", "h2").answer is Answer.CONFLICT
     assert roles(moving) == {REF: ("m1", "source", "m1")}
+    # nor beside its destination
+    moving.hold("c1", "h2", attempt=2)
+    assert moving.prepare("c1", "h3") == IntentResult("c1", 1, Answer.CONFLICT, "h2")
 
 
 def test_claims_that_cannot_move_are_refused(hosts: StorePartition) -> None:

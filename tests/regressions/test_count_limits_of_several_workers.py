@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The limits of NumInstancesFilter and IoOpsFilter hold for the builds of all scheduler workers together.
+
+Hosts count builds in their next report only. Until then each worker adds the builds that it placed itself.
+"""
+
+import contextlib
+from dataclasses import replace
+
+import pytest
+
+from rpcapi import errors
+from scheduler_svc.core.drivers.filter import FilterDriver
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.matching.options import FilterOptions
+from scheduler_svc.core.weighers import scoring
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.policy import SchedulingPolicy
+from tests.unit.scheduler_svc.fakes.hosts import node, request
+from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView
+from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, select, selection_call
+
+LIMIT = 2
+HOSTS = ("h1", "h2")
+OPTIONS = {"NumInstancesFilter": "max_instances_per_host", "IoOpsFilter": "max_io_ops_per_host"}
+
+
+class Workers:
+    """Scheduler workers of one partition that follow its log, with a limit of LIMIT builds for each host."""
+
+    def __init__(self, filter_name: str, count: int) -> None:
+        pipe = pipeline.build([filter_name], FilterOptions(**{OPTIONS[filter_name]: LIMIT}))
+        driver = FilterDriver(pipe, scoring.build({"FreeShareWeigher": 1.0}))
+        self._policy = SchedulingPolicy(driver)
+        idle = node({"VCPU": 100, "MEMORY_MB": 1 << 20, "DISK_GB": 1 << 16}, metrics={"instances": 0, "io_ops": 0})
+        self.partition = HostPartition(dict.fromkeys(HOSTS, idle))
+        self._replicas = [FollowingReplicaView(self.partition.store, driver.reads) for _ in range(count)]
+        self._schedulers = [
+            PartitionScheduler(self.partition.store, replica, RetryLimits()) for replica in self._replicas
+        ]
+
+    def boot(self, worker: int, number: int) -> None:
+        """Boot a server by one worker, which has read the log to its end; it may be refused."""
+        self._replicas[worker].reach(self.partition.store.state.position, 1)
+        call = selection_call(first=number, scheduling_request=replace(request(), id=f"r{number}"))
+        with contextlib.suppress(errors.NoValidHost):
+            select(self._schedulers[worker], call, policy=self._policy)
+
+    def counts(self) -> dict[str, int]:
+        hosts = [claim.host for claim in self.partition.live()]
+        return {host: hosts.count(host) for host in HOSTS}
+
+
+@pytest.mark.parametrize(
+    ("filter_name", "count"),
+    [
+        ("NumInstancesFilter", 1),
+        ("IoOpsFilter", 1),
+        *(
+            pytest.param(
+                name,
+                2,
+                marks=pytest.mark.xfail(
+                    strict=True, raises=AssertionError, reason="A worker does not count the builds of other workers."
+                ),
+            )
+            for name in OPTIONS
+        ),
+    ],
+)
+def test_no_host_exceeds_its_limit(filter_name: str, count: int) -> None:
+    workers = Workers(filter_name, count)
+    for number in range(3 * LIMIT * len(HOSTS)):
+        workers.boot(number % count, number)
+    assert workers.counts() == dict.fromkeys(HOSTS, LIMIT)
