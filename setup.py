@@ -6,6 +6,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from setuptools import find_packages, setup
+from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
 CLI = ["cliff>=4.17", "oslo.upgradecheck>=2.4", "prettytable>=3.10", "tqdm>=4.66"]
@@ -50,10 +51,24 @@ OPTIONAL = [
     "tooz>=7.0",
 ]
 
+PACKAGES = ("rpcapi", "scheduler_svc", "conductor", "compute_agent")
+
 # By the path of the file: a build cannot import rpcapi.
 COMMANDS = runpy.run_path(str(Path(__file__).with_name("rpcapi") / "cli" / "commands.py"))
 
 SITE = "https://gantt.example.org"  # a reserved domain: the project is not published yet
+
+
+class ProductModules(build_py):
+    """The modules of the wheel: of devstack only the users of a deployment, beside its data files.
+
+    The development cluster, the servers, the lab and Nova's cloud run from a checkout.
+    """
+
+    def find_package_modules(self, package, package_dir):
+        """Return the modules of a package, without those of the development cluster."""
+        modules = super().find_package_modules(package, package_dir)
+        return [module for module in modules if package != "devstack" or module[1] == "__init__"]
 
 
 class SourceArchive(sdist):
@@ -82,7 +97,7 @@ def documentation():
 setup(
     name="gantt",
     version="0.1.0",  # the only place: packages, images and the chart take it from the wheel
-    cmdclass={"sdist": SourceArchive},
+    cmdclass={"build_py": ProductModules, "sdist": SourceArchive},
     description="A cluster scheduler that claims what it decides",
     long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
@@ -113,11 +128,10 @@ setup(
     python_requires=">=3.11",
     packages=find_packages(
         include=[
-            f"{package}{suffix}"
-            for package in ("rpcapi", "scheduler_svc", "conductor", "compute_agent", "devstack")
-            for suffix in ("", ".*")
+            *(f"{package}{suffix}" for package in PACKAGES for suffix in ("", ".*")),
+            "devstack",
+            "devstack.users",
         ],
-        exclude=["devstack.packaging"],
     ),
     include_package_data=True,
     package_data={
@@ -135,11 +149,8 @@ setup(
             "py.typed",
             "etc/*",
             "systemd/*",
-            "lab/claim/*.lua",
             "monitoring/*.yml",
             "monitoring/*.json",
-            "nova/inside/drivers/*.py",  # a path of modules for Nova, not a package
-            "*.sh",
         ],
     },
     data_files=documentation(),
@@ -180,7 +191,6 @@ setup(
             "gantt-nova-bridge = rpcapi.scripts:nova_bridge",
             "gantt-nova-config = rpcapi.scripts:nova_config",
             "gantt-compute = rpcapi.scripts:compute",
-            "gantt-lab = rpcapi.scripts:lab",
         ],
         "openstack.cli.extension": ["scheduler = rpcapi.cli.openstack"],
         "openstack.scheduler.v1": [

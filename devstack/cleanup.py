@@ -2,8 +2,8 @@
 """Cleaning up a cluster whose run folder has no readable record."""
 
 from devstack.layout import Layout
-from devstack.servers.errors import FolderUnusable
 from devstack.servers.process import ServerProcess, stop_together
+from devstack.users.errors import FolderUnusable
 
 STOP_SECONDS = 45.0
 

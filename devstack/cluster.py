@@ -11,14 +11,15 @@ from devstack import confs
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.layout import BUS_USERS, CLIENT, DASHBOARD, PLACEMENT, PUBLISHER, SIMULATED_DAEMONS, Layout
 from devstack.monitoring import prometheus
-from devstack.servers import redis_bus_users, redis_users
+from devstack.servers import redis_bus_users
 from devstack.servers.errors import ServerError
-from devstack.servers.folder import Passwords, write_private
 from devstack.servers.ports import LOOPBACK, free_port, require_free
 from devstack.servers.process import ServerProcess, stop_together
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
+from devstack.users import redis_users
+from devstack.users.folder import Passwords, write_private
 
 STOP_SECONDS = 45.0
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "EVENTLET_NO_GREENDNS")
@@ -56,7 +57,7 @@ class Cluster:
 
     @classmethod
     def find(cls, folder: Path) -> "Cluster | None":
-        """Return the cluster recorded in ``folder``, or None; raises ClusterRecordBroken or another ServerError."""
+        """Return the cluster recorded in ``folder``, or None; raises ClusterRecordBroken or another DevstackError."""
         layout = Layout(folder)
         record = layout.cluster_record
         if record is None:
@@ -98,7 +99,7 @@ class Cluster:
         return self.layout.conf(CLIENT)
 
     def start(self) -> None:
-        """Start everything. On ServerError nothing is left running, and the run folder is removed."""
+        """Start everything. On DevstackError nothing is left running, and the run folder is removed."""
         if self.layout.present and any(self.layout.folder.iterdir()):
             raise ServerError(
                 f"The run folder {self.layout.folder} is not empty and contains no gantt cluster. "

@@ -16,8 +16,8 @@ from devstack.cluster_size import ClusterSize, Mode
 from devstack.command_line import parse
 from devstack.layout import default_folder
 from devstack.servers import lifetime
-from devstack.servers.errors import ServerError
 from devstack.servers.install import install_missing
+from devstack.users.errors import DevstackError
 from rpcapi.cli.session import Session
 from rpcapi.spec_builder import flavors
 from rpcapi.spec_builder.builder import build_spec
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         cluster.start()
         lifetime.release()
         cluster.layout.starter.record_own_process()
-    except (ServerError, workload.TraceError) as why:
+    except (DevstackError, workload.TraceError) as why:
         print(f"stack.sh: {why}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

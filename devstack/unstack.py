@@ -10,7 +10,7 @@ from pathlib import Path
 from devstack import cleanup
 from devstack.cluster import Cluster
 from devstack.layout import ClusterRecordBroken, Layout, default_folder
-from devstack.servers.errors import ServerError
+from devstack.users.errors import DevstackError
 
 STARTER_SECONDS = 60.0
 
@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     folder = default_folder()
     try:
         names = _stop(folder)
-    except ServerError as why:
+    except DevstackError as why:
         print(f"unstack.sh: {why}", file=sys.stderr)
         return 1
     if names is None:

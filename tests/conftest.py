@@ -35,7 +35,7 @@ AGENT_HOSTS = ("h1", "h10")  # with users of their own on the shared RabbitMQ no
 
 OPT_IN = {
     "dashboard": "also run the tests of the dashboard in Chromium",
-    "differential": "also run the tests that compare with Nova and Placement, if `gantt-lab peers` has installed them",
+    "differential": "also run the tests that compare with Nova and Placement, if `lab.sh peers` has installed them",
     "long": "also run the long forms of the suites",
     "nova": "also run the tests that start a Nova cloud, if `devstack/nova.sh --install` has installed Nova",
     "openstack": "also run the tests that need the program openstack with osc-placement",

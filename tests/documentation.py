@@ -10,7 +10,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 SHELL_LANGUAGES = ("console", "sh", "")
-PROGRAMS = ("gantt", "gantt-lab", "gantt-status")
+LAB = "./devstack/lab.sh"
+PROGRAMS = ("gantt", "gantt-status", LAB)
 PLUGIN = "openstack scheduler"
 
 
@@ -56,5 +57,5 @@ def mentions() -> Iterator[tuple[str, list[str]]]:
         elif line.startswith(f"{PLUGIN} "):
             yield page, [PLUGIN, *shlex.split(line.removeprefix(PLUGIN))]
     for path in PAGES:
-        for line in re.findall(r"`((?:gantt|gantt-lab|gantt-status) [^`]+)`", path.read_text()):
+        for line in re.findall(rf"`((?:gantt|gantt-status|{re.escape(LAB)}) [^`]+)`", path.read_text()):
             yield str(path.relative_to(ROOT)), shlex.split(line.replace("[", "").replace("]", ""))

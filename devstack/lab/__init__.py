@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmarks: the command ``gantt-lab``; each sub-command measures against a baseline in the same run."""
+"""Benchmarks: the sub-commands of ``devstack/lab.sh``; each measures against a baseline in the same run."""

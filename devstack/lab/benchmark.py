@@ -101,7 +101,7 @@ class Benchmark(command.Command):
             "--save",
             type=Path,
             metavar="FOLDER",
-            help="Also save the run there, for gantt-lab history: one JSON file with commit and machine.",
+            help="Also save the run there, for lab.sh history: one JSON file with commit and machine.",
         )
         if self.can_plot:
             parser.add_argument("--plot", type=Path, metavar="FILE.png", help="Also plot the figures into this file.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab history: the ratios of saved runs, from one commit to the next."""
+"""lab.sh history: the ratios of saved runs, from one commit to the next."""
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence

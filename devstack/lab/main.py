@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command ``gantt-lab``."""
+"""The command-line application of ``lab.sh``."""
 
 import logging
 import signal
@@ -37,7 +37,7 @@ COMMANDS = {
 class LabApp(Application):
     """The command-line application of the benchmarks."""
 
-    NAME = "gantt-lab"
+    NAME = "lab.sh"
     LOG = logging.getLogger("gantt.lab")
     LEVELS: ClassVar[Mapping[int, int]] = dict.fromkeys(range(3), logging.ERROR)
 
@@ -52,7 +52,3 @@ def main(argv: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     repeat_swallowed_signals()
     return LabApp().run(list(sys.argv[1:] if argv is None else argv))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

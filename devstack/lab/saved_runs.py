@@ -90,7 +90,7 @@ def _read(path: Path) -> SavedRun:
     try:
         document = json.loads(path.read_text())
         if document["schema"] != 1:
-            raise CommandFailed(f"{path} has schema {document['schema']}, and this gantt-lab reads 1: use a newer one")
+            raise CommandFailed(f"{path} has schema {document['schema']}, and this checkout reads 1: use a newer one")
         started = datetime.fromisoformat(document["started"])
         if started.tzinfo is None or not all(isinstance(row["ratio"], int | float) for row in document["rows"]):
             raise ValueError
@@ -103,7 +103,7 @@ def _read(path: Path) -> SavedRun:
             [{"name": row["name"], **row} for row in document["rows"]],
         )
     except (OSError, ValueError, KeyError, TypeError) as why:
-        raise CommandFailed(f"{path} is no run that gantt-lab saved: remove it from the folder") from why
+        raise CommandFailed(f"{path} is no run that lab.sh saved: remove it from the folder") from why
 
 
 def present_commit() -> str:

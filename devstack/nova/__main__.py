@@ -10,8 +10,8 @@ from devstack.nova import command_line, environment, report
 from devstack.nova.client import CallFailed
 from devstack.nova.cloud import NovaCloud, default_folder
 from devstack.servers import lifetime
-from devstack.servers.errors import ServerError
 from devstack.servers.install import install_missing
+from devstack.users.errors import DevstackError
 
 PACKAGES = ("rabbitmq-server", "mariadb-server-core")
 INTERRUPTED = 128 + signal.SIGINT
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         install_missing(PACKAGES)
         environment.install()
         return 0 if options.install else _start(options)
-    except (ServerError, CallFailed) as why:
+    except (DevstackError, CallFailed) as why:
         print(f"nova.sh: {why}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

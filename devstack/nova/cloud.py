@@ -21,13 +21,13 @@ from devstack.nova.client import NovaClient, PlacementClient, wait_until
 from devstack.nova.confs import CELL0_DATABASE, CELL2_DATABASE, CELL_DATABASE, CELL_DATABASES, DATABASES, Urls
 from devstack.nova.roles import CloudParts, Daemon
 from devstack.nova.size import CloudSize
-from devstack.servers import redis_users
 from devstack.servers.errors import ServerError
 from devstack.servers.mariadb import MariadbServer
 from devstack.servers.ports import LOOPBACK, answers, free_port
 from devstack.servers.process import ServerProcess, stop_together
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
+from devstack.users import redis_users
 from scheduler_svc.core.namespaces.nova import NAMESPACE
 from scheduler_svc.store.redis import RedisStore
 
@@ -69,7 +69,7 @@ class NovaCloud:
 
     @classmethod
     def find(cls, folder: Path) -> "NovaCloud | None":
-        """Return the cloud recorded in ``folder``, or None; raises a ServerError."""
+        """Return the cloud recorded in ``folder``, or None; raises a DevstackError."""
         layout = Layout(folder)
         record = layout.cluster_record
         if record is None:
@@ -104,7 +104,7 @@ class NovaCloud:
     def start(self) -> None:
         """Start everything, and return when all computes accept servers.
 
-        On ServerError nothing is left running, and the run folder is removed.
+        On DevstackError nothing is left running, and the run folder is removed.
         """
         if self.layout.present and any(self.layout.folder.iterdir()):
             raise ServerError(f"The run folder {self.layout.folder} is not empty; remove it, or set GANTT_NOVA_RUN.")

@@ -3,8 +3,8 @@
 
 from pathlib import Path
 
-from devstack.lab.peers import environments
-from devstack.lab.peers.environments import Peer, PeerMissing
+from devstack import peer_environments
+from devstack.peer_environments import Peer, PeerMissing
 from devstack.servers.errors import BinaryMissing
 
 INSIDE = Path(__file__).parent / "inside"
@@ -14,14 +14,14 @@ NOVA_CLOUD = Peer(
     "34.0.0",
     "compute.py",
     ("openstack-placement==16.0.0", "oslo.messaging==18.3.1", "PyMySQL==1.2.4", "cheroot>=11,<12"),
-    "devstack/nova.sh",
+    "./devstack/nova.sh",
 )
 
 
 def install() -> None:
     """Install Nova from PyPI if it is missing; raises BinaryMissing."""
     try:
-        environments.install(NOVA_CLOUD, environments.default_cache())
+        peer_environments.install(NOVA_CLOUD, peer_environments.default_cache())
     except PeerMissing as why:
         raise BinaryMissing(str(why)) from why
 
@@ -29,6 +29,6 @@ def install() -> None:
 def folder() -> Path:
     """Return the environment; raises BinaryMissing if Nova is not installed."""
     try:
-        return environments.python(NOVA_CLOUD, environments.default_cache()).parents[1]
+        return peer_environments.python(NOVA_CLOUD, peer_environments.default_cache()).parents[1]
     except PeerMissing as why:
         raise BinaryMissing(str(why)) from why

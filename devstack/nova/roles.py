@@ -11,7 +11,7 @@ from devstack.nova import confs
 from devstack.nova.confs import CELL2_CONTROL_HOST, CONTROL_HOST, Urls
 from devstack.nova.environment import INSIDE
 from devstack.nova.size import CloudSize
-from devstack.servers.folder import private_folder, write_private
+from devstack.users.folder import private_folder, write_private
 
 PASTE = "etc/nova/api-paste.ini"
 # The daemons of gantt are those of this source tree, whatever the environment has installed.

@@ -17,9 +17,13 @@ from devstack.packaging import checkout, documentation
 from devstack.packaging.errors import PackagingError
 from devstack.packaging.programs import run
 
-# The folders that are packages of the wheel, and what is of use in a checkout only.
-PACKAGES = ("compute_agent/", "conductor/", "devstack/", "rpcapi/", "scheduler_svc/")
-NOT_IN_WHEEL = ("devstack/packaging/", "devstack/settings")
+# The wheel has these packages, and of devstack what a deployment needs: the sample configuration, the units, the
+# alerts, the dashboard, and the users of its servers. The rest of devstack runs from a checkout.
+PACKAGES = ("compute_agent/", "conductor/", "rpcapi/", "scheduler_svc/")
+OF_DEVSTACK = (
+    *("devstack/__init__.py", "devstack/py.typed", "devstack/etc/", "devstack/systemd/", "devstack/users/"),
+    *("devstack/monitoring/alerts", "devstack/monitoring/dashboard.json"),
+)
 NOT_IN_SDIST = "."  # hidden files and folders
 CHANGELOG = "CHANGELOG.rst"
 DATA = ".data/data/"  # what a wheel installs below the prefix, such as a virtual environment
@@ -111,7 +115,7 @@ def problems(distribution: Distribution, tracked: Iterable[str]) -> list[str]:
     What the documentation misses, `documentation.problems` returns.
     """
     tracked = set(tracked)
-    packaged = {name for name in tracked if name.startswith(PACKAGES) and not name.startswith(NOT_IN_WHEEL)}
+    packaged = {name for name in tracked if name.startswith((*PACKAGES, *OF_DEVSTACK))}
     with zipfile.ZipFile(distribution.wheel) as wheel:
         in_wheel = {name for name in wheel.namelist() if ".dist-info/" not in name and DATA not in name}
     with tarfile.open(distribution.sdist) as sdist:

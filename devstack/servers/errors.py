@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors of private servers; their messages are shown to the user."""
 
+from devstack.users.errors import DevstackError
 
-class ServerError(Exception):
+
+class ServerError(DevstackError):
     """Raised when a private server cannot be installed, started, reached or stopped."""
 
 
@@ -12,10 +14,6 @@ class BinaryMissing(ServerError):
 
 class PortInUse(ServerError):
     """Raised when another process already listens on a port configured for the server."""
-
-
-class FolderUnusable(ServerError):
-    """Raised when the run folder cannot be created, written, or protected from other users."""
 
 
 class AlreadyRunning(ServerError):

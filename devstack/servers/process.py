@@ -12,7 +12,7 @@ from pathlib import Path
 
 from devstack.servers import lifetime
 from devstack.servers.errors import AlreadyRunning, ServerError, ServerNotReady
-from devstack.servers.folder import PRIVATE_FILE, write_private
+from devstack.users.folder import PRIVATE_FILE, write_private
 
 POLL = 0.02
 PRIVATE_UMASK = 0o077

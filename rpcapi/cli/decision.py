@@ -15,7 +15,7 @@ class ExportDecisions(Command):
     """Write the recorded decisions of a partition, oldest first, one JSON object per line.
 
     Decisions recorded while the command runs may be missing. docs/shadow.md specifies the format;
-    `gantt-lab shadow` compares two such files.
+    `./devstack/lab.sh shadow` of a checkout compares two such files.
     """
 
     ARGUMENTS = (

@@ -51,9 +51,9 @@ OPTS: list[cfg.Opt] = [
             ("shadow", "a selection is recorded, nothing is claimed, and the caller gets error NotClaimed"),
         ],
         help="'shadow' is for evaluation beside another scheduler that makes the real selections: requests are "
-        "mirrored to both, and 'gantt-lab shadow' compares their decisions. With [nova] enabled it decides on copies "
-        "of the calls that nova-scheduler answers, and 'gantt decision compare' shows what differs. All workers of a "
-        "deployment must run in the same mode.",
+        "mirrored to both, and './devstack/lab.sh shadow' of a checkout compares their decisions. With [nova] enabled "
+        "it decides on copies of the calls that nova-scheduler answers, and 'gantt decision compare' shows what "
+        "differs. All workers of a deployment must run in the same mode.",
     ),
     cfg.IntOpt(
         "tries",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults on a whole cluster under load; afterwards the checker finds every promise to a caller kept.
 
-`gantt-lab chaos` is the long form, of hours; this is one segment of it, by a fixed seed.
+`lab.sh chaos` is the long form, of hours; this is one segment of it, by a fixed seed.
 """
 
 from collections.abc import Sequence

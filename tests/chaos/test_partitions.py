@@ -13,9 +13,9 @@ import pytest
 from devstack import confs, exercise, workload
 from devstack.cluster import Cluster
 from devstack.cluster_size import ClusterSize
-from devstack.servers.folder import write_private
 from devstack.servers.process import ServerProcess
 from devstack.servers.redis import RedisServer
+from devstack.users.folder import write_private
 from rpcapi import errors, objects
 from tests.chaos.conftest import IMPATIENT
 from tests.chaos.test_agent_killed import TINY

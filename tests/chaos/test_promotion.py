@@ -8,7 +8,7 @@ from devstack import exercise, workload
 from devstack.cluster_size import ClusterSize
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
-from devstack.servers.redis_users import STORE_USERS
+from devstack.users.redis_users import STORE_USERS
 from tests.chaos.conftest import IMPATIENT
 from tests.chaos.test_agent_killed import TINY
 from tests.functional import clusters, truth

@@ -15,7 +15,7 @@ from tests import documentation
 
 APPLICATIONS = {
     "gantt": operators.COMMANDS,
-    "gantt-lab": lab.COMMANDS,
+    documentation.LAB: lab.COMMANDS,
     "gantt-status": {},
     documentation.PLUGIN: operators.OPENSTACK_COMMANDS,
 }

@@ -6,15 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from devstack.lab.peers import environments, side
+from devstack import peer_environments
+from devstack.lab.peers import side
 
 
 @contextlib.contextmanager
-def running(peer: environments.Peer, script: str) -> Iterator[side.PeerProcess]:
+def running(peer: peer_environments.Peer, script: str) -> Iterator[side.PeerProcess]:
     """Run a script with the Python of a peer's environment."""
     try:
-        python = environments.python(peer, environments.default_cache())
-    except environments.PeerMissing as error:
+        python = peer_environments.python(peer, peer_environments.default_cache())
+    except peer_environments.PeerMissing as error:
         pytest.skip(str(error))
     with side.running([str(python), str(side.INSIDE / script)]) as process:
         yield process

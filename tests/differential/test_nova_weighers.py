@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from devstack.lab.peers import environments, side
+from devstack import peer_environments
+from devstack.lab.peers import side
 from scheduler_svc.conf.nova_defaults import OWN_WEIGHERS
 from scheduler_svc.conf.weighers import METRICS, OPTIONS
 from scheduler_svc.core.weighers import scoring
@@ -28,7 +29,7 @@ pytestmark = [pytest.mark.differential, pytest.mark.timeout(3600)]
 @pytest.fixture(scope="module")
 def nova() -> Iterator[side.PeerProcess]:
     """Nova's weighers in a separate process; skips if Nova is not installed for the lab."""
-    with asking.running(environments.NOVA, "nova_weighers_side.py") as process:
+    with asking.running(peer_environments.NOVA, "nova_weighers_side.py") as process:
         yield process
 
 

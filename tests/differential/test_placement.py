@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from devstack.lab.peers import environments
+from devstack import peer_environments
 from rpcapi.resources.groups import ISOLATE, NONE
 from rpcapi.resources.trees.search import StepBudget, search
 from rpcapi.resources.trees.tree import ProviderInventory, ProviderTree
@@ -28,7 +28,7 @@ CONTRADICTION = "onflicting"  # in Placement's error for required and forbidden 
 
 @pytest.fixture(scope="module")
 def placement():
-    with asking.running(environments.PLACEMENT, "placement_trees_side.py") as peer:
+    with asking.running(peer_environments.PLACEMENT, "placement_trees_side.py") as peer:
         yield peer
 
 

@@ -12,9 +12,9 @@ from devstack import exercise
 from devstack.cluster import Cluster
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.confs import Groups
-from devstack.servers.folder import write_private
 from devstack.servers.process import ServerProcess
-from devstack.servers.redis_users import ADMIN
+from devstack.users.folder import write_private
+from devstack.users.redis_users import ADMIN
 from rpcapi.cli.session import Session
 from tests.run_folders import claim_folder, release_folder
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from devstack.cluster_size import ClusterSize
-from devstack.servers.folder import write_private
+from devstack.users.folder import write_private
 from rpcapi import errors
 from rpcapi.cli.session import Session
 from tests.functional import clusters

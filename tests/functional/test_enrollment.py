@@ -6,7 +6,7 @@ import pytest
 
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
-from devstack.servers.rabbitmq_users import ADMIN
+from devstack.users.rabbitmq_users import ADMIN
 from rpcapi import errors
 from rpcapi.access import rabbit_users
 from rpcapi.access.rabbit_management import BrokerAdministration

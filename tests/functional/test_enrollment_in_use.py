@@ -19,7 +19,7 @@ from conductor.service import ConductorService
 from conductor.store.memory import MemoryConductorStore
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
-from devstack.servers.rabbitmq_users import ADMIN
+from devstack.users.rabbitmq_users import ADMIN
 from rpcapi import conf as rpc_conf
 from rpcapi import context, errors, objects
 from rpcapi.access.rabbit_users import VHOST

@@ -17,7 +17,7 @@ import requests
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.rabbitmq import RabbitNode
-from devstack.servers.rabbitmq_users import ADMIN
+from devstack.users.rabbitmq_users import ADMIN
 from rpcapi import errors
 from scheduler_svc.nova.bridge import signals
 from tests.certificates import SERVER_NAME, write_certificates

@@ -14,7 +14,7 @@ import pytest
 from devstack.servers.ports import answers, free_port
 from devstack.servers.process import ServerProcess, members
 from devstack.servers.redis import RedisServer
-from devstack.servers.redis_users import PLACEMENT, SCHEDULER, STORE_USERS
+from devstack.users.redis_users import PLACEMENT, SCHEDULER, STORE_USERS
 from scheduler_svc.store.redis import RedisStore
 from tests.functional import clusters, truth
 from tests.functional.placement_deployment import NO_ANSWER, READY_SECONDS, Client, Writer

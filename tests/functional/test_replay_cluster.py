@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab replay on a whole cluster: the conductor builds and deletes the servers of the trace."""
+"""lab.sh replay on a whole cluster: the conductor builds and deletes the servers of the trace."""
 
 import pytest
 

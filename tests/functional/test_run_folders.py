@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from devstack.servers.errors import BinaryMissing, FolderUnusable
+from devstack.servers.errors import BinaryMissing
 from devstack.servers.process import ServerProcess, members, start_ticks
 from devstack.servers.rabbitmq_binary import rabbit_programs
+from devstack.users.errors import FolderUnusable
 from tests import run_folders
 from tests.conftest import missing
 

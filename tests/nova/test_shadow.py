@@ -12,7 +12,7 @@ from devstack.confs import PARTITION
 from devstack.nova import roles
 from devstack.nova.client import wait_until
 from devstack.nova.cloud import NovaCloud
-from devstack.servers import redis_users
+from devstack.users import redis_users
 from scheduler_svc.core.namespaces.nova import NAMESPACE
 from scheduler_svc.store.redis import RedisStore
 from tests.nova.actions import SMALL, boot, host_of, provider_of

@@ -6,9 +6,9 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from devstack.lab.peers import environments
-from devstack.lab.peers.environments import Peer
+from devstack import peer_environments
 from devstack.nova.environment import INSIDE
+from devstack.peer_environments import Peer
 from devstack.servers.ports import answers, free_port
 from tests.functional.servers.waiting import wait_until
 
@@ -25,8 +25,8 @@ connection = {url}
 
 def programs() -> Path:
     """Return the folder of Placement's programs; it is installed from PyPI at the first call."""
-    environments.install(PLACEMENT, environments.default_cache())
-    return environments.python(PLACEMENT, environments.default_cache()).parent
+    peer_environments.install(PLACEMENT, peer_environments.default_cache())
+    return peer_environments.python(PLACEMENT, peer_environments.default_cache()).parent
 
 
 class RealPlacement:

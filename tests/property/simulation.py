@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State machines on each kind of store, explored in rounds for `gantt-lab simulate`."""
+"""State machines on each kind of store, explored in rounds for `lab.sh simulate`."""
 
 import random
 from collections import Counter

@@ -19,7 +19,7 @@ import pytest
 
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
-from devstack.servers.rabbitmq_users import ADMIN
+from devstack.users.rabbitmq_users import ADMIN
 from rpcapi.access.rabbit_management import BrokerAdministration
 from rpcapi.access.rabbit_users import VHOST, agent
 from rpcapi.messaging.drivers.rabbit_replies import RabbitReplyWaiter

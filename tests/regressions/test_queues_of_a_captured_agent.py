@@ -16,7 +16,7 @@ from amqp.exceptions import MessageNacked
 
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
-from devstack.servers.rabbitmq_users import ADMIN
+from devstack.users.rabbitmq_users import ADMIN
 from rpcapi.access.rabbit_management import BrokerAdministration
 from rpcapi.access.rabbit_users import REPLY_EXCHANGE, VHOST, agent
 from tests.conftest import AGENT_HOSTS

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from devstack.lab.peers.environments import default_cache
+from devstack.peer_environments import default_cache
 from tests.conftest import missing
 
 PROJECT = Path(__file__).resolve().parents[2]

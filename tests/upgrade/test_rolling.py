@@ -14,8 +14,8 @@ import pytest
 from devstack import exercise
 from devstack.cluster import STOP_SECONDS
 from devstack.cluster_size import ClusterSize, Mode
-from devstack.servers.folder import write_private
 from devstack.servers.process import ServerProcess
+from devstack.users.folder import write_private
 from rpcapi.cli.session import Session
 from rpcapi.clients.compute import ComputeAPI
 from tests.functional import clusters, truth

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab boot: time from the boot request until the server is ACTIVE, through all of gantt's processes."""
+"""lab.sh boot: time from the boot request until the server is ACTIVE, through all of gantt's processes."""
 
 import argparse
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurement of gantt-lab boot: single servers alternating with echoes, batches of servers, then verification.
+"""The measurement of lab.sh boot: single servers alternating with echoes, batches of servers, then verification.
 
 What an accepted request costs is measured with batches of their own, while the schedulers are paused: nothing then
 happens to a server between the conductor's answer and the next request.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab chaos: faults drawn by a seed on a whole cluster under load, and a check of every promise to a caller."""
+"""lab.sh chaos: faults drawn by a seed on a whole cluster under load, and a check of every promise to a caller."""
 
 import argparse
 import shutil
@@ -15,7 +15,7 @@ from devstack.lab.chaos.progress import Progress
 from devstack.lab.chaos.segment import Segment
 from devstack.lab.chaos.violations import ViolationKind
 from devstack.lab.rows import ResultRow
-from devstack.servers.errors import ServerError
+from devstack.users.errors import DevstackError
 from rpcapi.cli.error_messages import CommandFailed
 
 
@@ -117,7 +117,7 @@ class ChaosRun(Benchmark):
                 shutil.copytree(
                     folder, args.evidence / f"segment-{progress.segments}", ignore=_sockets, dirs_exist_ok=True
                 )
-        except (ServerError, TimeoutError) as why:
+        except (DevstackError, TimeoutError) as why:
             raise CommandFailed(f"segment {progress.segments} failed: {why}") from why
         finally:
             _remove_leftovers(args.state)

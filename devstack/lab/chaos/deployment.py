@@ -14,14 +14,14 @@ from devstack.cluster import INHERITED
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.lab.chaos.proxy import TcpProxy
 from devstack.layout import BUS_USERS, CLIENT, Layout
-from devstack.servers.folder import private_folder, write_private
 from devstack.servers.ports import free_port
 from devstack.servers.process import ServerProcess, stop_together
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
-from devstack.servers.redis_users import STORE_USERS
 from devstack.servers.sentinel import SentinelGroup
+from devstack.users.folder import private_folder, write_private
+from devstack.users.redis_users import STORE_USERS
 
 AGENTS, HOSTS_PER_AGENT, NODES_PER_HOST = 2, 2, 4
 CONDUCTORS, WORKERS = 2, 2

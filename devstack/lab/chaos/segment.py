@@ -22,7 +22,7 @@ from devstack.lab.chaos.load import HistoryCaller, Load
 from devstack.lab.chaos.observers import ClaimObserver, GuestObserver
 from devstack.lab.chaos.progress import Progress
 from devstack.lab.chaos.violations import ViolationKind
-from devstack.servers.errors import ServerError
+from devstack.users.errors import DevstackError
 
 READY_SECONDS = 120.0
 RECOVERY_SECONDS = 120.0
@@ -168,7 +168,7 @@ class Segment:
         while True:
             try:
                 report = self._check()
-            except (redis.RedisError, ServerError, ValueError) as why:
+            except (redis.RedisError, DevstackError, ValueError) as why:
                 self._say(f"the state cannot be read: {why}")
             else:
                 if all(item.kind in PERMANENT for item in report.violations) or time.monotonic() > deadline:

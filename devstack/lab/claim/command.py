@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab claim: cost of the claim script against a bare script of the same reads and writes."""
+"""lab.sh claim: cost of the claim script against a bare script of the same reads and writes."""
 
 import argparse
 import contextlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab decide: cost of one scheduling decision against a bare pass over the same columns."""
+"""lab.sh decide: cost of one scheduling decision against a bare pass over the same columns."""
 
 import argparse
 import itertools

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab moves: the drain of a host, and the evacuation of hosts that are lost."""
+"""lab.sh moves: the drain of a host, and the evacuation of hosts that are lost."""
 
 import argparse
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes of gantt-lab moves: the hosts and servers, and the simulated copy that is the floor of a live migration."""
+"""Sizes of lab.sh moves: the hosts and servers, and the simulated copy that is the floor of a live migration."""
 
 from dataclasses import dataclass
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurement of gantt-lab moves: a drain, then hosts that are killed, fenced and evacuated, then verification."""
+"""The measurement of lab.sh moves: a drain, then hosts that are killed, fenced and evacuated, then verification."""
 
 import time
 import uuid

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab nova: gantt in the place of nova-scheduler and Placement, beside both of them."""
+"""lab.sh nova: gantt in the place of nova-scheduler and Placement, beside both of them."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,6 @@ from typing import Any
 
 from devstack.lab.benchmark import Benchmark, host_count, list_of, names_of, positive
 from devstack.lab.nova import burst_cloud, bursts, paired_cloud, placement_race, selects
-from devstack.lab.peers.environments import PeerMissing
 from devstack.lab.peers.side import PeerFailed
 from devstack.lab.placement import ours, peer
 from devstack.lab.placement.cloud import Cloud
@@ -16,8 +15,9 @@ from devstack.lab.rows import ResultRow
 from devstack.nova import environment
 from devstack.nova.client import CallFailed, PlacementClient
 from devstack.nova.environment import NOVA_CLOUD
-from devstack.servers.errors import ServerError
+from devstack.peer_environments import PeerMissing
 from devstack.servers.ports import LOOPBACK
+from devstack.users.errors import DevstackError
 from rpcapi.cli.error_messages import CommandFailed
 
 PARTS = ("select", "race", "bursts")
@@ -77,7 +77,7 @@ class NovaBenchmark(Benchmark):
                 environment.install()
             environment.folder()  # before anything is started
             return list(self._measure(args))
-        except (PeerMissing, PeerFailed, ServerError, CallFailed) as error:
+        except (PeerMissing, PeerFailed, DevstackError, CallFailed) as error:
             raise CommandFailed(str(error)) from error
 
     def _measure(self, args: argparse.Namespace) -> Iterator[ResultRow]:

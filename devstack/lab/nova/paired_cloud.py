@@ -30,11 +30,11 @@ from devstack.nova.cloud import NOVA_VHOST, NovaCloud
 from devstack.nova.confs import PLACEMENT_DATABASE
 from devstack.nova.roles import SOURCE_TREE, CloudParts, Daemon
 from devstack.nova.size import CloudSize
-from devstack.servers import redis_users
-from devstack.servers.folder import private_folder, write_private
 from devstack.servers.ports import LOOPBACK, answers, free_port
 from devstack.servers.process import ServerProcess
-from devstack.servers.rabbitmq_users import ADMIN
+from devstack.users import redis_users
+from devstack.users.folder import private_folder, write_private
+from devstack.users.rabbitmq_users import ADMIN
 from rpcapi.resources import names
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.namespaces.nova import NAMESPACE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab overload: goodput, and another project's boots, while one project requests many times the peak."""
+"""lab.sh overload: goodput, and another project's boots, while one project requests many times the peak."""
 
 import argparse
 from collections.abc import Iterator, Sequence

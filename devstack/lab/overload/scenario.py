@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurement of gantt-lab overload: the peak, another project's quiet boots, then both under overload."""
+"""The measurement of lab.sh overload: the peak, another project's quiet boots, then both under overload."""
 
 import contextlib
 import threading

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab peers: the same work done by Nova and Placement, each in a virtual environment of its own."""
+"""lab.sh peers: the same work done by Nova and Placement, each in a virtual environment of its own."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab peers: speed of Nova's scheduler and Placement against gantt's, for the same work."""
+"""lab.sh peers: speed of Nova's scheduler and Placement against gantt's, for the same work."""
 
 import argparse
 import contextlib
@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from devstack import peer_environments
 from devstack.lab.benchmark import Benchmark, host_count, list_of
 from devstack.lab.decide.command import decision_subject
 from devstack.lab.hosts import table
-from devstack.lab.peers import environments, ours, side
+from devstack.lab.peers import ours, side
 from devstack.lab.peers.comparison import BLOCKS, PeerComparison, interleave_with_peer
-from devstack.lab.peers.environments import NOVA, PEERS, PLACEMENT, Peer, PeerMissing
 from devstack.lab.peers.side import PeerFailed, PeerProcess
 from devstack.lab.peers.workload import MAX_LOAD, PeerWorkload
 from devstack.lab.rows import ResultRow
 from devstack.lab.timing import Times
+from devstack.peer_environments import NOVA, PEERS, PLACEMENT, Peer, PeerMissing
 from rpcapi.cli.error_messages import CommandFailed
 
 BUDGETS = {1_000: 500.0, 10_000: 2_000.0}  # by number of hosts: time of Nova's decision divided by gantt's
@@ -61,7 +62,7 @@ class PeersBenchmark(Benchmark):
             action="store_true",
             help=f"First install missing peers from PyPI: {', '.join(peer.release for peer in PEERS)}; about 400 MB.",
         )
-        environments.add_cache_option(parser)
+        peer_environments.add_cache_option(parser)
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
@@ -83,8 +84,8 @@ class PeersBenchmark(Benchmark):
     @staticmethod
     def _of(peer: Peer, measure: Measure, args: argparse.Namespace, bar: Any) -> list[ResultRow]:
         if args.install:
-            environments.install(peer, args.cache)
-        command = [str(environments.python(peer, args.cache)), "-s", str(side.INSIDE / peer.script)]
+            peer_environments.install(peer, args.cache)
+        command = [str(peer_environments.python(peer, args.cache)), "-s", str(side.INSIDE / peer.script)]
         rows: list[ResultRow] = []
         for size in args.hosts:
             with side.running(command) as running:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab placement: requests of Placement's API to gantt-placement, to Placement and to an empty server."""
+"""lab.sh placement: requests of Placement's API to gantt-placement, to Placement and to an empty server."""
 
 import argparse
 import contextlib
@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from devstack import peer_environments
 from devstack.lab.benchmark import Benchmark, host_count, names_of, positive
-from devstack.lab.peers import environments
 from devstack.lab.peers.comparison import TimedCalls, alternate
-from devstack.lab.peers.environments import PLACEMENT_SERVER, PeerMissing
 from devstack.lab.peers.side import PeerFailed
 from devstack.lab.placement import floor, ours, peer
 from devstack.lab.placement.calls import ServerCalls, rate, reconnecting
@@ -23,8 +22,9 @@ from devstack.lab.placement.ours import GanttSide
 from devstack.lab.placement.peer import PlacementSide
 from devstack.lab.rows import ResultRow
 from devstack.lab.timing import Times
-from devstack.servers.errors import ServerError
+from devstack.peer_environments import PLACEMENT_SERVER, PeerMissing
 from devstack.servers.redis import AppendFsync
+from devstack.users.errors import DevstackError
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.resources import names
 from scheduler_svc.store.allocations import AllocationChange
@@ -80,20 +80,20 @@ class PlacementBenchmark(Benchmark):
         parser.add_argument(
             "--install", action="store_true", help=f"First install {PLACEMENT_SERVER.release} from PyPI."
         )
-        environments.add_cache_option(parser)
+        peer_environments.add_cache_option(parser)
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         try:
             if args.install:
-                environments.install(PLACEMENT_SERVER, args.cache)
+                peer_environments.install(PLACEMENT_SERVER, args.cache)
             return self._measure(args)
-        except (PeerMissing, PeerFailed, ServerError) as error:
+        except (PeerMissing, PeerFailed, DevstackError) as error:
             raise CommandFailed(str(error)) from error
 
     def _measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         # Before anything is started.
-        python = None if args.alone else environments.python(PLACEMENT_SERVER, args.cache)
+        python = None if args.alone else peer_environments.python(PLACEMENT_SERVER, args.cache)
         cloud = Cloud(args.hosts)
         rows: list[ResultRow] = []
         with self.bar(len(args.sync) * 4 * (BLOCKS + 1), "asking", args) as bar:

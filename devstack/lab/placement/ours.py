@@ -12,10 +12,10 @@ from devstack.lab import private_redis
 from devstack.lab.placement.cloud import Cloud
 from devstack.lab.processor_time import resident_bytes
 from devstack.servers.errors import ServerError
-from devstack.servers.folder import write_private
 from devstack.servers.ports import free_port
 from devstack.servers.process import ServerProcess
 from devstack.servers.redis import AppendFsync
+from devstack.users.folder import write_private
 from rpcapi.resources import names
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.store.allocations import AllocationChange

@@ -10,10 +10,10 @@ from typing import Any
 
 from devstack.lab.interruption import defer_signals
 from devstack.lab.peers import side
-from devstack.lab.peers.environments import PLACEMENT_SERVER
 from devstack.lab.placement.client import HttpClient
 from devstack.lab.placement.cloud import Cloud
 from devstack.lab.temporary_folder import in_temporary_folder
+from devstack.peer_environments import PLACEMENT_SERVER
 from devstack.servers.mariadb import MariadbServer
 from devstack.servers.ports import free_port
 

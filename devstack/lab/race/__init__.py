@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab race."""
+"""lab.sh race."""

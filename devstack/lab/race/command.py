@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab race: what concurrent scheduler workers lose by conflicts, compared with a single worker."""
+"""lab.sh race: what concurrent scheduler workers lose by conflicts, compared with a single worker."""
 
 import argparse
 import itertools

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab replay: how well drivers place the requests of a real trace."""
+"""lab.sh replay: how well drivers place the requests of a real trace."""
 
 import argparse
 import contextlib

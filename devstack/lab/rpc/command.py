@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab rpc: cost of select_destinations over the bus, claims included, against an empty call."""
+"""lab.sh rpc: cost of select_destinations over the bus, claims included, against an empty call."""
 
 import argparse
 import contextlib

@@ -15,11 +15,11 @@ from devstack.cluster import INHERITED, Cluster
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.lab.temporary_folder import in_temporary_folder
 from devstack.servers.errors import ServerError
-from devstack.servers.folder import write_private
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.process import ServerProcess, stop_together
 from devstack.servers.redis import AppendFsync
-from devstack.servers.redis_users import ADMIN
+from devstack.users.folder import write_private
+from devstack.users.redis_users import ADMIN
 
 AGENT = "compute"
 MODES = {"rabbit": Mode.STANDARD, "embedded": Mode.EMBEDDED}
@@ -41,7 +41,7 @@ class PrivateCluster:
         scheduler = confs.merge(overrides.get("scheduler", {}), durable)
         self.cluster = Cluster(folder, size, {**overrides, "scheduler": scheduler})
         self.cluster.store.appendonly = fsync
-        self._echo = ServerProcess("gantt-lab's echo", folder / "echo.pid", folder / "log" / "echo.log")
+        self._echo = ServerProcess("the lab's echo", folder / "echo.pid", folder / "log" / "echo.log")
         self._agents: dict[str, ServerProcess] = {}  # beside that of the cluster
 
     @property

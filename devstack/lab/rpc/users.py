@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab rpc --users: a RabbitMQ node with the users of many agents beside one with a single one."""
+"""lab.sh rpc --users: a RabbitMQ node with the users of many agents beside one with a single one."""
 
 import contextlib
 import time
@@ -17,11 +17,11 @@ from devstack.lab.rpc.echo_service import TOPIC
 from devstack.lab.soak.sizes import resident_kb
 from devstack.lab.temporary_folder import in_temporary_folder
 from devstack.lab.timing import interleave
-from devstack.servers.folder import Passwords, private_folder
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.process import ServerProcess
 from devstack.servers.rabbitmq import CONFINED_DRIVER, RabbitNode
-from devstack.servers.rabbitmq_users import ADMIN, definitions
+from devstack.users.folder import Passwords, private_folder
+from devstack.users.rabbitmq_users import ADMIN, definitions
 from rpcapi.access import rabbit_users
 from rpcapi.access.rabbit_management import BrokerAdministration
 
@@ -62,7 +62,7 @@ class AgentsBroker:
         ]
         self._management_port = free_port()
         self._node = RabbitNode(folder / "rabbit", management_port=self._management_port)
-        self._echo = ServerProcess("gantt-lab's echo", folder / "echo.pid", folder / "echo.log")
+        self._echo = ServerProcess("the lab's echo", folder / "echo.pid", folder / "echo.log")
         self.import_s = 0.0
         self.memory_mb = 0.0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab shadow: where and why two decision records differ."""
+"""lab.sh shadow: where and why two decision records differ."""
 
 import argparse
 import contextlib

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab simulate: random examples of the tests' state machines, for as long as wanted."""
+"""lab.sh simulate: random examples of the tests' state machines, for as long as wanted."""

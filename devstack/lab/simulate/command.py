@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab simulate: random examples of the tests' state machines on the real services, for as long as wanted."""
+"""lab.sh simulate: random examples of the tests' state machines on the real services, for as long as wanted."""
 
 import argparse
 import contextlib
@@ -33,7 +33,7 @@ class SimulateRun(Benchmark):
     """Run the state machines of the tests on random examples, and report each promise that they break.
 
     Sagas, agents, journals and stores are the real ones, in one thread; messages, time, crashes and losses come in
-    random order. The machines are those of the checkout that gantt-lab runs from, and need the extra test. A broken
+    random order. The machines are those of the checkout, and need its dependency group test. A broken
     promise is printed with a minimal example, which is also kept in tests/property/corpus. Then its machine stops on
     that store, and the others run on. The command exits with 1 if a promise was broken. A row for each fault counts by
     saga step how often it struck while an instance was in that step.
@@ -114,14 +114,15 @@ def _load(project: Path = PROJECT) -> Any:
     """Return the module of the checkout's machines."""
     if not (project / Path(*MODULE.split("."))).with_suffix(".py").exists():
         raise CommandFailed(
-            f"The machines are a part of gantt's tests, and {project} has none: run gantt-lab from a checkout"
+            f"The machines are a part of gantt's tests, and {project} has none: use a complete checkout"
         )
     if str(project) not in sys.path:
         sys.path.insert(0, str(project))
     try:
         return importlib.import_module(MODULE)
     except ModuleNotFoundError as missing:
-        raise CommandFailed(f"The machines need {missing.name}: install the extra test") from missing
+        why = f"The machines need {missing.name}: install the dependency group test, see CONTRIBUTING.md"
+        raise CommandFailed(why) from missing
 
 
 @contextlib.contextmanager

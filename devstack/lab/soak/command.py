@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab soak: what a store keeps after many boots and deletes."""
+"""lab.sh soak: what a store keeps after many boots and deletes."""
 
 import argparse
 import contextlib

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab import: how long a switchover from Placement takes."""
+"""lab.sh import: how long a switchover from Placement takes."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab import: the time for which clients have no Placement while gantt takes over from one."""
+"""lab.sh import: the time for which clients have no Placement while gantt takes over from one."""
 
 import argparse
 import contextlib

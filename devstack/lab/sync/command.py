@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab sync: delay from a host's report to every worker's replica, and the cost of a replica."""
+"""lab.sh sync: delay from a host's report to every worker's replica, and the cost of a replica."""
 
 import argparse
 import bisect

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurement of gantt-lab sync: start workers, report, pause one of them, and compare all with a snapshot."""
+"""The measurement of lab.sh sync: start workers, report, pause one of them, and compare all with a snapshot."""
 
 import json
 import os

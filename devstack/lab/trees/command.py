@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab trees: cost of a request for several devices of a host with a wide provider tree."""
+"""lab.sh trees: cost of a request for several devices of a host with a wide provider tree."""
 
 import argparse
 import itertools
@@ -7,13 +7,14 @@ import uuid as uuid_module
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from devstack import peer_environments
 from devstack.lab import default_driver, hosts
 from devstack.lab.benchmark import Benchmark, list_of, positive
-from devstack.lab.peers import environments, side
-from devstack.lab.peers.environments import PLACEMENT, PeerMissing
+from devstack.lab.peers import side
 from devstack.lab.peers.side import PeerFailed, PeerProcess
 from devstack.lab.rows import ResultRow
 from devstack.lab.timing import Times, interleave
+from devstack.peer_environments import PLACEMENT, PeerMissing
 from rpcapi.resources.groups import ISOLATE, NONE, RequestGroup
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.drivers.driver import Driver
@@ -36,7 +37,8 @@ class TreesBenchmark(Benchmark):
     """Time a decision for a server with several single-device groups on hosts with many devices.
 
     Compares it with a decision for a server without devices on the same hosts, and with Placement's candidates if
-    `gantt-lab peers --install` installed it; up to --most groups, because Placement's time grows with their number.
+    `./devstack/lab.sh peers --install` installed it; up to --most groups, because Placement's time grows with their
+    number.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -53,7 +55,7 @@ class TreesBenchmark(Benchmark):
         parser.add_argument(
             "--most", type=int, default=5, metavar="N", help="Maximum number of groups for Placement (%(default)s)."
         )
-        environments.add_cache_option(parser)
+        peer_environments.add_cache_option(parser)
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
@@ -79,7 +81,7 @@ class TreesBenchmark(Benchmark):
 
     def _compare_with_placement(self, args: argparse.Namespace, ours: Mapping[GroupCase, float]) -> Iterator[ResultRow]:
         try:
-            python = environments.python(PLACEMENT, args.cache)
+            python = peer_environments.python(PLACEMENT, args.cache)
             with side.running([str(python), "-s", str(side.INSIDE / "placement_trees_side.py")]) as peer:
                 peer.ask("load", providers=placement_providers(args.hosts, args.devices))
                 for case, our_us in ours.items():

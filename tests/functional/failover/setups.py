@@ -10,8 +10,8 @@ from devstack.servers.errors import BinaryMissing
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import redis_binary
 from devstack.servers.redis_cluster import RedisCluster
-from devstack.servers.redis_users import STORE_USERS
 from devstack.servers.sentinel import SentinelGroup
+from devstack.users.redis_users import STORE_USERS
 from tests.conftest import missing
 from tests.run_folders import claim_folder, release_folder
 

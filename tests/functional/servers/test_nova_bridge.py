@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from devstack.servers.redis import RedisServer
-from devstack.servers.redis_users import NOVA_BRIDGE, SCHEDULER, STORE_USERS
+from devstack.users.redis_users import NOVA_BRIDGE, SCHEDULER, STORE_USERS
 from scheduler_svc.nova.bridge import signals
 from scheduler_svc.store.redis import RedisStore
 from tests.functional.servers.waiting import wait_until

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from devstack.servers.redis import RedisServer
-from devstack.servers.redis_users import PLACEMENT, SCHEDULER, STORE_USERS
+from devstack.users.redis_users import PLACEMENT, SCHEDULER, STORE_USERS
 from scheduler_svc.placement.migration.store_reader import StoreReader
 from scheduler_svc.store.providers.changes import VOCABULARIES
 from scheduler_svc.store.redis import RedisStore

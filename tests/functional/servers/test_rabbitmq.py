@@ -14,7 +14,7 @@ from devstack.servers.errors import (
 )
 from devstack.servers.ports import LOOPBACK, answers
 from devstack.servers.rabbitmq import RabbitNode
-from devstack.servers.rabbitmq_users import ADMIN
+from devstack.users.rabbitmq_users import ADMIN
 from rpcapi.access.rabbit_users import VHOST
 
 

@@ -8,17 +8,11 @@ import pytest
 import redis
 
 from devstack.servers import redis_binary
-from devstack.servers.errors import (
-    AlreadyRunning,
-    BinaryMissing,
-    FolderUnusable,
-    PortInUse,
-    ServerError,
-    ServerNotReady,
-)
+from devstack.servers.errors import AlreadyRunning, BinaryMissing, PortInUse, ServerError, ServerNotReady
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
-from devstack.servers.redis_users import STORE_USERS
+from devstack.users.errors import FolderUnusable
+from devstack.users.redis_users import STORE_USERS
 from tests.functional.servers.waiting import wait_until
 
 

@@ -4,7 +4,7 @@
 import json
 
 from devstack.servers.redis_bus_users import BUS_USERS
-from devstack.servers.redis_users import CONDUCTOR, PLACEMENT, SCHEDULER, RedisUser
+from devstack.users.redis_users import CONDUCTOR, PLACEMENT, SCHEDULER, RedisUser
 from tests.functional.systemd.machine import Machine
 
 # The machine is temporary and has no network: its passwords protect nothing.

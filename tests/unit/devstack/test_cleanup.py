@@ -7,8 +7,8 @@ import pytest
 
 from devstack import cleanup
 from devstack.layout import Layout
-from devstack.servers.errors import FolderUnusable
 from devstack.servers.process import ServerProcess
+from devstack.users.errors import FolderUnusable
 
 
 @pytest.fixture

@@ -70,8 +70,9 @@ def test_invalid_option_is_reported_before_the_installation(run) -> None:
     assert not run.installed.exists()
 
 
-def test_stack_announces_the_installation_with_its_size_and_quotes_paths(run) -> None:
-    done = run("stack.sh")
+@pytest.mark.parametrize("command", [("stack.sh",), ("lab.sh", "decide")], ids=lambda command: command[0])
+def test_installation_is_announced_with_its_size_and_paths_are_quoted(run, command: tuple[str, ...]) -> None:
+    done = run(*command)
     assert run.installed.exists()
     announcement = done.stderr.partition("could not be created")[0]
     assert re.search(r"installing gantt and its requirements in .*/my\\ home/venv\s+\(about \d+ MB", announcement)
@@ -88,5 +89,5 @@ def test_installation_of_the_units_covers_every_program_and_is_the_same_everywhe
     tested = re.findall(r'^EXTRAS = "(.+)"$', (PROJECT / "tests/functional/systemd/root.py").read_text(), re.MULTILINE)
     assert list(installed.values()) == [tested, tested]
     needed = {script.args[1] for script in vars(scripts).values() if isinstance(script, partial)}
-    # Each service's extra contains `cli`, and gantt-lab runs from a checkout.
-    assert needed - {"cli", "all"} == set(tested[0].split(","))
+    # Each service's extra contains `cli`.
+    assert needed - {"cli"} == set(tested[0].split(","))

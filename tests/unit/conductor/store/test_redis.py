@@ -14,7 +14,7 @@ from conductor.store.records import StoreTimeouts
 from conductor.store.redis import RedisConductorStore
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
-from devstack.servers.redis_users import STORE_USERS
+from devstack.users.redis_users import STORE_USERS
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from tests.unit.conductor.store.conftest import request

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs gantt-lab in this process and checks the form of its JSON output."""
+"""Runs the lab in this process and checks the form of its JSON output."""
 
 import io
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs gantt-lab as a process and terminates it during a measurement."""
+"""Runs the lab as a process and terminates it during a measurement."""
 
 import contextlib
 import os
@@ -37,7 +37,7 @@ def descendants(pid: int) -> set[int]:
 def running_lab(folder: Path, *argv: str) -> Iterator["subprocess.Popen[bytes]"]:
     """Run the lab with ``folder`` for temporary files; kill it and its descendants at the end."""
     lab = subprocess.Popen(
-        [sys.executable, "-m", "devstack.lab.main", *argv],
+        [sys.executable, "-m", "devstack.lab", *argv],
         env={**os.environ, "TMPDIR": str(folder)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

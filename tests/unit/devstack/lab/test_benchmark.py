@@ -89,7 +89,7 @@ def test_exceeded_budget_is_shown_and_no_error(run):
 
 
 def test_figures_and_machine_of_numpy_are_printed_as_json(run, monkeypatch):
-    """`gantt-lab rpc --json` crashed on a NumPy bool; every benchmark prints through the same code."""
+    """`lab.sh rpc --json` crashed on a NumPy bool; every benchmark prints through the same code."""
     monkeypatch.setattr(machine, "describe", lambda: {"cores": np.int64(2)})
     row = ResultRow("a", np.float64(2.0), 1.0, figures={"verified": np.bool_(True), "calls": np.int64(3)})
     monkeypatch.setattr(Toy, "measure", lambda self, args: [row])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from devstack.lab.peers.environments import NOVA, READY
+from devstack.peer_environments import NOVA, READY
 from tests.unit.devstack.lab import ending
 from tests.unit.devstack.lab.peers import fake_peer
 

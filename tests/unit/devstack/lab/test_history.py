@@ -51,7 +51,7 @@ def a_run(hours=0, ratio=1.0, commit="a" * 40, *, command="claim", options=None,
 
 
 def history_of(folder, *argv):
-    command = History(SimpleNamespace(stdout=io.StringIO(), NAME="gantt-lab"), None)
+    command = History(SimpleNamespace(stdout=io.StringIO(), NAME="lab.sh"), None)
     columns, cells = command.take_action(command.get_parser("history").parse_args([str(folder), *argv]))
     return [dict(zip(columns, row, strict=True)) for row in cells]
 
@@ -147,7 +147,7 @@ def test_history_shows_what_is_named(tmp_path):
 def test_file_that_is_no_saved_run_is_named(tmp_path, text):
     a_run().save(tmp_path)
     (tmp_path / "other.json").write_text(text)
-    with pytest.raises(CommandFailed, match=r"other\.json is no run that gantt-lab saved"):
+    with pytest.raises(CommandFailed, match=r"other\.json is no run that lab.sh saved"):
         history_of(tmp_path)
 
 

@@ -34,7 +34,7 @@ def children(pid):
 def test_termination_ends_servers_and_workers(arguments, processes, run_folder):
     # Given a running measurement
     lab = subprocess.Popen(
-        [sys.executable, "-m", "devstack.lab.main", *arguments],
+        [sys.executable, "-m", "devstack.lab", *arguments],
         env={**os.environ, "TMPDIR": str(run_folder)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -13,7 +13,7 @@ from devstack.nova.confs import DATABASES, Urls
 from devstack.nova.roles import CloudParts
 from devstack.nova.size import CloudSize
 from devstack.servers.errors import ServerError
-from devstack.servers.folder import private_folder
+from devstack.users.folder import private_folder
 
 
 @pytest.fixture

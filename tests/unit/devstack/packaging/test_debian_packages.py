@@ -16,7 +16,7 @@ from devstack.packaging.errors import PackagingError
 
 SOURCE = checkout.ROOT
 # Programs, with the sections of their man pages.
-PAGES = {f"gantt-{name}": 8 for name in SERVICES} | {"gantt": 1, "gantt-nova-config": 1, "gantt-lab": 1}
+PAGES = {f"gantt-{name}": 8 for name in SERVICES} | {"gantt": 1, "gantt-nova-config": 1, "gantt-example": 1}
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_man_page_is_in_the_package_of_its_program(debian: Path) -> None:
         **{f"gantt-{name}": [f"share/man/man8/gantt-{name}.8"] for name in SERVICES},
         "gantt-nova-bridge": ["share/man/man1/gantt-nova-config.1", "share/man/man8/gantt-nova-bridge.8"],
         "gantt-client": ["share/man/man1/gantt.1"],
-        "gantt-common": ["share/man/man1/gantt-lab.1"],
+        "gantt-common": ["share/man/man1/gantt-example.1"],
     }
 
 

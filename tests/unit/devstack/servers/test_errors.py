@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of private servers."""
+"""Errors of private servers and of folders."""
 
 import inspect
 
 import pytest
 
-from devstack.servers import errors
+from devstack.servers import errors as server_errors
+from devstack.users import errors as folder_errors
 
-CLASSES = [item for _, item in inspect.getmembers(errors, inspect.isclass) if item.__module__ == errors.__name__]
+CLASSES = [
+    item
+    for module in (server_errors, folder_errors)
+    for _, item in inspect.getmembers(module, inspect.isclass)
+    if item.__module__ == module.__name__
+]
 
 
 @pytest.mark.parametrize("error", CLASSES)
-def test_commands_that_catch_server_errors_catch_all(error):
-    assert issubclass(error, errors.ServerError)
+def test_commands_that_catch_the_base_catch_all(error):
+    assert issubclass(error, folder_errors.DevstackError)
     assert error.__doc__.startswith("Raised ")

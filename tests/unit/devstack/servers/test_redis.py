@@ -5,7 +5,7 @@ import pytest
 
 from devstack.servers.errors import ServerError
 from devstack.servers.redis import SOCKET_PATH_LIMIT, RedisServer
-from devstack.servers.redis_users import SCHEDULER
+from devstack.users.redis_users import SCHEDULER
 
 
 def lines(server):

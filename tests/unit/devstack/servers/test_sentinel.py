@@ -8,8 +8,8 @@ import pytest
 import redis
 
 from devstack.servers.errors import ServerError
-from devstack.servers.redis_users import SCHEDULER
 from devstack.servers.sentinel import SERVICE, SentinelGroup
+from devstack.users.redis_users import SCHEDULER
 
 BINARY = Path("/usr/bin/redis-server")
 

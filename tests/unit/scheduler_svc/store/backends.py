@@ -10,7 +10,7 @@ from typing import Any
 import redis
 
 from devstack.servers.redis import RedisServer
-from devstack.servers.redis_users import ADMIN
+from devstack.users.redis_users import ADMIN
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.memory.partition import MemoryPartition
 from scheduler_svc.store.records import MAX_STEP_MS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab boot: every server runs under its claim, and faults are reported. Times are not tested."""
+"""lab.sh boot: every server runs under its claim, and faults are reported. Times are not tested."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab chaos: an interrupted run continues after the last finished segment, and a killed one leaves nothing."""
+"""lab.sh chaos: an interrupted run continues after the last finished segment, and a killed one leaves nothing."""
 
 import io
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab claim: the bare script does what the claim script does, and both claim. Times are not tested."""
+"""lab.sh claim: the bare script does what the claim script does, and both claim. Times are not tested."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab decide: it measures decisions. Times are not tested."""
+"""lab.sh decide: it measures decisions. Times are not tested."""
 
 import itertools
 

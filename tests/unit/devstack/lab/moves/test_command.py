@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab moves: rows, and a tiny run, in which every server arrives. Times are not tested."""
+"""lab.sh moves: rows, and a tiny run, in which every server arrives. Times are not tested."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hosts of gantt-lab moves, and the floors of a drain."""
+"""The hosts of lab.sh moves, and the floors of a drain."""
 
 import pytest
 

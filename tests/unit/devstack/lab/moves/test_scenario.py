@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The faults of gantt-lab moves, and the options of its cluster."""
+"""The faults of lab.sh moves, and the options of its cluster."""
 
 from types import SimpleNamespace
 

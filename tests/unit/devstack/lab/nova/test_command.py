@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of gantt-lab nova, and a missing Nova."""
+"""Arguments of lab.sh nova, and a missing Nova."""
 
 import argparse
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The computes of gantt-lab nova."""
+"""The computes of lab.sh nova."""
 
 from devstack.lab.nova.hosts import hosts
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab overload: rows and budgets, and a short run. Times are not tested."""
+"""lab.sh overload: rows and budgets, and a short run. Times are not tested."""
 
 from collections import Counter
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab peers: its rows with stub peers, and once with the real peers."""
+"""lab.sh peers: its rows with stub peers, and once with the real peers."""
 
 import os
 import sys
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from devstack.lab.peers import environments
-from devstack.lab.peers.environments import NOVA, PLACEMENT, PeerMissing
+from devstack import peer_environments
 from devstack.lab.peers.workload import PeerWorkload
+from devstack.peer_environments import NOVA, PLACEMENT, PeerMissing
 from tests.unit.devstack.lab import asking
 
 STUB_PEER = """
@@ -38,7 +38,7 @@ def missing_peers(tmp_path, monkeypatch):
             raise PeerMissing(f"{peer.release} is not installed")
         return sys.executable
 
-    monkeypatch.setattr(environments, "python", python)
+    monkeypatch.setattr(peer_environments, "python", python)
     monkeypatch.setattr("devstack.lab.peers.side.INSIDE", tmp_path)
     for peer in (NOVA, PLACEMENT):
         (tmp_path / peer.script).write_text(STUB_PEER)
@@ -98,7 +98,7 @@ def test_real_peers():
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gantt-lab" / "peers"
     try:
         for peer in (NOVA, PLACEMENT):
-            environments.python(peer, cache)
+            peer_environments.python(peer, cache)
     except PeerMissing as why:
         if os.environ.get("CI_PEERS") != "1":
             pytest.skip(f"{why}; CI_PEERS=1 installs them")

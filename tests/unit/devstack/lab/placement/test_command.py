@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab placement beside the server that does nothing. Times are not tested."""
+"""lab.sh placement beside the server that does nothing. Times are not tested."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def test_each_question_is_a_row_beside_the_least_work(monkeypatch):
 def test_missing_placement_is_reported_with_the_command_that_installs_it(tmp_path):
     code, _, error = asking.run("placement", "--hosts", "1", "--cache", str(tmp_path))
     assert code == 1
-    assert "gantt-lab placement --install" in error
+    assert "./devstack/lab.sh placement --install" in error
 
 
 def test_unknown_promise_is_a_usage_error(capsys):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab race: no overcommit, every request is counted, and the definition of regret."""
+"""lab.sh race: no overcommit, every request is counted, and the definition of regret."""
 
 import contextlib
 import io

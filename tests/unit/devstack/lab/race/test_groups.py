@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Server groups of gantt-lab race: their members, the rows that they add, and what violates a policy."""
+"""Server groups of lab.sh race: their members, the rows that they add, and what violates a policy."""
 
 import itertools
 from collections import Counter

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab replay: no overcommit, every request is counted, and consistency with the oracle."""
+"""lab.sh replay: no overcommit, every request is counted, and consistency with the oracle."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab rpc: claims match the answers. Times are not tested."""
+"""lab.sh rpc: claims match the answers. Times are not tested."""
 
 import contextlib
 import os
@@ -159,7 +159,7 @@ def processes_below(folder):
 def test_terminated_measurement_leaves_nothing(run_folder):
     # Given a measurement with running clients and daemons
     lab = subprocess.Popen(
-        [sys.executable, "-m", "devstack.lab.main", "rpc", *SMALL[:-1], "5", "--bus", "embedded"],
+        [sys.executable, "-m", "devstack.lab", "rpc", *SMALL[:-1], "5", "--bus", "embedded"],
         env={**os.environ, "TMPDIR": str(run_folder)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

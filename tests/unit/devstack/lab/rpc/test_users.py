@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab rpc --users: users, imports and rows. Times are not tested."""
+"""lab.sh rpc --users: users, imports and rows. Times are not tested."""
 
 import json
 from types import SimpleNamespace

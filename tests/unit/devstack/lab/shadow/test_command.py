@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab shadow: rows, printed differences and the file of all differences."""
+"""lab.sh shadow: rows, printed differences and the file of all differences."""
 
 import json
 

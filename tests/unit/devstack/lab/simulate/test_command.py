@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab simulate: examples of a seed, rows, and a broken promise with its example and exit code."""
+"""lab.sh simulate: examples of a seed, rows, and a broken promise with its example and exit code."""
 
 import json
 import sys
@@ -112,10 +112,10 @@ def test_real_machines_run_on_each_store(folder: Path, monkeypatch: pytest.Monke
 
 
 def test_installation_without_tests_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(CommandFailed, match="has none: run gantt-lab from a checkout"):
+    with pytest.raises(CommandFailed, match="has none: use a complete checkout"):
         command._load(tmp_path)
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     for name in [name for name in sys.modules if name.startswith("tests.property.")]:
         monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(CommandFailed, match="need hypothesis: install the extra test"):
+    with pytest.raises(CommandFailed, match="need hypothesis: install the dependency group test"):
         command._load()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab soak: a row per store and figure, and a store that keeps everything is over the budget."""
+"""lab.sh soak: a row per store and figure, and a store that keeps everything is over the budget."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab import on a small Placement."""
+"""lab.sh import on a small Placement."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab sync: replicas equal a snapshot, and differences are detected. Times are not tested."""
+"""lab.sh sync: replicas equal a snapshot, and differences are detected. Times are not tested."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-lab trees: it measures decisions on provider trees. Times are not tested."""
+"""lab.sh trees: it measures decisions on provider trees. Times are not tested."""
 
 import pytest
 

@@ -10,7 +10,7 @@ import pytest
 
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
-from devstack.servers.redis_users import STORE_USERS
+from devstack.users.redis_users import STORE_USERS
 from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef

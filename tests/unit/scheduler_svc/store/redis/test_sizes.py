@@ -7,7 +7,7 @@ import redis
 
 from conductor.store.redis import RedisConductorStore
 from devstack.servers.redis import RedisServer
-from devstack.servers.redis_users import CONDUCTOR, SCHEDULER, STORE_USERS
+from devstack.users.redis_users import CONDUCTOR, SCHEDULER, STORE_USERS
 from rpcapi.redis_failover.memory_usage import ALL_KEYS, COUNTS, key_type
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import KEYS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The users of a deployment on several machines: ``python -m devstack.servers.deployment_users FOLDER CONTROLLER...``.
+"""The users of a deployment on several machines: ``python -m devstack.users.deployment_users FOLDER CONTROLLER...``.
 
 FOLDER gets ``rabbitmq/definitions.json`` with a user for each role and controller, ``redis/redis.acl``,
 ``redis/sentinel.acl``, and beside them a file NAME.password for each user. An existing password is kept.
@@ -11,10 +11,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from devstack.servers import redis_users
-from devstack.servers.errors import ServerError
-from devstack.servers.folder import Passwords, private_folder, write_private
-from devstack.servers.rabbitmq_users import definitions
+from devstack.users import redis_users
+from devstack.users.errors import DevstackError
+from devstack.users.folder import Passwords, private_folder, write_private
+from devstack.users.rabbitmq_users import definitions
 from rpcapi.access.rabbit_users import SERVICE_USERS, RabbitUser
 
 SERVICES = ("scheduler", "conductor", "reader")  # the roles of which each controller has a user
@@ -41,7 +41,7 @@ def write(folder: Path, controllers: Sequence[str]) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the files; return 0, or 1 with the reason on standard error."""
     parser = argparse.ArgumentParser(
-        prog="python -m devstack.servers.deployment_users",
+        prog="python -m devstack.users.deployment_users",
         description="Write the users of RabbitMQ, Redis and Sentinel, each with a password of its own.",
     )
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="a folder of yours; an existing password is kept")
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         write(private_folder(options.folder), options.controllers)
-    except ServerError as why:
+    except DevstackError as why:
         print(why, file=sys.stderr)
         return 1
     return 0

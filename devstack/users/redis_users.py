@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from devstack.servers.folder import Passwords
+from devstack.users.folder import Passwords
 from scheduler_svc.store.redis.keys import KEYS
 
 # Sent by client libraries themselves: these commands read or write no key.

@@ -5,8 +5,8 @@ import base64
 import hashlib
 import json
 
-from devstack.servers.folder import Passwords
-from devstack.servers.rabbitmq_users import definitions
+from devstack.users.folder import Passwords
+from devstack.users.rabbitmq_users import definitions
 from rpcapi.access.rabbit_users import SERVICE_USERS
 
 USERS = {user.name: user for user in SERVICE_USERS}

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from devstack.servers.redis_users import (
+from devstack.users.redis_users import (
     ADMIN,
     BRIDGE_NAMESPACES,
     CONDUCTOR,

@@ -6,8 +6,8 @@ import json
 import stat
 from pathlib import Path
 
-from devstack.servers import deployment_users
-from devstack.servers.folder import Passwords
+from devstack.users import deployment_users
+from devstack.users.folder import Passwords
 
 
 def test_each_controller_has_a_user_for_each_role_and_nobody_else_can_read_the_files(tmp_path: Path) -> None:

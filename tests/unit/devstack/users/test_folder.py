@@ -13,9 +13,9 @@ from devstack import stack, unstack
 from devstack.cluster import Cluster
 from devstack.cluster_size import ClusterSize
 from devstack.layout import Layout
-from devstack.servers.errors import FolderUnusable
-from devstack.servers.folder import private_folder
 from devstack.servers.process import start_ticks
+from devstack.users.errors import FolderUnusable
+from devstack.users.folder import private_folder
 
 OTHER_USER = 65534
 

@@ -6,7 +6,7 @@ import secrets
 import stat
 from pathlib import Path
 
-from devstack.servers.errors import FolderUnusable
+from devstack.users.errors import FolderUnusable
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600

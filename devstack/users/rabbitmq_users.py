@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from devstack.servers.folder import Passwords
+from devstack.users.folder import Passwords
 from rpcapi.access.rabbit_users import DEAD_LETTER_EXCHANGE, DEAD_LETTER_QUEUE, DEPLOYED_EXCHANGES, VHOST, RabbitUser
 from rpcapi.messaging.drivers import dead_letters
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The peers, and the separate virtual environments that they are installed into."""
+"""Peers (Nova, Placement) in virtual environments of their own, for the lab, Nova's cloud and the tests."""
 
 import argparse
 import os
@@ -30,7 +30,7 @@ class Peer:
     version: str
     script: str
     servers: tuple[str, ...] = ()
-    command: str = "gantt-lab peers"
+    command: str = "./devstack/lab.sh peers"
 
     @property
     def release(self) -> str:
@@ -46,7 +46,7 @@ PLACEMENT_SERVER = Peer(
     PLACEMENT.version,
     "placement_http_side.py",
     ("cheroot>=11,<12", "PyMySQL"),
-    "gantt-lab placement",
+    "./devstack/lab.sh placement",
 )
 PEERS = (NOVA, PLACEMENT)
 
