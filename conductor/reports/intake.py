@@ -17,6 +17,7 @@ from conductor.reports.moved_reports import (
     BUILT,
     apply_destination_result,
     apply_source_result,
+    follows_later_move,
     is_at_destination,
     is_before_return,
     is_of_source,
@@ -190,12 +191,16 @@ def _log_unknown_guests(host: str, results: Sequence[BuildResult]) -> None:
 
 def apply_result(instance: InstanceRecord, result: BuildResult, epoch: int = 0) -> InstanceRecord | None:
     """Return the record as ``result`` changes it, or None if it changes nothing; ``epoch`` is the store's."""
-    if is_of_source(instance, result):
+    is_source = is_of_source(instance, result)
+    is_on_host = instance.host is not None and names.host_of(instance.host) == result.host
+    is_current = result.attempt == instance.attempt and is_on_host
+    if (is_source or is_current) and follows_later_move(instance, result):
+        return moves.settle_later(instance, result.transition)
+    if is_source:
         return apply_source_result(instance, result)
     if result.attempt > instance.attempt:
         return set_step(instance, SagaStep.SETTLE) if _is_forgotten(instance, result) else None
-    is_on_host = instance.host is not None and names.host_of(instance.host) == result.host
-    if result.attempt < instance.attempt or not is_on_host or is_before_return(instance, result):
+    if not is_current or is_before_return(instance, result):
         return None
     return _apply_to_current(instance, result, epoch)
 

@@ -81,6 +81,13 @@ def is_of_source(instance: InstanceRecord, result: BuildResult) -> bool:
     return is_attempt and names.host_of(migration.source_host) == result.host
 
 
+def follows_later_move(instance: InstanceRecord, result: BuildResult) -> bool:
+    """Return whether the host stopped the guest for a move after the recorded one, which this store has lost."""
+    recorded = instance.open_migration
+    is_other = recorded is not None and result.migration not in ("", recorded.uuid)
+    return is_other and result.kind == STOPPED and result.transition > instance.transition_number
+
+
 def is_before_return(instance: InstanceRecord, result: BuildResult) -> bool:
     """Return whether a report is from before the last step of the instance's return to its source.
 
