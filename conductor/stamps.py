@@ -13,7 +13,7 @@ MAX_CALLS = 10_000  # callers that share an exchange; more than a conductor has 
 
 
 class PartitionStamps:
-    """Sends the newest stamp of each partition to the scheduler, and stores the stamps that it returns."""
+    """Exchange of stamps: sends the newest of each partition to the scheduler and stores its answers."""
 
     def __init__(self, store: ConductorStore, scheduler: SchedulerAPI) -> None:
         self._store = store

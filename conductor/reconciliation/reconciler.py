@@ -47,7 +47,7 @@ class _Claim(NamedTuple):
 
 
 class RecordReconciler(BackgroundLoop):
-    """Compares all settled records with their claims, page by page, every ``interval`` seconds.
+    """Periodic comparison of all settled records with their claims, page by page, every ``interval`` seconds.
 
     A settled instance is on its host without a step in progress, except for OFFLOAD and VERIFY. Records that rest
     without a claim are also compared if they may run: the store forgot something since, or their host was silent after

@@ -95,5 +95,4 @@ class MigrationRecord:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the migration no longer holds a claim."""
         return self.status in ENDED

@@ -32,5 +32,4 @@ def split_rows(size: int, flat: Iterable) -> Iterator[tuple]:
 
 
 def chunks(items: Sequence) -> Iterator[list]:
-    """Return the items in lists of at most CHUNK, one list per script call."""
     return (list(items[start : start + CHUNK]) for start in range(0, len(items), CHUNK))
