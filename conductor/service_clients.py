@@ -70,5 +70,4 @@ class ServiceClients:
         return [name for name in self.scheduler.list_partitions(ctxt).names if name != own]
 
     def claims_of(self, partition: str | None) -> ClaimsAPI:
-        """Return the claims client of ``partition`` (None: the default partition)."""
         return self.claims(partition or self.partition)

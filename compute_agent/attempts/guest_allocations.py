@@ -86,7 +86,6 @@ class GuestManager:
             LOG.warning("Provider %s is over capacity by %s", provider, excess)
 
     def _report_damaged(self, uuids: Iterable[str]) -> None:
-        """Count guests with damaged files and log their journalled stage."""
         for uuid in uuids:
             metrics.DAMAGED_GUESTS.inc()
             live = [attempt for attempt in self.journal.of_instance(uuid) if attempt.live]

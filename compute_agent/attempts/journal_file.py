@@ -106,7 +106,6 @@ def _encode(content: Any) -> str:
 
 
 def _decode(line: bytes) -> Any:
-    """Return the content of a line; None for a wrong checksum."""
     checksum, _, text = line.partition(b" ")
     if len(checksum) != 8 or checksum != b"%08x" % zlib.crc32(text):
         return None

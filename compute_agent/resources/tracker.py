@@ -129,7 +129,6 @@ class ResourceTracker:
         return entries
 
     def describe(self, attempt: Attempt) -> str:
-        """Return a readable description of the attempt's assignments."""
         node = self._nodes.get(attempt.name)
         kinds = node.shape.kinds if node else ()
         words = (kind.describe(attempt.assignments[kind.name]) for kind in kinds if kind.name in attempt.assignments)
@@ -184,7 +183,6 @@ class ResourceTracker:
             self._withhold_excess(attempt.name)
 
     def _withhold_excess(self, name: str) -> None:
-        """Withhold the excess of a node's providers from the capacity of its other providers."""
         node = self._nodes.get(name)
         if node is None:
             return
@@ -203,13 +201,11 @@ class ResourceTracker:
 
 
 def _declared_inventories(node: Node) -> dict[str, Inventories]:
-    """Return the inventories of a node and its descendants as declared by the shape."""
     children = {f"{node.name}/{provider.path}": provider.inventories for provider in node.shape.child_providers}
     return {node.name: node.shape.inventories, **children}
 
 
 def _node_amounts(node: str, allocations: Allocations) -> Allocations:
-    """Return {path: amounts} of a node and its descendants."""
     amounts_by_path = {}
     for provider, amounts in allocations.items():
         if provider == node:

@@ -82,7 +82,6 @@ class HostSupervisor:
 
     @property
     def guest_manager(self) -> GuestManager:
-        """Guest manager of the open host."""
         assert self._host is not None  # noqa: S101 - every caller has called open
         return self._host.guest_manager
 

@@ -71,7 +71,6 @@ class SimulatedCopy:
 
     @property
     def total_mb(self) -> int:
-        """Memory and disk."""
         return self.memory_mb + self.disk_mb
 
     def remaining_mb(self, now_ms: int) -> float:
@@ -85,7 +84,6 @@ class SimulatedCopy:
         return self.copy_rate * max(0, until_ms - self.started_ms) / 1000
 
     def event(self, now_ms: int) -> CopyEvent:
-        """Return the earliest due event."""
         due = [(at_ms, event) for at_ms, event in self._events() if at_ms <= now_ms]
         return min(due, key=lambda item: item[0])[1] if due else CopyEvent.NONE
 

@@ -192,7 +192,6 @@ class Hypervisor:
             raise
 
     def _continue(self, guest: Guest) -> None:
-        """Boot a guest that is off, or continue a paused guest; no effect on a running guest."""
         if guest.is_off:
             self._save(replace(guest, is_off=False, running_at_ms=self._boot_end(guest.ref)))
         elif guest.is_paused:

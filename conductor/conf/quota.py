@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of group [quota]: what a project may use."""
+"""Options of group [quota]: limits of projects."""
 
 from collections.abc import Iterable
 

@@ -246,7 +246,6 @@ def _revived(instance: InstanceRecord) -> InstanceRecord | None:
 
 
 def _is_settled(instance: InstanceRecord) -> bool:
-    """Return whether the instance is on its host and at most waits there, in OFFLOAD or VERIFY."""
     return instance.status in ON_HOST and instance.step in (SagaStep.DONE, SagaStep.OFFLOAD, SagaStep.VERIFY)
 
 

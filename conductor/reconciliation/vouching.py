@@ -55,7 +55,6 @@ def _end_earlier_attempts(
     contradicted: Iterable[tuple[str, int]],
     records: Mapping[str, InstanceRecord],
 ) -> None:
-    """Request hosts to end live claims older than the recorded attempt, except sources of moves."""
     for uuid, attempt in sorted(contradicted):
         ctxt = context.new().with_timeout(CALL_SECONDS)
         for claim in clients.claims_of(partition).list_claims(ctxt, consumer=uuid).claims:

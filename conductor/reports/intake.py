@@ -238,7 +238,6 @@ def _is_forgotten(instance: InstanceRecord, result: BuildResult) -> bool:
 
 
 def _apply_state(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Apply a report about an instance that does not move; None if nothing changes."""
     if instance.status == InstanceStatus.OFFLOADING and result.kind == GONE:
         return fail(end_attempt(instance, "offloaded", result.reason), None)
     if result.kind == INCOMING:

@@ -33,7 +33,6 @@ def apply_source_result(instance: InstanceRecord, result: BuildResult) -> Instan
 
 
 def _follow_source(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Continue after the source of a cold move followed its last request; None if it has not."""
     if instance.step == SagaStep.STOP_SOURCE and result.kind == STOPPED:
         is_reverted = instance.move.status == MigrationStatus.REVERTING
         return moves.stop_destination(instance) if is_reverted else moves.build_next(instance)
@@ -41,7 +40,7 @@ def _follow_source(instance: InstanceRecord, result: BuildResult) -> InstanceRec
 
 
 def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
-    """Return to the source with a number that it does not ignore, after it followed a move that this store lost.
+    """Go back to the source after it followed a move that this store lost; it ignores lower message numbers.
 
     The next move has later attempts than the lost one.
     """
@@ -114,7 +113,6 @@ def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> I
 
 
 def _apply_at_destination(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Apply a report about a build at the destination; None if nothing changes."""
     if result.kind in (ACTIVE, STOPPED):
         return _apply_guest_at_destination(instance, result)
     ended = end_attempt(instance, result.kind, result.reason)

@@ -124,7 +124,6 @@ def _is_recorded(records: Mapping[str, InstanceRecord], guest: Guest, host: str)
 
 
 def _claim_of(guest: Guest, claims: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return the claim of the guest; raises InstanceConflict."""
     own = [claim for claim in claims if _is_claim_of(guest, claim)]
     others = [claim for claim in claims if claim not in own]
     if not own or own[0]["state"] == ClaimState.PREPARED:

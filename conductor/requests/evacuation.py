@@ -108,7 +108,6 @@ def plan(
 
 
 def _answers(clients: ServiceClients, ctxt: RequestContext, records: Sequence[InstanceRecord]) -> AttemptAnswers:
-    """Return the claims' answers for instances whose attempt has not ended by their record."""
     groups: dict[str | None, list[InstanceRecord]] = {}
     for record in records:
         if record.host is not None and not record.has_ended(record.attempt):

@@ -33,7 +33,7 @@ def apply(
     Stale records are read and changed again.
 
     Args:
-        change: May raise; called for all instances before the first write.
+        change: May raise before the first write.
         project: Only project whose instances ``method`` may change; None for all.
         limits: {project: quota limits} for instances that start to count again.
 

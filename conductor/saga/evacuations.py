@@ -30,7 +30,7 @@ def has_failed(instance: InstanceRecord) -> bool:
 
 
 def source_of(instance: InstanceRecord) -> str:
-    """Return the resource name from which an instance in ERROR is evacuated; its disk is there unless it is shared."""
+    """Return the resource name that an instance in ERROR is evacuated from; unchanged by a failed evacuation."""
     former = instance.migration
     return former.source_host if former is not None and has_failed(instance) else instance.host or ""
 

@@ -167,7 +167,7 @@ def _ignore_host(record: InstanceRecord, host: str, reason: str) -> InstanceReco
 
 
 def _fail(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """End the claim at the destination, if any, and return the instance to its source."""
+    """End the claim at the destination, if any, and send the instance back to its source."""
     return set_step(instance, SagaStep.ABORT, status=building_status(instance), reason=reason)
 
 

@@ -138,7 +138,7 @@ def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> I
 
 
 def lose_destination(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
-    """Return the guest to its source after the claim at its destination ended unrequested.
+    """Send the guest back to its source after the claim at its destination ended unrequested.
 
     The guest continues from memory only if the outcome "failed" proves that the destination never ran it. Otherwise it
     boots: its disk may be newer than its memory at the source.

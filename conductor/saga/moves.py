@@ -71,7 +71,7 @@ def confirm_move(instance: InstanceRecord) -> InstanceRecord:
 
 
 def revert_move(instance: InstanceRecord, reason: str | None = None) -> InstanceRecord:
-    """Return an instance from a destination that may run its guest.
+    """Bring an instance back from a destination that may run its guest.
 
     The destination keeps the guest until the source runs it: the source first reports that it has the guest, then the
     destination reports the stop. ``reason`` is None for a requested revert.

@@ -45,7 +45,6 @@ def _settle(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
 def _settle_unknown_move(
     saga_pass: SagaPass, instance: InstanceRecord, source: Mapping[str, Any], destination: Mapping[str, Any] | None
 ) -> InstanceRecord:
-    """Continue a move that is missing from the record; end it if no partition has a destination."""
     partition = instance.partition
     if destination is None:
         elsewhere = claims.find_elsewhere(saga_pass, instance)

@@ -87,7 +87,7 @@ def finish_deletion(instance: InstanceRecord) -> InstanceRecord:
 
 
 def _return_to_source(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
-    """Return a moving instance without a claim at a destination to its source.
+    """Send a moving instance without a claim at a destination back to its source.
 
     Skips an attempt number: a conductor may have prepared and ended the next attempt without recording it. ``reason``
     says why the move failed; ignored if the move is reverting already.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rebuild moves and resizes that are missing from a record, such as after a restore, from claims and agents."""
+"""Moves and resizes missing from a record, such as after a restore, rebuilt from claims and agents."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keep the volumes created with a server on their pools when the server moves."""
+"""Volumes created with a server stay on their pools when the server moves."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

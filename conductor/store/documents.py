@@ -138,7 +138,6 @@ def load_rows(
 
 
 def _values(record: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that differ from their defaults."""
     return {name: value for name, default in defaults.items() if (value := getattr(record, name)) != default}
 
 

@@ -46,7 +46,7 @@ class ConductorStore(abc.ABC):
 
         Args:
             first_sent_ms: Caller's time of the first try; None means unknown, possibly long ago.
-            deadline_ms: Unix time at which the caller stops waiting.
+            deadline_ms: Unix time in ms at which the caller stops waiting.
 
         Raises:
             InstanceConflict: One of ``uuids`` belongs to another request.

@@ -128,7 +128,6 @@ class MemoryConductorStore(ConductorStore):
             return leases
 
     def _may_begin(self, project: str, max_building: int) -> bool:
-        """Return whether a new request of the project may be taken."""
         records = [record for record in self._instances.values() if record.status in IN_PROGRESS]
         begun = [project_of(record.request) for record in records if not self._is_new(record)]
         sharers = {project_of(record.request) for record in records}

@@ -59,7 +59,6 @@ class MemoryQueue:
                 entries = [other for other in entries if not other.is_new or other.project != entry.project]
 
     def serve(self, project: str) -> None:
-        """Charge the project for its turn."""
         self.served = self.turn(project)
         self.turns[project] = self.served + 1
 

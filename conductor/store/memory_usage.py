@@ -39,7 +39,6 @@ def check_quota(
 
 
 def _counted(record: InstanceRecord, amounts: AmountsByRequest) -> Counter[str]:
-    """Return the quota amounts of an instance; after a resize its own."""
     own = amounts[record.request] if record.amounts is None else record.amounts
     return Counter(own if record.is_counted else {})
 

@@ -116,8 +116,7 @@ class InstanceRecord:
     Attributes:
         wake_ms: Store time at which ``step`` is due; 0 means now.
         attempt: Number of the current or last attempt.
-        last_attempt: Higher number used before the instance returned to the source of a move, or by messages; 0 if
-            none.
+        last_attempt: Higher number used by messages, or before a return to the source of a move; 0 if none.
         allocations: {provider: {class: amount}} of the claim; None means the request's resources on ``host``.
         partition, epoch, position: Replica state of the decision that produced ``alternates``.
         history: One {attempt, host, outcome, reason} per ended attempt.
@@ -351,7 +350,6 @@ def digest_project(project: str) -> str:
 
 
 def make_request_key(project: str, digest: str) -> str:
-    """Return the key of a request, prefixed with its project's digest."""
     return f"{digest_project(project)}-{digest}"
 
 
@@ -362,7 +360,7 @@ def project_of(key: str) -> str:
 
 
 def parse_marker(marker: str | None, items: str) -> int:
-    """Return the sequence before a page of ``items``; raises InvalidRequest."""
+    """Return the sequence after which a page of ``items`` begins; raises InvalidRequest."""
     if marker is not None and not is_sequence(marker):
         raise errors.InvalidRequest(why=f"{marker[:40]!r} is not a marker of a page of {items}")
     return int(marker or 0)

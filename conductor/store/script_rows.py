@@ -20,7 +20,6 @@ def script_row(record: InstanceRecord) -> tuple[str | int, ...]:
 
 
 def amounts_text(amounts: Mapping[str, int]) -> str:
-    """Return amounts in the format of the scripts."""
     return " ".join(f"{name}={amount}" for name, amount in amounts.items())
 
 

@@ -26,7 +26,6 @@ class ImageKind(ResourceKind):
         return cls(names) if names else None
 
     def inventory(self) -> Sequence[NodeProvider]:
-        """Return the node, without inventories."""
         return [NodeProvider("")]
 
     def concerns(self, request: AssignmentRequest) -> bool:

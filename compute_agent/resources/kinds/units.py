@@ -26,7 +26,6 @@ class UnitKind(ResourceKind):
         return self.providers
 
     def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
-        """Assign the first free units."""
         # Keyed by device name, not path: guests outlive a move of the device to another cell.
         used_units: dict[str, set[str]] = {}
         for assignment in assignments:
