@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compute agent: the only owner of the guests on a service host's nodes."""
+"""Compute agent: sole owner of the guests on a service host's nodes."""

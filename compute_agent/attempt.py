@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One attempt to run an instance on this host: the journal's unit, with the identity of its claim."""
+"""Attempt to run an instance on this host: the unit of the journal, identified by its claim."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -11,25 +11,25 @@ from rpcapi.resources.claims import ClaimRole
 
 
 class AttemptRef(NamedTuple):
-    """Identity of an attempt and of its claim."""
+    """Identity of an attempt and its claim."""
 
     uuid: str
     attempt: int
 
 
 class Stage(StrEnum):
-    """Stage of an attempt, as recorded in the journal."""
+    """Journalled stage of an attempt."""
 
-    INTENT = "intent"  # admitted; its claim is to be confirmed
-    CONFIRMED = "confirmed"  # its claim is confirmed; the guest is to be spawned
-    INCOMING = "incoming"  # its claim is confirmed; its guest is paused, and a copy from another host fills it
-    SPAWNED = "spawned"  # its guest was spawned
-    STOPPED = "stopped"  # its guest is powered off; it keeps its disk and its claim
-    GONE = "gone"  # ended: nothing runs under it, and nothing will be started
+    INTENT = "intent"  # admitted; claim not yet confirmed
+    CONFIRMED = "confirmed"  # claim confirmed; guest not yet spawned
+    INCOMING = "incoming"  # claim confirmed; guest paused, filled by a copy from another host
+    SPAWNED = "spawned"  # guest spawned
+    STOPPED = "stopped"  # guest powered off; keeps disk and claim
+    GONE = "gone"  # ended: nothing runs or will be started
 
 
 class AttemptResult(StrEnum):
-    """Result of an attempt as reported to the conductor; see rpcapi.objects.BuildReport."""
+    """Result of an attempt in reports to the conductor; see rpcapi.objects.BuildReport."""
 
     ACTIVE = "active"
     STOPPED = "stopped"
@@ -40,19 +40,20 @@ class AttemptResult(StrEnum):
 
 
 class ClaimEnd(StrEnum):
-    """Claim verb that must still be sent to the store for an ended attempt."""
+    """Claim verb still to be sent for an ended attempt."""
 
-    NOTHING = "nothing"  # the store has answered that the claim is over
+    NOTHING = "nothing"  # the store answered that the claim is over
     ABORT = "abort"  # never confirmed
     RELEASE = "release"
 
 
 @dataclass(frozen=True, slots=True)
 class CopyState:
-    """The last copy of a guest from this host; ``phase`` is as in rpcapi.objects.copy.
+    """Last copy of a guest from this host; ``phase`` is as in rpcapi.objects.copy.
 
-    ``post_copy`` is whether the guest may continue at its destination before all memory is copied, ``reason`` why the
-    copy failed.
+    Attributes:
+        reason: Why the copy failed.
+        post_copy: Whether the guest may continue at its destination before all memory is copied.
     """
 
     number: int
@@ -63,7 +64,7 @@ class CopyState:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Journal record of an attempt, with everything that the store needs to re-assert its claim.
+    """Journal record of an attempt, with all that the store needs to re-assert its claim.
 
     Attributes:
         at_ms: Time at which the attempt reached its stage.
@@ -77,7 +78,7 @@ class Attempt:
         starts_off: Whether the guest is created powered off, until its start is requested.
         role, migration: Role of the claim and its migration, from the conductor's last message about a move.
         transition: Number of the last message about a move or about power; 0 if none.
-        stopped_for: Migration for which the guest was stopped; "" if it was for none.
+        stopped_for: Migration for which the guest was stopped; "" if none.
         is_incoming: Whether the guest is created paused, to be filled by a copy from another host.
         copy: Last copy of the guest from this host.
     """
@@ -106,7 +107,6 @@ class Attempt:
 
     @property
     def ref(self) -> AttemptRef:
-        """The attempt's identity."""
         return AttemptRef(self.uuid, self.attempt)
 
     @property
@@ -118,14 +118,14 @@ class Attempt:
     def outcome_if_ended(self) -> AttemptResult:
         """Outcome of an end that the conductor did not request.
 
-        REFUSED as long as the conductor waits for the attempt's first outcome, GONE afterwards.
+        REFUSED while the conductor waits for the attempt's first outcome, then GONE.
         """
         return AttemptResult.GONE if self.reported else AttemptResult.REFUSED
 
     def to_ended(
         self, outcome: AttemptResult, reason: str, claim_end: ClaimEnd, at_ms: int, request_id: str | None = None
     ) -> "Attempt":
-        """Return the attempt as ended, without its resources; the owner stays for the context of calls."""
+        """Return the ended attempt, without resources; the owner stays for the context of calls."""
         return replace(
             self,
             stage=Stage.GONE,
@@ -141,12 +141,12 @@ class Attempt:
         )
 
     def to_ended_by_request(self, at_ms: int, request_id: str) -> "Attempt":
-        """Return the attempt as ended at the conductor's request; FAILED if its guest has certainly not run."""
+        """Return the attempt ended at the conductor's request; FAILED if its guest never ran."""
         outcome = AttemptResult.FAILED if self.is_incoming else AttemptResult.GONE
         return self.to_ended(outcome, "stopped and released by request", ClaimEnd.RELEASE, at_ms, request_id)
 
     def to_end_of_move(self, migration: str, role: ClaimRole) -> "Attempt":
-        """Return the attempt in its role in a migration; after a move without its copy."""
+        """Return the attempt in its role in a migration; role ONLY drops its copy."""
         if role is ClaimRole.ONLY:
             return replace(self, role=role, migration="", copy=None)
         return replace(self, role=role, migration=migration)
@@ -160,9 +160,9 @@ class Attempt:
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> "Attempt":
-        """Read the journalled form; raises ValueError, TypeError or KeyError when it is malformed.
+        """Read the journalled form; raises ValueError, TypeError or KeyError if malformed.
 
-        Raises NewerState where it has a field or a word that this agent does not know.
+        Raises NewerState for a field or word unknown to this agent.
         """
         values = dict(raw)
         record = f"the journal's attempt {values['attempt']} of {values['uuid']}"
@@ -179,7 +179,7 @@ class Attempt:
 
 
 def group_by_request(attempts: Iterable[Attempt]) -> dict[str, list[Attempt]]:
-    """Group attempts by request id, so that a call about them carries the id of its request."""
+    """Group attempts by request id, so that calls about them carry their request's id."""
     groups: dict[str, list[Attempt]] = {}
     for attempt in attempts:
         groups.setdefault(attempt.request_id, []).append(attempt)

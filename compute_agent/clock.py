@@ -8,5 +8,4 @@ Clock = Callable[[], int]
 
 
 def wall_ms() -> int:
-    """Return Unix time in milliseconds."""
     return time.time_ns() // 1_000_000

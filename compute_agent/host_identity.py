@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identity of a service host: the uuid of its state folder, and guests that a former host name left behind."""
+"""Identity of a service host: the uuid of its state folder, and guests left under a former host name."""
 
 import contextlib
 import json
@@ -18,19 +18,19 @@ from rpcapi.validation.instances import is_uuid
 SCHEMA = 1
 FILE = "identity"
 JOURNAL, GUESTS = "journal", "guests"
-MAX_REFUSAL = 1000  # characters, as many as the scheduler accepts
-MAX_NAMED = 3  # former hosts that a refusal names
+MAX_REFUSAL = 1000  # characters; the scheduler's limit
+MAX_NAMED = 3  # former hosts named in a refusal
 
 
 class HostIdentity:
-    """The uuid of a host's state folder, created once and kept in a file.
+    """Uuid of a host's state folder, created once and kept in a file.
 
-    ``is_served`` says whether a scheduler has served the folder. It is false again once the state path was used without
-    this host, because the machine may have been renamed meanwhile.
+    ``is_served`` says whether a scheduler has served the folder. It becomes false when the state path was used without
+    this host, since the machine may have been renamed meanwhile.
     """
 
     def __init__(self, folder: Path, host: str) -> None:
-        """Read or create the file; raises ValueError, NewerState and OSError, which never replace an identity."""
+        """Read or create the file; raises ValueError, NewerState and OSError, but never replaces an identity."""
         self._path = folder / FILE
         self._host = host
         self.is_served = False
@@ -67,10 +67,10 @@ def _read(path: Path, host: str) -> tuple[str, bool]:
 
 
 def abandoned_guests(state_path: Path, hosts: Collection[str], retention_ms: int) -> dict[str, int]:
-    """Return the number of guests, by host, in the folders of ``state_path`` that belong to none of ``hosts``.
+    """Return {host: number of guests} of the folders in ``state_path`` that belong to none of ``hosts``.
 
-    Folders without guests lose their mark as served. The caller owns ``state_path``; its journals keep ended attempts
-    for ``retention_ms``. Raises OSError.
+    Folders without guests lose their mark as served. The caller must own ``state_path``; its journals keep ended
+    attempts for ``retention_ms``. Raises OSError.
     """
     guests = {}
     for folder in sorted(state_path.iterdir()):
@@ -87,7 +87,7 @@ def abandoned_guests(state_path: Path, hosts: Collection[str], retention_ms: int
 
 
 def _count_guests(folder: Path, host: str, retention_ms: int) -> int:
-    """Return the number of live attempts; by the guests' files if the journal is unusable, and then at least 1."""
+    """Return the number of live attempts; with an unusable journal, the number of guest files, at least 1."""
     journal = Journal(JournalFile(folder / JOURNAL, host), retention_ms)
     try:
         journal.open()
@@ -99,7 +99,7 @@ def _count_guests(folder: Path, host: str, retention_ms: int) -> int:
 
 
 def rename_refusal(host: str, guests: dict[str, int]) -> str:
-    """Return the reason why a renamed host takes no new guests, and what to do."""
+    """Return why a renamed host takes no new guests, and what to do."""
     names = ", ".join(f"{number} of host {name}" for name, number in list(guests.items())[:MAX_NAMED])
     former = next(iter(guests))
     text = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The agent's Prometheus metrics; imported in worker processes only."""
+"""Prometheus metrics of the agent; only worker processes import this module."""
 
 from rpcapi.daemon import metrics
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State files between releases: an agent refuses the files of a newer one."""
+"""Refusal of state files written by a newer release."""
 
 from collections.abc import Collection, Mapping
 from enum import StrEnum
@@ -9,26 +9,26 @@ Word = TypeVar("Word", bound=StrEnum)
 
 
 class NewerState(Exception):
-    """Raised when a newer agent wrote a state file; it is left as it is, and nothing is guessed."""
+    """Raised when a newer agent wrote a state file; the file is left unchanged."""
 
     def __init__(self, file: object, why: str) -> None:
         super().__init__(f"a newer agent wrote {file}: {why}. Start that release on this host, or upgrade this one")
 
 
 def check_fields(file: object, names: Collection[str], known_names: Collection[str]) -> None:
-    """Raise NewerState where a document of ``file`` has fields that this agent does not know."""
+    """Raise NewerState if a document of ``file`` has fields unknown to this agent."""
     unknown = sorted(set(names) - set(known_names))
     if unknown:
         raise NewerState(file, f"this agent does not know its {', '.join(unknown)}")
 
 
 def without_empty(document: Mapping[str, Any], required: Collection[str]) -> dict[str, Any]:
-    """Return a document without empty values: an agent that does not know such a field reads the others."""
+    """Return a document without empty values, so that an agent that lacks such a field can read it."""
     return {name: value for name, value in document.items() if value or name in required}
 
 
 def read_word(record: str, name: str, words: type[Word], word: str) -> Word:
-    """Return the journalled word; raises NewerState where this agent does not know it, ValueError for no word."""
+    """Return the enum member; raises NewerState for an unknown word, ValueError for a value that is no word."""
     try:
         return words(word)
     except ValueError:

@@ -35,11 +35,11 @@ from rpcapi.serializer import GanttSerializer
 
 LOG = log.getLogger(__name__)
 
-PAUSES_BEFORE_ISOLATION = 3  # pauses between reports, at least, without an answer
+PAUSES_BEFORE_ISOLATION = 3  # minimum number of report pauses without an answer
 
 
 class ComputeService:
-    """Serves one or hundreds of service hosts; implements the service protocol of rpcapi.daemon."""
+    """Service of one to hundreds of hosts, with the service protocol of rpcapi.daemon."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
@@ -57,11 +57,11 @@ class ComputeService:
         self._fault: Exception | None = None
 
     def start(self) -> None:
-        """Take over the state of previous agents, register and audit every host, and serve.
+        """Take over the previous agents' state, register and audit every host, and serve.
 
-        Raises BadConfiguration, and ShutdownRequested when it is stopped meanwhile.
+        Raises BadConfiguration, and ShutdownRequested if stopped meanwhile.
         """
-        # A previous agent may still be draining after its master was killed.
+        # After its master was killed, a previous agent may still be draining.
         wait_for("The state folder", self._folder.acquire, self._stopping, retry_on=(state_files.FolderInUse,))
         transport = bus.get_transport(self._conf)
         bus_measurement = BusMeasurement(transport)
@@ -135,7 +135,7 @@ class ComputeService:
         )
 
     def _join_all(self) -> None:
-        # The first host joins alone: it waits for unavailable services, and logs that, once for all hosts.
+        # The first host joins alone, so that waiting for services is done and logged only once.
         first, *others = self._hosts
         joined = threading.Semaphore(0)
         self._join(first, joined)
@@ -153,7 +153,7 @@ class ComputeService:
         except IdentityRefused as error:
             host.retry_after(error)
         except Exception as error:
-            # Any exception of one host aborts the start, which raises it in its own thread; other hosts stop joining.
+            # An exception of one host aborts the start, which raises it in its own thread; other hosts stop joining.
             LOG.log(log.INFO if isinstance(error, ShutdownRequested) else log.ERROR, "Host %s: %s", host.name, error)
             fault = errors.BadConfiguration(why=str(error)) if isinstance(error, CallRejected) else error
             self._fault = self._fault or fault
@@ -171,7 +171,7 @@ class ComputeService:
 
 
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> ComputeService:
-    """Make the service of the daemon's only worker process."""
+    """Create the service of the daemon's only worker process."""
     return ComputeService(conf)
 
 
@@ -180,5 +180,5 @@ def _intervals(conf: cfg.ConfigOpts) -> AgentIntervals:
 
 
 def _isolation_timeout(conf: cfg.ConfigOpts) -> float:
-    """Return it in seconds: longer than the pauses between reports, in which an idle agent calls nothing."""
+    """Return the timeout in seconds: longer than the report pauses, in which an idle agent makes no calls."""
     return max(conf.compute.isolation_timeout, PAUSES_BEFORE_ISOLATION * conf.compute.report_interval)

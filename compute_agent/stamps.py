@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The newest stamp that the scheduler gave a host: evidence of what its store had, if a backup is restored."""
+"""Newest stamp of a host's partition: evidence of the store's state, by which a restored backup is detected."""
 
 import json
 import threading
@@ -14,9 +14,9 @@ LOG = log.getLogger(__name__)
 
 
 class StampFile:
-    """The newest stamp of a host's partition, in a file that survives the agent. Thread-safe.
+    """Newest stamp of a host's partition, in a file that survives the agent. Thread-safe.
 
-    The file is not synced to disk: an older stamp is weaker evidence, never wrong. An unreadable file is replaced.
+    The file is not synced: an older stamp is weaker evidence, never wrong. An unreadable file is replaced.
     """
 
     def __init__(self, path: Path, partition: str) -> None:
@@ -27,11 +27,10 @@ class StampFile:
 
     @property
     def newest(self) -> str | None:
-        """The newest stamp, or None."""
         return self._newest
 
     def keep(self, stamp: str | None) -> None:
-        """Store the stamp of an answer unless it is older than the newest one, which then proves a rollback."""
+        """Store a stamp unless it is older than the newest stamp, which proves a rollback then."""
         if stamp is None:
             return
         with self._lock:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files in the state folder: atomic replacement, and folders owned by one process."""
+"""State files: atomic replacement, and folders owned by one process."""
 
 import fcntl
 import os
@@ -10,9 +10,9 @@ from rpcapi import errors
 
 
 def replace(path: Path, text: str) -> None:
-    """Replace the content of ``path`` by ``text``, atomically and durably.
+    """Replace the content of ``path``, atomically and durably.
 
-    Raises OSError: nothing has changed, except that after a failed sync of the folder the new content is in place.
+    Raises OSError without any change; only after a failed sync of the folder, the new content is in place.
     """
     fresh = path.with_name(f".{path.name}.new")
     try:
@@ -28,7 +28,7 @@ def replace(path: Path, text: str) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Write a folder's entries to disk: a rename or a new file is durable after it; raises OSError."""
+    """Sync a folder, which makes renames and new files in it durable; raises OSError."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(fd)
@@ -46,14 +46,14 @@ class FolderInUse(Exception):
 
 
 class OwnedFolder:
-    """A folder of mode 0700, owned by one process at a time through a file lock."""
+    """Folder of mode 0700, owned by one process at a time through a file lock."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._fd = -1
 
     def acquire(self) -> None:
-        """Create and lock the folder; raises FolderInUse, and BadConfiguration when it is unusable."""
+        """Create and lock the folder; raises FolderInUse, or BadConfiguration if it is unusable."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._fd = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -68,7 +68,7 @@ class OwnedFolder:
             raise errors.BadConfiguration(why=f"[compute] state_path is unusable: {error}") from error
 
     def check(self) -> None:
-        """Raise FolderInUse unless this process still owns the folder: its lock file may have been replaced."""
+        """Raise FolderInUse unless this process still owns the folder; its lock file may have been replaced."""
         try:
             owned = os.path.samestat(os.fstat(self._fd), (self.path / "lock").stat())
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -78,7 +78,6 @@ class OwnedFolder:
             raise FolderInUse(f"{self.path} is not owned by this gantt-compute any more: its lock file was replaced")
 
     def release(self) -> None:
-        """Release the folder for another process."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Admission of build requests: quotas of projects, and the bound of the backlog."""
+"""Admission of build requests by project quotas and the bound of the backlog."""
 
 import json
 from collections import Counter
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rpcapi import errors
 
-if TYPE_CHECKING:  # objects need libraries that the master process of a daemon must not import
+if TYPE_CHECKING:  # the master process of a daemon must not import the libraries of objects
     from rpcapi import objects
 
 INSTANCES = "instances"
@@ -19,11 +19,12 @@ UNLIMITED = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What each instance of a request counts, the limits of its project, and the bound of the backlog.
+    """Amounts of one instance, limits of its project and bound of the backlog.
 
-    ``amounts`` are by resource class, and 1 of INSTANCES. ``limits`` are by the same names; one of RECORDED is for all
-    instances whose records are kept, in any state: each is, or will be, one that leaves tombstones. At most
-    ``max_backlog`` instances of all projects wait to be scheduled; a project may always have its equal share of them.
+    Attributes:
+        amounts: Quota amount per instance by resource class, and 1 for INSTANCES.
+        limits: Limits by the same names. RECORDED limits the kept records in any state, since each leaves tombstones.
+        max_backlog: Waiting instances of all projects; each project may always have an equal share.
     """
 
     amounts: Mapping[str, int] = field(default_factory=dict)
@@ -31,29 +32,27 @@ class Admission:
     max_backlog: int = UNLIMITED
 
     def check_quota(self, project: str, usage: Mapping[str, int], count: int) -> None:
-        """Raise QuotaExceeded where ``count`` more instances exceed a limit."""
+        """Raise QuotaExceeded if ``count`` more instances exceed a limit."""
         for name, limit in self.limits.items():
             used = usage.get(name, 0)
             if used + count * self._amount(name) > limit and self._amount(name):
                 raise self.quota_exceeded(project, name, used, count)
 
     def quota_exceeded(self, project: str, name: str, used: int, count: int) -> errors.QuotaExceeded:
-        """Return the error for ``count`` instances beside ``used`` of the name."""
         limit, requested = self.limits[name], count * self._amount(name)
         return errors.QuotaExceeded(project=project, resource=name, limit=limit, used=used, requested=requested)
 
     def check_backlog(self, waiting: Mapping[str, int], project: str, count: int, oldest_ms: int) -> None:
-        """Raise Overloaded if ``count`` more of ``project`` may not wait beside the ``waiting`` of each project.
+        """Raise Overloaded if ``count`` more instances of ``project`` may not wait, given {project: waiting instances}.
 
-        ``oldest_ms`` is how long the oldest new request waits: about as long as what waits now will take. Raises
-        RequestTooLarge for a ``count`` that can never wait.
+        Raises RequestTooLarge for a ``count`` that can never wait. ``oldest_ms`` is the wait of the oldest new request,
+        an estimate of the time until the backlog is served.
         """
         share = self.max_backlog / len(waiting.keys() | {project})
         if sum(waiting.values()) + count > self.max_backlog and waiting.get(project, 0) + count > share:
             raise self.overloaded(sum(waiting.values()), count, oldest_ms)
 
     def overloaded(self, waiting: int, count: int, oldest_ms: int) -> errors.GanttError:
-        """Return the error for ``count`` more instances beside the ``waiting`` ones."""
         if count > self.max_backlog:
             return errors.RequestTooLarge(
                 count=count, unit="instances", option="[conductor] max_backlog", bound=self.max_backlog
@@ -75,9 +74,12 @@ UNLIMITED_ADMISSION = Admission()
 
 @dataclass(frozen=True, slots=True)
 class AdmissionLimits:
-    """Limits of each project in ``projects``, ``default`` for all names that it does not set; a negative one is none.
+    """Limits of all projects, reloaded with the configuration.
 
-    ``max_backlog`` bounds the instances that wait, ``max_spec_bytes`` the JSON text of a spec.
+    Attributes:
+        default: Limits by name; negative means unlimited.
+        projects: Limits of single projects, which override ``default`` by name.
+        max_spec_bytes: Size of a spec as JSON text.
     """
 
     default: Mapping[str, int] = field(default_factory=dict)
@@ -86,7 +88,7 @@ class AdmissionLimits:
     max_spec_bytes: int = UNLIMITED
 
     def check_spec_size(self, primitive: Mapping[str, Any]) -> None:
-        """Raise InvalidSpec for a spec whose primitive is too large to be stored."""
+        """Raise InvalidSpec if the spec is too large to be stored."""
         size = len(json.dumps(primitive))
         if size > self.max_spec_bytes:
             raise errors.InvalidSpec(
@@ -99,12 +101,11 @@ class AdmissionLimits:
         return {name: limit for name, limit in limits.items() if limit >= 0}
 
     def of_request(self, project: str, spec: "objects.RequestSpec") -> Admission:
-        """Return what decides on a request of ``project``."""
         return Admission(count_amounts(spec), self.of_project(project), self.max_backlog)
 
 
 def total_amounts(allocations: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    """Return the amounts of all providers of a claim by resource class."""
+    """Return the sum of a claim's amounts over its providers, by resource class."""
     total: Counter[str] = Counter()
     for amounts in allocations.values():
         total.update(amounts)
@@ -112,7 +113,7 @@ def total_amounts(allocations: Mapping[str, Mapping[str, int]]) -> dict[str, int
 
 
 def count_amounts(spec: "objects.RequestSpec") -> dict[str, int]:
-    """Return what one instance of the request counts: 1 of INSTANCES, and the resources of all its groups."""
+    """Return the quota amounts of one instance: 1 of INSTANCES, and the resources of all groups."""
     amounts = Counter({INSTANCES: 1})
     for resources in (spec.resources, *(fields.get("resources", {}) for fields in spec.groups.values())):
         amounts.update(resources)

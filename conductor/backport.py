@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backport versioned objects for peers that run an older release."""
+"""Backport of versioned objects for peers with an older release."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,10 +11,10 @@ from rpcapi.objects.base import GanttObject
 
 
 def backport(obj: Any, versions: Mapping[str, str]) -> dict[str, Any]:
-    """Return the primitive of ``obj`` at the version given in the manifest ``versions`` {object: version}.
+    """Return the primitive of ``obj`` in its version of the manifest ``versions`` {object: version}.
 
-    Raises MalformedObject if ``obj`` is not a versioned object or ``versions`` has no entry for it, and
-    IncompatibleObject if it cannot be converted to that version.
+    Raises MalformedObject if ``obj`` is not a versioned object or has no version in the manifest, IncompatibleObject if
+    it cannot be converted.
     """
     if not isinstance(obj, GanttObject):
         raise errors.MalformedObject(name="objinst", why=f"it is of type {type(obj).__name__}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of the claims service, claim by claim."""
+"""Rows of the claims service's answers."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -12,9 +12,12 @@ MAX_REFS = 500  # maximum claims of one call
 
 
 class ClaimAnswerRow(NamedTuple):
-    """The answer for one claim; ``partition`` is set where another partition than the called one gave it.
+    """Answer for one claim.
 
-    ``migration`` is set for the source or destination of a move, ``end`` if a later attempt is live.
+    Attributes:
+        partition: Partition that answered, if not the called one.
+        migration: Set for the source or destination of a move.
+        end: How the attempt ended, set if a later attempt is live.
     """
 
     answer: str
@@ -27,7 +30,7 @@ class ClaimAnswerRow(NamedTuple):
 
     @property
     def state(self) -> str:
-        """The state of the claim, or how it ended."""
+        """State of the claim, or how it ended."""
         return self.end or self.answer
 
 
@@ -35,7 +38,7 @@ COLUMNS = ("answers", "hosts", "reasons", "allocations", "partitions", "migratio
 
 
 def results_by_claim(answers: objects.ClaimAnswers) -> dict[tuple[str, int], ClaimAnswerRow]:
-    """Return the answers by (consumer, attempt)."""
+    """Return {(consumer, attempt): answer}."""
     rows = answers.rows("consumers", "attempts", *COLUMNS)
     return {(consumer, attempt): ClaimAnswerRow(*row) for consumer, attempt, *row in rows}
 
@@ -43,7 +46,7 @@ def results_by_claim(answers: objects.ClaimAnswers) -> dict[tuple[str, int], Cla
 def find(
     ctxt: RequestContext, clients: ServiceClients, partition: str | None, refs: Sequence[tuple[str, int]]
 ) -> list[ClaimAnswerRow]:
-    """Return the answers about claims, (consumer, attempt), in order; raises what ``find_claims`` raises."""
+    """Return the answers for (consumer, attempt) pairs, in order. Raises the errors of ``find_claims``."""
     rows: list[ClaimAnswerRow] = []
     for start in range(0, len(refs), MAX_REFS):
         consumers, attempts = zip(*refs[start : start + MAX_REFS], strict=True)

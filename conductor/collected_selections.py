@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selections of many requests at once: what waits for the scheduler is sent to it in one call."""
+"""Batching of selections: concurrent requests reach the scheduler in one call."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,14 +18,12 @@ from rpcapi.rounds import RoundLimits, Rounds
 
 LOG = log.getLogger(__name__)
 
-CALLS_AT_ONCE = 4  # so that requests do not wait for one that is decided repeatedly
-MAX_INSTANCES = 64  # of one call; one with more is sent alone
+CALLS_AT_ONCE = 4  # concurrent calls, so that a request that is decided repeatedly does not block the others
+MAX_INSTANCES = 64  # instances per call; a selection with this many is sent alone
 
 
 @dataclass(frozen=True, slots=True)
 class _CollectedCall:
-    """One call of select_destinations."""
-
     ctxt: RequestContext
     spec: objects.RequestSpec
     uuids: list[str]
@@ -35,9 +33,9 @@ class _CollectedCall:
 
 
 class CollectingSchedulerAPI(SchedulerAPI):
-    """A client of the scheduler that sends concurrent selections together, each all or nothing; used by many threads.
+    """Thread-safe scheduler client that sends concurrent selections in one call, each all or nothing.
 
-    A selection that finds fewer than CALLS_AT_ONCE calls under way is sent at once.
+    A selection is sent at once if fewer than CALLS_AT_ONCE calls are in progress.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, backend: SchedulerBackend | None = None) -> None:
@@ -55,7 +53,6 @@ class CollectingSchedulerAPI(SchedulerAPI):
         *,
         fresh: bool = False,
     ) -> objects.Selections:
-        """Select and claim a host for each uuid, as SchedulerAPI does."""
         selection = _CollectedCall(ctxt, spec, uuids, attempt, alternates, fresh)
         selections: objects.Selections | None = None
         if len(uuids) < MAX_INSTANCES:
@@ -73,7 +70,7 @@ class CollectingSchedulerAPI(SchedulerAPI):
         )
 
     def _send(self, calls: Sequence[_CollectedCall]) -> Sequence[objects.Selections | Exception | None]:
-        """Return the answer to each selection, or its error; None: it is to be sent alone."""
+        """Return the answer or error of each selection; None if it must be sent alone."""
         metrics.SELECTIONS_PER_CALL.observe(len(calls))
         if len(calls) == 1:
             return [self._send_alone(calls[0])]
@@ -95,7 +92,7 @@ class CollectingSchedulerAPI(SchedulerAPI):
                 fresh=[call.fresh for call in together],
             )
             answers = self.select_batch(_common_context(together), requests, details=True)
-        except errors.InvalidRequest as error:  # of one of them, or they are too many together
+        except errors.InvalidRequest as error:  # a request is invalid, or the batch too large
             LOG.info("%d selections are sent one by one: %s", len(calls), error)
             return [None] * len(calls)
         outcomes = map(answers.outcome, range(len(together)))
@@ -103,7 +100,7 @@ class CollectingSchedulerAPI(SchedulerAPI):
 
 
 def _common_context(calls: Sequence[_CollectedCall]) -> RequestContext:
-    """Return a context that lasts as long as that of any call: each has a deadline of its own."""
+    """Return a context that outlasts all calls, which have their own deadlines."""
     ctxt, deadlines = context.new(), [call.ctxt.deadline for call in calls]
     if all(deadlines):
         ctxt.deadline = max(deadlines)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read access to instances, as the RPC API returns them."""
+"""Read access to instances in the form of the RPC API."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,7 +17,7 @@ from rpcapi.validation.instances import check_uuids
 def get_instances(parts: ConductorParts, uuids: Sequence[str], project: str | None = None) -> objects.InstancePage:
     """Return the instances in the order of ``uuids``.
 
-    ``project`` is the only one whose instances may be read; None is all. Raises UnknownInstance, InvalidRequest or
+    ``project`` is the only project whose instances may be read; None for all. Raises UnknownInstance, InvalidRequest or
     a subclass, such as CallerRefused.
     """
     return _page(parts.store, _records(parts, uuids, project, "get_instances"), None)
@@ -31,7 +31,7 @@ def _records(parts: ConductorParts, uuids: Sequence[str], project: str | None, m
 
 
 def get_specs(parts: ConductorParts, uuids: Sequence[str], project: str | None = None) -> list[objects.RequestSpec]:
-    """Return the request specs of the instances in the order of ``uuids``; raises as ``get_instances``."""
+    """Return the request specs in the order of ``uuids``; raises like ``get_instances``."""
     records = _records(parts, uuids, project, "get_specs")
     requests = parts.store.requests(sorted({record.request for record in records}))
     return [instance_spec(record, requests[record.request]) for record in records]
@@ -42,9 +42,8 @@ def list_instances(
 ) -> objects.InstancePage:
     """Return at most min(``limit``, PAGE) instances, oldest first; raises InvalidRequest.
 
-    One that a newer release wrote has the status of its header, and as its reason why this one cannot read it.
-
-    ``project`` selects those of one project, among the next PAGE of all: such a page may be empty and not the last.
+    An instance written by a newer release has the status of its header, and as its reason why it cannot be read.
+    ``project`` filters the next PAGE instances of all projects, so a page may be empty and not the last.
     """
     if limit < 1:
         raise errors.InvalidRequest(why=f"limit must be a positive integer, got {limit}")
@@ -61,10 +60,9 @@ def list_instances(
 
 
 def list_hosts(store: ConductorStore, partition: str) -> objects.RecordedHosts:
-    """Return the service hosts that records of instances in a partition name, but for deleted ones.
+    """Return the service hosts named by records in a partition, except deleted instances; both ends of moves count.
 
-    Of an instance that moves these are its source and its destination. Raises NewerRecord where a newer release
-    wrote one: its host must not be left out.
+    Raises NewerRecord for a record of a newer release, whose host must not be missing.
     """
     hosts: set[str] = set()
     marker = None
@@ -80,13 +78,13 @@ def list_hosts(store: ConductorStore, partition: str) -> objects.RecordedHosts:
 
 def _page(store: ConductorStore, records: Sequence[InstanceRecord], marker: str | None) -> objects.InstancePage:
     requests = _requests(store, records)
-    # The request may have been purged between the two reads.
+    # A request may have been purged between the two reads.
     instances = [_shown(record, requests[record.request]) for record in records if record.request in requests]
     return objects.InstancePage.of(instances=instances, marker=marker)
 
 
 def _requests(store: ConductorStore, records: Sequence[InstanceRecord]) -> dict[str, BuildRequestRecord]:
-    """Return the recorded requests by key; one that a newer release wrote has neither owner nor id."""
+    """Return the requests by key; a request written by a newer release has neither owner nor id."""
     keys = sorted({record.request for record in records})
     try:
         return store.requests(keys)
@@ -121,7 +119,7 @@ def _shown(record: InstanceRecord, request: BuildRequestRecord) -> objects.Insta
 
 
 def _hosts_of(record: InstanceRecord, partition: str) -> Iterator[str]:
-    """Yield the service hosts in a partition on which guests of the instance may run."""
+    """Yield the service hosts in a partition that may run the instance's guests."""
     if record.host is not None and record.partition == partition:
         yield names.host_of(record.host)
     migration = record.open_migration

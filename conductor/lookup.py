@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records that a caller names by uuid: each must exist."""
+"""Lookup of records by uuid; each must exist."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from rpcapi import errors
 
 
 def find_instances(store: ConductorStore, uuids: Sequence[str]) -> dict[str, InstanceRecord]:
-    """Return the instances by uuid in the order of ``uuids``; raises UnknownInstance."""
+    """Return {uuid: instance} in the order of ``uuids``; raises UnknownInstance."""
     records = store.get(uuids)
     for uuid in uuids:
         if uuid not in records:
@@ -19,7 +19,7 @@ def find_instances(store: ConductorStore, uuids: Sequence[str]) -> dict[str, Ins
 
 
 def find_migrations(store: ConductorStore, uuids: Sequence[str]) -> dict[str, MigrationRecord]:
-    """Return the migrations by uuid in the order of ``uuids``; raises UnknownMigration."""
+    """Return {uuid: migration} in the order of ``uuids``; raises UnknownMigration."""
     records = store.migrations(uuids)
     for uuid in uuids:
         if uuid not in records:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Periodic tasks of a conductor: heartbeat, instance metrics, and purge of deleted instances."""
+"""Periodic tasks of a conductor: heartbeat, stamps, metrics and purge."""
 
 import random
 from collections.abc import Callable
@@ -21,12 +21,12 @@ LOG = log.getLogger(__name__)
 
 BINARY = "gantt-conductor"
 ANSWER_SECONDS = 5.0
-RETRY_SECONDS = 1.0  # after a failed heartbeat: when all daemons start together, the scheduler may come up later
-JITTER = 0.2  # fraction of the interval, plus or minus, so that conductors do not report all at once
+RETRY_SECONDS = 1.0  # pause after a failed heartbeat; the scheduler may start later than the conductor
+JITTER = 0.2  # random part of the interval, plus or minus, so that conductors do not report at once
 
 
 class Upkeep(BackgroundLoop):
-    """Runs the periodic tasks in one thread; no instance depends on them."""
+    """Thread of the periodic tasks; no instance depends on them."""
 
     def __init__(self, parts: ConductorParts, host: str, interval: float) -> None:
         super().__init__("upkeep")
@@ -37,7 +37,7 @@ class Upkeep(BackgroundLoop):
         self._failing: set[str] = set()
 
     def run_once(self) -> float:
-        """Run all tasks; return the seconds to the next time, few if the scheduler had no heartbeat."""
+        """Run all tasks; return the seconds until the next run, which are few after a failed heartbeat."""
         reported = self._try("Heartbeat to the scheduler", self.report)
         self._try("Exchange of stamps with the scheduler", self.exchange_stamps)
         self._try("Counting instances", self.count)
@@ -52,11 +52,11 @@ class Upkeep(BackgroundLoop):
             self._failing.discard(task)
             return True
         except (errors.GanttError, messaging.MessagingException, OSError) as error:
-            # Logged as a warning once for each outage; the next pass retries.
+            # Warn once per outage; the next pass retries.
             (LOG.debug if task in self._failing else LOG.warning)("%s failed: %s", task, summarize_error(error))
             self._failing.add(task)
         except Exception:
-            # Top level of a thread: the next pass may succeed.
+            # Top level of a thread; the next pass may succeed.
             LOG.exception("%s failed", task)
         return False
 
@@ -66,23 +66,22 @@ class Upkeep(BackgroundLoop):
         clients.scheduler.report_service(ctxt, BINARY, self._host, served_versions(BINARY), clients.partition)
 
     def exchange_stamps(self) -> None:
-        """Let partitions that were restored from a backup notice it, and store their newest stamps."""
+        """Exchange stamps, by which a partition notices that it was restored from a backup."""
         self._stamps.exchange(context.new().with_timeout(ANSWER_SECONDS))
 
     def count(self) -> None:
-        """Update the metric of recorded instances by status."""
         counts = self._parts.store.counts()
         for status in InstanceStatus:
             metrics.INSTANCES.labels(status.value).set(counts.get(status.value, 0))
 
     def measure(self) -> None:
-        """Measure the store's collections, which are compared with their bounds before requests are recorded."""
+        """Measure the store's collections; requests are checked against the result."""
         for name, size in self._parts.bounds.observe(self._parts.store.sizes()).items():
             metrics.STORE_ENTRIES.labels(name).set(size.entries)
             metrics.STORE_BYTES.labels(name).set(size.bytes)
             metrics.STORE_BOUND.labels(name).set(size.bound)
 
     def purge(self) -> None:
-        """Remove all deleted instances and ended migrations whose retention has passed."""
+        """Remove deleted instances and ended migrations after their retention."""
         while not self.is_stopping and self._parts.store.purge() >= PAGE:
             LOG.debug("Purged %d deleted instances or ended migrations, continuing", PAGE)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of a conductor. Only worker processes import this module."""
+"""Metrics of a conductor; only worker processes import this module."""
 
 from rpcapi.daemon import metrics
 
-# Every conductor reports the state of the one shared store: a sum would count each instance several times.
+# Maximum, not sum: every conductor reports the same shared store.
 INSTANCES = metrics.gauge("conductor_instances", "Instances recorded, by status.", ["status"], across="max")
 _COLLECTION = ["collection"]
 STORE_ENTRIES = metrics.gauge(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read access to migrations, as the RPC API returns them."""
+"""Read access to migrations in the form of the RPC API."""
 
 from collections.abc import Iterable, Sequence
 
@@ -22,8 +22,8 @@ LOG = log.getLogger(__name__)
 def get_migrations(parts: ConductorParts, uuids: Sequence[str], project: str | None = None) -> objects.MigrationPage:
     """Return the migrations in the order of ``uuids``.
 
-    ``project`` is the only one whose migrations may be read; None is all. Raises UnknownMigration, InvalidRequest
-    or a subclass, such as CallerRefused; also for one whose instance is no longer recorded, if ``project`` is set.
+    ``project`` is the only project whose migrations may be read; None for all. Raises UnknownMigration, with
+    ``project`` also if the instance is no longer recorded; InvalidRequest or a subclass, such as CallerRefused.
     """
     check_uuids(uuids, parts.max_instances, "migration")
     records = find_migrations(parts.store, uuids)
@@ -39,7 +39,7 @@ def get_migrations(parts: ConductorParts, uuids: Sequence[str], project: str | N
 def list_migrations(store: ConductorStore, marker: str | None, limit: int) -> objects.MigrationPage:
     """Return at most min(``limit``, PAGE) migrations, oldest first; raises InvalidRequest.
 
-    One that a newer release wrote has its stored words, and as its reason why this one cannot read it.
+    A migration written by a newer release has its stored words, and as its reason why it cannot be read.
     """
     if limit < 1:
         raise errors.InvalidRequest(why=f"limit must be a positive integer, got {limit}")
@@ -49,7 +49,7 @@ def list_migrations(store: ConductorStore, marker: str | None, limit: int) -> ob
 
 
 def list_copies(parts: ConductorParts, ctxt: RequestContext, migrations: Sequence[str]) -> objects.CopyPage:
-    """Return the progress of live migrations that are under way; those of silent sources are left out.
+    """Return the progress of live migrations, without those whose source does not answer.
 
     Raises InvalidRequest or a subclass, or UnknownMigration.
     """

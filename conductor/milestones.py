@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The progress of servers: log lines of selected hosts and final statuses with their reasons; a count of migrations."""
+"""Log lines and metrics of status changes."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -16,14 +16,13 @@ LOGGED = (
     *(InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF, InstanceStatus.SHELVED_OFFLOADED, InstanceStatus.VERIFY_RESIZE),
     InstanceStatus.DELETED,
 )
-MAX_REASONS = 5  # log lines for one batch; the reason of each instance is in its record
+MAX_REASONS = 5  # log lines per batch; each record has its own reason
 
 
 def report_changes(before: Iterable[InstanceRecord], after: Iterable[InstanceRecord], stale: Collection[str]) -> None:
-    """Log the status changes of the batch ``before`` after a write, and count the migrations that it ended.
+    """Log the status changes from ``before`` to ``after`` and count ended migrations, except uuids in ``stale``.
 
-    Records with uuids in ``stale`` were not written. There is one line for each kind of change, whatever the number of
-    instances. An unchanged status is not logged.
+    Logs one line per kind of change, whatever the number of instances.
     """
     previous_by_uuid = {record.uuid: record for record in before}
     changed = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The project of an instance, for callers that act for one project only."""
+"""Project check for callers that act for one project."""
 
 from collections.abc import Iterable
 
@@ -9,9 +9,9 @@ from rpcapi import errors
 
 
 def check_project(store: ConductorStore, records: Iterable[InstanceRecord], project: str | None, method: str) -> None:
-    """Raise CallerRefused if an instance is of another project; None stands for all projects.
+    """Raise CallerRefused if an instance belongs to another project; None allows all projects.
 
-    An instance whose request has been purged meanwhile is of no project.
+    An instance whose request was purged meanwhile belongs to no project.
     """
     if project is None:
         return

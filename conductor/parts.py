@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of a conductor that its calls use."""
+"""Parts of a conductor that its RPC methods use."""
 
 import time
 from collections.abc import Callable
@@ -13,10 +13,13 @@ from rpcapi.bounds import StoreBounds
 
 @dataclass
 class ConductorParts:
-    """Store and its bounds, clients of other services, and limits of calls.
+    """Store with bounds, clients of other services and limits of calls.
 
-    ``wake`` is called when there is work for the saga; ``max_instances`` limits the instances of one call. ``limits``
-    is replaced when the configuration is reloaded. ``clock`` returns Unix time in milliseconds.
+    Attributes:
+        wake: Called when the saga has work.
+        max_instances: Instances per call.
+        limits: Replaced when the configuration is reloaded.
+        clock: Returns Unix time in milliseconds.
     """
 
     store: ConductorStore

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Polls the store for due requests and advances each in a thread of its own."""
+"""Pump: polls the store for due requests and advances each in its own thread."""
 
 import threading
 from collections.abc import Callable
@@ -18,11 +18,15 @@ LOG = log.getLogger(__name__)
 
 
 class Pump(BackgroundLoop):
-    """Worker loop of a conductor; ``wake`` makes it poll the store now.
+    """Worker loop of a conductor; ``wake`` makes it poll now.
 
-    Processes at most ``threads`` requests at a time, with at most ``max_in_flight`` instances together, and new ones
-    while less than ``max_building`` instances of all conductors are scheduled or built. Further due requests stay in
-    the store, for any conductor.
+    Due requests beyond the limits stay in the store for any conductor.
+
+    Args:
+        threads: Requests processed at a time.
+        max_in_flight: Instances in those requests.
+        max_building: Instances that all conductors may schedule or build; new requests wait above it.
+        interval: Seconds between polls.
     """
 
     def __init__(
@@ -47,19 +51,19 @@ class Pump(BackgroundLoop):
         self._interval = interval
         self._idle = threading.Condition()
         self._busy = 0
-        self._in_flight = 0  # instances with a step to take
+        self._in_flight = 0  # instances with a next step
         self._more = False
         self._away = False
 
     def wait(self) -> None:
-        """Wait until all leases are released; the pump must have been stopped."""
+        """Wait until all leases are released; call after ``stop``."""
         super().wait()
         with self._idle:
             self._idle.wait_for(lambda: not self._busy)
         self._pool.shutdown()
 
     def run_once(self) -> float:
-        """Take due work, including work left by other conductors, and process each request in a thread of its own."""
+        """Lease due requests, also from dead conductors, and advance each in a thread."""
         for lease in self._take():
             with self._idle:
                 self._busy += 1
@@ -68,7 +72,7 @@ class Pump(BackgroundLoop):
         return self._interval
 
     def _take(self) -> list[RequestLease]:
-        # Set before the poll, so that a thread which finishes from now on triggers another poll.
+        # Set before the poll, so that a thread that finishes during it triggers another poll.
         self._more = True
         free = self._threads - self._busy
         if free <= 0:
@@ -81,11 +85,11 @@ class Pump(BackgroundLoop):
             self._away = True
             return []
         except Exception:
-            # Top level of a thread: an uncaught error would stop this conductor for good.
+            # Top level of a thread; an uncaught error would stop this conductor for good.
             LOG.exception("Cannot take due work from the store")
             return []
         self._away = False
-        # A due request may not have fitted.
+        # Some due requests may not have fitted.
         in_flight = self._in_flight + sum(lease.steps for lease in leases)
         self._more = len(leases) == free or in_flight > self._max_in_flight - MAX_INSTANCES
         return leases
@@ -101,7 +105,7 @@ class Pump(BackgroundLoop):
         except errors.Unavailable as error:
             LOG.warning("Request %s is postponed until its lease expires: %s", lease.request, error)
         except Exception:
-            # Top level of a thread. The lease is kept on purpose: no conductor retries before it expires.
+            # Top level of a thread. Keep the lease: no conductor should retry before it expires.
             LOG.exception("Request %s is postponed until its lease expires", lease.request)
         finally:
             with self._idle:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What hosts report of attempts."""
+"""Results of attempts, reported by hosts."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,12 @@ ENDED_BY_REQUEST = (GONE, "failed")  # "failed": the guest was incoming and neve
 
 
 class BuildResult(NamedTuple):
-    """The outcome of one attempt, as its host reports it.
+    """Reported outcome of one attempt.
 
-    ``copy_number`` and ``copy_phase`` are of the last copy from that host, as rpcapi.objects.copy has them; 0: none.
-    ``transition`` is the number of the last transition that the host followed. ``migration`` is the migration for which
-    the host powered the guest off; "" if it did so for none.
+    Attributes:
+        copy_number, copy_phase: Last copy from the host, as in rpcapi.objects.copy; 0 if none.
+        transition: Number of the last transition that the host followed.
+        migration: Migration for which the host powered the guest off; "" if none.
     """
 
     uuid: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a resize changes of a request spec: what comes from the flavor, and nothing of where the server may be."""
+"""Request spec of a resized server: the flavor's part is new, placement and attachments stay."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ import os_resource_classes as orc
 from rpcapi import errors, objects
 from rpcapi.resources.groups import NONE
 
-# What the server keeps: its placement, its image, and what is attached to it.
+# Fields that the server keeps: placement, image, attachments.
 KEPT = (
     *("availability_zone", "ignore_hosts", "force_hosts", "hints", "consumer_type", "group_id", "group_policy"),
     *("group_max_per_host", "any_traits", "member_of", "forbidden_aggregates", "in_tree", "image", "volumes", "ports"),
@@ -19,10 +19,10 @@ KEPT = (
 
 
 def resize_spec(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> objects.RequestSpec:
-    """Return ``spec`` with the resources, traits and topology of ``flavor``, which the client made of the new flavor.
+    """Return ``spec`` with the resources, traits and topology of ``flavor``, a spec built from the new flavor.
 
-    The request groups of volumes and ports stay. A server that boots from a volume gets no disk. Raises InvalidSpec
-    where a group of the flavor has the name of one of those.
+    Request groups of volumes and ports stay. A server that boots from a volume gets no disk. Raises InvalidSpec if a
+    group of the flavor has the same suffix as a volume or port.
     """
     attached = {item["group"] for item in (*spec.volumes, *spec.ports) if item.get("group")}
     kept_groups = {suffix: group for suffix, group in spec.groups.items() if suffix in attached}
@@ -42,7 +42,7 @@ def resize_spec(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> objec
 def flavor_with_image(
     flavors: Iterable[objects.RequestSpec], image: Mapping[str, Any], instance: str
 ) -> objects.RequestSpec:
-    """Return the one of ``flavors`` that was made with ``image``, that of ``instance``; raises InvalidSpec."""
+    """Return the spec of the new flavor for ``image``; raises InvalidSpec."""
     for flavor in flavors:
         if flavor.image == image:
             return flavor
@@ -50,7 +50,7 @@ def flavor_with_image(
 
 
 def larger_amounts(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """Return what counts during a resize: the larger amount of each name, since either end may be the final one."""
+    """Return the quota amounts during a resize: the larger per name, since either end may be final."""
     return dict(Counter(before) | Counter(after))
 
 

@@ -43,7 +43,7 @@ LOG = log.getLogger(__name__)
 
 
 class ConductorService:
-    """One conductor process; any number of them share one store. Implements the service protocol of rpcapi.daemon."""
+    """Conductor process with the service protocol of rpcapi.daemon; all conductors share one store."""
 
     def __init__(self, conf: cfg.ConfigOpts, store: ConductorStore | None = None) -> None:
         self._conf = conf
@@ -106,7 +106,7 @@ class ConductorService:
         LOG.info("Conductor %s started", self._conf.conductor.host)
 
     def stop(self) -> None:
-        """Accept no more calls or work; a running step is finished, the rest stays in the store."""
+        """Accept no calls or work any more. A running step is finished; the rest stays in the store."""
         self._stopping.set()
         for loop in self._loops:
             loop.stop()
@@ -124,7 +124,7 @@ class ConductorService:
         self._store.close()
 
     def reset(self) -> None:
-        """Apply the current configuration of the limits; raises BadConfiguration before any change."""
+        """Apply reloaded limits; raises BadConfiguration before any change."""
         self._parts.limits = quota.load(self._conf)
         self._saga.limits = _limits(self._conf)
 

@@ -14,20 +14,20 @@ from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
 
-# The call got no definite answer: it may or may not have been executed, so the conductor repeats it.
+# Errors of calls without a definite answer: the call may have been executed, so the conductor repeats it.
 NO_ANSWER_ERRORS = (errors.Unavailable, errors.DeadlinePassed, messaging.MessagingException, OSError)
 
-AGENT_SECONDS = 5.0  # limit of a call that an agent answers
+AGENT_SECONDS = 5.0  # time-out of a call to an agent
 
 
 def summarize_error(error: Exception) -> str:
-    """Return the first line of the error's message, without a peer's traceback, for logs and records."""
+    """Return the first line of the error's message, without a peer's traceback."""
     text = str(error.args[0]) if error.args else ""
     return text.partition("\n")[0] or type(error).__name__
 
 
 def answered(what: str, method: Callable[..., Any], ctxt: RequestContext, *args: object, **values: object) -> Any:
-    """Call a method of a service, ``what`` in words; raises Unavailable where it does not answer in time."""
+    """Call a service named ``what``; raises Unavailable if it does not answer in time."""
     try:
         return method(ctxt, *args, **values)
     except messaging.MessagingException as error:
@@ -47,7 +47,7 @@ class ServiceClients:
     partition: str
 
     def call_agent(self, ctxt: RequestContext, host: str, method: Callable[..., Any], *args: Any) -> Any:
-        """Call a method of ``compute`` that service host ``host`` answers; raises InvalidName, Unavailable."""
+        """Call a method of ``compute`` on service host ``host``; raises InvalidName, Unavailable."""
         if names.SEPARATOR in names.canonical(host):
             raise errors.InvalidName(name=host, why="a service host is required, not one of its nodes")
         agent_ctxt = ctxt.with_timeout(min(AGENT_SECONDS, ctxt.remaining(AGENT_SECONDS)))
@@ -57,7 +57,7 @@ class ServiceClients:
             raise errors.Unavailable(what=f"The agent of host {host!r}", why="no answer in time") from error
 
     def service_document(self, ctxt: RequestContext, host: str) -> Mapping[str, Any] | None:
-        """Return what the scheduler knows of a service host, None where it was removed; raises as get_host_state."""
+        """Return the scheduler's document of a service host; None if removed. Raises like ``get_host_state``."""
         try:
             document: Mapping[str, Any] = self.scheduler.get_host_state(ctxt, "service", host).document
         except errors.UnknownHost:
@@ -65,10 +65,9 @@ class ServiceClients:
         return document
 
     def other_partitions(self, ctxt: RequestContext, partition: str | None) -> list[str]:
-        """Return the names of all partitions but ``partition`` (None: the default one)."""
+        """Return all partitions except ``partition`` (None: the default partition)."""
         own = partition or self.partition
         return [name for name in self.scheduler.list_partitions(ctxt).names if name != own]
 
     def claims_of(self, partition: str | None) -> ClaimsAPI:
-        """Return the claims client of ``partition``, or of the default partition if it is None."""
         return self.claims(partition or self.partition)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conductors' evidence of what the partitions' stores had, if a backup is restored."""
+"""Stamps: the conductors' evidence of a partition's state, by which a restored backup is detected."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.context import RequestContext
 from rpcapi.rounds import RoundLimits, Rounds
 
-MAX_CALLS = 10_000  # that one exchange answers: more than a conductor has threads
+MAX_CALLS = 10_000  # callers that share an exchange; more than a conductor has threads
 
 
 class PartitionStamps:
-    """Sends the newest stamp of each partition to the scheduler, and stores the ones that it returns."""
+    """Exchange of stamps: sends the newest of each partition to the scheduler and stores its answers."""
 
     def __init__(self, store: ConductorStore, scheduler: SchedulerAPI) -> None:
         self._store = store
@@ -23,14 +23,14 @@ class PartitionStamps:
     def exchange(self, ctxt: RequestContext) -> None:
         """Let each partition that is behind its stamp begin an epoch.
 
-        Calls that wait for the end of another exchange share the next one. Raises errors of the scheduler's call, and
-        StoreUnavailable for a partition with a stamp that does not answer, or for the conductors' store.
+        Concurrent calls share the next exchange. Raises the errors of the scheduler's call, and StoreUnavailable for
+        the conductors' store or a silent partition that has a stamp.
         """
         self._rounds.call(ctxt, owner="")
 
     def _exchange(self, contexts: Sequence[RequestContext]) -> list[None]:
         stamps = self._store.stamps()
-        answer = self._scheduler.exchange_stamps(contexts[-1], dict(stamps))  # the latest has the most time left
+        answer = self._scheduler.exchange_stamps(contexts[-1], dict(stamps))  # the latest has most time left
         later = {name: stamp for name, stamp in answer.items() if stamp is not None and stamp != stamps.get(name)}
         if later:
             self._store.keep_stamps(later)

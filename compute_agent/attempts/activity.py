@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds in progress and consecutive build failures of each node of a service host."""
+"""Builds in progress and consecutive build failures per node."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from compute_agent.attempt import Attempt, AttemptRef, AttemptResult
 class NodeActivity:
     """Build counters by node, reset when the agent starts.
 
-    Only the host's serial queue writes; other threads may read at the same time.
+    Only the host's serial queue writes; any thread may read.
     """
 
     def __init__(self) -> None:
@@ -19,14 +19,14 @@ class NodeActivity:
         self._failure_counts: Counter[str] = Counter()
 
     def begin(self, attempts: Iterable[Attempt]) -> None:
-        """Count builds that are in progress; counting an attempt again has no effect."""
+        """Count builds in progress; idempotent per attempt."""
         for attempt in attempts:
             if attempt.ref not in self._building:
                 self._building[attempt.ref] = attempt.name
                 self._build_counts[attempt.name] += 1
 
     def end(self, attempts: Iterable[Attempt]) -> None:
-        """Stop counting finished builds, and update the failure counts; an attempt without an outcome is running."""
+        """Stop counting finished builds and update the failure counts; an attempt without an outcome runs."""
         for attempt in attempts:
             node = self._building.pop(attempt.ref, None)
             if node is not None:
@@ -37,9 +37,9 @@ class NodeActivity:
                 self._failure_counts[node] = 0
 
     def io_ops(self, node: str) -> int:
-        """Return how many builds are in progress on a node."""
+        """Return the number of builds in progress on a node."""
         return self._build_counts[node]
 
     def failed_builds(self, node: str) -> int:
-        """Return how many builds have failed on a node since the last successful one."""
+        """Return the number of failed builds on a node since the last success."""
         return self._failure_counts[node]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Audit of a service host: report its attempts to the store, and end those whose claims are over.
+"""Audit of a service host: report its attempts to the store and end attempts whose claims are over.
 
-A host is audited after a start and whenever the store may have lost data."""
+A host audits after its start and whenever the store may have lost data.
+"""
 
 from typing import Any
 
@@ -18,8 +19,8 @@ from rpcapi.resources.claims import Answer, ClaimRole, ClaimState
 
 LOG = log.getLogger(__name__)
 
-# Answers for a claim that is over or belongs to another host. UNKNOWN is not among them: the store may have lost the
-# claim, and a running guest is the truth.
+# Answers for claims that are over or belong to another host. Not UNKNOWN: the store may have lost the claim, and a
+# running guest is the truth.
 ENDED_ANSWERS = frozenset(
     {
         Answer.ABORTED,
@@ -34,7 +35,7 @@ ENDED_ANSWERS = frozenset(
 
 
 class HostAuditor:
-    """Audits one service host. Runs in the host's serial queue, so that nothing changes during an audit."""
+    """Auditor of a service host; runs in the host's serial queue, so nothing changes during an audit."""
 
     def __init__(
         self,
@@ -47,13 +48,13 @@ class HostAuditor:
         self._claims = claims
         self._calls = calls
         self._stamps = stamps
-        self.epoch = 0  # the last one in which this host was audited
+        self.epoch = 0  # epoch of the last audit
 
     def audit(self, epoch: int) -> objects.AuditAnswer:
-        """Report the live attempts of this host, end those whose claims are over, and return the answer.
+        """Report the live attempts, end attempts whose claims are over, and return the answer.
 
-        When the answer names another epoch, the host is not open yet and must be audited in that epoch.
-        Raises CallUnanswered and CallRejected.
+        If the answer names another epoch, the host is not open yet and must audit in that epoch. Raises CallUnanswered,
+        CallRejected.
         """
         isolations = self._guest_manager.audit_duty.isolations
         live_attempts = self._guest_manager.journal.live()
@@ -123,7 +124,7 @@ def _audit_report(host: str, epoch: int, live_attempts: list[Attempt], stamp: st
 
 
 def _owner(attempt: Attempt) -> dict[str, Any]:
-    """Return the attempt's owner for an AuditReport, with role and migration if it is an end of a move."""
+    """Return the attempt's owner for an AuditReport, with role and migration at an end of a move."""
     owner = {name: value for name, value in attempt.owner.items() if name != "flavor"}
     if attempt.role is ClaimRole.ONLY:
         return owner

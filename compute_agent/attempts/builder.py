@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Admission of build and terminate messages, which the saga then carries out.
-
-Every message may arrive twice, late or never.
-"""
+"""Admission of build and terminate messages for the saga; each may arrive twice, late or never."""
 
 from collections.abc import Sequence
 
@@ -15,9 +12,8 @@ from rpcapi.resources.claims import ClaimRole
 def build(guest_manager: GuestManager, intents: Sequence[Attempt], requirements: BuildRequirements) -> None:
     """Admit or refuse each intent by the host's own view, and journal the decisions in at most two batches.
 
-    Admission precedes the journal record, so every intent in the journal is admitted and a new agent need not
-    check it again. A repeated attempt is not started again; its outcome is reported again. An attempt older than
-    the latest one of its instance is refused.
+    Admission precedes the journal record, so a new agent need not check journalled intents again. A repeated attempt is
+    not started again, only reported again. An attempt older than the instance's latest is refused.
     """
     admitted: list[Attempt] = []
     refused: list[Attempt] = []
@@ -32,7 +28,7 @@ def build(guest_manager: GuestManager, intents: Sequence[Attempt], requirements:
                     intent.to_ended(AttemptResult.REFUSED, verdict, ClaimEnd.ABORT, guest_manager.journal.clock())
                 )
             else:
-                # Counted at once: the next intent of this message must fit beside it.
+                # Count now: the next intent of this message must fit as well.
                 guest_manager.tracker.hold(verdict)
                 admitted.append(verdict)
         guest_manager.add_intents(admitted)
@@ -44,10 +40,10 @@ def build(guest_manager: GuestManager, intents: Sequence[Attempt], requirements:
 
 
 def terminate(guest_manager: GuestManager, refs: Sequence[AttemptRef], request_id: str, owner: dict[str, str]) -> None:
-    """End attempts, whether or not the journal has them, so that the saga releases their claims.
+    """End attempts, journalled or not, so that the saga releases their claims.
 
-    Older attempts that wait for their confirmation end too: the store prepares an attempt only after the previous
-    one has ended. The record also rejects a build of the same attempt that arrives later.
+    Also ends older attempts that wait for confirmation: the store prepares an attempt only after the previous one has
+    ended. The journal record rejects a late build of the same attempt.
     """
     ended_attempts = []
     for ref in refs:
@@ -64,7 +60,7 @@ def terminate(guest_manager: GuestManager, refs: Sequence[AttemptRef], request_i
 
 
 def _admit_intent(guest_manager: GuestManager, intent: Attempt, requirements: BuildRequirements) -> Attempt | str:
-    """Return the attempt with its assignments, or the reason why it is refused."""
+    """Return the attempt with its assignments, or the reason of its refusal."""
     if guest_manager.refusal:
         return guest_manager.refusal
     others = guest_manager.journal.of_instance(intent.uuid)
@@ -88,5 +84,5 @@ def _end_with_release(guest_manager: GuestManager, attempt: Attempt, outcome: At
 
 
 def _has_ended_before(older: Attempt, ref: AttemptRef) -> bool:
-    """Return whether a live attempt must have ended before a later one: it is no source and has not returned since."""
+    """Return whether ``older`` must have ended before the later ``ref``: not a source, not returned since."""
     return older.live and older.role is not ClaimRole.SOURCE and max(older.attempt, older.transition) < ref.attempt

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls to other services: with a timeout, the request's id, and two exceptions for all failures."""
+"""Calls to other services with timeout and request id; two exceptions cover all failures."""
 
 import copy
 import math
@@ -19,16 +19,16 @@ from rpcapi.context import RequestContext
 LOG = log.getLogger(__name__)
 Reply = TypeVar("Reply")
 
-# Timeout of a call, in seconds, while the agent stops.
+# Seconds; timeout of a call while the agent stops.
 DRAIN_TIMEOUT = 3.0
 
 
 class CallUnanswered(Exception):
-    """Raised when a call got no definite answer; it must be repeated."""
+    """Raised when a call got no definite answer and must be repeated."""
 
 
 class CallRejected(Exception):
-    """Raised when the service rejected a call; repeating it helps only after something else has changed."""
+    """Raised when the service rejected a call; a repeat helps only after something else has changed."""
 
 
 class IdentityRefused(CallRejected):
@@ -37,7 +37,7 @@ class IdentityRefused(CallRejected):
 
 @dataclass(slots=True)
 class _Patience:
-    """The timeout of calls, which is short while the process stops."""
+    """Timeout of calls, shorter while the process stops."""
 
     timeout: float
     is_draining: bool = False
@@ -45,9 +45,9 @@ class _Patience:
 
 
 class ServiceCalls:
-    """Calls other services. Delivery is at most once, so every caller must repeat unanswered calls.
+    """Caller of other services. Delivery is at most once, so callers must repeat unanswered calls.
 
-    ``isolation`` is noted every answer, refusals too; without it the agent never counts as isolated.
+    ``isolation`` notes every answer, including refusals; without it the agent never counts as isolated.
     """
 
     def __init__(self, timeout: float, isolation: IsolationWatch | None = None) -> None:
@@ -56,7 +56,7 @@ class ServiceCalls:
         self.isolation = isolation or IsolationWatch(math.inf)
 
     def of_host(self, host_uuid: str) -> "ServiceCalls":
-        """Return the calls of one service host: they name its state folder, and share all else with these calls."""
+        """Return a caller that names the host's state folder and shares everything else with this one."""
         calls = copy.copy(self)
         calls._host_uuid = host_uuid
         return calls
@@ -67,9 +67,9 @@ class ServiceCalls:
         self._patience.timeout = min(self._patience.timeout, DRAIN_TIMEOUT)
 
     def call(self, method: str, send: Callable[[RequestContext], Reply], attempts: Sequence[Attempt] = ()) -> Reply:
-        """Return what ``send(context)`` returns; the context is that of the request of ``attempts``.
+        """Return the result of ``send(context)``, with the request context of ``attempts``.
 
-        Raises CallUnanswered, CallRejected and IdentityRefused, with the method and the cause.
+        Raises CallUnanswered, CallRejected or IdentityRefused, with method and cause.
         """
         if self._patience.is_over:
             raise CallUnanswered(f"{method} is left to the next agent")

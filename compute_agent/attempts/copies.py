@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of running guests from this host by request: started, aborted, completed, each number once.
+"""Copies of running guests from this host: started, aborted or completed by message, each number once.
 
-A copy is at the guest's source. It changes only the source's journal and guest: the
-guest at the destination stays paused until the conductor lets it run, after the source has reported that its guest is
-stopped. What is journalled as running was interrupted if the agent was restarted: it has failed, and the guest runs on.
+A copy changes only the source's journal and guest. The guest at the destination stays paused until the source has
+reported its guest as stopped and the conductor lets it run. A copy that the journal calls running after a restart was
+interrupted: it has failed, and the guest runs on.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ INTERRUPTED = "the agent of its source was restarted during the copy"
 
 @dataclass(frozen=True, slots=True)
 class GuestCopy:
-    """One row of rpcapi.objects.GuestCopies; ``ref`` is the claim at the source."""
+    """Row of rpcapi.objects.GuestCopies; ``ref`` is the claim at the source."""
 
     ref: AttemptRef
     migration: str
@@ -40,7 +40,7 @@ class GuestCopy:
 def apply_copies(
     guest_manager: GuestManager, copies: Sequence[GuestCopy], request_id: str, owner: dict[str, str]
 ) -> None:
-    """Apply each message; one about a guest that this host does not have ends its claim."""
+    """Apply each message; for a guest that this host does not have, end the claim."""
     for copy in copies:
         attempt = guest_manager.journal.get(copy.ref)
         if attempt is None:
@@ -65,7 +65,7 @@ def _apply(guest_manager: GuestManager, attempt: Attempt, copy: GuestCopy) -> No
 
 
 def _apply_first(guest_manager: GuestManager, attempt: Attempt, copy: GuestCopy) -> None:
-    """Apply the first message about a copy, which may be one that ends it: then a late start does nothing."""
+    """Apply the first message about a copy; if it ends the copy, a late start has no effect."""
     state = CopyState(copy.number, RUNNING, post_copy=copy.post_copy)
     if copy.action == ABORT:
         _fail(guest_manager, attempt, state, "aborted by request")
@@ -93,7 +93,7 @@ def _force(guest_manager: GuestManager, attempt: Attempt, state: CopyState) -> N
 
 
 def advance(guest_manager: GuestManager, die: Callable[[], None]) -> int | None:
-    """Take all copies on; return in how many ms the next one is complete. ``die`` is called where the host dies."""
+    """Advance all copies; return the ms until the next event. ``die`` is called if the host must die."""
     waits_ms = []
     now_ms = guest_manager.hypervisor.copy_clock()
     for attempt in guest_manager.journal.copying():
@@ -119,7 +119,7 @@ def advance(guest_manager: GuestManager, die: Callable[[], None]) -> int | None:
 
 
 def _stop_source(guest_manager: GuestManager, attempt: Attempt, phase: str) -> None:
-    """Stop the guest, then journal that: it runs at its destination only after this record was reported."""
+    """Stop the guest, then journal it: the destination runs the guest only after this record is reported."""
     guest_manager.hypervisor.pause(attempt.ref)
     if attempt.copy is not None:
         stopped = replace(attempt, stage=Stage.STOPPED, stopped_for=attempt.migration)
@@ -139,7 +139,7 @@ def _put(guest_manager: GuestManager, attempt: Attempt, state: CopyState) -> Non
 
 
 def _sizes(attempt: Attempt) -> tuple[int, int]:
-    """Return the memory and the disk of an attempt's guest in MiB, by what it has allocated."""
+    """Return (memory, disk) of an attempt's guest in MiB, from its allocations."""
     amounts = {resource_classes.MEMORY_MB: 0, resource_classes.DISK_GB: 0}
     for allocation in attempt.allocations.values():
         for resource_class in amounts:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guest manager: keeps journal, resource tracker and guests of one service host consistent."""
+"""Guest manager: keeps journal, resource tracker and guests of a service host consistent."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,10 +21,10 @@ LOG = log.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class GuestManager:
-    """Journal, resource tracker, guests and activity of one service host. Only the host's serial queue writes.
+    """Journal, tracker, guests and activity of a service host; only the host's serial queue writes.
 
-    ``spawn`` is the only method that starts guests. While ``audit_duty`` is due it starts none.
-    ``refusal`` is the reason why the host takes no new guests; "" if it takes some.
+    ``spawn`` is the only method that starts guests, and starts none while ``audit_duty`` is due. A host with a
+    ``refusal`` takes no new guests.
     """
 
     host: str
@@ -36,12 +36,14 @@ class GuestManager:
     activity: NodeActivity = field(default_factory=NodeActivity)
 
     def open(self) -> None:
-        """Take over from the previous agent, and reconcile the guests with its journal.
+        """Take over from the previous agent and reconcile guests with the journal.
 
-        Nothing may run without a confirmed claim, and every spawn is journalled: a guest without a live attempt is
-        left from an interrupted stop, and is stopped. A guest that was spawned according to the journal but does not
-        exist, or has a damaged file, was lost with its machine; it is spawned again under its existing claim. One that
-        this host receives and that does not exist has lost what was copied: its attempt fails.
+        Nothing may run without a confirmed claim, and every spawn is journalled. So:
+
+        - a guest without a live attempt is left from an interrupted stop, and is stopped;
+        - a journalled guest that is missing or damaged was lost with its machine, and is spawned again under its claim;
+        - a missing guest that was being received has lost the copied data, and its attempt fails.
+
         Raises JournalDamaged, NewerState, ValueError and OSError.
         """
         damaged = self.hypervisor.open()
@@ -62,7 +64,7 @@ class GuestManager:
                 LOG.warning("Stopping guest %s (attempt %d): it has no live claim", *guest.ref)
                 self.hypervisor.stop(guest.ref)
         for attempt in self.journal.at(Stage.STOPPED):
-            if attempt.copy is None or attempt.copy.phase == FAILED:  # else its memory is kept until the migration ends
+            if attempt.copy is None or attempt.copy.phase == FAILED:  # else keep its memory until the migration ends
                 self.hypervisor.power_off(attempt.ref)
         self._report_damaged(damaged)
         lost_refs = [
@@ -84,7 +86,6 @@ class GuestManager:
             LOG.warning("Provider %s is over capacity by %s", provider, excess)
 
     def _report_damaged(self, uuids: Iterable[str]) -> None:
-        """Count the guests whose files are damaged, and log what the journal intended for each."""
         for uuid in uuids:
             metrics.DAMAGED_GUESTS.inc()
             live = [attempt for attempt in self.journal.of_instance(uuid) if attempt.live]
@@ -94,17 +95,17 @@ class GuestManager:
                 LOG.warning("The damaged file of guest %s is ignored: it has no live claim", uuid)
 
     def add_intents(self, intents: Sequence[Attempt]) -> None:
-        """Journal admitted attempts and count their resources."""
+        """Journal admitted attempts and hold their resources."""
         self.journal.put(intents)
         for attempt in intents:
             self.tracker.hold(attempt)
         self.activity.begin(intents)
 
     def spawn(self, attempts: Iterable[Attempt]) -> list[tuple[Attempt, str]]:
-        """Start the guests of confirmed attempts; return the failed attempts, each with the reason.
+        """Start the guests of confirmed attempts; return (failed attempt, reason) pairs.
 
-        A guest of an attempt that starts off is created and stays off, one of an incoming attempt is created paused. If
-        an audit becomes due, no further guest starts and the remaining attempts stay as they are.
+        Attempts that start off are created powered off, incoming attempts paused. If an audit becomes due, the
+        remaining attempts stay as they are.
         """
         refs: dict[Stage, list[AttemptRef]] = {Stage.SPAWNED: [], Stage.STOPPED: []}
         failed = []
@@ -126,30 +127,30 @@ class GuestManager:
                 metrics.BUILDS.labels(AttemptResult.ACTIVE).inc()
                 LOG.info("Spawned instance %s (attempt %d) on %s", *attempt.ref, attempt.name)
         for stage, spawned in refs.items():
-            # Need not be durable: if the record is lost, the guest is found by its file or spawned again.
+            # Not durable: after a lost record, the guest is found by its file or spawned again.
             self.journal.advance(spawned, stage, durable=False)
         return failed
 
     def power_off(self, attempt: Attempt) -> None:
-        """Power the guest of a live attempt off, and journal that; its resources stay allocated."""
+        """Power off the guest of a live attempt, then journal it; resources stay allocated."""
         self.hypervisor.power_off(attempt.ref)
         self.journal.put([replace(attempt, stage=Stage.STOPPED, at_ms=self.journal.clock(), reported=False)])
         self.activity.end([attempt])
 
     def power_on(self, attempt: Attempt) -> None:
-        """Journal that the guest of a live attempt is to run; the saga starts it."""
+        """Journal that the guest should run; the saga starts it."""
         started = replace(attempt, stage=Stage.CONFIRMED, at_ms=self.journal.clock(), starts_off=False, stopped_for="")
         self.journal.put([replace(started, reported=False)])
 
     def reboot(self, attempt: Attempt, number: int) -> None:
-        """Power the guest of a live attempt off, then journal the operation; the saga starts the guest."""
+        """Power off the guest of a live attempt, then journal the operation; the saga starts it again."""
         self.hypervisor.power_off(attempt.ref)
         self._put_operation(attempt, Stage.CONFIRMED, number)
 
     def rebuild(self, attempt: Attempt, number: int, image: str) -> None:
-        """Give the guest of a live attempt a new disk, then journal that; the saga starts it unless it was stopped.
+        """Replace the guest's disk, then journal it; the saga starts the guest unless it was stopped.
 
-        ``image`` is the id or name of another image than before; "" is the same one.
+        ``image`` is the id or name of a new image; "" keeps the current one.
         """
         self.hypervisor.rebuild(attempt.ref, number, image)
         stage = Stage.STOPPED if attempt.stage is Stage.STOPPED else Stage.CONFIRMED
@@ -162,7 +163,7 @@ class GuestManager:
         LOG.info("Instance %s (attempt %d): executed operation %d", *attempt.ref, number)
 
     def end_unknown(self, ref: AttemptRef, request_id: str, owner: Mapping[str, str]) -> None:
-        """End an attempt that the journal does not have: nothing runs under its claim, which must not stay."""
+        """End an attempt that is not in the journal: nothing runs under its claim, which must not stay."""
         at_ms = self.journal.clock()
         unknown = Attempt(*ref, stage=Stage.INTENT, at_ms=at_ms, owner=owner)
         reason = "its guest is not on this host"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs on a service host: its guests and confirmed attempts, for an operator's audit."""
+"""Guests and confirmed attempts of a service host, for an operator's audit."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ _STAGES = frozenset({Stage.CONFIRMED, Stage.INCOMING, Stage.SPAWNED, Stage.STOPP
 
 
 def list_guests(guest_manager: GuestManager, marker: str | None, limit: int) -> objects.GuestPage:
-    """Return a page of guests after ``marker``; may run in any thread, while the host's queue makes changes."""
+    """Return the page of guests after ``marker``; callable from any thread."""
     nodes = {running.ref: running.name for running in guest_manager.hypervisor.list()}
     attempts = {attempt.ref: attempt for attempt in guest_manager.journal.all() if attempt.stage in _STAGES}
     refs = [ref for ref in nodes.keys() | attempts.keys() if marker is None or _marker(ref) > marker]
@@ -28,7 +28,7 @@ def list_guests(guest_manager: GuestManager, marker: str | None, limit: int) -> 
 
 
 def list_owners(guest_manager: GuestManager, uuids: Sequence[str]) -> objects.GuestOwners:
-    """Return the live attempts of these instances; may run in any thread, while the host's queue makes changes."""
+    """Return the live attempts of these instances; callable from any thread."""
     instances = frozenset(uuids)
     guests = {running.ref for running in guest_manager.hypervisor.list()}
     attempts = [attempt for attempt in guest_manager.journal.all() if attempt.live and attempt.uuid in instances]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Isolation of an agent: no service has answered it for a time in which an operator may have fenced its hosts."""
+"""Isolation of an agent: without answers for so long, an operator may have fenced its hosts."""
 
 import threading
 import time
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def seconds_since_boot() -> float:
-    """Return a time that no clock change moves, and that counts while the machine is suspended."""
+    """Return a time unaffected by clock changes that also counts while the machine is suspended."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
@@ -16,9 +16,9 @@ class AuditDue(Exception):
 
 
 class IsolationWatch:
-    """Counts the times in which no service answered for longer than ``timeout`` seconds. Thread-safe.
+    """Counter of isolations, periods without an answer for more than ``timeout`` seconds. Thread-safe.
 
-    A host whose agent was isolated may have been fenced, and its instances may run elsewhere: see AuditDuty.
+    The host of an isolated agent may have been fenced and its instances moved; see AuditDuty.
     """
 
     def __init__(self, timeout: float, clock: Callable[[], float] = seconds_since_boot) -> None:
@@ -26,23 +26,22 @@ class IsolationWatch:
         self._clock = clock
         self._lock = threading.Lock()
         self._last_contact = clock()
-        self._ended = 0  # isolations that an answer has ended
+        self._ended = 0  # isolations ended by an answer
 
     @property
     def count(self) -> int:
-        """The number of isolations since the start, including a current one. It never falls."""
+        """Number of isolations since the start, including the current one; never falls."""
         with self._lock:
             return self._ended + self._is_isolated()
 
     def now(self) -> float:
-        """Return the time of this watch, for ``note_answer``."""
+        """Return this watch's time for ``note_answer``."""
         return self._clock()
 
     def note_answer(self, sent_at: float) -> None:
-        """Note the answer to a call that was sent at ``sent_at``.
+        """Note the answer to a call sent at ``sent_at``.
 
-        The service may have answered at once, and the agent read the answer only after a suspension: the answer proves
-        contact at the time of the call, not now.
+        The agent may read an answer only after a suspension, so it proves contact at the time of the call, not now.
         """
         with self._lock:
             self._ended += self._is_isolated()
@@ -53,27 +52,27 @@ class IsolationWatch:
 
 
 class AuditDuty:
-    """Duty of a service host to audit before it starts a guest: after its agent's start and after each isolation."""
+    """Duty to audit before starting guests: after the agent's start and after each isolation."""
 
     def __init__(self, watch: IsolationWatch) -> None:
         self._watch = watch
-        self._audited: int | None = None  # isolations before the last audit; None: no audit yet
+        self._audited: int | None = None  # isolations before the last audit; None before the first audit
 
     @property
     def is_due(self) -> bool:
-        """True if claims may have ended since the last audit without the agent's knowledge."""
+        """Whether claims may have ended without the agent's knowledge since the last audit."""
         return self._audited != self._watch.count
 
     def check(self) -> None:
-        """Raise AuditDue while an audit is due; call it immediately before each start of a guest."""
+        """Raise AuditDue while an audit is due; call immediately before each start of a guest."""
         if self.is_due:
             raise AuditDue
 
     @property
     def isolations(self) -> int:
-        """The number of isolations so far; read it before an audit, for ``discharge``."""
+        """Number of isolations so far; read it before an audit, for ``discharge``."""
         return self._watch.count
 
     def discharge(self, isolations: int) -> None:
-        """Note an audit that was sent after ``isolations``; a later isolation keeps the duty due."""
+        """Note an audit sent after ``isolations``; a later isolation keeps the duty due."""
         self._audited = isolations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Journal of a service host: every attempt and its stage, written to disk before the agent acts on it."""
+"""Journal of a service host: every attempt with its stage, on disk before the agent acts on it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -10,23 +10,23 @@ from compute_agent.clock import Clock, wall_ms
 from compute_agent.newer_state import check_fields, read_word
 from rpcapi.objects.copy import POST_COPY, RUNNING
 
-# The file is compacted when it has more than COMPACT_LINES lines, and more than COMPACT_FACTOR lines per attempt.
+# Compact the file above both COMPACT_LINES lines and COMPACT_FACTOR lines per attempt.
 COMPACT_LINES = 2000
 COMPACT_FACTOR = 2
 RECORD_FIELDS = frozenset({"attempt", "stage", "at_ms", "ref", "reported"})
 
 
 class Journal:
-    """The attempts of one service host, in memory and on disk. Only one thread at a time writes.
+    """Attempts of a service host, in memory and on disk; one writing thread at a time.
 
-    A record is {"attempt": the whole attempt}, {"stage": ..., "at_ms": ..., "ref": [uuid, attempt]} or
+    Records are {"attempt": the whole attempt}, {"stage": ..., "at_ms": ..., "ref": [uuid, attempt]} and
     {"reported": true, "ref": [uuid, attempt]}.
     """
 
     def __init__(self, file: JournalFile, retention_ms: int, clock: Clock = wall_ms) -> None:
         self._file = file
         self._retention_ms = retention_ms
-        self.clock = clock  # of the times in records
+        self.clock = clock  # source of times in records
         self._attempts: dict[AttemptRef, Attempt] = {}
         self._numbers: dict[str, set[int]] = {}
         self._stages: dict[Stage, dict[AttemptRef, None]] = {stage: {} for stage in Stage}
@@ -34,23 +34,21 @@ class Journal:
         self._copying: dict[AttemptRef, None] = {}
 
     def open(self) -> None:
-        """Read the previous agent's journal, and compact it; raises JournalDamaged, NewerState, OSError."""
+        """Read and compact the previous agent's journal; raises JournalDamaged, NewerState, OSError."""
         for batch in self._file.read():
             self._apply_all(batch)
         self.compact()
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
     # -- reading -----------------------------------------------------------------------------------------------
 
     def get(self, ref: AttemptRef) -> Attempt | None:
-        """Return the attempt, or None when the journal does not have it."""
         return self._attempts.get(ref)
 
     def all(self) -> list[Attempt]:
-        """Return all attempts; may be called in any thread."""
+        """Return all attempts; callable from any thread."""
         return list(self._attempts.values())
 
     def of_instance(self, uuid: str) -> list[Attempt]:
@@ -62,38 +60,38 @@ class Journal:
         return [self._attempts[ref] for ref in self._stages[stage]]
 
     def live(self) -> list[Attempt]:
-        """Return the attempts that hold resources on this host."""
+        """Return the attempts that hold resources."""
         return [attempt for stage in Stage if stage is not Stage.GONE for attempt in self.at(stage)]
 
     def unreported(self) -> list[Attempt]:
-        """Return the attempts without an acknowledged outcome, those without an outcome included."""
+        """Return the attempts without an acknowledged outcome, including attempts that have no outcome yet."""
         return [self._attempts[ref] for ref in self._unreported]
 
     def copying(self) -> list[Attempt]:
-        """Return the live attempts with a copy that has neither failed nor ended."""
+        """Return the live attempts with a running copy."""
         return [self._attempts[ref] for ref in self._copying]
 
     # -- writing -----------------------------------------------------------------------------------------------
 
     def put(self, attempts: Sequence[Attempt]) -> None:
-        """Record whole attempts: new intents and ends. One durable batch."""
+        """Record whole attempts, such as intents and ends, in one durable batch."""
         self._write([{"attempt": attempt.as_dict()} for attempt in attempts])
 
     def advance(self, refs: Iterable[AttemptRef], stage: Stage, durable: bool = True) -> None:
-        """Record that attempts have reached ``stage``. One batch."""
+        """Record the attempts' new stage in one batch."""
         now = self.clock()
         self._write([{"stage": stage, "ref": list(ref), "at_ms": now} for ref in refs], durable)
 
     def mark_reported(self, refs: Iterable[AttemptRef]) -> None:
-        """Record that the conductor has acknowledged outcomes; if the record is lost, they are reported again."""
+        """Record that the conductor acknowledged outcomes; after a lost record they are reported again."""
         self._write([{"reported": True, "ref": list(ref)} for ref in refs], durable=False)
 
     def report_again(self, ref: AttemptRef) -> None:
-        """Mark the outcome of an attempt as unreported, because the conductor repeated its request."""
+        """Mark an outcome as unreported, because the conductor repeated its request."""
         self._store(replace(self._attempts[ref], reported=False))
 
     def compact(self) -> None:
-        """Rewrite the file without reported ends that are older than the retention."""
+        """Rewrite the file without reported ends older than the retention."""
         oldest = self.clock() - self._retention_ms
         for attempt in self.at(Stage.GONE):
             if attempt.reported and attempt.at_ms < oldest:
@@ -101,7 +99,7 @@ class Journal:
         self._file.rewrite([{"attempt": attempt.as_dict()} for attempt in self._attempts.values()])
 
     def compact_if_long(self) -> None:
-        """Compact when most lines of the file are obsolete."""
+        """Compact the file if most of its lines are obsolete."""
         if self._file.lines > max(COMPACT_LINES, COMPACT_FACTOR * len(self._attempts)):
             self.compact()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Append-only file of batches: one line, one checksum and one fsync per batch."""
+"""Append-only file of batches, with a line, a checksum and an fsync per batch."""
 
 import json
 import os
@@ -21,9 +21,9 @@ class JournalDamaged(Exception):
 
 
 class JournalFile:
-    """The journal's lines on disk. Not thread-safe.
+    """Lines of the journal on disk; not thread-safe.
 
-    A batch is one line: after a crash during a write it is complete, or a torn last line that is discarded.
+    A batch is one line: a crash during a write leaves a torn last line, which is discarded.
     """
 
     def __init__(self, path: Path, host: str) -> None:
@@ -31,12 +31,12 @@ class JournalFile:
         self._header = {"schema": SCHEMA, "host": host}
         self._fd = -1
         self.lines = 0
-        self.needs_rewrite = False  # an append failed: the file may end in an incomplete batch
+        self.needs_rewrite = False  # after a failed append, the file may end in an incomplete batch
 
     def read(self) -> list[list[JournalRecord]]:
-        """Return every batch, oldest first, and open the file for append.
+        """Return all batches, oldest first, and open the file for append.
 
-        A torn last line, which was never acknowledged, is truncated. Raises JournalDamaged, NewerState.
+        Truncates a torn last line, which was never acknowledged. Raises JournalDamaged, NewerState.
         """
         if not self._path.exists():
             self.rewrite([])
@@ -55,10 +55,10 @@ class JournalFile:
         return contents[1:]
 
     def append(self, records: Sequence[JournalRecord], durable: bool = True) -> None:
-        """Append one batch; with ``durable`` it is on disk when this returns.
+        """Append a batch; if ``durable``, it is on disk on return.
 
-        Without ``durable`` it survives the process, and a loss of power only after the next durable batch.
-        Raises OSError: the batch is then not acknowledged, and ``rewrite`` must precede the next append.
+        Otherwise it survives the process at once, and a power loss after the next durable batch. Raises OSError for a
+        batch that failed; ``rewrite`` must precede the next append then.
         """
         if self.needs_rewrite:
             raise OSError(f"{self._path} may end in an incomplete batch: rewrite it")
@@ -70,7 +70,7 @@ class JournalFile:
         self.lines += 1
 
     def rewrite(self, records: Sequence[JournalRecord]) -> None:
-        """Replace the content by one batch, atomically and durably; raises OSError, and then changes nothing."""
+        """Replace the content by one batch, atomically and durably; raises OSError without any change."""
         state_files.replace(self._path, _encode(self._header) + _encode(list(records)))
         self.close()
         self._open()
@@ -78,7 +78,6 @@ class JournalFile:
         self.needs_rewrite = False
 
     def close(self) -> None:
-        """Close the file."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -107,7 +106,6 @@ def _encode(content: Any) -> str:
 
 
 def _decode(line: bytes) -> Any:
-    """Return the content of a line, or None when its checksum is wrong."""
     checksum, _, text = line.partition(b" ")
     if len(checksum) != 8 or checksum != b"%08x" % zlib.crc32(text):
         return None

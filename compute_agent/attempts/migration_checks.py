@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks before a live migration, at the source and at a destination, and the progress of copies; they change nothing.
-
-They may run in any thread, while the host's queue makes changes.
-"""
+"""Read-only checks before a live migration and progress of copies; callable from any thread."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,12 +9,12 @@ from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.resources.nodes import Node
 from rpcapi import objects
 
-# Kinds whose assignments a guest keeps in its own state: a copy has no place for them at another host.
+# Resource kinds whose assignments are part of the guest's state and cannot be copied to another host.
 DEVICE_KINDS = ("pci", "device")
 
 
 def check_source(guest_manager: GuestManager, instances: Sequence[str]) -> objects.MigrationChecks:
-    """Return for each instance the facts of its node, and why its guest cannot be copied, or ""."""
+    """Return each instance's node facts, and why its guest cannot be copied ("" if it can)."""
     live = {attempt.uuid: attempt for attempt in guest_manager.journal.all() if attempt.live}
     attempts = [live.get(instance) for instance in instances]
     return objects.MigrationChecks.of(
@@ -34,7 +31,7 @@ def check_source(guest_manager: GuestManager, instances: Sequence[str]) -> objec
 
 
 def check_destination(guest_manager: GuestManager, checks: objects.MigrationChecks) -> objects.MigrationChecks:
-    """Return for each instance the facts of the node in ``names``, and why it cannot receive the guest, or ""."""
+    """Return the facts of each node in ``names``, and why it cannot receive the guest ("" if it can)."""
     nodes = [guest_manager.tracker.node(name) for name in checks.names]
     facts = [_facts(guest_manager, node) for node in nodes]
     rows = zip(checks.instances, nodes, checks.facts, facts, strict=True)
@@ -46,7 +43,7 @@ def check_destination(guest_manager: GuestManager, checks: objects.MigrationChec
 
 
 def list_copies(guest_manager: GuestManager, migrations: Sequence[str]) -> objects.CopyPage:
-    """Return the progress of the copies of these migrations; those without a copy on this host are left out."""
+    """Return the progress of these migrations' copies on this host."""
     requested = frozenset(migrations)
     attempts = [attempt for attempt in guest_manager.journal.all() if attempt.migration in requested and attempt.copy]
     now_ms = guest_manager.hypervisor.copy_clock()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations on guests by request: reboot and rebuild, each executed once, whatever messages are repeated or late."""
+"""Reboot and rebuild of guests by message, each number executed once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from rpcapi.objects.operation import REBUILD
 
 @dataclass(frozen=True, slots=True)
 class GuestOperation:
-    """One row of rpcapi.objects.GuestOperations; ``image`` is the id or name of another image, "" for the same one."""
+    """Row of rpcapi.objects.GuestOperations; ``image`` is the id or name of a new image, "" for none."""
 
     ref: AttemptRef
     action: str
@@ -22,10 +22,10 @@ class GuestOperation:
 def apply_operations(
     guest_manager: GuestManager, operations: Sequence[GuestOperation], request_id: str, owner: dict[str, str]
 ) -> None:
-    """Execute each operation; the saga then starts the guests. One of a guest that this host lacks ends its claim.
+    """Execute each operation; the saga then starts the guests. For a guest that this host lacks, end the claim.
 
-    The journal has the number of an operation after its guest was changed. A crash in between changes the guest once
-    more when the message is repeated, and no message changes it after that.
+    The number is journalled after the change of the guest. After a crash in between, the repeated message changes the
+    guest a second time.
     """
     for operation in operations:
         attempt = guest_manager.journal.get(operation.ref)
@@ -34,7 +34,7 @@ def apply_operations(
         elif not attempt.live or operation.number <= attempt.operation:
             guest_manager.journal.report_again(attempt.ref)
         elif attempt.stage is Stage.INTENT:
-            continue  # nothing has been started; the conductor repeats its message
+            continue  # not started yet; the conductor repeats its message
         elif operation.action == REBUILD:
             guest_manager.rebuild(attempt, operation.number, operation.image)
         else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attempt saga: takes every attempt on from its journalled stage: confirm, spawn, end its claim, report.
+"""Attempt saga: advances each attempt from its journalled stage: confirm, spawn, end the claim, report.
 
 The journal is its only durable state: a start after a crash, a retry and the first run are the same pass.
 """
@@ -21,11 +21,11 @@ from rpcapi.resources.claims import MAX_INSTANCES, Answer
 
 LOG = log.getLogger(__name__)
 
-REMIND_MS = 300_000  # between two reports of a guest that has followed a message
+REMIND_MS = 300_000  # interval of repeated reports about a guest that followed a message
 
 
 class AttemptSaga:
-    """The saga of one service host. Runs in the host's serial queue."""
+    """Saga of a service host; runs in the host's serial queue."""
 
     def __init__(
         self,
@@ -39,14 +39,14 @@ class AttemptSaga:
         self._claims = claims
         self._conductor = conductor
         self._calls = calls
-        self._reminded_ms: dict[AttemptRef, int] = {}  # last report of each guest that has followed a message
-        self._settled_claims: set[AttemptRef] = set()  # ended attempts with claims that are over in the store
+        self._reminded_ms: dict[AttemptRef, int] = {}  # {attempt: time of its last repeated report}
+        self._settled_claims: set[AttemptRef] = set()  # ended attempts whose claims are over in the store
         self._unfinished = False
 
     def advance(self) -> tuple[bool, int | None]:
-        """Run one pass: take every attempt as far as possible now, or until the host must audit.
+        """Run one pass: advance every attempt as far as possible, or until the host must audit.
 
-        Return whether work is left, and in how many ms the next guest finishes booting.
+        Returns (whether work is left, ms until the next guest has booted).
         """
         self._unfinished = False
         self._call_in_batches(self._journal.at(Stage.INTENT), self._confirm)
@@ -60,9 +60,9 @@ class AttemptSaga:
         return self._unfinished, boot_ms
 
     def remind(self) -> bool:
-        """Have guests that a message stopped, started or moved reported again every REMIND_MS; return whether one is.
+        """Report guests changed by messages again every REMIND_MS; return whether any is due.
 
-        The conductors' store may have lost that message, and would never correct its record.
+        Otherwise a conductors' store that lost such a message would never correct its record.
         """
         now_ms = self._journal.clock()
         changed = [
@@ -79,9 +79,9 @@ class AttemptSaga:
         return bool(due)
 
     def _call_in_batches(self, attempts: Sequence[Attempt], call: Callable[[list[Attempt]], None]) -> None:
-        """Make ``call`` for the attempts of each request; stop at the first unanswered call, or if an audit is due.
+        """Call ``call`` per request; stop at the first unanswered call, or if an audit is due.
 
-        A call has all attempts of a build request: members of an affinity group only move to another host together.
+        A call covers all attempts of a build request, since members of an affinity group change hosts together.
         """
         for group in group_by_request(attempts).values():
             rest = iter(group)
@@ -143,7 +143,7 @@ class AttemptSaga:
             lambda ctxt: self._claims.abort_claims(ctxt, refs_of(attempts), self._guest_manager.host),
             attempts,
         )
-        # CONFIRMED: the answer to an executed confirm was lost. Only a release ends such a claim.
+        # CONFIRMED: the answer to an executed confirm was lost. Only a release ends the claim.
         pairs = self._match_answers(attempts, answers)
         confirmed = [attempt for attempt, answer in pairs if answer == Answer.CONFIRMED]
         self._settle([pair for pair in pairs if pair[1] != Answer.CONFIRMED])
@@ -168,7 +168,7 @@ class AttemptSaga:
     # -- report outcomes ---------------------------------------------------------------------------------------------
 
     def _report(self) -> int | None:
-        """Report every available outcome; return in how many ms the next guest finishes booting."""
+        """Report every available outcome; return the ms until the next guest has booted."""
         due, boots_ms = [], []
         for attempt in self._journal.unreported():
             if attempt.stage is Stage.SPAWNED:
@@ -186,7 +186,7 @@ class AttemptSaga:
         return min(boots_ms, default=None)
 
     def _match_answers(self, attempts: Sequence[Attempt], answers: objects.ClaimAnswers) -> list[tuple[Attempt, str]]:
-        """Return (attempt, answer) pairs; attempts without an answer are left out, and retried."""
+        """Return (attempt, answer) pairs; attempts without an answer are retried."""
         rows = zip(answers.consumers, answers.attempts, answers.answers, strict=True)
         by_ref = {AttemptRef(consumer, number): answer for consumer, number, answer in rows}
         pairs = [(attempt, by_ref[attempt.ref]) for attempt in attempts if attempt.ref in by_ref]
@@ -232,7 +232,6 @@ def _copy(attempt: Attempt) -> dict[str, Any] | None:
 
 
 def refs_of(attempts: Sequence[Attempt]) -> objects.ClaimRefs:
-    """Return the claim references of attempts, in order."""
     return objects.ClaimRefs.of(
         consumers=[attempt.uuid for attempt in attempts], attempts=[attempt.attempt for attempt in attempts]
     )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transitions of guests on request: power, end, and the role of their claims in a move.
+"""Guest transitions by message: power, end, and the claim's role in a move.
 
-Every message may arrive twice, late or never: a repeated one changes nothing and has the outcome reported again.
+Each message may arrive twice, late or never; a repeated message only causes another report.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from rpcapi.resources.claims import ClaimRole
 
 @dataclass(frozen=True, slots=True)
 class GuestTransition:
-    """One row of rpcapi.objects.GuestTransitions; ``role`` is that of the claim in ``migration``, if there is one."""
+    """Row of rpcapi.objects.GuestTransitions; ``role`` is the claim's role in ``migration``, if any."""
 
     ref: AttemptRef
     action: str
@@ -29,7 +29,7 @@ def apply_transitions(
 ) -> None:
     """Apply each transition; the saga then starts guests, ends claims and reports.
 
-    One of a guest that this host does not have ends its claim: the guest was lost with the journal, and nothing runs.
+    For a guest that this host lacks, end the claim: the guest was lost with the journal, so nothing runs.
     """
     for transition in transitions:
         attempt = guest_manager.journal.get(transition.ref)
@@ -48,7 +48,7 @@ def apply_transitions(
 
 
 def _follow(guest_manager: GuestManager, attempt: Attempt, transition: GuestTransition) -> Attempt:
-    """Journal the number of a message, and the role that it gives the claim; return the attempt with both."""
+    """Journal the message's number and the claim's role; return the changed attempt."""
     numbered = replace(attempt, transition=transition.number)
     changed = numbered.to_end_of_move(transition.migration, transition.role)
     if changed != attempt:
@@ -59,7 +59,7 @@ def _follow(guest_manager: GuestManager, attempt: Attempt, transition: GuestTran
 
 
 def _discard_memory(guest_manager: GuestManager, attempt: Attempt) -> None:
-    """Power a guest off that is paused for a copy: a destination may have run it, so its memory here may be old."""
+    """Power off a guest paused for a copy: a destination may have run it, so its memory here may be outdated."""
     if attempt.stage is Stage.STOPPED:
         guest_manager.hypervisor.power_off(attempt.ref)
 
@@ -69,13 +69,13 @@ def _stop(guest_manager: GuestManager, attempt: Attempt) -> None:
         if attempt.stopped_for and not attempt.migration:  # a request keeps the guest off
             guest_manager.journal.put([replace(attempt, stopped_for="")])
         guest_manager.journal.report_again(attempt.ref)
-    elif attempt.stage not in (Stage.INTENT, Stage.INCOMING):  # nothing has been started
+    elif attempt.stage not in (Stage.INTENT, Stage.INCOMING):  # not started yet
         guest_manager.power_off(replace(attempt, stopped_for=attempt.migration))
 
 
 def _run(guest_manager: GuestManager, attempt: Attempt) -> None:
     if guest_manager.hypervisor.other_running(attempt.ref) is not None:
-        # Another guest of the instance runs on this host and must stop first. The conductor repeats the message.
+        # Another guest of the instance must stop first. The conductor repeats the message.
         return
     if attempt.stage is Stage.STOPPED:
         guest_manager.power_on(attempt)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-compute: the agent of one or many service hosts, in one worker process."""
+"""The gantt-compute daemon: agent of one or many service hosts in one worker process."""
 
 import sys
 
@@ -19,7 +19,6 @@ def check(conf: cfg.ConfigOpts) -> None:
 
 
 def main() -> int:
-    """Run the daemon; return its exit status."""
     return run(
         "gantt-compute",
         "compute_agent.service:make_service",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The agent's options, for the generated sample file."""
+"""The agent's options for oslo-config-generator."""
 
 from oslo_config import cfg
 
@@ -7,7 +7,7 @@ from compute_agent.conf import compute, hardware, shape, simulator
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group, in the form that oslo-config-generator expects."""
+    """Return the options by group."""
     return [
         (compute.GROUP, compute.OPTS),
         (simulator.GROUP, simulator.OPTS),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of group [simulator]: the simulated hypervisor. All of them can be changed while the agent runs."""
+"""Options of group [simulator]; all can be changed while the agent runs."""
 
 from oslo_config import cfg
 

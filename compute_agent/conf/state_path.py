@@ -8,10 +8,10 @@ from oslo_config import cfg
 
 
 def state_folder(conf: cfg.ConfigOpts) -> Path:
-    """Return [compute] state_path, or else the service manager's state folder, or else one in the user's home."""
+    """Return [compute] state_path, else the service manager's state folder, else a folder in the user's home."""
     if conf.compute.state_path:
         return Path(conf.compute.state_path)
-    # systemd may list several folders; the first one is the agent's.
+    # systemd may list several folders; the first is the agent's.
     managed = os.environ.get("STATE_DIRECTORY", "").partition(":")[0]
     if managed:
         return Path(managed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RPC methods of the compute service, for one service host."""
+"""RPC endpoint of one service host; rpcapi.clients.compute.ComputeAPI documents the methods."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -34,7 +34,10 @@ NO_MOVE: Mapping[str, str] = {"migration": "", "role": ClaimRole.ONLY}
 
 
 class ComputeEndpoint:
-    """Queues messages and returns at once; outcomes are reported to the conductor."""
+    """Endpoint that queues messages and returns at once; outcomes are reported to the conductor.
+
+    An invalid request is rejected as a whole with InvalidRequest. Queries do not wait for queued changes.
+    """
 
     target = messaging.Target(version=ComputeAPI.VERSION)
 
@@ -45,7 +48,6 @@ class ComputeEndpoint:
 
     @expose
     def build_instances(self, ctxt: RequestContext, request: objects.BuildRequest) -> None:
-        """Confirm the claims and spawn the guests; raises InvalidRequest for an invalid request, as a whole."""
         self._build(ctxt, request)
 
     def _build(self, ctxt: RequestContext, request: objects.BuildRequest, *, is_incoming: bool = False) -> None:
@@ -60,7 +62,6 @@ class ComputeEndpoint:
 
     @expose
     def check_migrations(self, ctxt: RequestContext, checks: objects.MigrationChecks) -> objects.MigrationChecks:
-        """Return why these instances cannot be migrated live, without waiting for queued changes."""
         check_uuids(checks.instances, self._max_instances)
         if not checks.facts:
             return check_source(self._host.guest_manager, checks.instances)
@@ -70,58 +71,49 @@ class ComputeEndpoint:
 
     @expose
     def prepare_incoming(self, ctxt: RequestContext, request: objects.BuildRequest) -> None:
-        """Confirm the claims and create paused guests; raises InvalidRequest as ``build_instances``."""
         check_uuids(request.migrations, self._max_instances, "migration")
         self._build(ctxt, request, is_incoming=True)
 
     @expose
     def copy_guests(self, ctxt: RequestContext, copies: objects.GuestCopies) -> None:
-        """Start, abort or complete copies; raises InvalidRequest for an invalid request, as a whole."""
         self._check_messages(copies)
         check_uuids(copies.migrations, self._max_instances, "migration")
         self._host.submit(ctxt, apply_copies, _copies(copies))
 
     @expose
     def list_copies(self, ctxt: RequestContext, migrations: list[str]) -> objects.CopyPage:
-        """Return the progress of the copies of these migrations, without waiting for queued changes."""
         check_uuids(migrations, self._max_instances)
         return list_copies(self._host.guest_manager, migrations)
 
     @expose
     def terminate_instances(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> None:
-        """Stop the guests, then release their claims; raises InvalidRequest for an invalid request, as a whole."""
         check_uuids(refs.consumers, self._max_instances)
         _check_attempts(refs.attempts)
         self._host.submit(ctxt, terminate, [AttemptRef(*pair) for pair in refs.pairs()])
 
     @expose
     def change_guests(self, ctxt: RequestContext, transitions: objects.GuestTransitions) -> None:
-        """Start, stop or end guests; raises InvalidRequest for an invalid request, as a whole."""
         self._check_messages(transitions)
         self._host.submit(ctxt, apply_transitions, _transitions(transitions))
 
     @expose
     def operate_guests(self, ctxt: RequestContext, operations: objects.GuestOperations) -> None:
-        """Reboot or rebuild guests; raises InvalidRequest for an invalid request, as a whole."""
         self._check_messages(operations)
         self._host.submit(ctxt, apply_operations, _operations(operations))
 
     @expose
     def list_guests(self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000) -> objects.GuestPage:
-        """Return a page of what runs on this host, without waiting for queued changes."""
         if limit < 1:
             raise errors.InvalidRequest(why=f"limit must be a positive integer, got {limit}")
         return list_guests(self._host.guest_manager, marker, limit)
 
     @expose
     def list_owners(self, ctxt: RequestContext, uuids: list[str]) -> objects.GuestOwners:
-        """Return the live attempts of these instances on this host, without waiting for queued changes."""
         check_uuids(uuids, self._max_instances)
         return list_owners(self._host.guest_manager, uuids)
 
     @expose
     def audit(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
-        """Audit in ``epoch`` if the message is for this partition and that audit is not done yet."""
         if partition == self._partition:
             self._host.audit(epoch)
 
@@ -178,7 +170,7 @@ def _check_attempts(attempts: list[int]) -> None:
 
 
 def _check_allocations(allocations: Sequence[Any]) -> None:
-    """Raise InvalidRequest unless each item is None or valid for a claim: an audit with others is rejected."""
+    """Raise InvalidRequest unless each item is None or valid in a claim; an audit would be rejected otherwise."""
     for provider_amounts in allocations:
         for provider, amounts in (provider_amounts or {}).items():
             names.canonical(provider)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node has, and what of it is in use."""
+"""Resources of nodes: inventories and their use."""

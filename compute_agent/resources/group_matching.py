@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Group mappings: which provider of a node serves which request group.
+"""Group mappings: providers of a node that serve the request groups of a claim.
 
-A claim has amounts by provider; it does not say which group each amount serves."""
+A claim has amounts by provider, but does not say which group each amount serves.
+"""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,15 +12,15 @@ from rpcapi.resources.trees.tree import Allocations, Provider, ProviderTree, Tre
 
 
 def group_mappings(node: Node, tree_request: TreeRequest, allocations: Allocations) -> Iterator[Mapping[str, str]]:
-    """Yield {suffix: path below the node} for each mapping consistent with the allocations, within a step budget.
+    """Yield each mapping {suffix: path below the node} consistent with the allocations, within a step budget.
 
-    Groups that are served by providers of other hosts are left out.
+    Omits groups served by providers of other hosts.
     """
     prefix = node.name + "/"
     providers = [Provider(node.name, traits=frozenset(node.shape.traits), symmetry_key=node.name)]
     for provider in node.shape.child_providers:
         name, parent = prefix + provider.path, prefix + provider.parent if provider.parent else node.name
-        # Marked by name, so that equal providers are not pruned: their assignments differ.
+        # A unique key keeps equal providers from being pruned: their assignments differ.
         providers.append(Provider(name, parent, traits=frozenset(provider.traits), symmetry_key=name))
     for candidate in match_allocations(ProviderTree(providers), tree_request, allocations, StepBudget()):
         yield {

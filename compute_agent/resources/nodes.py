@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"[0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node; its name is the resource name, ``host/node``."""
+    """Node; ``name`` is its resource name ``host/node``."""
 
     name: str
     shape: NodeShape
@@ -34,14 +34,14 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class HostPlan:
-    """A service host and its nodes."""
+    """Service host with its nodes."""
 
     name: str
     nodes: tuple[Node, ...]
 
 
 def plan_hosts(conf: cfg.ConfigOpts) -> list[HostPlan]:
-    """Return every service host of this process with its nodes; raises BadConfiguration."""
+    """Return all service hosts of this process; raises BadConfiguration."""
     hosts = _host_names(conf)
     count = conf.compute.nodes_per_host
     if len(hosts) * count > MAX_NODES:
@@ -69,7 +69,7 @@ def plan_hosts(conf: cfg.ConfigOpts) -> list[HostPlan]:
 
 
 def _address(network: Network | None, index: int) -> str | None:
-    # The first and the last address of a network cannot be assigned to hosts.
+    # The first and last address of a network cannot be assigned to hosts.
     return None if network is None else str(network[1 + index % (network.num_addresses - 2)])
 
 
@@ -89,9 +89,9 @@ def _network(conf: cfg.ConfigOpts) -> Network | None:
 
 
 def _host_index(host: str) -> int:
-    """Return a host's index for zones, locations, addresses and shapes; it depends on the name only.
+    """Return a host's index for zones, locations, addresses and shapes, computed from its name only.
 
-    It is the last number in the name, so that numbered hosts get exact shares, or else the name's checksum.
+    The last number in the name, so that numbered hosts get exact shares; without a number, the name's checksum.
     """
     numbers = _NUMBER.findall(host)
     return int(numbers[-1]) if numbers else zlib.crc32(host.encode())

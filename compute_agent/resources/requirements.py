@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build requirements: what a build requires of a host besides the amounts of its claim."""
+"""Requirements of a build beyond the amounts of its claim."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.numa.topology import GuestTopology
 from rpcapi.resources.trees.tree import TreeRequest
 
-if TYPE_CHECKING:  # it imports the bus, which must not be loaded before the workers are forked
+if TYPE_CHECKING:  # objects import the bus, which must not be loaded before the workers are forked
     from rpcapi.objects import RequestSpec
 
 
 @dataclass(frozen=True, slots=True)
 class BuildRequirements:
-    """The parts of a request spec that a resource kind may read; the defaults require nothing."""
+    """Parts of a request spec that resource kinds may read; the defaults require nothing."""
 
     topology: GuestTopology = field(default_factory=GuestTopology)
     tree_request: TreeRequest = field(default_factory=lambda: TreeRequest(()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Node shapes: what the nodes of a configuration group [shape:NAME] have."""
+"""Node shapes, from the configuration groups [shape:NAME]."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,10 +17,14 @@ from rpcapi.resources.inventory import Inventory
 
 @dataclass(frozen=True, slots=True)
 class NodeShape:
-    """Inventories, traits and facts of the nodes of one shape; shared by all of them.
+    """Inventories, traits and facts shared by all nodes of a shape.
 
-    ``inventories`` and ``traits`` are those of the node itself, ``child_providers`` its descendants, parents first;
-    ``kinds`` assign all of these resources. ``facts`` change rarely. ``kind`` is "compute", "volume" or "network".
+    Attributes:
+        inventories, traits: Of the node's own provider.
+        child_providers: Descendants of the node, parents first.
+        kinds: Resource kinds that assign these resources.
+        facts: Rarely changing facts for reports.
+        kind: "compute", "volume" or "network".
     """
 
     name: str
@@ -38,13 +42,13 @@ def from_conf(conf: cfg.ConfigOpts) -> list[NodeShape]:
     """Return the shapes of the groups [shape:NAME]; raises BadConfiguration."""
     groups = shape_conf.register_opts(conf)
     if not groups:
-        # No shape is configured: use one with the defaults of the options.
+        # Without a configured shape, use the options' defaults.
         groups = [f"{shape_conf.PREFIX}default"]
         conf.register_opts(shape_conf.OPTS, group=groups[0])
     try:
         return [_shape(conf, group) for group in groups]
     except (cfg.Error, ValueError) as error:
-        # These options are registered only after the files are read, so they have not been checked before.
+        # These options are registered only after the files are read, so they were not checked before.
         raise errors.BadConfiguration(why=f"one of {', '.join(groups)}: {error}") from error
 
 
@@ -67,7 +71,7 @@ def _shape(conf: cfg.ConfigOpts, group: str) -> NodeShape:
 
 
 def _merge_providers(parts: Iterable[NodeProvider]) -> list[NodeProvider]:
-    """Merge providers of the same path, and sort parents before children; raises ValueError for an orphan."""
+    """Merge providers with the same path and sort parents before children; raises ValueError for an orphan."""
     merged: dict[str, NodeProvider] = {}
     for provider in parts:
         previous = merged.get(provider.path, NodeProvider(provider.path, parent=provider.parent))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource tracker: inventories of this host's nodes, and the resources that its attempts hold."""
+"""Resource tracker: inventories of this host's nodes and the resources held by its attempts."""
 
 import textwrap
 import threading
@@ -25,7 +25,7 @@ Inventories = Mapping[str, Inventory]
 
 
 class ResourceTracker:
-    """Admits attempts by the host's own view. A spawn needs this admission and a confirmed claim in the store.
+    """Admission by the host's own view; a spawn also needs a confirmed claim in the store.
 
     Allocations at providers of other hosts are ignored.
     """
@@ -36,19 +36,16 @@ class ResourceTracker:
         self._full_inventories: dict[str, Inventories] = {}
         for node in self._nodes.values():
             self._full_inventories |= _declared_inventories(node)
-        self._inventories = dict(self._full_inventories)  # less withheld capacity, see stranded
+        self._inventories = dict(self._full_inventories)  # reduced by withheld capacity
         self._used: dict[str, dict[str, int]] = {name: {} for name in self._inventories}
         self._live_attempts: dict[AttemptRef, Attempt] = {}
-        self._assignments: dict[tuple[str, str], dict[AttemptRef, Assignment]] = {}  # by node and kind
+        self._assignments: dict[tuple[str, str], dict[AttemptRef, Assignment]] = {}  # {(node, kind): ...}
         self._unreported_changes = False
-        self._overcommitted_nodes: set[str] = set()  # nodes with guests that hold more than the capacity
+        self._overcommitted_nodes: set[str] = set()  # nodes whose guests hold more than the capacity
         self._withholding_lock = threading.Lock()
 
     def admit(self, intent: Attempt, requirements: BuildRequirements) -> Attempt | str:
-        """Return the attempt with its assignments of each resource kind, or the reason why it does not fit.
-
-        The attempt is not counted; see ``hold``.
-        """
+        """Return the attempt with its assignments, or the reason why it does not fit; see ``hold`` for counting it."""
         node = self._nodes.get(intent.name)
         if node is None:
             return f"there is no node {intent.name} on this host"
@@ -72,7 +69,7 @@ class ResourceTracker:
         return replace(intent, assignments=assignments) if assignments else intent
 
     def misfit(self, allocations: Allocations) -> str | None:
-        """Return the reason why these amounts do not fit beside the live attempts, or None when they fit."""
+        """Return why these amounts do not fit with the live attempts; None if they fit."""
         for provider, amounts in allocations.items():
             if host_of(provider) not in self._hosts:
                 continue
@@ -92,11 +89,11 @@ class ResourceTracker:
         return None
 
     def node(self, name: str) -> Node | None:
-        """Return the node of this host, None for another one."""
+        """Return a node of this host; None for an unknown name."""
         return self._nodes.get(name)
 
     def hold(self, attempt: Attempt) -> None:
-        """Count the resources of an attempt; repeating it has no effect."""
+        """Count the resources of an attempt; idempotent."""
         if attempt.ref not in self._live_attempts:
             self._live_attempts[attempt.ref] = attempt
             self._count(attempt, 1)
@@ -105,7 +102,7 @@ class ResourceTracker:
             self._unreported_changes |= bool(attempt.assignments)
 
     def drop(self, ref: AttemptRef) -> None:
-        """Stop counting an attempt; does nothing when it is not counted."""
+        """Stop counting an attempt; idempotent."""
         attempt = self._live_attempts.pop(ref, None)
         if attempt is not None:
             self._count(attempt, -1)
@@ -119,11 +116,11 @@ class ResourceTracker:
         return changed
 
     def inventories(self, provider: str) -> Inventories:
-        """Return a provider's current inventories: the same object as the shape's as long as nothing differs."""
+        """Return a provider's current inventories: the shape's object unless something differs."""
         return self._inventories[provider]
 
     def kind_reports(self, node: Node) -> Mapping[str, Any]:
-        """Return the keys that the resource kinds add to a node's report. May run beside the writing thread."""
+        """Return the resource kinds' keys of a node's report; may run in parallel with the writing thread."""
         entries: dict[str, Any] = {}
         for kind in node.shape.kinds:
             if kind.adds_to_reports:
@@ -132,16 +129,15 @@ class ResourceTracker:
         return entries
 
     def describe(self, attempt: Attempt) -> str:
-        """Return a readable description of an attempt's assignments."""
         node = self._nodes.get(attempt.name)
         kinds = node.shape.kinds if node else ()
         words = (kind.describe(attempt.assignments[kind.name]) for kind in kinds if kind.name in attempt.assignments)
         return textwrap.shorten("; ".join(filter(None, words)), MAX_DESCRIPTION, placeholder=" ...")
 
     def reserve(self, node: str, resource_class: str, amount: int) -> bool:
-        """Reserve ``amount`` of a node's class for the host; returns False and changes nothing when guests hold it.
+        """Reserve ``amount`` of a node's class for the host; return False if guests hold it.
 
-        May run beside the writing thread: an admission in progress uses the old value.
+        May run in parallel with the writing thread; an admission in progress uses the old value.
         """
         before = self._full_inventories[node]
         inventory = replace(before[resource_class], reserved=amount)
@@ -152,21 +148,17 @@ class ResourceTracker:
         return True
 
     def used(self, provider: str) -> dict[str, int]:
-        """Return the used amounts of a provider, by class."""
         return dict(self._used.get(provider, {}))
 
     def instances(self) -> dict[str, int]:
-        """Return the number of live attempts of each node."""
+        """Return {node: number of live attempts}."""
         counts = dict.fromkeys(self._nodes, 0)
         for attempt in list(self._live_attempts.values()):
             counts[attempt.name] = counts.get(attempt.name, 0) + 1
         return counts
 
     def excess(self) -> dict[str, dict[str, int]]:
-        """Return by how much each provider exceeds its capacity, by class.
-
-        Causes are a shape that shrank, and claims that an audit re-asserted.
-        """
+        """Return {provider: {class: amount above capacity}}, after a shape shrank or an audit re-asserted claims."""
         excess: dict[str, dict[str, int]] = {}
         for provider, used in self._used.items():
             over = withheld_capacity.excess_amounts({provider: used}, self._full_inventories)
@@ -191,7 +183,6 @@ class ResourceTracker:
             self._withhold_excess(attempt.name)
 
     def _withhold_excess(self, name: str) -> None:
-        """Withhold the excess of a node's providers from the capacity of its other providers."""
         node = self._nodes.get(name)
         if node is None:
             return
@@ -210,13 +201,11 @@ class ResourceTracker:
 
 
 def _declared_inventories(node: Node) -> dict[str, Inventories]:
-    """Return the inventories of a node and its descendants as declared by the node's shape."""
     children = {f"{node.name}/{provider.path}": provider.inventories for provider in node.shape.child_providers}
     return {node.name: node.shape.inventories, **children}
 
 
 def _node_amounts(node: str, allocations: Allocations) -> Allocations:
-    """Return the allocations at a node and its descendants, by path."""
     amounts_by_path = {}
     for provider, amounts in allocations.items():
         if provider == node:

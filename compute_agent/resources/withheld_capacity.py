@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Withheld capacity: guests hold more of a provider than it has after the shape of their node changed.
+"""Withheld capacity: after a change of a node's shape, guests may hold more of a provider than it has.
 
-The guests run on, so the excess is withheld from the free capacity of other providers of the node until they end;
-otherwise it would be allocated twice. Example: a flat node that is divided into NUMA cells.
+The guests run on, so the excess is withheld from the free capacity of the node's other providers until they end;
+otherwise it would be allocated twice. Example: a flat node divided into NUMA cells.
 """
 
 import math
@@ -16,11 +16,11 @@ from rpcapi.resources.inventory import Inventory
 from rpcapi.resources.numa.cells import PAGES
 
 Inventories = Mapping[str, Inventory]
-Used = Mapping[str, Mapping[str, int]]  # by provider and class
+Used = Mapping[str, Mapping[str, int]]  # {provider: {class: amount}}
 
 
 def excess_amounts(used: Used, declared: Mapping[str, Inventories]) -> Counter[str]:
-    """Return by resource class by how much ``used`` exceeds the capacity of the ``declared`` inventories."""
+    """Return {class: amount} by which ``used`` exceeds the ``declared`` capacity."""
     excess: Counter[str] = Counter()
     for provider, amounts in used.items():
         inventories = declared.get(provider, {})
@@ -32,10 +32,9 @@ def excess_amounts(used: Used, declared: Mapping[str, Inventories]) -> Counter[s
 
 
 def withhold_capacity(declared: Mapping[str, Inventories], used: Used) -> dict[str, Inventories]:
-    """Return the inventories of one node's providers, less the excess of the others.
+    """Return the inventories of a node's providers, reduced by the excess of the others.
 
-    The excess is withheld from free capacity of the same class first, then from classes of the same physical resource:
-    CPUs, or memory.
+    Takes free capacity of the same class first, then of classes of the same physical resource (CPUs or memory).
     """
     remaining = {provider: dict(inventories) for provider, inventories in declared.items()}
     classes = sorted({name for inventories in declared.values() for name in inventories})
@@ -51,7 +50,7 @@ def withhold_capacity(declared: Mapping[str, Inventories], used: Used) -> dict[s
 
 
 def _withhold(remaining: Mapping[str, dict[str, Inventory]], used: Used, name: str, amount: int) -> int:
-    """Withhold up to ``amount`` from the free capacity of a class, and return what is still missing."""
+    """Withhold up to ``amount`` from the free capacity of a class; return the missing amount."""
     for provider, inventories in remaining.items():
         if name in inventories:
             free = inventories[name].capacity - used.get(provider, {}).get(name, 0)
@@ -63,7 +62,6 @@ def _withhold(remaining: Mapping[str, dict[str, Inventory]], used: Used, name: s
 
 
 def _reduce_capacity(inventory: Inventory, amount: int) -> Inventory:
-    """Return the inventory with its capacity reduced by at least ``amount``."""
     reserved = inventory.reserved + math.ceil(amount / inventory.allocation_ratio)
     return replace(inventory, reserved=min(inventory.total, reserved))
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Service hosts at work: threads, timers, reports."""
+"""Runtime of service hosts: threads, timers, reports."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serial queues: each runs one job at a time, in order; hundreds of them share a few threads."""
+"""Serial queues, each running one job at a time in order, on a few shared threads."""
 
 import sched
 import threading
@@ -14,24 +14,24 @@ from rpcapi.messaging.thread_pool import ThreadPool
 
 Job = Callable[[], object]
 
-NEVER = 3600.0  # seconds that the clock waits without a timer; a new timer ends the wait
+NEVER = 3600.0  # seconds to wait without a timer; a new timer ends the wait
 
 
 class JobTimer(Protocol):
-    """A job that is due at a later time."""
+    """Job due at a later time."""
 
     def cancel(self) -> None:
-        """Drop the job, unless it has started."""
+        """Drop the job unless it has started."""
 
 
 class SerialQueue(Protocol):
-    """Runs the jobs of one host one after the other."""
+    """Queue that runs the jobs of one host one at a time."""
 
     def submit(self, job: Job) -> None:
-        """Append a job to the queue."""
+        """Append a job."""
 
     def submit_after(self, seconds: float, job: Job) -> JobTimer:
-        """Append a job to the queue in ``seconds`` from now."""
+        """Append a job after ``seconds``."""
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class _PooledTimer:
 class _PooledQueue:
     def __init__(self, pool: "SerialQueuePool") -> None:
         self._pool = pool
-        self.jobs: deque[Job] = deque()  # the first one runs, or is about to
+        self.jobs: deque[Job] = deque()  # the first job runs or is about to
 
     def submit(self, job: Job) -> None:
         self._pool.submit(self, job)
@@ -55,22 +55,20 @@ class _PooledQueue:
 
 
 class CancellableQueue:
-    """A user's view of a shared serial queue: ``end`` drops the jobs of this user only."""
+    """View of a shared serial queue whose ``end`` drops only the jobs of its user."""
 
     def __init__(self, queue: SerialQueue) -> None:
         self._lane = queue
         self._ended = False
 
     def submit(self, job: Job) -> None:
-        """Append a job to the queue."""
         self._lane.submit(lambda: self._run_unless_cancelled(job))
 
     def submit_after(self, seconds: float, job: Job) -> JobTimer:
-        """Append a job to the queue in ``seconds`` from now."""
         return self._lane.submit_after(seconds, lambda: self._run_unless_cancelled(job))
 
     def end(self) -> None:
-        """Run no more jobs of this user; a job that has started goes on."""
+        """Drop this user's jobs that have not started."""
         self._ended = True
 
     def _run_unless_cancelled(self, job: Job) -> None:
@@ -79,7 +77,7 @@ class CancellableQueue:
 
 
 class _Clock(BackgroundLoop):
-    """Runs the timers that are due."""
+    """Thread that runs due timers."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -91,23 +89,22 @@ class _Clock(BackgroundLoop):
 
 
 class SerialQueuePool:
-    """Serial queues on at most ``threads`` threads, started on demand, and one more thread for timers."""
+    """Serial queues on at most ``threads`` threads, started on demand, plus a timer thread."""
 
     def __init__(self, name: str, threads: int) -> None:
         self._threads = ThreadPool(threads, name)
         self._clock = _Clock(f"{name} clock")
         self._clock.start()
         self._changed = threading.Condition()
-        self._busy = 0  # queues with jobs
+        self._busy = 0  # number of queues with jobs
         self._drops = False
         self._is_closed = False
 
     def new_queue(self) -> SerialQueue:
-        """Return a new serial queue."""
         return _PooledQueue(self)
 
     def submit(self, queue: _PooledQueue, job: Job) -> None:
-        """Append a job to a queue; without effect once the pool is closed and no job runs."""
+        """Append a job to a queue; no effect once the pool is closed and idle."""
         with self._changed:
             if self._is_closed:
                 return
@@ -115,13 +112,13 @@ class SerialQueuePool:
             if len(queue.jobs) == 1:
                 try:
                     self._threads.submit(self._run, queue)
-                except RuntimeError:  # no thread can start: the queue is as before
+                except RuntimeError:  # no thread can start: restore the queue
                     queue.jobs.clear()
                     raise
                 self._busy += 1
 
     def submit_after(self, seconds: float, queue: _PooledQueue, job: Job) -> _PooledTimer:
-        """Append a job to a queue in ``seconds`` from now."""
+        """Append a job to a queue after ``seconds``."""
         timer = _PooledTimer(job)
         self._clock.timers.enter(seconds, 0, self._fire, (queue, timer))
         self._clock.wake()
@@ -132,7 +129,7 @@ class SerialQueuePool:
             self.submit(queue, timer.job)
 
     def close(self, drop: bool = False) -> None:
-        """Run no more timers, run the queued jobs (or ``drop`` them), and return when the last has finished."""
+        """Stop the timers, run or ``drop`` the queued jobs, and return after the last job."""
         self._drops = drop
         self._clock.stop()
         self._clock.wait()
@@ -142,7 +139,7 @@ class SerialQueuePool:
         self._threads.shutdown()
 
     def _run(self, queue: _PooledQueue) -> None:
-        """Run the first job of a queue, then let other queues run before its next one."""
+        """Run the first job of a queue, then let other queues run before its next job."""
         try:
             if not self._drops:
                 queue.jobs[0]()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stats reports of a service host's nodes to the scheduler: one full report, then only changes."""
+"""Stats reports of a service host to the scheduler: a full report first, then changes."""
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -22,15 +22,15 @@ from rpcapi.resources.inventory import Inventory
 
 LOG = log.getLogger(__name__)
 
-State = Mapping[str, Any]  # the part of a report about one node
+State = Mapping[str, Any]  # part of a report about one node
 BINARY = "gantt-compute"
-COMPUTE = "compute"  # the default kind, left out of reports
-PREFIX_MARK = "="  # at the end of a key: the scheduler reads all metrics with this prefix
+COMPUTE = "compute"  # default kind, omitted from reports
+PREFIX_MARK = "="  # suffix of a key that stands for all metrics with this prefix
 _NEVER_SENT = object()
 
 
 class StatsReporter:
-    """Reports the nodes of one service host. Not thread-safe."""
+    """Reporter of the nodes of a service host; not thread-safe."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class StatsReporter:
         stamps: StampFile,
         identity: HostIdentity,
     ) -> None:
-        """``check_folder`` raises FolderInUse where the agent has lost its state folder, and must not register."""
+        """``check_folder`` raises FolderInUse if the agent has lost its state folder and must not register."""
         self._guest_manager = guest_manager
         self._partition = partition
         self._nodes = nodes
@@ -58,7 +58,7 @@ class StatsReporter:
         self._agent = uuid.uuid4().hex
         self._incarnation = 0
         self._registered = False
-        # By shape: thousands of nodes share these parts of a report.
+        # By shape, since thousands of nodes share these parts of a report.
         self._shape_inventories = {node.shape.name: _inventory_dicts(node.shape.inventories) for node in nodes}
         self._shape_providers = {
             node.shape.name: [
@@ -67,18 +67,18 @@ class StatsReporter:
             ]
             for node in nodes
         }
-        self._read_keys: frozenset[str] | None = None  # the keys that the scheduler reads; None: every key
+        self._read_keys: frozenset[str] | None = None  # keys that the scheduler reads; None: every key
         self._sequence = 0
         self._acknowledged_states: dict[str, State] | None = None  # None: the next report must be full
         self._base = 0
         self._pending_report: tuple[objects.StatsReport, dict[str, State]] | None = None
 
     def report(self, urgent: bool = False) -> objects.StatsAnswer:
-        """Send the changes since the last acknowledged report, or everything; raises CallUnanswered, CallRejected.
+        """Send the changes since the last acknowledged report, or a full report.
 
-        An unanswered report may have been applied: it is sent again unchanged, which is harmless. Later changes wait
-        for the next report, unless ``urgent`` is set. The first report registers the agent, and so does the next one
-        after another agent superseded it; raises FolderInUse where it must not register.
+        An unanswered report may have been applied, so it is sent again unchanged; later changes wait for the next
+        report unless ``urgent``. The first report registers the agent, as does the next report after another agent
+        superseded it. Raises CallUnanswered, CallRejected, and FolderInUse if the agent must not register.
         """
         if self._pending_report is not None:
             answer = self._send(*self._pending_report)
@@ -196,7 +196,7 @@ class StatsReporter:
 def _filter_keys(read_keys: frozenset[str], state: State) -> State:
     """Return the keys of a state that the scheduler reads.
 
-    A metric that it no longer reads is removed, not left to become stale.
+    Unread metrics are removed, so that they do not become stale.
     """
     filtered = {key: value for key, value in state.items() if key in read_keys}
     filtered["inventories"] = state["inventories"]
@@ -210,7 +210,7 @@ def _filter_keys(read_keys: frozenset[str], state: State) -> State:
 
 
 def _inventory_dicts(inventories: Inventories) -> dict[str, dict[str, Any]]:
-    """Return inventories as dicts of their fields, without the capacity, which the store computes."""
+    """Return inventories as dicts, without the capacity, which the store computes."""
     return {
         resource_class: {figure: getattr(inventory, figure) for figure in Inventory.__slots__}
         for resource_class, inventory in inventories.items()
@@ -218,7 +218,7 @@ def _inventory_dicts(inventories: Inventories) -> dict[str, dict[str, Any]]:
 
 
 def _changes(old_states: Mapping[str, State], new_states: Mapping[str, State]) -> dict[str, State]:
-    """Return the changed keys of each changed node; a key that was not sent before is a change."""
+    """Return the changed or new keys of each changed node."""
     changes: dict[str, State] = {}
     for name, state in new_states.items():
         old_state = old_states[name]

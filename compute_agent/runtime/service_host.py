@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service host: schedules messages, saga passes, audits and reports on its serial queues."""
+"""Service host: schedules messages, saga passes, audits and reports on its serial queues."""
 
 import functools
 import random
@@ -32,9 +32,12 @@ FIRST_RETRY = 0.5  # seconds
 
 @dataclass(frozen=True, slots=True)
 class AgentIntervals:
-    """Seconds between reports, and the maximum pause before a retry.
+    """Intervals of the agent.
 
-    ``report_jitter`` is the maximum deviation of the pause between reports, as a share of it.
+    Attributes:
+        report_interval: Seconds between reports.
+        retry_max: Maximum seconds before a retry.
+        report_jitter: Maximum deviation from ``report_interval``, as a share of it.
     """
 
     report_interval: float = 10.0
@@ -43,7 +46,7 @@ class AgentIntervals:
 
 
 class ServiceHost:
-    """Runs all changes of the host's state in one serial queue, and its reports in another."""
+    """Service host with one serial queue for its state and another for its reports."""
 
     def __init__(
         self,
@@ -76,17 +79,17 @@ class ServiceHost:
         self._saga_timer: JobTimer | None = None
         self._failures = 0
         self._audit_timer: JobTimer | None = None
-        self._urgent_report_queued = False  # an urgent report is queued
-        self._silent = False  # simulated fault: no report is sent
-        self._queued_audit_epoch = 0  # the epoch of the queued audit; 0: none
+        self._urgent_report_queued = False
+        self._silent = False  # simulated fault: send no reports
+        self._queued_audit_epoch = 0  # epoch of the queued audit; 0 if none
 
     # -- start -----------------------------------------------------------------------------------------------------
 
     def join(self, stopping: threading.Event) -> None:
         """Register the nodes, get the epoch, and audit; waits for unavailable services.
 
-        Raises CallRejected when the scheduler rejects the host's report, IdentityRefused when another state folder owns
-        the host's name, and waiting.ShutdownRequested.
+        Raises CallRejected if the scheduler rejects the report, IdentityRefused if another state folder owns the host's
+        name, and waiting.ShutdownRequested.
         """
         epoch = wait_for("The scheduler", self._reporter.report, stopping, retry_on=(CallUnanswered,)).epoch
         result = self._await_audit(epoch, stopping)
@@ -95,7 +98,7 @@ class ServiceHost:
             result = self._await_audit(epoch, stopping)
         self._audit_after(result.again_s, epoch)
         self.advance()
-        # The first pause is any part of an interval, so that hosts started together spread their reports over it.
+        # The first pause is a random part of the interval, so that hosts started together spread their reports.
         self._report_queue.submit_after(self._intervals().report_interval * random.random(), self._report_due)
 
     def _await_audit(self, epoch: int, stopping: threading.Event) -> objects.AuditAnswer:
@@ -105,7 +108,7 @@ class ServiceHost:
     # -- messages ----------------------------------------------------------------------------------------------------
 
     def build(self, ctxt: Any, intents: Sequence[Attempt], requirements: BuildRequirements) -> None:
-        """Queue a build and return."""
+        """Queue a build."""
         self._submit_change(ctxt, lambda: builder.build(self.guest_manager, intents, requirements))
 
     def submit(
@@ -114,19 +117,19 @@ class ServiceHost:
         apply: Callable[[GuestManager, Sequence[Message], str, dict[str, str]], None],
         messages: Sequence[Message],
     ) -> None:
-        """Queue the call of ``apply`` with the guests and ``messages`` about them, and return."""
+        """Queue ``apply`` with ``messages`` about guests."""
         owner = {"project": ctxt.project_id or "", "user": ctxt.user_id or ""}
         self._submit_change(ctxt, lambda: apply(self.guest_manager, messages, ctxt.request_id, owner))
 
     def audit(self, epoch: int, always: bool = False) -> None:
-        """Queue an audit in ``epoch``, unless it is done or queued already; ``always`` queues it anyway."""
+        """Queue an audit in ``epoch`` unless it is done or queued; ``always`` queues it anyway."""
         if epoch <= 0 or (not always and epoch <= max(self._auditor.epoch, self._queued_audit_epoch)):
             return
         self._queued_audit_epoch = epoch
         self._queue.submit(lambda: self._audit(epoch))
 
     def remind(self) -> None:
-        """Queue another report of the guests that messages have changed, if it is due."""
+        """Queue repeated reports about guests that messages have changed."""
         self._queue.submit(self._remind)
 
     def _submit_change(self, ctxt: Any, change: Callable[[], None]) -> None:
@@ -141,7 +144,7 @@ class ServiceHost:
     # -- host queue ---------------------------------------------------------------------------------------------------
 
     def advance(self) -> None:
-        """Schedule one saga pass after all queued jobs, so that its calls combine the work of many messages."""
+        """Queue one saga pass after all queued jobs, so that its calls combine the work of many messages."""
         if not self._advance_queued:
             self._advance_queued = True
             self._queue.submit(self._advance)
@@ -152,11 +155,11 @@ class ServiceHost:
             self._saga_timer.cancel()
             self._saga_timer = None
         if self.guest_manager.audit_duty.is_due:
-            # What the journal intends may have moved elsewhere meanwhile. The audit ends it, then advances the rest.
+            # Journalled attempts may have moved elsewhere meanwhile. The audit ends those, then advances the rest.
             LOG.info("Host %s may have been fenced unnoticed: it audits before it acts", self.name)
             self._audit(self._auditor.epoch)
             return
-        # If the pass itself fails, such as on a full disk, it is retried as well.
+        # A pass that fails, such as on a full disk, is retried as well.
         unfinished = True
         waits_ms: list[int | None] = []
         try:
@@ -171,7 +174,7 @@ class ServiceHost:
             if pauses:
                 self._saga_timer = self._queue.submit_after(min(pauses), self.advance)
         if self.guest_manager.audit_duty.is_due:
-            self.advance()  # the pass stopped before its end; the next one audits first
+            self.advance()  # the pass stopped early; the next pass audits first
 
     def _remind(self) -> None:
         if self._saga.remind():
@@ -185,7 +188,7 @@ class ServiceHost:
         try:
             result = self._auditor.audit(epoch)
         except (CallUnanswered, CallRejected) as error:
-            # Repeated by the next answer to a report or by this timer, whichever is first.
+            # The next answer to a report or this timer repeats the audit, whichever is first.
             LOG.warning("%s; the audit of host %s will be retried", error, self.name)
             self._audit_after(self._intervals().retry_max, epoch)
             return
@@ -204,9 +207,9 @@ class ServiceHost:
             self._audit_timer = self._queue.submit_after(seconds, lambda: self.audit(epoch, always=True))
 
     def _report_assignment_changes(self) -> None:
-        """Queue an urgent report when assignments of CPUs or devices changed: the scheduler needs the free ones.
+        """Queue an urgent report if assignments of CPUs or devices changed: the scheduler needs the free ones.
 
-        Amounts are not urgent, because the store counts them by claims.
+        Amounts are not urgent: the store counts them by claims.
         """
         if self.guest_manager.tracker.take_unreported_changes() and not self._urgent_report_queued:
             self._urgent_report_queued = True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Supervisor of one service host: starts its agent, restarts it, and shuts it down."""
+"""Supervisor of a service host: starts, restarts and stops its agent."""
 
 import threading
 from collections.abc import Callable
@@ -41,11 +41,13 @@ LOG = log.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SharedContext:
-    """Objects that all service hosts of a process share.
+    """Objects shared by all service hosts of a process.
 
-    ``folder`` has a subfolder for each host; ``check_folder`` raises FolderInUse where another process owns it now.
-    ``abandoned`` has the number of guests by host of the subfolders that no host of the process serves.
-    ``make_server`` returns a host's RPC server, not yet started.
+    Attributes:
+        folder: Has a subfolder per host.
+        check_folder: Raises FolderInUse if another process owns ``folder`` now.
+        abandoned: {host: number of guests} of subfolders that no host of the process serves.
+        make_server: Returns a host's RPC server, not started.
     """
 
     conf: cfg.ConfigOpts
@@ -65,7 +67,7 @@ class SharedContext:
 
 
 class HostSupervisor:
-    """Runs the agent of one service host: call ``open`` and ``join``, then ``leave`` and ``close`` at shutdown."""
+    """Supervisor of a host's agent: call ``open`` and ``join``, then ``leave`` and ``close`` at shutdown."""
 
     def __init__(self, plan: nodes.HostPlan, shared: SharedContext) -> None:
         self.name = plan.name
@@ -76,11 +78,10 @@ class HostSupervisor:
         self._queues: list[CancellableQueue] = []
         self._host: ServiceHost | None = None
         self._server: messaging.MessageHandlingServer | None = None
-        self._unserved = ""  # the reason why the host is not served, as in the metric
+        self._unserved = ""  # reason in the metric; "" if the host is served
 
     @property
     def guest_manager(self) -> GuestManager:
-        """The host's guest manager; the host must be open."""
         assert self._host is not None  # noqa: S101 - every caller has called open
         return self._host.guest_manager
 
@@ -129,7 +130,7 @@ class HostSupervisor:
         self._shared.queue_pool.new_queue().submit(self._stop_serving)
 
     def close(self) -> None:
-        """Shut the agent down; call it after in-flight work has drained."""
+        """Shut the agent down; call after in-flight work has drained."""
         for queue in self._queues:
             queue.end()
         if self._host is not None:
@@ -145,11 +146,11 @@ class HostSupervisor:
         except ShutdownRequested as error:
             LOG.info("Host %s: %s", self.name, error)
         except Exception as error:
-            # Any exception ends this agent, as it would end a process of its own; the other hosts go on.
+            # An exception ends this agent only, as if it had its own process; the other hosts go on.
             self.retry_after(error)
 
     def retry_after(self, error: Exception) -> None:
-        """Log why the host is not served, and start its agent again later."""
+        """Log why the host is not served, and restart its agent later."""
         pause = self._shared.intervals().retry_max
         LOG.error("Host %s is not served: %s; retrying in %g s", self.name, error, pause)
         self._queue.submit_after(pause, self.restart)
@@ -163,7 +164,7 @@ class HostSupervisor:
             self._unserved = reason
 
     def die(self) -> None:
-        """Lose the power of the host, as a simulated fault: its guests stop, and it does nothing until a new start."""
+        """Simulate a power loss: the guests stop, and the host does nothing until a restart of the process."""
         LOG.warning("Host %s lost its power (simulated fault)", self.name)
         metrics.INJECTED_FAULTS.labels("death").inc()
         for guest in self.guest_manager.hypervisor.list():

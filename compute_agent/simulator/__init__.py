@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated hypervisor and its hosts."""
+"""Simulated hypervisor and hosts."""

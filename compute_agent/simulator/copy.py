@@ -9,7 +9,7 @@ from compute_agent.simulator.profile import HostProfile
 
 
 class CopyEvent(Enum):
-    """What is due in a copy."""
+    """Due event of a copy."""
 
     NONE = auto()
     COMPLETE = auto()
@@ -18,17 +18,20 @@ class CopyEvent(Enum):
 
 
 def monotonic_ms() -> int:
-    """Return a time in milliseconds that no clock change moves."""
+    """Return a time in milliseconds that no clock change affects."""
     return time.monotonic_ns() // 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedCopy:
-    """A copy of one guest. Amounts are in MiB, rates in MiB per second, times in milliseconds of one clock.
+    """Copy of one guest; MiB, MiB per second, and milliseconds of one clock.
 
-    While memory is copied, the guest writes to ``dirty_rate`` of it, which is copied again; what is left shrinks by the
-    difference of the rates. The copy is complete when the rest is copied within ``downtime_ms``. From ``forced_ms`` on
-    the guest writes no more. ``failure_ms`` and ``death_ms`` are None where the copy does not fail in that way.
+    While memory is copied, the guest dirties it at ``dirty_rate``, so the remainder shrinks by the difference of the
+    rates. The copy is complete once the remainder fits into ``downtime_ms``.
+
+    Attributes:
+        forced_ms: Time from which the guest stops writing.
+        failure_ms, death_ms: Time of a simulated failure of the copy or death of its host; None if it does not happen.
     """
 
     memory_mb: int
@@ -45,10 +48,11 @@ class SimulatedCopy:
     def begin(
         cls, profile: HostProfile, identity: tuple[str, int], memory_mb: int, disk_mb: int, now_ms: int
     ) -> "SimulatedCopy":
-        """Return a copy that begins now; ``identity``, of instance and number, seeds its failures."""
+        """Begin a copy now; ``identity`` (instance, number) seeds its failures."""
         shortest_ms = 1000 * (memory_mb + disk_mb) / profile.copy_rate
         source = profile.random_source("copy", *identity)
-        shares = [source.random() for _ in range(2)]  # of that time, after which it fails or its host dies
+        # Shares of shortest_ms after which the copy fails or its host dies.
+        shares = [source.random() for _ in range(2)]
         fails, dies = (source.random() < rate for rate in (profile.copy_failure_rate, profile.copy_death_rate))
         return cls(
             memory_mb=memory_mb,
@@ -62,32 +66,29 @@ class SimulatedCopy:
         )
 
     def force(self, now_ms: int) -> "SimulatedCopy":
-        """Return the copy of a guest that writes no more; a repeated call changes nothing."""
+        """Return the copy with a guest that has stopped writing; idempotent."""
         return self if self.forced_ms is not None else replace(self, forced_ms=now_ms)
 
     @property
     def total_mb(self) -> int:
-        """Memory and disk."""
         return self.memory_mb + self.disk_mb
 
     def remaining_mb(self, now_ms: int) -> float:
-        """Return how much is still to be copied."""
         copied = self.copied_mb(now_ms)
         return self.disk_mb - min(copied, self.disk_mb) + self._memory_left(now_ms)
 
     def copied_mb(self, now_ms: int) -> float:
-        """Return how much was copied in all, at most until the copy was complete."""
+        """Return the amount copied so far, including memory that was copied again."""
         end_ms = self._complete_ms()
         until_ms = now_ms if end_ms is None else min(now_ms, end_ms)
         return self.copy_rate * max(0, until_ms - self.started_ms) / 1000
 
     def event(self, now_ms: int) -> CopyEvent:
-        """Return what is due: of several the earliest."""
         due = [(at_ms, event) for at_ms, event in self._events() if at_ms <= now_ms]
         return min(due, key=lambda item: item[0])[1] if due else CopyEvent.NONE
 
     def wait_ms(self, now_ms: int) -> int | None:
-        """Return the milliseconds until something is due; None: never, until the copy is forced or aborted."""
+        """Return the ms until the next event; None: never, until the copy is forced or aborted."""
         times = [at_ms for at_ms, _event in self._events()]
         return max(0, min(times) - now_ms) if times else None
 
@@ -103,7 +104,7 @@ class SimulatedCopy:
         return self.started_ms + 1000 * self.disk_mb / self.copy_rate
 
     def _memory_left(self, now_ms: float) -> float:
-        """Return the memory to be copied, in MiB, at a time."""
+        """Return the memory left to copy, in MiB."""
         start_ms = self._memory_start_ms()
         forced_ms = now_ms if self.forced_ms is None else max(self.forced_ms, start_ms)
         dirty_s = max(0.0, min(now_ms, forced_ms) - start_ms) / 1000
@@ -112,7 +113,7 @@ class SimulatedCopy:
         return max(0.0, min(self.memory_mb, left) - self.copy_rate * clean_s)
 
     def _complete_ms(self) -> int | None:
-        """Return when the copy is complete, None for one whose guest writes as fast as its memory is copied."""
+        """Return when the copy is complete; None if the guest dirties memory as fast as it is copied."""
         times = []
         gain = self.copy_rate - self.dirty_rate
         last_mb = min(self.memory_mb, self.copy_rate * self.downtime_ms / 1000)  # copied while the guest is stopped

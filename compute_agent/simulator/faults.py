@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fault injection for simulated hosts: silence, or a restart of the agent, in place of a report."""
+"""Fault injection for simulated hosts: silence, or a restart of the agent, instead of a report."""
 
 from collections.abc import Callable
 from enum import Enum, auto
@@ -17,10 +17,7 @@ class SimulatedFault(Enum):
 
 
 class FaultInjector:
-    """Injects faults into one service host. The same seed gives the same faults on every run of the process.
-
-    It outlives restarts of the agent.
-    """
+    """Injector of a host's faults, which outlives restarts of the agent; the same seed gives the same faults."""
 
     def __init__(self, host: str, profile: Callable[[], HostProfile]) -> None:
         self._host = host
@@ -28,7 +25,7 @@ class FaultInjector:
         self._reports = 0
 
     def next_fault(self) -> SimulatedFault:
-        """Return the fault to inject in place of the report that is due now."""
+        """Return the fault to inject instead of the report that is due now."""
         self._reports += 1
         profile = self.profile()
         if profile.restarts(self._host, self._reports):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated hypervisor: guests are small files that outlive the agent; failures are random and seeded."""
+"""Simulated hypervisor: guests are small files that outlive the agent; failures are seeded."""
 
 import json
 from collections.abc import Callable
@@ -17,9 +17,9 @@ from compute_agent.simulator.profile import HostProfile
 
 LOG = log.getLogger(__name__)
 
-_ATTEMPT = "@"  # between uuid and attempt in the name of a guest's file
+_ATTEMPT = "@"  # separates uuid and attempt in the name of a guest's file
 _SUFFIX = ".json"
-_DAMAGED = ".damaged"  # follows _SUFFIX
+_DAMAGED = ".damaged"  # appended after _SUFFIX
 
 
 class SpawnFailed(Exception):
@@ -28,10 +28,10 @@ class SpawnFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """A guest; it is building until ``running_at_ms`` (Unix time), then running, unless it is off or paused.
+    """Guest that builds until ``running_at_ms`` (Unix time), then runs, unless it is off or paused.
 
-    ``disk`` is the number of the rebuild that made its disk; 0: it is the first one. ``image`` is the id or name of its
-    image, "" for that of its build request.
+    ``disk`` is the number of the rebuild that made its disk, 0 for the first disk. ``image`` is the id or name of its
+    image, "" for the image of its build request.
     """
 
     uuid: str
@@ -45,16 +45,15 @@ class Guest:
 
     @property
     def ref(self) -> AttemptRef:
-        """Identity of the attempt that started the guest."""
         return AttemptRef(self.uuid, self.attempt)
 
 
 def _allow() -> None:
-    """Allow a start."""
+    """Default ``before_start``."""
 
 
 class Hypervisor:
-    """The guests of one service host. Capacity is checked by the resource tracker, not here."""
+    """Guests of a service host; the resource tracker checks capacity."""
 
     def __init__(
         self, folder: Path, profile: Callable[[], HostProfile], clock: Clock = wall_ms, copy_clock: Clock = monotonic_ms
@@ -64,12 +63,12 @@ class Hypervisor:
         self._clock = clock
         self.copy_clock = copy_clock
         self._guests: dict[AttemptRef, Guest] = {}
-        self.copies: dict[AttemptRef, SimulatedCopy] = {}  # those in progress; a restart of the agent interrupts them
+        self.copies: dict[AttemptRef, SimulatedCopy] = {}  # copies in progress; a restart of the agent interrupts them
 
     def open(self) -> list[str]:
-        """Read the guests' files, and return the instances whose files are damaged; raises NewerState, OSError.
+        """Read the guests' files; return the instances with damaged files. Raises NewerState, OSError.
 
-        A damaged file is renamed to ``*.damaged``: what it describes was lost with the power of its machine.
+        A damaged file is renamed to ``*.damaged``; its guest was lost with the power of its machine.
         """
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         damaged = []
@@ -93,7 +92,6 @@ class Hypervisor:
         return list(self._guests.values())
 
     def get(self, ref: AttemptRef) -> Guest | None:
-        """Return the guest of an attempt, or None."""
         return self._guests.get(ref)
 
     def is_on(self, ref: AttemptRef) -> bool:
@@ -104,7 +102,7 @@ class Hypervisor:
     def boot_ms(self, ref: AttemptRef) -> int | None:
         """Return the ms until the attempt's guest has booted, 0 if it has; None without a guest.
 
-        A guest that has longer to go than its boot takes was started before the clock stepped back: it has booted.
+        A remainder longer than a boot means that the clock stepped back: the guest has booted.
         """
         guest = self.get(ref)
         if guest is None:
@@ -115,13 +113,17 @@ class Hypervisor:
     def spawn(
         self, ref: AttemptRef, name: str, *, is_off: bool = False, before_start: Callable[[], None] = _allow
     ) -> None:
-        """Start a guest unless this attempt's runs already; its file is on disk when this returns.
+        """Start a guest unless this attempt's guest runs; its file is on disk on return.
 
-        A paused guest continues, without a boot. With ``is_off`` it is made and stays powered off. ``before_start`` is
-        called first and prevents the start if it raises an exception.
+        A paused guest continues without a boot.
 
-        Raises SpawnFailed, also when a guest of another attempt of this instance runs; that must be stopped first.
-        Raises OSError when the file cannot be written; the guest does not exist then.
+        Args:
+            is_off: Create the guest powered off.
+            before_start: Called first; prevents the start if it raises.
+
+        Raises:
+            SpawnFailed: Simulated, or a guest of another attempt of the instance runs and must be stopped first.
+            OSError: The file cannot be written; the guest does not exist.
         """
         before_start()
         self._check_no_other_runs(ref)
@@ -135,7 +137,7 @@ class Hypervisor:
         self._create(Guest(ref.uuid, ref.attempt, name, self._boot_end(ref), is_off))
 
     def receive(self, ref: AttemptRef, name: str, *, before_start: Callable[[], None] = _allow) -> None:
-        """Create a paused guest, which a copy fills; see ``spawn`` for parameters and exceptions."""
+        """Create a paused guest, which a copy fills; arguments and errors as in ``spawn``."""
         before_start()
         self._check_no_other_runs(ref)
         if self.get(ref) is None:
@@ -147,39 +149,37 @@ class Hypervisor:
         return next((guest for guest in guests if self.is_on(guest.ref)), None)
 
     def _check_no_other_runs(self, ref: AttemptRef) -> None:
-        """Raise SpawnFailed while a guest of another attempt of the instance runs."""
         other = self.other_running(ref)
         if other is not None:
             raise SpawnFailed(f"attempt {other.attempt} of the instance still runs on {other.name}")
 
     def pause(self, ref: AttemptRef) -> None:
-        """Pause the guest of an attempt, so that it can continue without a boot; as ``power_off``."""
+        """Pause an attempt's guest, so that it can continue without a boot; like ``power_off``."""
         guest = self.get(ref)
         if guest is not None and not guest.is_off and not guest.is_paused:
             self._save(replace(guest, is_paused=True))
 
     def begin_copy(self, ref: AttemptRef, number: int, memory_mb: int, disk_mb: int) -> None:
-        """Begin to copy the guest of an attempt."""
         now_ms = self.copy_clock()
         self.copies[ref] = SimulatedCopy.begin(self.profile(), (ref.uuid, number), memory_mb, disk_mb, now_ms)
 
     def power_off(self, ref: AttemptRef) -> None:
-        """Power the guest of an attempt off; does nothing when it does not exist or is off. Raises OSError."""
+        """Power off an attempt's guest; no effect if it is off or missing. Raises OSError."""
         guest = self.get(ref)
         if guest is not None and not guest.is_off:
             self._save(replace(guest, is_off=True, is_paused=False))
 
     def rebuild(self, ref: AttemptRef, disk: int, image: str = "") -> None:
-        """Power the guest of an attempt off and replace its disk; does nothing without a guest. Raises OSError.
+        """Power off an attempt's guest and replace its disk; no effect without a guest. Raises OSError.
 
-        ``image`` is that of the disk; "" is the same as before.
+        ``image`` is the new disk's image; "" keeps the current image.
         """
         guest = self.get(ref)
         if guest is not None:
             self._save(replace(guest, is_off=True, is_paused=False, disk=disk, image=image or guest.image))
 
     def stop(self, ref: AttemptRef) -> None:
-        """Stop the guest of an attempt; does nothing when it does not exist or belongs to another attempt."""
+        """Stop an attempt's guest; no effect if it is missing."""
         if self.get(ref) is not None:
             self._path(ref).unlink(missing_ok=True)
             del self._guests[ref]
@@ -192,7 +192,6 @@ class Hypervisor:
             raise
 
     def _continue(self, guest: Guest) -> None:
-        """Boot a guest that is off, let a paused one continue; another one runs already."""
         if guest.is_off:
             self._save(replace(guest, is_off=False, running_at_ms=self._boot_end(guest.ref)))
         elif guest.is_paused:

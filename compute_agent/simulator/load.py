@@ -10,11 +10,11 @@ from compute_agent.resources.nodes import Node
 from compute_agent.resources.tracker import ResourceTracker
 from compute_agent.simulator.profile import HostProfile
 
-CPU_PERCENT = "cpu.percent"  # 0 to 100, to a tenth
+CPU_PERCENT = "cpu.percent"  # 0 to 100, in steps of 0.1
 
 
 class SimulatedLoad:
-    """Simulated load of one service host. Not thread-safe."""
+    """Simulated load of a service host; not thread-safe."""
 
     def __init__(
         self, host: str, nodes: Sequence[Node], tracker: ResourceTracker, profile: Callable[[], HostProfile]
@@ -27,14 +27,14 @@ class SimulatedLoad:
         self._metrics: dict[str, Mapping[str, float]] = {}
 
     def advance_interval(self) -> None:
-        """Simulate one report interval: the configured share of nodes changes."""
+        """Simulate one report interval, in which the configured share of nodes changes."""
         profile = self._profile()
         if not profile.churn:
             return
         rng = profile.random_source("churn", self._host, self._interval_count)
         self._interval_count += 1
         for node in self._nodes:
-            # Every node gets a first measurement; after that it changes at the configured rate.
+            # Every node gets a first measurement, then changes at the configured rate.
             if node.name not in self._metrics:
                 self._metrics[node.name] = _random_metrics(rng)
             elif rng.random() < profile.churn:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Behaviour of simulated hosts: the options of group [simulator], and seeded random decisions."""
+"""Behaviour of simulated hosts: options of group [simulator] and seeded random decisions."""
 
 import math
 import random
@@ -12,7 +12,7 @@ from compute_agent.attempt import AttemptRef
 
 @dataclass(frozen=True, slots=True)
 class HostProfile:
-    """Options of group [simulator]: rates and shares from 0 to 1, delays and times in seconds.
+    """Options of group [simulator]: rates and shares from 0 to 1, times in seconds.
 
     ``copy_rate`` and ``dirty_rate`` are in MiB per second.
     """
@@ -43,35 +43,33 @@ class HostProfile:
         return cls(**{name: conf.simulator[name] for name in cls.__slots__})
 
     def random_source(self, purpose: str, *about: object) -> random.Random:
-        """Return the random source for one event; the same seed gives the same numbers on every run."""
-        # Random hashes a string seed with SHA-512, which is the same on every run, unlike hash().
+        """Return the random source of one event; the same seed gives the same numbers on every run."""
+        # Random hashes a string seed with SHA-512, which does not vary between runs like hash().
         return random.Random(":".join(map(str, (self.seed, purpose, *about))))
 
     def refuses(self, ref: AttemptRef) -> bool:
-        """Whether the host refuses this attempt."""
         return self.random_source("refusal", *ref).random() < self.refusal_rate
 
     def spawn_fails(self, ref: AttemptRef) -> bool:
-        """Whether the guest of this attempt fails to start."""
         return self.random_source("spawn", *ref).random() < self.spawn_failure_rate
 
     def migration_check_fails(self, host: str, instance: str) -> bool:
-        """Whether the check of an instance before a live migration fails on this host."""
+        """Return whether the check before a live migration fails on this host."""
         return self.random_source("migration check", host, instance).random() < self.migration_check_failure_rate
 
     def resume_fails(self, ref: AttemptRef) -> bool:
-        """Whether the guest of this attempt fails to continue after it was copied."""
+        """Return whether the attempt's guest fails to continue after its copy."""
         return self.random_source("post migration", *ref).random() < self.post_migration_failure_rate
 
     def boot_seconds(self, uuid: str) -> float:
-        """Return the boot time of a guest in seconds: log-normal around the median."""
+        """Return the boot time of a guest in seconds: log-normal, with median ``boot_delay``."""
         spread = self.random_source("boot", uuid, 0).gauss(0.0, self.boot_delay_spread)
         return self.boot_delay * math.exp(spread)
 
     def falls_silent(self, host: str, report: int) -> bool:
-        """Whether a host falls silent in place of its ``report``-th report."""
+        """Return whether a host falls silent instead of its ``report``-th report."""
         return self.random_source("silence", host, report).random() < self.silence_rate
 
     def restarts(self, host: str, report: int) -> bool:
-        """Whether a host's agent restarts when its ``report``-th report is due."""
+        """Return whether a host's agent restarts instead of its ``report``-th report."""
         return self.random_source("restart", host, report).random() < self.restart_rate

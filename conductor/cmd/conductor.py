@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gantt-conductor daemon: one worker process. Run several daemons to have several conductors."""
+"""The gantt-conductor daemon, with one worker process; start several daemons for several conductors."""
 
 import sys
 
@@ -20,7 +20,6 @@ def check(conf: cfg.ConfigOpts) -> None:
 
 
 def main() -> int:
-    """Run the daemon; return its exit status."""
     return run(
         "gantt-conductor",
         "conductor.service:make_service",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conductor's options, for the generated sample file."""
+"""The conductor's options for oslo-config-generator."""
 
 from oslo_config import cfg
 
@@ -7,5 +7,5 @@ from conductor.conf import conductor, quota, store
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group, for oslo-config-generator."""
+    """Return the options by group."""
     return [(module.GROUP, module.OPTS) for module in (conductor, quota, store)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of group [quota]: what a project may use."""
+"""Options of group [quota]: limits of projects."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ from rpcapi.resources import vocabulary
 from rpcapi.resources.inventory import MAX_AMOUNT
 
 GROUP = "quota"
-DEFAULT_RECORDED = 4_000_000  # instances of a project, about 1 kB each
+DEFAULT_RECORDED = 4_000_000  # instances per project, about 1 kB each
 
 OPTS = [
     pairs.option(
@@ -39,7 +39,7 @@ OPTS = [
 
 
 def load(conf: cfg.ConfigOpts) -> AdmissionLimits:
-    """Return the limits of projects, of the backlog and of specs; raises BadConfiguration."""
+    """Return the limits of projects, backlog and specs; raises BadConfiguration."""
     projects = {}
     for text in conf.quota.project_limits:
         project, _, limits = text.strip().partition(" ")

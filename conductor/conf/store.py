@@ -75,7 +75,7 @@ OPTS = [
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration if the URL is not valid for a store; the URL is not shown, it may contain a password."""
+    """Raise BadConfiguration if the URL is invalid; the error hides the URL, which may contain a password."""
     redis_url.check(GROUP, conf.conductor_store.url)
     replicas.warn_of_loss(GROUP, conf.conductor_store, [conf.conductor_store.url])
     retention, horizon = conf.conductor_store.retention, conf.conductor.repeat_horizon

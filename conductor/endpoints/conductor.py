@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conductor's RPC endpoint; rpcapi.clients.conductor.ConductorAPI documents each method."""
+"""RPC endpoint of the conductor; rpcapi.clients.conductor.ConductorAPI documents the methods."""
 
 from typing import Any
 
@@ -21,8 +21,6 @@ from rpcapi.endpoint import expose
 
 
 class ConductorEndpoint:
-    """Endpoint of topic ``conductor``."""
-
     target = messaging.Target(version=ConductorAPI.VERSION)
 
     def __init__(self, parts: ConductorParts, reconciler: RecordReconciler) -> None:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records, claims and guests are compared, and what one of them has lost is mended."""
+"""Comparison of records, claims and guests, and repair of lost data."""

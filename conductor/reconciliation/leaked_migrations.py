@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leaked migrations: sources of migrations that have ended, with or without a guest.
+"""Leaked migrations: claims and guests left at the source of an ended migration.
 
 Only the host itself may end a confirmed claim and its guest.
 """
@@ -22,7 +22,7 @@ from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)
 
-WITHOUT_GUEST = (InstanceStatus.DELETED, InstanceStatus.SHELVED_OFFLOADED)  # statuses of instances that need no copy
+WITHOUT_GUEST = (InstanceStatus.DELETED, InstanceStatus.SHELVED_OFFLOADED)  # statuses of instances without any guest
 
 
 def end(
@@ -34,14 +34,14 @@ def end(
     *,
     ends_running: bool = False,
 ) -> None:
-    """Request service host ``host`` of ``partition`` to remove the guests of these sources, and to release them.
+    """Request service host ``host`` of ``partition`` to remove these guests and release their claims.
 
-    ``ends_running`` is as in ConductorAPI. Raises InvalidRequest or a subclass, Unavailable or a subclass if host
-    or store do not answer, or InstanceConflict, before any change. InstanceConflict is raised for:
+    ``ends_running`` is as in ConductorAPI. Raises InvalidRequest or a subclass, Unavailable or a subclass if host or
+    store do not answer, or InstanceConflict, before any change. InstanceConflict means:
 
-    - a migration under way,
-    - a claim of another role or on another host,
-    - a guest that may be the only copy of its instance, or that needs ``ends_running``.
+    - the migration is in progress,
+    - the claim has another role or host,
+    - the guest may be the only copy of its instance, or needs ``ends_running``.
     """
     check_uuids(refs.consumers, parts.max_instances)
     host = names.canonical(host)
@@ -54,7 +54,7 @@ def end(
         state = states.get((claim["consumer"], claim["attempt"]))
         if state is not None:
             _check_guest(parts, ctxt, partition, claim, state, ends_running=ends_running)
-    # Again: it may have been recorded between the readings.
+    # Check again: a migration may have been recorded in between.
     _check_ended(parts.store, sources)
     if not sources:
         return
@@ -76,7 +76,7 @@ def _check_ended(store: ConductorStore, sources: Sequence[Mapping[str, Any]]) ->
 def _source(
     clients: ServiceClients, ctxt: RequestContext, partition: str, host: str, ref: tuple[str, int]
 ) -> Mapping[str, Any] | None:
-    """Return the claim of an attempt, None if it has ended; raises InstanceConflict unless it is a source here."""
+    """Return the claim of an attempt, or None; raises InstanceConflict unless it is a source on ``host``."""
     uuid, attempt = ref
     for claim in clients.claims_of(partition).list_claims(ctxt, consumer=uuid).claims:
         if claim["attempt"] != attempt:
@@ -97,11 +97,11 @@ def _check_guest(
     *,
     ends_running: bool,
 ) -> None:
-    """Raise InstanceConflict for a guest that may be the only copy of its instance, or that needs consent.
+    """Raise InstanceConflict for a guest that may be the only copy of its instance or needs ``ends_running``.
 
-    Without the migration's record nobody knows which guest is the original. Another copy is a confirmed claim of
-    the instance that is not a source, or the image of an offloaded instance. A deleted instance needs no copy. If
-    only the migration has a record, the instance was deleted and its record has expired.
+    Without the migration's record nobody knows which guest is the original. Another copy is a confirmed claim that is
+    not a source, or the image of an offloaded instance. A deleted instance needs no copy; if only the migration has a
+    record, the instance was deleted and its record has expired.
     """
     uuid, migration = claim["consumer"], claim["migration"]
     record = parts.store.get([uuid]).get(uuid)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Orphans: confirmed claims under which their host runs nothing; only the host itself may end them."""
+"""Orphans: confirmed claims without a guest on their host; only the host may release them."""
 
 from oslo_log import log
 
@@ -15,10 +15,10 @@ LOG = log.getLogger(__name__)
 
 
 def release(parts: ConductorParts, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> None:
-    """Request service host ``host`` to end these attempts; a record that names one then follows its host's report.
+    """Request service host ``host`` to end these attempts; their records follow its report.
 
-    Raises InvalidRequest or a subclass, Unavailable or a subclass if host or store do not answer, or
-    InstanceConflict for an attempt that the host has, or while a step of the instance is due, before any change.
+    Raises InvalidRequest or a subclass, Unavailable or a subclass if host or store do not answer, or InstanceConflict
+    if the host has the attempt or a step of the instance is due; before any change.
     """
     check_uuids(refs.consumers, parts.max_instances)
     host = names.canonical(host)
@@ -28,7 +28,7 @@ def release(parts: ConductorParts, ctxt: RequestContext, host: str, refs: object
     for uuid, attempt in refs.pairs():
         if (uuid, attempt) in present:
             raise errors.InstanceConflict(uuid=uuid, why=f"host {host} has attempt {attempt} of it")
-    # Again: the agent may have got a build between the two readings, and its answer.
+    # Check again: the agent may have got a build in between.
     _check_idle(parts.store, refs)
     parts.clients.compute.terminate_instances(ctxt, host, refs)
     LOG.info("Requested host %s to release %d claims that it runs nothing under", host, len(refs.consumers))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Periodic comparison of records of instances on hosts with their claims: a record shows what is true of its host.
+"""Periodic comparison of instance records with their claims.
 
-A fence, a lost journal or a forgotten write of a record changes no record by itself: the conductor may be down then.
+A fence, a lost journal or a forgotten write changes no record by itself, since the conductor may be down at that time.
 """
 
 import random
@@ -34,12 +34,12 @@ FATES: Mapping[str, str] = {
     Answer.UNKNOWN: "has no claim of it: the host was removed or lost its journal, or the store lost the claim",
 }
 CALL_SECONDS = 20.0
-PAGE_PAUSE = 0.5  # seconds between two pages: the comparison must not slow other calls down
-JITTER = 0.2  # fraction of the interval, plus or minus, so that conductors do not compare at once
+PAGE_PAUSE = 0.5  # seconds between two pages, so that other calls are not slowed down
+JITTER = 0.2  # random part of the interval, plus or minus, so that conductors do not compare at once
 
 
 class _Claim(NamedTuple):
-    """A claim that a record names: the current one, or the source of its move."""
+    """Claim of a record: the current claim, or the source of its move."""
 
     instance: InstanceRecord
     attempt: int
@@ -47,17 +47,17 @@ class _Claim(NamedTuple):
 
 
 class RecordReconciler(BackgroundLoop):
-    """Compares all settled records with their claims, one page at a time, once in ``interval`` seconds.
+    """Periodic comparison of all settled records with their claims, page by page, every ``interval`` seconds.
 
-    Settled is an instance on its host without a step under way, such as an ACTIVE one, or one that only waits there to
-    be offloaded. Also compared are records that rest without a claim although they may run: since this store forgot
-    something, or their host was silent after it had confirmed the claim.
+    A settled instance is on its host without a step in progress, except for OFFLOAD and VERIFY. Records that rest
+    without a claim are also compared if they may run: the store forgot something since, or their host was silent after
+    confirming the claim.
 
-    A record whose claim was fenced goes to ERROR, unless step ABORT finds another claim of the instance. One whose
-    claim ended otherwise, or does not exist although no host is awaited that may report it, does so when the next
-    comparison finds the same, because a report may be on its way.
-    One whose claim is on another host, or of a later attempt, continues with that claim. One in VERIFY_RESIZE has two:
-    without that of its destination it returns to its source, without that of its source it is confirmed.
+    - Fenced claim: the record goes to ERROR, unless step ABORT finds another claim.
+    - Claim that ended otherwise, or is missing while no host is awaited: the same, but only when the next comparison
+      finds it again, since a report may be on its way.
+    - Claim on another host or of a later attempt: the record follows the claim.
+    - VERIFY_RESIZE without the destination's claim returns to its source; without the source's claim it is confirmed.
     """
 
     def __init__(self, parts: ConductorParts, interval: float) -> None:
@@ -65,11 +65,11 @@ class RecordReconciler(BackgroundLoop):
         self._parts = parts
         self._interval = interval
         self._marker: str | None = None
-        self._ended: set[tuple[str, int]] = set()  # attempts whose claim has ended, as of this comparison
-        self._ended_before: set[tuple[str, int]] = set()  # and as of the one before
+        self._ended: set[tuple[str, int]] = set()  # attempts whose claim has ended, found by this comparison
+        self._ended_before: set[tuple[str, int]] = set()  # found by the previous comparison
 
     def run_once(self) -> float:
-        """Compare one page; return the seconds to the next one."""
+        """Compare one page; return the seconds until the next page."""
         page = self._parts.store.page(self._marker, PAGE, deleted=False)
         epoch = self._parts.store.epoch()
         self._compare([instance for instance in page.records if _is_settled(instance) or _is_doubtful(instance, epoch)])
@@ -80,7 +80,7 @@ class RecordReconciler(BackgroundLoop):
         return self._interval * random.uniform(1 - JITTER, 1 + JITTER)
 
     def handle_failure(self, error: Exception) -> float:
-        """Log an outage in one line, and any other error with its traceback."""
+        """Log an outage in one line, other errors with a traceback."""
         if isinstance(error, errors.Unavailable):
             LOG.warning("Comparison of records with claims failed; retrying: %s", summarize_error(error))
         else:
@@ -88,11 +88,11 @@ class RecordReconciler(BackgroundLoop):
         return self._interval
 
     def compare(self, uuids: Sequence[str]) -> None:
-        """Compare these records with their claims at once, after an operator's two comparisons found a difference.
+        """Compare these records now, without waiting for a second comparison.
 
-        A record in ERROR whose claim is live becomes one whose build is sent again: its host reports what it runs.
-        Raises InvalidRequest or a subclass, UnknownInstance, Unavailable or a subclass, before any change;
-        InstanceConflict while a step of the instance is due.
+        A record in ERROR with a live claim sends its build again, so that its host reports what runs. Raises
+        InvalidRequest or a subclass, UnknownInstance, Unavailable or a subclass, before any change; InstanceConflict
+        while a step is due.
         """
         check_uuids(uuids, MAX_INSTANCES)
         records = find_instances(self._parts.store, uuids)
@@ -148,9 +148,9 @@ class RecordReconciler(BackgroundLoop):
         return list(zip(claims, results, strict=True))
 
     def _begin_moves_again(self, partition: str | None, sources: Sequence[_Claim]) -> None:
-        """Make claims sources again, whose partition forgot that; the destinations may be in other partitions.
+        """Make claims sources again after their partition forgot the role; destinations may be elsewhere.
 
-        A host restores a role by its first audit after a loss, which may precede the message that gives it the role.
+        A host restores roles by its first audit after a loss, which may precede the message that sets the role.
         """
         if not sources:
             return
@@ -168,7 +168,6 @@ class RecordReconciler(BackgroundLoop):
             )
 
     def _update(self, claim: _Claim, result: ClaimAnswerRow) -> InstanceRecord | None:
-        """Return the record updated by the answer about its claim, or None if nothing changes."""
         answer = result.answer
         if claim.attempt == claim.instance.attempt:
             update = compared_record(claim.instance, answer, result.host, result.migration)
@@ -191,14 +190,14 @@ class RecordReconciler(BackgroundLoop):
 
 
 def _is_forgotten_source(claim: _Claim, result: ClaimAnswerRow) -> bool:
-    """Return whether the claim of a source of a move is recorded as the only one of its instance."""
+    """Return whether the source of a move has lost its role in its partition."""
     return claim.attempt != claim.instance.attempt and result.answer == Answer.CONFIRMED and result.migration is None
 
 
 def compared_record(
     instance: InstanceRecord, answer: str, host: str | None, migration: str | None = None
 ) -> InstanceRecord | None:
-    """Return the record updated by the answer about its claim, or None if nothing changes.
+    """Return the record changed by the answer about its claim, or None.
 
     ``migration`` is the claim's migration if the claim is a source or destination.
     """
@@ -215,9 +214,8 @@ def compared_record(
 
 
 def compared_source(instance: InstanceRecord, answer: str) -> InstanceRecord | None:
-    """Return the record of a moved instance updated by the answer about its source, or None if nothing changes.
-
-    Without its source a move can only be confirmed.
+    """Return the record changed by the answer about its source, or None; without its source a move can only be
+    confirmed.
     """
     if answer not in ENDED:
         return None
@@ -226,7 +224,7 @@ def compared_source(instance: InstanceRecord, answer: str) -> InstanceRecord | N
 
 
 def _moves_unknown(instance: InstanceRecord, migration: str | None) -> bool:
-    """Return whether the claim belongs to a move that the record lacks, or has recorded as returned to its source."""
+    """Return whether the claim belongs to a move that the record lacks or recorded as returned."""
     if migration is None or (instance.open_migration is not None and instance.open_migration.uuid == migration):
         return False
     last_migration = instance.migration
@@ -236,27 +234,23 @@ def _moves_unknown(instance: InstanceRecord, migration: str | None) -> bool:
 
 
 def _revived(instance: InstanceRecord) -> InstanceRecord | None:
-    """Return the record as one whose build is sent again, None if its host reported the end of the attempt.
+    """Return the record with its build sent again; None if its host reported the end of the attempt.
 
-    An attempt that only the comparison ended has a live claim after all: its host reported it later.
+    If only a comparison ended the attempt, its host reported the live claim later.
     """
     history = without_loss(instance, instance.attempt)
-    revived = replace(instance, history=history, was_stopped=False)  # its host reports whether it is off
+    revived = replace(instance, history=history, was_stopped=False)  # the host will report the power state
     if revived.has_ended(instance.attempt):
         return None
     return set_step(revived, SagaStep.CAST, status=InstanceStatus.BUILDING, asked=False, reason=None)
 
 
 def _is_settled(instance: InstanceRecord) -> bool:
-    """Return whether it is on its host, and no step is under way; in OFFLOAD or VERIFY it only waits there."""
     return instance.status in ON_HOST and instance.step in (SagaStep.DONE, SagaStep.OFFLOAD, SagaStep.VERIFY)
 
 
 def _is_doubtful(instance: InstanceRecord, epoch: int) -> bool:
-    """Return whether the record rests without a claim although it may run.
-
-    The store may have forgotten what runs, or a host that had confirmed the claim was silent.
-    """
+    """Return whether a record without a claim may run: the store forgot data, or the host confirmed and fell silent."""
     rests = instance.status in WITHOUT_CLAIM and instance.step == SagaStep.DONE
     return rests and (instance.certain_epoch != epoch or instance.asked)
 

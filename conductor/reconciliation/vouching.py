@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unverified claims: those that an instance's record names are vouched for.
+"""Unverified claims: the conductor vouches for claims that instance records name.
 
-The scheduler asks by a cast and again with the host's next audit, so a failure here needs no retry. Where another host
-has a live claim of an earlier attempt, it is requested to end that: the record names a later one, which was made only
-after the earlier one had ended. The next audit of the host then finds the vouched one to be the only one.
+The scheduler asks by cast and again at the host's next audit, so a failure needs no retry. If another host has a live
+claim of an earlier attempt, that host must end it: the recorded attempt was made only after the earlier one had ended.
+The next audit then accepts the vouched claim as the only one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ CALL_SECONDS = 20.0
 
 
 def check(parts: ConductorParts, partition: str, host: str, refs: objects.ClaimRefs) -> None:
-    """Vouch for each of ``refs`` on service host ``host`` whose record names that attempt and host."""
+    """Vouch for each of ``refs`` whose record names this attempt on service host ``host``."""
     records = parts.store.get(refs.consumers)
     matches = [ref for ref in refs.pairs() if is_named(records.get(ref[0]), ref[1], host)]
     without_record = len(refs.consumers) - len(matches)
@@ -55,7 +55,6 @@ def _end_earlier_attempts(
     contradicted: Iterable[tuple[str, int]],
     records: Mapping[str, InstanceRecord],
 ) -> None:
-    """Request hosts to end live claims of attempts before the recorded ones, except sources of moves."""
     for uuid, attempt in sorted(contradicted):
         ctxt = context.new().with_timeout(CALL_SECONDS)
         for claim in clients.claims_of(partition).list_claims(ctxt, consumer=uuid).claims:
@@ -69,7 +68,7 @@ def _end_earlier_attempts(
 
 
 def is_named(record: InstanceRecord | None, attempt: int, host: str) -> bool:
-    """Return whether the record says that the instance is or may be on that host under that attempt."""
+    """Return whether the record places, or may place, that attempt on that host."""
     if record is None or record.status == InstanceStatus.DELETED:
         return False
     if _is_source(record, attempt):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What hosts report of their guests: each report is applied to the record of its instance."""
+"""Reports of hosts about their guests, applied to the instance records."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build reports of agents: each outcome is recorded before the agent gets its answer.
+"""Intake of agents' build reports; each outcome is recorded before the agent gets its answer.
 
 A report needs no lease: it is written while a conductor may hold the request, and wakes the request if a step follows.
 """
@@ -46,21 +46,21 @@ from rpcapi.resources.inventory import MAX_AMOUNT
 
 LOG = log.getLogger(__name__)
 
-# Steps that ask a host to change its guest, and wait until it reports that.
+# Steps that request a host to change its guest and wait for its report.
 ASKING = (SagaStep.POWER, SagaStep.RESUME, SagaStep.STOP_DESTINATION)
-ENDING = (SagaStep.TERMINATE, SagaStep.SETTLE)  # steps that may end the guest of the current attempt
-MAX_TRANSITION = MAX_AMOUNT // 2  # that a host may report: the numbers that follow must be valid
+ENDING = (SagaStep.TERMINATE, SagaStep.SETTLE)  # Steps that may end the guest of the current attempt.
+MAX_TRANSITION = MAX_AMOUNT // 2  # highest number that a host may report; leaves room for later ones
 MAX_WRITE_ATTEMPTS = 20  # optimistic writes of a record before the call fails with Conflict
 
 
-# The statuses of an instance on its host whose guest may have been stopped for a move that this store has lost.
+# Statuses of an instance whose guest may have been stopped for a move that this store has lost.
 RESTING = frozenset(
     {
         *(InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF, InstanceStatus.ERROR),
         *(InstanceStatus.STOPPING, InstanceStatus.STARTING),
     }
 )
-# The statuses in which a report of a running or a stopped guest is new.
+# Statuses that change when the guest is reported as running or stopped.
 RUNNING_FROM = frozenset({InstanceStatus.BUILDING, InstanceStatus.ERROR, InstanceStatus.STARTING})
 STOPPED_FROM = frozenset(
     {
@@ -68,9 +68,9 @@ STOPPED_FROM = frozenset(
         InstanceStatus.SHELVING,
     }
 )
-# The statuses in which a running guest has followed a message that this store lost.
+# Statuses in which a running guest must have followed a message that this store lost.
 OFF = (InstanceStatus.SHUTOFF, InstanceStatus.SHELVED)
-# By the kind of a report about a guest that its host has: the status that it means, and those in which it is new.
+# {kind of report: (resulting status, statuses that it changes)}
 STATES: Mapping[str, tuple[InstanceStatus, Collection[InstanceStatus]]] = {
     ACTIVE: (InstanceStatus.ACTIVE, RUNNING_FROM),
     STOPPED: (InstanceStatus.SHUTOFF, STOPPED_FROM),
@@ -78,10 +78,10 @@ STATES: Mapping[str, tuple[InstanceStatus, Collection[InstanceStatus]]] = {
 
 
 def record(parts: ConductorParts, ctxt: RequestContext, report: objects.BuildReport) -> None:
-    """Record a report; a repeated or late one, or one of an older attempt, changes nothing.
+    """Record a report; a repeated, late or outdated result changes nothing.
 
-    Raises InvalidRequest for a malformed report, Conflict or a subclass of Unavailable when the agent must send
-    it again.
+    Raises InvalidRequest for a malformed report; Conflict or a subclass of Unavailable when the agent must send it
+    again.
     """
     results = _read(report)
     remaining = results
@@ -135,25 +135,25 @@ def _stop_leaked_guests(compute: ComputeAPI, ctxt: RequestContext, host: str, le
 def _write(
     parts: ConductorParts, records: dict[str, InstanceRecord], results: Sequence[BuildResult]
 ) -> list[BuildResult]:
-    """Write the records that ``results`` change; return the results whose record was stale, for another try."""
+    """Write the records that ``results`` change; return results to retry because their record was stale."""
     updates: dict[str, InstanceRecord] = {}
     deferred = []
     epoch = parts.store.epoch()
     for result in results:
         instance = records.get(result.uuid)
         if result.uuid in updates:
-            deferred.append(result)  # a second result of one instance applies to the record that the first one changed
+            deferred.append(result)  # a second result of an instance applies after the first
         elif instance is not None and (changed := apply_result(instance, result, epoch)) is not None:
             updates[result.uuid] = changed
     stale = parts.store.write_changes(list(updates.values()))
     if updates:
-        parts.wake()  # also where no step follows: a build that has ended makes room for a new request
+        parts.wake()  # even without a next step: a finished build makes room for a new request
     milestones.report_changes(records.values(), updates.values(), stale)
     return deferred + [result for result in results if result.uuid in stale and result not in deferred]
 
 
 def _copy_of(copy: Mapping[str, Any] | None) -> tuple[int, str]:
-    """Return number and phase of a reported copy; raises InvalidRequest."""
+    """Return (number, phase) of a reported copy; raises InvalidRequest."""
     if copy is None:
         return 0, ""
     number, phase = copy.get("number"), copy.get("phase")
@@ -163,12 +163,11 @@ def _copy_of(copy: Mapping[str, Any] | None) -> tuple[int, str]:
 
 
 def is_leaked(instance: InstanceRecord | None, result: BuildResult) -> bool:
-    """Return whether the host has the guest although its instance is deleted or to be deleted, or its move has ended.
+    """Return whether the host has a guest of a deleted instance or ended move.
 
-    A move has certainly ended if the instance rests on another host. The source of a deleted instance that moves is
-    ended when nothing is left at its destination. A guest of an instance without a record is not leaked: this store may
-    have lost the record of its boot, and the host has confirmed its claim. If the claim ends, the host's next audit
-    stops the guest.
+    A move has certainly ended if the instance rests on another host. A deleted instance in a move first ends its
+    destination, then its source. A guest without a record is not leaked: this store may have lost the record, and the
+    host has confirmed the claim. If the claim ends, the host's next audit stops the guest.
     """
     if result.kind not in (ACTIVE, STOPPED) or instance is None:
         return False
@@ -190,7 +189,7 @@ def _log_unknown_guests(host: str, results: Sequence[BuildResult]) -> None:
 
 
 def apply_result(instance: InstanceRecord, result: BuildResult, epoch: int = 0) -> InstanceRecord | None:
-    """Return the record as ``result`` changes it, or None if it changes nothing; ``epoch`` is the store's."""
+    """Return the record changed by ``result``, or None; ``epoch`` is the store's."""
     is_source = is_of_source(instance, result)
     is_on_host = instance.host is not None and names.host_of(instance.host) == result.host
     is_current = result.attempt == instance.attempt and is_on_host
@@ -206,13 +205,12 @@ def apply_result(instance: InstanceRecord, result: BuildResult, epoch: int = 0) 
 
 
 def _apply_to_current(instance: InstanceRecord, result: BuildResult, epoch: int) -> InstanceRecord | None:
-    """Return the record as a report about its current attempt changes it, or None."""
     if _is_ended_by_mistake(instance, result):
         return moves.settle_later(instance, result.transition)
     if instance.has_ended(result.attempt) and not (moves_live(instance) and instance.step == SagaStep.TERMINATE):
         is_awaited = instance.step == SagaStep.TERMINATE and result.kind in ENDED_BY_REQUEST
         return set_step(instance, SagaStep.ABORT) if is_awaited else None
-    if instance.step == SagaStep.SETTLE and result.kind in (ACTIVE, STOPPED):  # the claims are read first
+    if instance.step == SagaStep.SETTLE and result.kind in (ACTIVE, STOPPED):  # SETTLE reads the claims first
         return None
     if instance.status == InstanceStatus.DELETING and instance.step != SagaStep.RESUME:
         has_stopped = instance.step == SagaStep.TERMINATE and result.kind in ENDED_BY_REQUEST
@@ -220,39 +218,38 @@ def _apply_to_current(instance: InstanceRecord, result: BuildResult, epoch: int)
     apply = _apply_state if instance.open_migration is None else apply_destination_result
     has_lost_message = result.kind in (ACTIVE, STOPPED) and result.transition > instance.transition_number
     if instance.step in ASKING and has_lost_message:
-        # The host ignores lower numbers. Unless it has followed the request, it gets the request again.
+        # The host ignores lower numbers: repeat the request with a higher one unless the host has followed it.
         instance = set_step(instance, instance.step, last_attempt=result.transition)
         return apply(instance, result) or instance
     return apply(instance, result)
 
 
 def _is_ended_by_mistake(instance: InstanceRecord, result: BuildResult) -> bool:
-    """Return whether the record ends a guest whose host has followed a later message, lost by this store."""
+    """Return whether the saga is ending a guest that followed a later message which this store has lost."""
     is_ending = instance.step in ENDING and instance.status != InstanceStatus.DELETING
     return is_ending and result.kind in (ACTIVE, STOPPED) and result.transition > instance.transition_number
 
 
 def _end_deletion(instance: InstanceRecord, epoch: int) -> InstanceRecord:
-    """Return the record after its guest has ended: DELETED, unless the store may have lost other attempts."""
+    """Finish the deletion after the guest's end, unless the store may have lost other attempts."""
     is_certain = instance.certain_epoch == epoch
     return finish_deletion(instance) if is_certain else set_step(instance, SagaStep.ABORT)
 
 
 def _is_forgotten(instance: InstanceRecord, result: BuildResult) -> bool:
-    """Return whether this store has lost an attempt that runs; the claims still have it."""
+    """Return whether a running attempt is missing from the record; the claims still have it."""
     is_built = instance.status == InstanceStatus.BUILDING and instance.step != SagaStep.SETTLE
     return result.kind == ACTIVE and (is_built or is_at_destination(instance))
 
 
 def _apply_state(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Return the record as a report about an instance that does not move changes it."""
     if instance.status == InstanceStatus.OFFLOADING and result.kind == GONE:
         return fail(end_attempt(instance, "offloaded", result.reason), None)
     if result.kind == INCOMING:
         return _end_incoming(instance)
     if result.kind not in STATES:
         return _apply_failure(instance, result)
-    if result.migration and instance.step == SagaStep.ABORT:  # the claims decide first
+    if result.migration and instance.step == SagaStep.ABORT:  # ABORT reads the claims first
         return None
     if result.migration and _is_stopped_for_lost_move(instance):
         return settle_claims(instance)
@@ -260,9 +257,9 @@ def _apply_state(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
 
 
 def _end_incoming(instance: InstanceRecord) -> InstanceRecord | None:
-    """Return the record that ends a guest which was only to be copied, by a migration that failed or was lost.
+    """End a guest that was only prepared for a copy, by a migration that failed or was lost.
 
-    A host that has let it run since ignores that request, since it followed a later message.
+    A host that has run it since ignores the request: it followed a later message.
     """
     is_built = instance.status == InstanceStatus.BUILDING and instance.step in BUILT
     if not is_built and (instance.status, instance.step) != (InstanceStatus.ERROR, SagaStep.DONE):
@@ -273,19 +270,19 @@ def _end_incoming(instance: InstanceRecord) -> InstanceRecord | None:
 
 
 def _is_stopped_for_lost_move(instance: InstanceRecord) -> bool:
-    """Return whether a guest that is off for a move contradicts the record of an instance that does not move.
+    """Return whether a guest stopped for a move contradicts a record without a move.
 
-    Step SETTLE starts it again if the claims show that it runs nowhere else.
+    SETTLE starts it again if the claims show that it runs nowhere else.
     """
     is_built = instance.status == InstanceStatus.BUILDING and instance.step in BUILT
     return is_built or (instance.status in RESTING and instance.step in (SagaStep.DONE, SagaStep.POWER))
 
 
 def _apply_operation(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Return the record of an instance that is rebooted or rebuilt, or None where its host has not done that yet.
+    """Finish a reboot or rebuild; None if the host has not executed it yet.
 
-    A number that is greater than the recorded one is of an operation that this store has lost: the request gets a
-    number that follows it.
+    A number above the recorded one belongs to an operation that this store lost, so the request is repeated with a
+    higher number.
     """
     if result.operation < instance.operation:
         return None
@@ -295,9 +292,9 @@ def _apply_operation(instance: InstanceRecord, result: BuildResult) -> InstanceR
 
 
 def _apply_power(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Return the record in the status that its host reports, or None where that is not what the record waits for.
+    """Apply the reported power state; None if it is not the awaited one.
 
-    The host of a record that rests may have followed a later message, which this store has lost: the record follows.
+    The host of an idle instance may have followed a message that this store has lost: the record follows.
     """
     _status, expected = STATES[result.kind]
     if result.transition > instance.transition_number:
@@ -312,7 +309,7 @@ def _apply_power(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
 
 
 def _finish(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
-    """Return the record in the status that its host reports; the stored image of one that runs is an old one.
+    """Finish in the reported status; a running instance outdates its stored image.
 
     An evacuated instance that was powered off before is stopped as soon as it runs.
     """

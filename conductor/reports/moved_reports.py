@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reports of hosts mean for an instance that moves: of its guests at the source and at the destination."""
+"""Reports about moving instances: from guests at the source and at the destination."""
 
 from dataclasses import replace
 
@@ -10,12 +10,12 @@ from conductor.store.migrations import MigrationKind, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi.resources import names
 
-REQUESTING = (SagaStep.STOP_SOURCE, SagaStep.COPY)  # wait until the source follows a message about the move
+REQUESTING = (SagaStep.STOP_SOURCE, SagaStep.COPY)  # steps that wait for the source to follow a message
 BUILT = (SagaStep.CAST, SagaStep.WAIT, SagaStep.ALTERNATE)
 
 
 def apply_source_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Return the record updated by a report about the guest at its source, or None if nothing changes."""
+    """Apply a report about the guest at the source; None if nothing changes."""
     migration = instance.open_migration
     if migration is None or result.kind == INCOMING:  # late: it has run since
         return None
@@ -28,12 +28,11 @@ def apply_source_result(instance: InstanceRecord, result: BuildResult) -> Instan
         return live_moves.apply_source_result(instance, result)
     if result.kind not in (ACTIVE, STOPPED):
         return moves.end_source(instance, result.reason)
-    # A report from before the request may be about an earlier stop, after which the guest was started again.
+    # A report older than the request may be about an earlier stop, after which the guest was started again.
     return None if result.transition < instance.transition_number else _follow_source(instance, result)
 
 
 def _follow_source(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Return the record after the source of a cold move followed its last request, None if it has not."""
     if instance.step == SagaStep.STOP_SOURCE and result.kind == STOPPED:
         is_reverted = instance.move.status == MigrationStatus.REVERTING
         return moves.stop_destination(instance) if is_reverted else moves.build_next(instance)
@@ -41,7 +40,7 @@ def _follow_source(instance: InstanceRecord, result: BuildResult) -> InstanceRec
 
 
 def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
-    """Return the record that returns to its source, which ignores messages below the number of a lost move.
+    """Go back to the source after it followed a move that this store lost; it ignores lower message numbers.
 
     The next move has later attempts than the lost one.
     """
@@ -53,9 +52,9 @@ def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
 
 
 def _end_later_source(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
-    """Return the record in step END_SOURCE whose source had followed a later message, lost by this store.
+    """Continue END_SOURCE after the source followed a later message that this store lost.
 
-    A running source ends only if the instance is deleted: otherwise the instance had returned to it.
+    If the source runs, the instance had returned to it, so the source ends only for a deletion.
     """
     record = replace(instance, last_attempt=result.transition)
     if result.kind == ACTIVE and instance.status != InstanceStatus.DELETING:
@@ -64,7 +63,7 @@ def _end_later_source(instance: InstanceRecord, result: BuildResult) -> Instance
 
 
 def expects_stopped(instance: InstanceRecord, attempt: int) -> bool:
-    """Return whether the move stops this attempt: the source of any move, and both ends of a return."""
+    """Return whether the move stops this attempt: the source of any move, both ends of a return."""
     migration = instance.open_migration
     if migration is None:
         return False
@@ -73,7 +72,7 @@ def expects_stopped(instance: InstanceRecord, attempt: int) -> bool:
 
 
 def is_of_source(instance: InstanceRecord, result: BuildResult) -> bool:
-    """Return whether a report is about the guest at the source of the last move, and the instance is not there."""
+    """Return whether a report is about the guest at the source of the last move while the instance is elsewhere."""
     migration = instance.migration
     if migration is None or migration.kind == MigrationKind.EVACUATION:
         return False
@@ -89,10 +88,10 @@ def follows_later_move(instance: InstanceRecord, result: BuildResult) -> bool:
 
 
 def is_before_return(instance: InstanceRecord, result: BuildResult) -> bool:
-    """Return whether a report is from before the last step of the instance's return to its source.
+    """Return whether a report predates the last step of the instance's return to its source.
 
-    A guest whose build is sent again, since record and claim had diverged, may not have heard of that return. Nor may a
-    guest that is off for a move which this store has lost. Operations have numbers of their own.
+    Exempt are a build sent again after record and claim diverged, and a guest stopped for a move that this store lost:
+    they may not know the return. Operations are numbered separately.
     """
     if result.migration and instance.open_migration is None:
         return False
@@ -102,14 +101,14 @@ def is_before_return(instance: InstanceRecord, result: BuildResult) -> bool:
 
 
 def is_at_destination(instance: InstanceRecord) -> bool:
-    """Return whether a destination of the move may have got a build, and no report of it ended that yet."""
+    """Return whether a destination may have got a build that no report has ended."""
     return instance.status == InstanceStatus.RESIZE and instance.step in BUILT
 
 
 def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Return the record of a moving instance as a report about its own current claim changes it, or None.
+    """Apply a report about the current claim of a moving instance; None if nothing changes.
 
-    That claim is at the destination, or on the source before and after.
+    The claim is at the destination; before the move and after the return, on the source.
     """
     has_guest = result.kind in (ACTIVE, STOPPED)
     is_live = instance.move.kind == MigrationKind.LIVE
@@ -121,7 +120,6 @@ def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> I
 
 
 def _apply_at_destination(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Return the record of an instance that is built at a destination as a report of that changes it, or None."""
     if result.kind in (ACTIVE, STOPPED):
         return _apply_guest_at_destination(instance, result)
     ended = end_attempt(instance, result.kind, result.reason)
@@ -151,7 +149,7 @@ def _lose(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
 
 
 def _apply_only(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Return the record whose other end is gone as a report about the guest that is left changes it, or None."""
+    """Apply a report about the only guest left after the other end is gone; None if nothing changes."""
     if not _is_resumed(instance, result):
         return None
     if moves.stays(instance):
@@ -160,6 +158,6 @@ def _apply_only(instance: InstanceRecord, result: BuildResult) -> InstanceRecord
 
 
 def _is_resumed(instance: InstanceRecord, result: BuildResult) -> bool:
-    """Return whether the guest continues as requested: it runs, unless it was stopped before the move."""
+    """Return whether the guest continues as requested: running, or stopped if it was stopped before the move."""
     is_requested = instance.step == SagaStep.RESUME and instance.status != InstanceStatus.DELETING
     return is_requested and result.kind == (STOPPED if instance.move.was_stopped else ACTIVE)

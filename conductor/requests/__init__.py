@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What callers request of instances: each request is checked, then recorded for the saga."""
+"""Requests of callers to change instances: each is checked, then recorded for the saga."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adoption of instances whose record was lost, as with the tail of the conductors' store: guest and claim live on."""
+"""Adopt instances whose guest and claim outlived their record, for example after the conductors' store lost writes."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ LOG = log.getLogger(__name__)
 
 
 class Guest(NamedTuple):
-    """A live attempt of an instance on ``node``, as its agent's journal has it; ``owner`` as in GuestOwners."""
+    """Live attempt on ``node`` in its agent's journal; ``owner`` as in GuestOwners."""
 
     uuid: str
     attempt: int
@@ -32,14 +32,14 @@ class Guest(NamedTuple):
 
 
 def adopt(parts: ConductorParts, ctxt: RequestContext, partition: str, host: str, uuids: Sequence[str]) -> None:
-    """Record what service host ``host`` of ``partition`` runs of these instances; recorded ones stay unchanged.
+    """Record instances that service host ``host`` of ``partition`` runs; recorded instances stay unchanged.
 
-    A record continues as one whose build was just sent, so that its host reports what runs, and ends in ERROR where the
-    host ended it meanwhile. A guest at the source of a move is settled first, by the claims of both ends. Claims that
-    are unverified for the lack of a record are vouched for.
+    The new record continues as after a sent build: the host reports what runs, and an ended guest leads to ERROR. A
+    guest at the source of a move is settled first by the claims of both ends. Unverified claims of the guests are
+    vouched for.
 
-    Raises InvalidRequest or a subclass, Unavailable or a subclass if host or store do not answer, or
-    InstanceConflict, before any change.
+    Raises InvalidRequest or a subclass, Unavailable or a subclass if host or store do not answer, or InstanceConflict,
+    before any change.
     """
     check_uuids(uuids, parts.max_instances)
     host = names.canonical(host)
@@ -68,7 +68,7 @@ def _guests(clients: ServiceClients, ctxt: RequestContext, host: str, uuids: Seq
 
 
 def _claims(clients: ServiceClients, ctxt: RequestContext, partition: str, guest: Guest) -> list[Mapping[str, Any]]:
-    """Return the claims of the instance; an unverified one is found by its node only."""
+    """Return the claims of the instance; an unverified claim is only listed under its node."""
     client = clients.claims_of(partition)
     claims = list(client.list_claims(ctxt, consumer=guest.uuid).claims)
     marker = None
@@ -84,7 +84,7 @@ def _claims(clients: ServiceClients, ctxt: RequestContext, partition: str, guest
 def _adoption_of(
     clients: ServiceClients, ctxt: RequestContext, partition: str, guest: Guest
 ) -> tuple[BuildRequestRecord, InstanceRecord, Mapping[str, int]]:
-    """Return what is recorded of a guest: its request, itself, and what it counts in its project."""
+    """Return (request, instance, quota amounts) to record for a guest."""
     claim = _claim_of(guest, _claims(clients, ctxt, partition, guest))
     spec = _make_spec(claim, guest.owner)
     project = claim["project"]
@@ -112,7 +112,7 @@ def _adoption_of(
 
 
 def _is_recorded(records: Mapping[str, InstanceRecord], guest: Guest, host: str) -> bool:
-    """Return whether a record names the guest; raises InstanceConflict for any other record."""
+    """Return whether a record names the guest; raises InstanceConflict for a record that contradicts it."""
     record = records.get(guest.uuid)
     if record is None or is_named(record, guest.attempt, host):
         return record is not None
@@ -124,7 +124,6 @@ def _is_recorded(records: Mapping[str, InstanceRecord], guest: Guest, host: str)
 
 
 def _claim_of(guest: Guest, claims: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return the claim under which the guest runs; raises InstanceConflict."""
     own = [claim for claim in claims if _is_claim_of(guest, claim)]
     others = [claim for claim in claims if claim not in own]
     if not own or own[0]["state"] == ClaimState.PREPARED:
@@ -148,6 +147,6 @@ def _is_claim_of(guest: Guest, claim: Mapping[str, Any]) -> bool:
 
 
 def _make_spec(claim: Mapping[str, Any], owner: Mapping[str, Any]) -> objects.RequestSpec:
-    """Return a request for what the claim holds; image, traits and hints of the first one are lost."""
+    """Return a request for the claim's amounts; image, traits and hints are lost."""
     group = {name: owner[name] for name in ("group_id", "group_policy", "group_max_per_host") if owner.get(name)}
     return objects.RequestSpec.of(flavor=owner.get("flavor"), resources=total_amounts(claim["allocations"]), **group)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Intake of build requests: validates and records them for the saga."""
+"""Intake of build requests: validate and record them for the saga."""
 
 import hashlib
 import json
@@ -34,12 +34,15 @@ def build(
     *,
     first_sent: float | None = None,
 ) -> None:
-    """Record the request; does nothing if it is already recorded. ``names`` is empty or has one per instance.
+    """Record the request; idempotent.
 
-    ``first_sent`` is the caller's Unix time in seconds when it first sent the request. Hints of a client of one
-    project may name instances of this project only. Raises InvalidRequest or a subclass, such as CallerRefused,
-    InstanceConflict, QuotaExceeded, DeadlinePassed, StoreFull, or Unavailable or a subclass; then nothing is
-    recorded.
+    Args:
+        names: Display names, empty or one per instance.
+        first_sent: Unix time in seconds at which the caller first sent the request.
+
+    Raises:
+        InvalidRequest: Or a subclass, such as CallerRefused for a hint to an instance of another project.
+        InstanceConflict, QuotaExceeded, DeadlinePassed, StoreFull, Unavailable: Nothing is recorded.
     """
     check_spec(spec)
     check_uuids(uuids, parts.max_instances)
@@ -69,7 +72,7 @@ def build(
 
 
 def quota(parts: ConductorParts, project: str) -> objects.ProjectQuota:
-    """Return what the project uses, and its limits; raises InvalidRequest, StoreUnavailable."""
+    """Return usage and limits of the project; raises InvalidRequest, StoreUnavailable."""
     if len(project) > MAX_ID or not project.isprintable():
         raise errors.InvalidRequest(
             why=f"project must have at most {MAX_ID} printable characters, not {abbreviate(project)}"
@@ -78,7 +81,7 @@ def quota(parts: ConductorParts, project: str) -> objects.ProjectQuota:
 
 
 def _check_bounds(parts: ConductorParts, key: str) -> None:
-    """Raise StoreFull for a request that is not recorded, while the store is at a bound."""
+    """Raise StoreFull for a new request while the store is at a bound."""
     try:
         parts.bounds.check(*OPTIONS)
     except errors.StoreFull:
@@ -87,7 +90,7 @@ def _check_bounds(parts: ConductorParts, key: str) -> None:
 
 
 def _to_past_ms(first_sent: float | None) -> int | None:
-    """Return the time in milliseconds, None for an unknown one: also one in the future, by a clock that is wrong."""
+    """Return the time in milliseconds; None if unknown or in the future (the caller's clock is wrong)."""
     if first_sent is None:
         return None
     if isinstance(first_sent, bool) or not isinstance(first_sent, int | float) or not math.isfinite(first_sent):
@@ -100,9 +103,9 @@ def compute_request_key(
 ) -> str:
     """Return the identity of a request: a hash of project, user, spec, uuids and names.
 
-    The request id is not part of it. A caller may repeat a call with a new id, or use one id for several calls.
+    Not of the request id: a caller may repeat a call with a new id, or use one id for several calls.
     """
-    # Fields with their defaults do not count: a caller that does not know them repeats the same request.
+    # Skip fields with default values, so that a caller that does not know a new field repeats the same request.
     spec_values = {
         name: value for name, field in spec.fields.items() if (value := getattr(spec, name)) != field.default
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to abort or complete live migrations that are under way, as changes of the records of their instances."""
+"""Requests to abort or complete running live migrations."""
 
 from dataclasses import replace
 
@@ -9,14 +9,14 @@ from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
 from rpcapi.objects.copy import ABORT, FORCE
 
-# Steps in which the guest still runs at its source, and no end of the migration was decided.
+# Steps in which the guest runs at its source and the outcome is open.
 ABORTABLE = (SagaStep.BEGIN_MOVE, SagaStep.DESTINATION, SagaStep.PREPARE_COPY, SagaStep.COPY)
 
 
 def abort(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:
-    """Return the record with a request to abort its live migration, None if it has one: the server stays at its source.
+    """Return the record with an abort request; None if it has one already.
 
-    Raises InstanceConflict for a migration that has ended, is complete, or is not a live one.
+    Raises InstanceConflict unless a live migration is in progress whose guest still runs at its source.
     """
     _check_live(migration)
     if migration.copy_request == ABORT and (migration.status == MigrationStatus.CANCELLED or not migration.has_ended):
@@ -27,9 +27,9 @@ def abort(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecor
 
 
 def force_complete(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:
-    """Return the record whose live migration is to be completed although its guest writes faster than it is copied.
+    """Return the record with a request to complete the copy of a guest that writes faster than it is copied.
 
-    None if it is already. Raises InstanceConflict for a migration that is not being copied.
+    None if already requested. Raises InstanceConflict unless the guest is being copied.
     """
     _check_live(migration)
     if migration.copy_request == FORCE and not migration.has_ended:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to evacuate instances from hosts that are gone: recorded here; the saga executes them."""
+"""Requests to evacuate instances from lost hosts; the saga executes them."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -21,11 +21,11 @@ from rpcapi.context import RequestContext
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
 
-# Statuses in which an instance has a disk on its host that is to be replaced or kept; a shelved one has an image.
+# Statuses of instances with a disk on a host; a shelved instance has an image instead.
 ON_DISK = ON_HOST - {InstanceStatus.SHELVING, InstanceStatus.SHELVED, InstanceStatus.VERIFY_RESIZE}
-# Steps of an instance in ERROR that may be evacuated. In ABORT its claims are looked for, which its selection does too.
+# Steps in which an instance in ERROR may be evacuated. ABORT only looks for claims, as its selection does too.
 RESTING = (SagaStep.DONE, SagaStep.ABORT)
-AttemptAnswers = Mapping[tuple[str, int], str]  # the answers about claims, by instance and attempt
+AttemptAnswers = Mapping[tuple[str, int], str]  # {(instance, attempt): answer}
 Change = Callable[[InstanceRecord], InstanceRecord | None]
 
 
@@ -36,12 +36,17 @@ def evacuate(
     migrations: Sequence[str],
     target: str | None = None,
 ) -> None:
-    """Mark instances to be evacuated, each by the migration of that uuid; recorded ones stay unchanged.
+    """Mark instances for evacuation, each under its migration uuid; idempotent.
 
-    ``target`` is the only node or service host that may take them; None is any. Raises InvalidRequest or a
-    subclass, UnknownInstance, UnknownHost, NoValidHost where the target cannot take them, InstanceConflict,
-    HostIsUp, or Unavailable or a subclass if scheduler or claims do not answer, before any change; Conflict or
-    StoreUnavailable when the caller must retry.
+    Args:
+        target: Only node or service host that may take them; None for any.
+
+    Raises:
+        InvalidRequest: Or a subclass, before any change.
+        UnknownInstance, UnknownHost, InstanceConflict, HostIsUp: Before any change.
+        NoValidHost: The target cannot take the instances; before any change.
+        Unavailable: Or a subclass; scheduler or claims do not answer; before any change.
+        Conflict, StoreUnavailable: The caller must retry.
     """
     migration_uuids = requested_changes.pair_migrations(uuids, migrations, parts.max_instances)
     target = None if target is None else names.canonical(target)
@@ -56,7 +61,7 @@ def plan(
     migrations: Mapping[str, str],
     target: str | None = None,
 ) -> Change:
-    """Return the change of each record, after hosts, claims and target were checked; raises as ``evacuate``."""
+    """Check hosts, claims and target; return the function that changes each record. Raises like ``evacuate``."""
     records = find_instances(parts.store, uuids)
     new = [record for record in records.values() if not _is_recorded(record, migrations[record.uuid])]
     for record in new:
@@ -103,7 +108,6 @@ def plan(
 
 
 def _answers(clients: ServiceClients, ctxt: RequestContext, records: Sequence[InstanceRecord]) -> AttemptAnswers:
-    """Return how the claims are of the instances whose record does not say that they have ended."""
     groups: dict[str | None, list[InstanceRecord]] = {}
     for record in records:
         if record.host is not None and not record.has_ended(record.attempt):
@@ -117,16 +121,16 @@ def _answers(clients: ServiceClients, ctxt: RequestContext, records: Sequence[In
 
 
 def _check_host(clients: ServiceClients, ctxt: RequestContext, host: str, *, in_use: bool) -> None:
-    """Raise HostIsUp for a host that sends heartbeats, unless all claims ended and it has learned that."""
+    """Raise HostIsUp for a live host, unless all claims have ended and the host has audited since."""
     document = answered("The scheduler", clients.service_document, ctxt, host)
     if document is not None and document.get("alive") and (in_use or not document.get("audited")):
         raise errors.HostIsUp(host=host)
 
 
 def lost_record(record: InstanceRecord, answers: AttemptAnswers) -> InstanceRecord:
-    """Return the record as one in ERROR whose host has lost it; ``answers`` are about claims that may have ended.
+    """Return the record in ERROR after its host lost it; raises InstanceConflict while its claim may be live.
 
-    Raises InstanceConflict while its claim may be live.
+    ``answers`` are about claims that may have ended.
     """
     answer = answers.get((record.uuid, record.attempt))
     if record.status == InstanceStatus.ERROR:
@@ -134,7 +138,7 @@ def lost_record(record: InstanceRecord, answers: AttemptAnswers) -> InstanceReco
             return record
         ended = answer in ENDED
         ended_record = end_attempt(record, evacuations.LOST, f"its claim was {answer}") if ended else None
-    else:  # a fence is certain; any other end is by its host, whose report may be on its way
+    else:  # A fence is final; the report of any other end may be on its way.
         ended_record = compared_record(record, answer, None) if answer == Answer.FENCED else None
     if ended_record is None:
         host = names.host_of(record.host or "")
@@ -144,7 +148,7 @@ def lost_record(record: InstanceRecord, answers: AttemptAnswers) -> InstanceReco
 
 
 def is_lost(record: InstanceRecord) -> bool:
-    """Return whether the instance is in ERROR because its host is gone, or no other one could build it since."""
+    """Return whether the instance is in ERROR because its host is gone or its evacuation failed."""
     is_settled = record.status == InstanceStatus.ERROR and record.step in RESTING
     return is_settled and (evacuations.has_run(record) or evacuations.has_failed(record))
 
@@ -163,7 +167,7 @@ def _is_recorded(record: InstanceRecord, migration: str) -> bool:
 
 
 def _check_status(record: InstanceRecord) -> None:
-    """Raise InstanceConflict for an instance that had no disk on a host, or that is under way."""
+    """Raise InstanceConflict if the instance has no disk on a host or is in transition."""
     migration = record.open_migration or record.evacuation
     if migration is not None:
         why = f"its migration {migration.uuid} is {MigrationStatus(migration.status)}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which instances of a call are members of the same affinity group, and so move together."""
+"""Affinity groups whose members move together in one call."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -9,21 +9,21 @@ from conductor.store.records import BuildRequestRecord, InstanceRecord
 from rpcapi import errors
 from rpcapi.resources.claims import GroupPolicy
 
-MAX_MEMBERS = 100  # of a group that moves: each migration names all of them
+MAX_MEMBERS = 100  # limit of a group move: each migration names all members
 
 
 def moving_groups(
     records: Mapping[str, InstanceRecord], requests: Mapping[str, BuildRequestRecord], migrations: Mapping[str, str]
 ) -> dict[str, list[str]]:
-    """Return for each instance that moves with others of its affinity group the uuids of their migrations.
+    """Return {instance: migration uuids of its group} for instances that move with their affinity group.
 
-    ``migrations`` maps the instances of the call to the uuids of their migrations, in the order of the call. Raises
-    InvalidRequest for a group of more than MAX_MEMBERS.
+    ``migrations`` is {instance: migration uuid}, in the order of the call. Raises InvalidRequest for a group of more
+    than MAX_MEMBERS.
     """
     specs = {key: load_spec(request.spec) for key, request in requests.items()}
     members = defaultdict(list)
     for instance in migrations:
-        # A resize changes no group, so that the request of an instance has its group.
+        # A resize never changes the group, so the group of the request is valid.
         spec = specs.get(records[instance].request) if instance in records else None
         if spec is not None and spec.group_policy == GroupPolicy.AFFINITY:
             members[spec.group_id].append(instance)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to migrate, resize, confirm and revert: recorded here; the saga executes them.
+"""Requests to migrate, resize, confirm and revert; the saga executes them.
 
-Each function that begins moves takes ``project``, the only one whose instances may be changed; None is all. Each raises
-InvalidRequest or a subclass, such as CallerRefused, UnknownInstance, or InstanceConflict for an instance in another
-status, before any change; Conflict or StoreUnavailable when the caller must retry.
+Functions that begin moves take ``project``, the only project whose instances may move; None for all. They raise
+InvalidRequest or a subclass (CallerRefused, UnknownInstance, InstanceConflict for a wrong status) before any change,
+and Conflict or StoreUnavailable when the caller must retry.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -34,9 +34,11 @@ REVERTED = (MigrationStatus.REVERTING, MigrationStatus.REVERTED)
 
 
 class Move(NamedTuple):
-    """What a call requests of an instance. ``flavors``: the specs of the new flavor by image, empty: a migration.
+    """Requested move of an instance.
 
-    ``group`` has the migrations of its affinity group, if that moves.
+    Attributes:
+        flavors: Specs of the new flavor, one per image; empty for a migration.
+        group: Migrations of its affinity group, if the group moves.
     """
 
     request_id: str
@@ -48,7 +50,6 @@ class Move(NamedTuple):
 
     @property
     def kind(self) -> MigrationKind:
-        """The kind of its migrations."""
         if self.is_live:
             return MigrationKind.LIVE
         return MigrationKind.RESIZE if self.flavors else MigrationKind.MIGRATION
@@ -64,11 +65,11 @@ def migrate(
     allow_cross_cell: bool = False,
     project: str | None = None,
 ) -> None:
-    """Mark ACTIVE and SHUTOFF instances to be migrated, each by the migration of that uuid.
+    """Mark ACTIVE and SHUTOFF instances for migration, each under its migration uuid; idempotent.
 
-    A repeated call changes nothing. Members of an affinity group move together, as in all calls that begin moves:
-    each gets a destination, or none does. ``host`` is the only destination; also raises UnknownHost and NoValidHost
-    where it could take none of them now.
+    Members of an affinity group move together: all get a destination or none (also for ``live_migrate`` and
+    ``resize``). ``host`` is the only allowed destination. Also raises UnknownHost, and NoValidHost if ``host`` could
+    take none of the instances now.
     """
     move = Move(ctxt.request_id, None if host is None else names.canonical(host), allow_cross_cell)
     _begin(parts, ctxt, uuids, migrations, move, method="migrate_instances", project=project)
@@ -83,7 +84,7 @@ def live_migrate(
     *,
     project: str | None = None,
 ) -> None:
-    """Mark ACTIVE instances to be copied to other hosts of their partitions while they run; else as ``migrate``."""
+    """Mark ACTIVE instances for live migration within their partitions; otherwise like ``migrate``."""
     target = None if host is None else names.canonical(host)
     move = Move(ctxt.request_id, target, allow_cross_cell=False, is_live=True)
     _begin(parts, ctxt, uuids, migrations, move, method="live_migrate_instances", project=project)
@@ -99,11 +100,10 @@ def resize(
     allow_cross_cell: bool = False,
     project: str | None = None,
 ) -> None:
-    """Mark ACTIVE and SHUTOFF instances to get what ``flavors`` request, each by the migration of that uuid.
+    """Mark ACTIVE and SHUTOFF instances to be resized, each under its migration uuid; idempotent.
 
-    Of several, one for each image, each gets the one with its own image. A repeated call changes nothing. Also
-    raises InvalidSpec for an instance that has this flavor, or whose image none of them has, and QuotaExceeded
-    where a project has no quota left for what grows.
+    ``flavors`` has one flavor spec per image; each instance uses the spec of its image. Also raises InvalidSpec for an
+    instance that has this flavor or whose image has no spec, and QuotaExceeded.
     """
     if len(flavors) > max(1, len(uuids)):
         raise errors.InvalidRequest(why=f"{len(uuids)} instances have at most as many images, got {len(flavors)}")
@@ -147,7 +147,7 @@ def _begin(
 
 
 def _check_migrations(store: ConductorStore, migration_uuids: Mapping[str, str]) -> set[str]:
-    """Return the instances whose migration is recorded already; raises InvalidRequest for a uuid of another use."""
+    """Return the instances whose migration is already recorded; raises InvalidRequest for a uuid in other use."""
     recorded = store.migrations(list(migration_uuids.values()))
     for uuid in store.get(list(migration_uuids.values())):
         raise errors.InvalidRequest(why=f"{uuid} is the uuid of an instance, and cannot be that of a migration")
@@ -166,9 +166,9 @@ def _check_target(
     moving: Sequence[InstanceRecord],
     requests: Mapping[str, BuildRequestRecord],
 ) -> None:
-    """Raise UnknownHost or NoValidHost where the target could not take one of the instances now.
+    """Raise UnknownHost or NoValidHost if the target could not take each instance now.
 
-    Server groups are left to the claim: there the source of a move is no member of an affinity group.
+    Server groups are checked by the claim only, which does not count the source of a move as a member.
     """
     specs = []
     for record in moving:
@@ -181,7 +181,7 @@ def _check_target(
 def begin(
     instance: InstanceRecord, request: BuildRequestRecord, uuid: str, move: Move, partition: str
 ) -> InstanceRecord | None:
-    """Return the record that begins to move, None where it does so already; raises InstanceConflict, InvalidRequest."""
+    """Return the record that begins to move; None if it does already. Raises InstanceConflict, InvalidRequest."""
     if instance.migration is not None and instance.migration.uuid == uuid:
         return None
     movable = MOVABLE[:1] if move.is_live else MOVABLE
@@ -218,7 +218,7 @@ def _begin_resize(
     migration: MigrationRecord,
     flavors: Sequence[objects.RequestSpec],
 ) -> InstanceRecord:
-    """Return the record that begins to be resized; until that is confirmed or reverted, the larger amounts count."""
+    """Return the record that begins to resize; until confirm or revert, quota counts the larger amounts."""
     spec = instance_spec(instance, request)
     flavor = flavors[0] if len(flavors) == 1 else flavor_with_image(flavors, spec.image, instance.uuid)
     resized = resize_spec(spec, flavor)
@@ -237,19 +237,19 @@ def _check_not_source(instance: InstanceRecord, target: str | None) -> None:
 
 
 def confirm(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:
-    """Return the record that leaves its source for good, None where it did; raises InstanceConflict."""
+    """Return the record that leaves its source for good; None if it did. Raises InstanceConflict."""
     return confirm_move(instance) if _is_finished(instance, migration, CONFIRMED, "be confirmed") else None
 
 
 def revert(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:
-    """Return the record that returns to its source, None where it does or did; raises InstanceConflict."""
+    """Return the record that returns to its source; None if it does or did. Raises InstanceConflict."""
     return revert_move(instance) if _is_finished(instance, migration, REVERTED, "be reverted") else None
 
 
 def _is_finished(
     instance: InstanceRecord, migration: MigrationRecord, done: Collection[MigrationStatus], what: str
 ) -> bool:
-    """Return whether the move waits for its end, False if it was requested already; raises InstanceConflict."""
+    """Return True if the move waits for confirm or revert, False if ``done``; raises InstanceConflict otherwise."""
     if instance.migration is None or instance.migration.uuid != migration.uuid:
         raise errors.InstanceConflict(uuid=instance.uuid, why=f"migration {migration.uuid} is not its last one")
     if migration.status in done:

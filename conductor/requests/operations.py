@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to reboot or rebuild instances on their hosts: recorded here; the saga executes them."""
+"""Requests to reboot or rebuild instances on their hosts; the saga executes them."""
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.validation.instances import check_uuids
 
-# By the status that is recorded: those in which a request is accepted, as in Nova. ERROR: only on a host.
+# {recorded status: statuses in which the request is accepted}, like Nova. ERROR only if the instance is on a host.
 ALLOWED = {
     InstanceStatus.REBOOT: (InstanceStatus.ACTIVE,),
     InstanceStatus.HARD_REBOOT: (
@@ -28,12 +28,18 @@ ALLOWED = {
 
 
 def reboot(parts: ConductorParts, uuids: Sequence[str], *, hard: bool, project: str | None = None) -> None:
-    """Mark instances to be rebooted: ACTIVE ones; with ``hard`` also SHUTOFF ones, and ERROR ones on a host.
+    """Mark instances for reboot.
 
-    Those that are being rebooted in that way stay unchanged; a hard reboot replaces another one. ``project`` is the
-    only one whose instances may be rebooted; None is all. Raises InvalidRequest or a subclass, such as
-    CallerRefused, UnknownInstance, or InstanceConflict for one in another status, before any change; Conflict or
-    StoreUnavailable when the caller must retry.
+    Accepts ACTIVE instances; with ``hard`` also SHUTOFF ones and ERROR ones on a host. An equal reboot in progress
+    stays unchanged; a hard reboot replaces a soft one.
+
+    Args:
+        project: Only project whose instances may be rebooted; None for all.
+
+    Raises:
+        InvalidRequest: Before any change; includes CallerRefused, UnknownInstance, and InstanceConflict for a wrong
+            status.
+        Conflict, StoreUnavailable: The caller must retry.
     """
     status = InstanceStatus.HARD_REBOOT if hard else InstanceStatus.REBOOT
     requested_changes.apply(
@@ -48,11 +54,12 @@ def rebuild(
     project: str | None = None,
     image: Mapping[str, Any] | None = None,
 ) -> None:
-    """Mark ACTIVE and SHUTOFF instances, and ERROR ones on a host, to get a new disk of their image.
+    """Mark instances for a new disk from their image: ACTIVE, SHUTOFF and, on a host, ERROR ones.
 
-    ``image``, as in RequestSpec, is their image from then on; their hosts must be able to run it. Those in ERROR
-    whose host is gone are evacuated; those that are being rebuilt stay unchanged, but must not get another image
-    meanwhile. As ``reboot``, as specs_with_image, and as evacuation.plan for those that are evacuated.
+    Instances in ERROR whose host is gone are evacuated. A rebuild in progress stays unchanged and refuses a new image.
+    ``image``, as in RequestSpec, replaces the instance's image; the host must be able to run it.
+
+    Raises the errors of ``reboot``, ``specs_with_image`` and, for evacuated instances, ``evacuation.plan``.
     """
     check_uuids(uuids, parts.max_instances)
     records = parts.store.get(uuids)
@@ -60,7 +67,7 @@ def rebuild(
     migrations = {record.uuid: str(uuid.uuid4()) for record in records.values() if is_lost(record)}
     for record in records.values():
         if record.uuid not in migrations:
-            mark(record, InstanceStatus.REBUILD, 1)  # refused before hosts are asked
+            mark(record, InstanceStatus.REBUILD, 1)  # refuse before asking hosts
     specs = {} if image is None else specs_with_image(parts, ctxt, _without_host(records.values(), migrations), image)
     evacuate = evacuation.plan(parts, ctxt, list(migrations), migrations) if migrations else None
 
@@ -79,14 +86,14 @@ def rebuild(
 
 
 def _without_host(records: Iterable[InstanceRecord], uuids: Collection[str]) -> list[InstanceRecord]:
-    """Return the records, those of the instances ``uuids`` without the host that no longer matters."""
+    """Return the records, with the host removed from the records of ``uuids``."""
     return [replace(record, host=None) if record.uuid in uuids else record for record in records]
 
 
 def mark(instance: InstanceRecord, status: InstanceStatus, now_ms: int) -> InstanceRecord | None:
-    """Return the record in ``status`` with the number of its operation, None where it has that status already.
+    """Return the record in ``status`` with a new operation number; None if it has that status already.
 
-    Numbers are times, so that a store that forgot an operation does not use its number again. Raises InstanceConflict.
+    Numbers are times: a store that forgot an operation does not reuse its number. Raises InstanceConflict.
     """
     if instance.shown_status == status:
         return None

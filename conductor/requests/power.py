@@ -1,27 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to stop or start instances, as changes of their records; the saga executes them."""
+"""Requests to stop or start instances; the saga executes them."""
 
 from conductor.saga.transitions import set_numbered_step
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
 
-# By the status that is recorded: the one in which a request is accepted, and those in which it was made already.
+# {recorded status: status before} and {recorded status: status after the request}.
 ALLOWED = {InstanceStatus.STOPPING: InstanceStatus.ACTIVE, InstanceStatus.STARTING: InstanceStatus.SHUTOFF}
 DONE = {InstanceStatus.STOPPING: InstanceStatus.SHUTOFF, InstanceStatus.STARTING: InstanceStatus.ACTIVE}
 
 
 def stop(instance: InstanceRecord) -> InstanceRecord | None:
-    """Return the record of an ACTIVE instance in STOPPING; None if the instance is stopped or stopping already."""
+    """Return the record of an ACTIVE instance in STOPPING; None if already stopped or stopping."""
     return _mark(instance, InstanceStatus.STOPPING)
 
 
 def start(instance: InstanceRecord) -> InstanceRecord | None:
-    """Return the record of a SHUTOFF instance in STARTING; None if the instance runs or is starting already."""
+    """Return the record of a SHUTOFF instance in STARTING; None if already running or starting."""
     return _mark(instance, InstanceStatus.STARTING)
 
 
 def _mark(instance: InstanceRecord, status: InstanceStatus) -> InstanceRecord | None:
-    """Return the record in ``status``, None where that was done already; raises InstanceConflict."""
     if instance.status in (status, DONE[status]):
         return None
     if instance.status != ALLOWED[status]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""New images of instances that are rebuilt: each must be one that the instance's own host can run."""
+"""New images for rebuilds; the instance's current host must be able to run them under the current claim."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,21 +14,22 @@ from rpcapi.context import RequestContext
 from rpcapi.objects.request_validation import check_spec
 from rpcapi.validation.documents import check_image
 
-# Beginnings of image properties that determine resources, traits or topology: the claim of a rebuilt instance stays.
+# Prefixes of image properties that determine resources, traits or topology. A rebuild keeps the claim, so it must not
+# change them.
 CLAIMED = (
     *("trait:", "hw_numa_", "hw_cpu_", "hw_mem_page_size", "hw_mem_encryption", "hw_locked_memory"),
     *("hw_emulator_threads_policy", "hw_pci_numa_affinity_policy", "hw_tpm_"),
 )
-REBUILD = "rebuild"  # the scope of a dry run
+REBUILD = "rebuild"  # scope of the dry run
 
 
 def specs_with_image(
     parts: ConductorParts, ctxt: RequestContext, records: Sequence[InstanceRecord], image: Mapping[str, Any]
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Return the primitive of the spec with the new image by instance; instances without a host are not checked.
+    """Return {instance: spec primitive with the new image}; instances without a host skip the host check.
 
-    Raises InvalidSpec for an invalid image or one that needs another claim, NoValidHost where a host cannot run it,
-    UnknownHost, Unavailable or a subclass if the scheduler does not answer.
+    Raises InvalidSpec for an invalid image or an image that needs another claim, NoValidHost if a host cannot run it,
+    UnknownHost, or Unavailable or a subclass if the scheduler does not answer.
     """
     check_image(image)
     if not image:
@@ -50,7 +51,7 @@ def _check_hosts(
     records: Sequence[InstanceRecord],
     specs: Mapping[str, objects.RequestSpec],
 ) -> None:
-    """Make one dry run for each host and request among the instances."""
+    """Make one dry run per host and request."""
     checked = set()
     for record in records:
         place = (record.request, record.host)
@@ -63,7 +64,7 @@ def _check_hosts(
 def _check_host(
     clients: ServiceClients, ctxt: RequestContext, record: InstanceRecord, spec: objects.RequestSpec
 ) -> None:
-    # Only what depends on the image: the instance has its claim, in whatever way that was placed.
+    # Check only what depends on the image: the instance keeps its claim.
     checked = objects.RequestSpec.of(
         flavor=spec.flavor,
         resources=spec.resources or {"VCPU": 1},

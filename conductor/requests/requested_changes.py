@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes of requested changes to instance records, without a lease; the saga executes them."""
+"""Write requested changes to instance records without a lease; the saga executes them."""
 
 from collections.abc import Callable, Sequence
 
@@ -28,12 +28,19 @@ def apply(
     *,
     limits: ProjectLimits = NO_LIMITS,
 ) -> None:
-    """Write what ``change`` returns for each instance; None leaves it unchanged. It may raise before any change.
+    """Write the records that ``change`` returns; None leaves a record unchanged.
 
-    Records that others changed meanwhile are read and changed again, the written ones are not. ``project`` is the
-    only one whose instances ``method`` may change; None is all. Raises InvalidRequest or a subclass, such as
-    CallerRefused, or UnknownInstance, before any change; Conflict or StoreUnavailable when the caller must retry;
-    QuotaExceeded where instances that count again exceed ``limits`` of a project, by its name.
+    Stale records are read and changed again.
+
+    Args:
+        change: May raise before the first write.
+        project: Only project whose instances ``method`` may change; None for all.
+        limits: {project: quota limits} for instances that start to count again.
+
+    Raises:
+        InvalidRequest: Before any change; includes CallerRefused and UnknownInstance.
+        QuotaExceeded: ``limits`` are exceeded.
+        Conflict, StoreUnavailable: The caller must retry.
     """
     check_uuids(uuids, parts.max_instances)
     remaining = list(uuids)
@@ -51,7 +58,7 @@ def apply(
 
 
 def pair_migrations(uuids: Sequence[str], migrations: Sequence[str], max_instances: int) -> dict[str, str]:
-    """Return the uuid of the migration by instance that a call supplies; raises InvalidRequest or a subclass."""
+    """Return {instance: migration uuid} of a call; raises InvalidRequest or a subclass."""
     check_uuids(uuids, max_instances)
     check_uuids(migrations, max_instances, "migration")
     if len(migrations) != len(uuids):
@@ -67,9 +74,10 @@ def apply_to_migrations(
     method: str,
     project: str | None = None,
 ) -> None:
-    """Write what ``change`` returns for the instance of each migration, as ``apply``; also raises UnknownMigration.
+    """Write the record that ``change`` returns for the instance of each migration, like ``apply``.
 
-    ``change`` gets the migration as it is in the record of the instance, or as it ended if another one followed it.
+    ``change`` gets the migration from the instance's record, or the ended one if another migration followed. Also
+    raises UnknownMigration.
     """
     check_uuids(migrations, parts.max_instances, "migration")
     by_instance = {record.instance: record for record in find_migrations(parts.store, migrations).values()}

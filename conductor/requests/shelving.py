@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to shelve, offload or unshelve instances: recorded here; the saga executes them."""
+"""Requests to shelve, offload or unshelve instances; the saga executes them."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -27,12 +27,18 @@ def unshelve_instances(
     host: str | None = None,
     project: str | None = None,
 ) -> None:
-    """Mark SHELVED instances to be started on their hosts, and SHELVED_OFFLOADED ones to be built anew.
+    """Mark SHELVED instances to start on their hosts, and SHELVED_OFFLOADED ones to be built again.
 
-    Those that run or are being unshelved stay unchanged. ``host`` is the only one that may take them, which only
-    operators may name: InstanceConflict is raised for a SHELVED one then, and UnknownHost or NoValidHost where that
-    host could take none of them now. Raises QuotaExceeded where a project has no quota left for all of its
-    offloaded ones; then nothing is changed. ``project`` and all other errors are as in requested_changes.apply.
+    Instances that run or are being unshelved stay unchanged. ``project`` and further errors are as in
+    requested_changes.apply.
+
+    Args:
+        host: Only host that may take the offloaded instances; only operators may set it.
+
+    Raises:
+        InstanceConflict: ``host`` is set and an instance is SHELVED.
+        UnknownHost, NoValidHost: ``host`` could not take any of the instances now.
+        QuotaExceeded: A project has too little quota for its offloaded instances; nothing is changed.
     """
     check_uuids(uuids, parts.max_instances)
     if host is not None and project is not None:
@@ -67,7 +73,7 @@ def _check_target(
 
 
 def shelve(instance: InstanceRecord) -> InstanceRecord | None:
-    """Return the record in SHELVING, None where it is shelved; raises InstanceConflict."""
+    """Return the record in SHELVING; None if already shelved. Raises InstanceConflict."""
     if instance.status in (InstanceStatus.SHELVING, InstanceStatus.SHELVED, *OFFLOADED):
         return None
     _check_status(instance, (InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF), "be shelved")
@@ -75,7 +81,7 @@ def shelve(instance: InstanceRecord) -> InstanceRecord | None:
 
 
 def offload(instance: InstanceRecord) -> InstanceRecord | None:
-    """Return the record in OFFLOADING, None where it is offloaded; raises InstanceConflict."""
+    """Return the record in OFFLOADING; None if already offloaded. Raises InstanceConflict."""
     if instance.status in OFFLOADED:
         return None
     _check_status(instance, (InstanceStatus.SHELVED,), "be offloaded")
@@ -83,10 +89,10 @@ def offload(instance: InstanceRecord) -> InstanceRecord | None:
 
 
 def unshelve(instance: InstanceRecord, target: str | None = None) -> InstanceRecord | None:
-    """Return the record that starts or builds it again, None where that was done; raises InstanceConflict.
+    """Return the record that starts or builds the instance; None if that was requested already.
 
-    An offloaded instance begins its next attempt with an empty history, so that it has as many attempts as a new one.
-    ``target`` is the only host that may take it: one that is on a host is refused.
+    An offloaded instance starts with an empty history, so it has as many attempts as a new instance. ``target`` is the
+    only host that may take it. Raises InstanceConflict, also for a ``target`` while the instance is on a host.
     """
     is_under_way = instance.is_shelved and instance.status in (InstanceStatus.BUILDING, InstanceStatus.STARTING)
     if is_under_way or instance.status in (InstanceStatus.UNSHELVING, InstanceStatus.ACTIVE):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dry runs of requests for a certain host: one that could not be met is refused before anything is changed."""
+"""Dry runs for a requested host, so that an impossible request is refused before any change."""
 
 import json
 from collections import Counter
@@ -11,7 +11,7 @@ from conductor.service_clients import ServiceClients, answered
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 
-MAX_CHECKS = 10  # dry runs of one call, which has as many different requests
+MAX_CHECKS = 10  # dry runs per call; further different requests are not checked
 
 
 def check_target(
@@ -22,10 +22,10 @@ def check_target(
     *,
     takes_all: bool = False,
 ) -> None:
-    """Raise UnknownHost or NoValidHost where the target could not take one instance of each request now.
+    """Raise UnknownHost or NoValidHost if the target could not take an instance of each request now.
 
-    ``takes_all``: all the instances of each request, whose ``specs`` are equal. Raises Unavailable or a subclass if the
-    scheduler does not answer.
+    ``takes_all`` requires room for all instances of each request, whose ``specs`` are equal. Raises Unavailable or a
+    subclass if the scheduler does not answer.
     """
     texts = [(json.dumps(spec.obj_to_primitive(), sort_keys=True), spec) for spec in specs]
     counts = Counter(text for text, _spec in texts)
@@ -38,9 +38,9 @@ def check_target(
 def check_fits(
     clients: ServiceClients, ctxt: RequestContext, spec: objects.RequestSpec, refused: str, **options: Any
 ) -> None:
-    """Raise NoValidHost, whose text begins with ``refused``, where ``spec`` finds no host; else as ``check_target``.
+    """Raise NoValidHost with a text that begins with ``refused`` if ``spec`` finds no host.
 
-    ``options`` are further arguments of the scheduler's method ``dry_run``.
+    ``options`` are further arguments of ``SchedulerAPI.dry_run``. Other errors as in ``check_target``.
     """
     document = answered("The scheduler", clients.scheduler.dry_run, ctxt, spec, **options).document
     if document.get("outcome") == "refused":

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The build saga: the steps that the lease holder executes for a request."""
+"""Build saga: the steps that the lease holder runs for a request."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step ABORT: end the claims of an instance that is deleted or failed."""
+"""Step ABORT: end the claims of a deleted or failed instance."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,13 +14,13 @@ from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
 from rpcapi.resources.claims import Answer, ClaimRole
 
-FAILED = (InstanceStatus.ERROR, InstanceStatus.UNSHELVING)  # in step ABORT: no host was selected
+FAILED = (InstanceStatus.ERROR, InstanceStatus.UNSHELVING)  # statuses of an instance for which no host was selected
 
 
 def abort(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Abort prepared claims; instances with a confirmed claim proceed to TERMINATE, since their host owns it.
+    """Abort prepared claims; instances with confirmed claims go to TERMINATE, since their hosts own them.
 
-    One whose selection failed proceeds to SETTLE instead: it runs, and a store had forgotten that it was sent there.
+    An instance whose selection failed goes to SETTLE instead: it runs under a claim that a store had forgotten.
     """
     changed = []
     for partition in {instance.partition for instance in instances}:
@@ -46,7 +46,7 @@ def _apply_answers(
         if answer == Answer.CONFIRMED and (may_be_needed or _may_have_moved(saga_pass, instance)):
             return set_step(instance, SagaStep.SETTLE, status=building_status(instance), partition=partition)
         if answer == Answer.CONFIRMED and host is not None:
-            # The retry count is kept, so that a silent host gets messages at growing intervals.
+            # Keep the retry count, so that a silent host gets messages at growing intervals.
             return set_step(
                 instance, SagaStep.TERMINATE, attempt=attempt, host=host, partition=partition, tries=instance.tries
             )
@@ -58,7 +58,6 @@ def _apply_answers(
 
 
 def _may_have_moved(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
-    """Return whether a destination may run that was selected before the conductors' store forgot that."""
     migration = instance.open_migration
     if migration is None or saga_pass.is_certain(instance) or instance.status == InstanceStatus.DELETING:
         return False
@@ -66,9 +65,9 @@ def _may_have_moved(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
 
 
 def _end_claims_left(saga_pass: SagaPass, instance: InstanceRecord, partition: str | None) -> InstanceRecord | None:
-    """Return the record with a live attempt that this store has forgotten, to be ended next; None without one.
+    """Return the record set to abort a live attempt that this store has forgotten, or None.
 
-    The source of a move that the record knows is ended last, also if the claims service forgot that it is one.
+    The source of a recorded move ends last, even if the claims service forgot that it is a source.
     """
     try:
         page = saga_pass.clients.claims_of(partition).list_claims(saga_pass.context(), consumer=instance.uuid)
@@ -89,8 +88,7 @@ def _end_claims_left(saga_pass: SagaPass, instance: InstanceRecord, partition: s
 
 
 def finish_aborted(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record of an instance without claims of its own: deleted if it was being deleted, or as it failed."""
     if instance.status == InstanceStatus.DELETING:
         return finish_deletion(instance)
-    skipped = replace(instance, last_attempt=instance.next_attempt)  # the next attempt was aborted too
+    skipped = replace(instance, last_attempt=instance.next_attempt)  # abort() also aborted the next attempt
     return fail(evacuations.return_to_lost_source(skipped), instance.reason)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Step ALTERNATE: end a failed attempt and prepare the next one on an alternate.
 
-The next attempt starts only if the claim store reports that the old one has ended. A confirmed claim belongs to its
-host, even if the host is silent: an instance is never built twice.
+The next attempt starts only after the claim store reports the end of the old one. A confirmed claim belongs to its
+host, even a silent one: an instance is never built twice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,8 +34,6 @@ LOG = log.getLogger(__name__)
 
 
 def alternate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Prepare instances that have alternates and attempts left; the others end in ERROR."""
-
     def decision(instance: InstanceRecord) -> tuple[bool, bool, str, int, int]:
         able = bool(instance.alternates) and instance.builds < saga_pass.limits.max_attempts
         is_certain = saga_pass.is_certain(instance)
@@ -52,11 +50,10 @@ def alternate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[
 
 
 def _prepare(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Prepare the next attempt of all instances, or find the reason of each failure.
+    """Prepare the next attempt of all instances in one call, which prepares all claims or none.
 
-    One call prepares all claims or none. After a refusal it is repeated without the instances that no alternate
-    accepts. Members of an affinity group only move together: all of them wait while one of them has to, or while hosts
-    may still refuse other members, which keep the group where they are.
+    After a refusal, repeat the call without the instances that no alternate accepts. Members of an affinity group move
+    together: all wait while one must wait, or while other members may still be refused and keep the group on its host.
     """
     uuids = [instance.uuid for instance in group]
     try:
@@ -91,7 +88,7 @@ def _prepare(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> list[Insta
 def _decide_together(
     saga_pass: SagaPass, results: Sequence[tuple[InstanceRecord, ClaimAnswerRow]]
 ) -> list[tuple[InstanceRecord, ClaimAnswerRow]]:
-    """Return the answers with CLOSED for every member without a claim, if one of them has to wait."""
+    """Answer CLOSED for every member without a claim if one of them must wait."""
     answers = {result.answer for _, result in results}
     if Answer.CLOSED not in answers and not (saga_pass.is_partial and Answer.REFUSED in answers):
         return list(results)
@@ -133,7 +130,7 @@ def _apply_answer(saga_pass: SagaPass, instance: InstanceRecord, result: ClaimAn
 
 
 def _has_time(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
-    """Return whether the instance may still wait for hosts to be audited: as long as one of them may run it."""
+    """Return whether to wait longer for audits; there is no limit while an unaudited host may run the instance."""
     return (
         not saga_pass.is_certain(instance)
         or saga_pass.now_ms - (instance.since_ms or saga_pass.now_ms) < saga_pass.limits.build_timeout_ms
@@ -141,13 +138,10 @@ def _has_time(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
 
 
 def handle_confirmed_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    """Return the next state of an instance with a confirmed claim: build once more, then ERROR with the claim kept.
-
-    One that moves returns to its source instead, once its host has ended it.
-    """
+    """Send the build a second time; after that, end in ERROR and keep the claim. A moving instance returns instead."""
     host = names.host_of(instance.host or "")
     if instance.has_ended(instance.attempt):
-        # The host reported that nothing runs, but it still has the claim: terminate makes it release the claim.
+        # The host reported that nothing runs but still has the claim; terminate makes it release the claim.
         cast.send_terminate(saga_pass, host, [instance])
         return saga_pass.retry_later(instance, "its host still holds the claim of an ended attempt")
     if not instance.asked:
@@ -166,9 +160,9 @@ def _timed_out(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
 def _give_up(
     saga_pass: SagaPass, group: Sequence[InstanceRecord], reasons: Mapping[str, str] | None = None
 ) -> list[InstanceRecord]:
-    """Abort the last attempt, then finish the instance with ERROR, so that it keeps no resources.
+    """Abort the current attempt, then fail the instance.
 
-    ``reasons`` is the failure reason by uuid; None if there are no alternates or attempts left.
+    ``reasons`` is {uuid: reason}; None if no alternates or attempts are left.
     """
     answers = claims.abort(saga_pass, group)
     if answers is None:

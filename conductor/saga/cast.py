@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps CAST and TERMINATE: send build and terminate messages, one for each host."""
+"""Steps CAST and TERMINATE: send one build or terminate message per host."""
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,22 +16,20 @@ from rpcapi.resources import names
 
 LOG = log.getLogger(__name__)
 
-# A host needs time to stop a guest; terminate is repeated until the host reports that it did.
+# Factor of the retry pause of messages to hosts, which need time to stop a guest.
 TERMINATE_PAUSE_FACTOR = 4
-CLAIM_CHECK_INTERVAL = 6  # tries of a message to a host, of which the last one reads the claim instead
+CLAIM_CHECK_INTERVAL = 6  # tries; the last of them reads the claim instead of sending the message
 
-Divided = tuple[list[InstanceRecord], list[InstanceRecord]]  # instances whose message was sent, and the others
+Divided = tuple[list[InstanceRecord], list[InstanceRecord]]  # (sent, unsent)
 SendFunction = Callable[[str, Sequence[InstanceRecord]], None]
-Place = tuple[str, str | None]  # a resource name and its partition
+Place = tuple[str, str | None]  # (resource name, partition)
 
 
 def own_place(instance: InstanceRecord) -> Place:
-    """Return where the current attempt of the instance is."""
     return instance.host or "", instance.partition
 
 
 def build(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Send each host its build message, then wait for the report."""
     sent_instances, unsent_instances = send_builds(saga_pass, instances)
     wake_ms = saga_pass.now_ms + min(saga_pass.recast_pause(0), saga_pass.limits.build_timeout_ms)
     waiting = [
@@ -43,9 +41,9 @@ def build(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Inst
 
 
 def terminate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Send terminate to each host; the step ends when the host reports that the guest is gone.
+    """Repeat terminate messages until the hosts report that the guests are gone.
 
-    For a silent one ABORT checks the claim.
+    ABORT checks the claims of silent hosts.
     """
     return request_report(
         saga_pass,
@@ -62,7 +60,7 @@ def request_report(
     check_claim: Callable[[InstanceRecord], InstanceRecord],
     place_of: Callable[[InstanceRecord], Place] = own_place,
 ) -> list[InstanceRecord]:
-    """Send each host its message again, until it reports; for a silent one ``check_claim`` is called instead."""
+    """Repeat the message to each host until it reports; call ``check_claim`` for instances of silent hosts."""
     silent = [instance for instance in instances if is_silent(instance)]
     requested = [instance for instance in instances if not is_silent(instance)]
     sent_instances, unsent_instances = send_by_host(requested, send, place_of)
@@ -77,15 +75,15 @@ def request_report(
 
 
 def is_silent(instance: InstanceRecord) -> bool:
-    """Return whether this try reads the claim instead of sending the message: every CLAIM_CHECK_INTERVAL-th one.
+    """Return whether to read the claim on this try instead of sending the message.
 
-    The host may have been fenced: then its claim has ended, and no report will come.
+    A fenced host never reports; only its claim shows the end.
     """
     return (instance.tries + 1) % CLAIM_CHECK_INTERVAL == 0
 
 
 def send_builds(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> Divided:
-    """Send each host its build message; an agent that already has it reports its current state."""
+    """Send the build messages; an agent that already has the attempt reports its state."""
 
     def send(host: str, group: Sequence[InstanceRecord]) -> None:
         saga_pass.clients.compute.build_instances(saga_pass.context(), host, build_request(saga_pass, group))
@@ -98,7 +96,6 @@ def send_builds(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> Div
 
 
 def build_request(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> objects.BuildRequest:
-    """Return the build of instances with equal specs on one service host."""
     return objects.BuildRequest.of(
         spec=saga_pass.spec_of(group[0]),
         partition=group[0].partition or saga_pass.clients.partition,
@@ -120,7 +117,7 @@ def build_request(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> objec
 def group_by_spec(
     spec_of: Callable[[InstanceRecord], objects.RequestSpec], instances: Iterable[InstanceRecord]
 ) -> list[list[InstanceRecord]]:
-    """Return the instances in groups with equal specs: all of a request, unless some move or were resized."""
+    """Group instances by equal spec; one request has several groups only after resizes, rebuilds or during moves."""
     groups: list[tuple[objects.RequestSpec, list[InstanceRecord]]] = []
     for instance in instances:
         spec = spec_of(instance)
@@ -139,12 +136,12 @@ def _moves_powered_off(instance: InstanceRecord) -> bool:
 
 
 def send_terminate(saga_pass: SagaPass, host: str, instances: Sequence[InstanceRecord]) -> None:
-    """Send one terminate message; a lost message is sent again when the step is retried."""
+    """Send one terminate message without raising: the retried step sends a lost message again."""
     _send(functools.partial(_terminate, saga_pass), host, instances)
 
 
 def _terminate(saga_pass: SagaPass, host: str, instances: Sequence[InstanceRecord]) -> None:
-    """End the guests of deleted instances; others only if their host has not followed a later message."""
+    """End the guests of deleted instances; end others only if their host has not followed a later message."""
     deleted = [instance for instance in instances if instance.status == InstanceStatus.DELETING]
     if deleted:
         refs = objects.ClaimRefs.of(
@@ -163,7 +160,7 @@ def send_transitions(
     actions: Sequence[str],
     moves: Sequence[Mapping[str, str]] = (),
 ) -> None:
-    """Request a host to change the guests of the current attempts, unless it has followed a later message.
+    """Request a host to change guests, unless it has followed a later message.
 
     ``moves`` is as in rpcapi.objects.GuestTransitions.
     """
@@ -181,10 +178,10 @@ def send_transitions(
 def send_by_host(
     instances: Sequence[InstanceRecord], send: SendFunction, place_of: Callable[[InstanceRecord], Place] = own_place
 ) -> Divided:
-    """Send the host at ``place_of`` the instances its message; stop at the first failure.
+    """Send one message per host; stop at the first failure.
 
-    Sending needs only the bus, not the host. While the bus is unavailable each try may take seconds, and trying
-    hundreds of hosts would outlast the lease.
+    A send needs the bus, not the host. During a bus outage each try may take seconds, and hundreds of tries would
+    outlast the lease.
     """
     sent_instances: list[InstanceRecord] = []
     unsent_instances: list[InstanceRecord] = []

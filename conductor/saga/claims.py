@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batched calls of the claims service of a partition."""
+"""Batched calls of a partition's claims service."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,20 +17,19 @@ from rpcapi.resources.claims import Answer
 
 LOG = log.getLogger(__name__)
 
-# The attempt holds no resources and never will: an unknown attempt has a tombstone now.
+# Answers for attempts that hold no resources and never will: the call gave an unknown attempt a tombstone.
 ENDED_ANSWERS = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.FENCED, Answer.ENDED, Answer.UNKNOWN)
 
 
 def find(saga_pass: SagaPass, partition: str | None, uuid: str, attempt: int) -> ClaimAnswerRow:
-    """Return the answer about the claim of one attempt; raises what ``find_claims`` raises."""
     return claim_answers.find(saga_pass.context(), saga_pass.clients, partition, [(uuid, attempt)])[0]
 
 
 def find_elsewhere(saga_pass: SagaPass, instance: InstanceRecord) -> tuple[str, Mapping[str, Any]] | None:
-    """Return another partition than an instance's own that has a live claim of it, and that claim.
+    """Return (partition, claim) of a live claim outside the instance's own partition, or None.
 
-    Raises ClaimClosed if the record is not certain and another partition, which awaits a host, may have forgotten a
-    claim; and the errors of ``list_partitions``, ``list_claims`` and ``find_claims``.
+    Raises ClaimClosed if the record is not certain and another partition awaits a host and may have forgotten a claim;
+    and the errors of ``list_partitions``, ``list_claims`` and ``find_claims``.
     """
     clients = saga_pass.clients
     for partition in clients.other_partitions(saga_pass.context(), instance.partition):
@@ -47,17 +46,18 @@ def find_elsewhere(saga_pass: SagaPass, instance: InstanceRecord) -> tuple[str, 
 
 
 def find_source(saga_pass: SagaPass, instance: InstanceRecord) -> ClaimAnswerRow:
-    """Return the answer about the claim on the source of an instance's move, as ``find`` does."""
     return find(saga_pass, instance.move.source_partition, instance.uuid, instance.move.source_attempt)
 
 
 def abort(
     saga_pass: SagaPass, instances: Sequence[InstanceRecord], *, include_next: bool = False
 ) -> dict[tuple[str, int], ClaimAnswerRow] | None:
-    """Abort the current attempt of each instance; return None if there was no answer.
+    """Abort the current attempt of each instance; return None without an answer.
 
-    ``include_next`` aborts the next attempt too: a conductor may have prepared it without recording it. All instances
-    must be of one partition. An instance whose record is certain waits only for the host that it names.
+    All instances must be in one partition. If a record is certain, the abort waits only for the host that it names.
+
+    Args:
+        include_next: Abort the next attempt too: a conductor may have prepared it without recording it.
     """
     rows = [
         (instance.uuid, attempt, _destination(saga_pass, instance))
@@ -80,9 +80,9 @@ def abort(
 
 
 def _destination(saga_pass: SagaPass, instance: InstanceRecord) -> str | None:
-    """Return the only service host that may run an attempt: "" if none may, None if any may.
+    """Return the only service host that may run an attempt; "" for none, None for any.
 
-    A build is sent to the host that the record names, and to the next one only when the former attempt has ended.
+    The record names the host that got the build; the next host gets it only after the attempt has ended.
     """
     if not saga_pass.is_certain(instance) or (instance.host is None and instance.history):
         return None

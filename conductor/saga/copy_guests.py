@@ -19,12 +19,12 @@ from rpcapi.resources.claims import Answer, ClaimRole
 
 
 def prepare_copy(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Check both ends, then request each destination to create a paused guest; the step ends with its report."""
+    """Check both ends, then request each destination to create a paused guest."""
     return [_prepare(saga_pass, instance) for instance in instances]
 
 
 def copy(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Request each source to start, abort or complete its copy; the step ends when it reports the end of the copy."""
+    """Request each source to start, abort or complete its copy."""
     return cast.request_report(
         saga_pass,
         instances,
@@ -35,9 +35,9 @@ def copy(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Insta
 
 
 def switch(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Request each destination to run its guest until it reports that; after post-copy wait for the rest of memory.
+    """Request each destination to run its guest; after post-copy, wait for the rest of memory.
 
-    A repeated message about the copy has its state reported again.
+    A repeated copy message makes the source report its copy again.
     """
     send, check = functools.partial(_send_switches, saga_pass), functools.partial(_check_claims, saga_pass)
     copying = [instance for instance in instances if instance.move.is_resumed and instance.move.copy_phase != DONE]
@@ -68,7 +68,7 @@ def _request_guest(saga_pass: SagaPass, instance: InstanceRecord, waited_ms: int
 
 
 def _check(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    """Return the record with what is to be copied, as given up because of the check at one end, or to be retried."""
+    """Return the record with ``with_disk`` set, given up after a failed check, or to be retried."""
     try:
         return _check_ends(saga_pass, instance)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
@@ -143,9 +143,9 @@ def _check_claims(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceReco
 
 
 def _will_report(saga_pass: SagaPass, instance: InstanceRecord, destination: str) -> bool:
-    """Return whether an agent has itself ended a copied guest, and is to say if it ran: it was not fenced since.
+    """Return whether an agent released the claim itself and will report whether the guest ran; False after a fence.
 
-    Raises GanttError, or one of NO_ANSWER_ERRORS, where the scheduler does not say so.
+    Raises GanttError or one of NO_ANSWER_ERRORS if the scheduler does not answer.
     """
     if instance.step != SagaStep.SWITCH or destination != Answer.RELEASED:
         return False

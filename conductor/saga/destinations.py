@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests for a host of an instance that moves or is unshelved."""
+"""Request specs for selecting a host of an instance that moves or is unshelved."""
 
 from conductor.saga.volume_pools import keep_pools
 from conductor.store.migrations import MigrationKind, MigrationRecord
@@ -11,9 +11,9 @@ from rpcapi.resources.trees.tree import Allocations
 def unshelve_spec(
     spec: objects.RequestSpec, target: str | None, allocations: Allocations | None
 ) -> objects.RequestSpec:
-    """Return ``spec`` as the request for a host of an offloaded instance, only ``target`` where that is not None.
+    """Return the request for a host of an offloaded instance; only ``target`` unless None.
 
-    ``allocations`` are those of its last claim: what is on them stays there.
+    Volumes stay on the pools in ``allocations`` of the last claim.
     """
     spec = keep_pools(spec, None, allocations)
     if target is None:
@@ -22,10 +22,10 @@ def unshelve_spec(
 
 
 def destination_spec(spec: objects.RequestSpec, migration: MigrationRecord, partition: str) -> objects.RequestSpec:
-    """Return ``spec`` as the request for a destination; ``partition`` is the default one.
+    """Return the request for a destination; ``partition`` is the default partition.
 
-    Forced hosts of the first request do not hold for a move. A migration leaves its node, an evacuation its host; a
-    resize may stay there. Volumes stay on their pools.
+    Forced hosts of the boot request do not apply to moves. A cold migration leaves its node, a live migration or
+    evacuation its host; a resize may stay. Volumes stay on their pools.
     """
     spec = keep_pools(spec, migration.source_host, migration.source_allocations)
     ignored = {
@@ -34,7 +34,7 @@ def destination_spec(spec: objects.RequestSpec, migration: MigrationRecord, part
     }.get(migration.kind, [])
     if migration.kind == MigrationKind.LIVE:
         ignored = [names.host_of(migration.source_host)]
-    if migration.kind == MigrationKind.LIVE or migration.group:  # each destination is tried once
+    if migration.kind == MigrationKind.LIVE or migration.group:  # try each destination once
         ignored = [*ignored, *dict.fromkeys(entry["host"] for entry in migration.history if entry["host"])]
     return spec.with_values(
         force_hosts=[],

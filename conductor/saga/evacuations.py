@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The evacuation of an instance, as its migration record follows the record of the instance; pure functions."""
+"""Evacuation of an instance: transitions of its migration record, as pure functions."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,9 +7,9 @@ from dataclasses import replace
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
 
-# Outcomes of attempts that ran: LOST is an end that no host reported, GONE one that the host reported.
+# Outcomes of attempts that ran. LOST: the host never reported the end. GONE: it did.
 LOST, GONE = "lost", "gone"
-UNPLACED = "unplaced"  # the outcome of the last attempt where none ran
+UNPLACED = "unplaced"  # outcome of the last attempt if none ran
 ENDS: Mapping[InstanceStatus, MigrationStatus] = {
     InstanceStatus.ERROR: MigrationStatus.ERROR,
     InstanceStatus.SHELVED_OFFLOADED: MigrationStatus.ERROR,
@@ -18,19 +18,19 @@ ENDS: Mapping[InstanceStatus, MigrationStatus] = {
 
 
 def has_run(instance: InstanceRecord) -> bool:
-    """Return whether its last attempt was an instance that ran, or was powered off, until its host lost it."""
+    """Return whether the last attempt ran, or was powered off, until its host lost it."""
     return any(entry["attempt"] == instance.attempt and entry["outcome"] in (LOST, GONE) for entry in instance.history)
 
 
 def has_failed(instance: InstanceRecord) -> bool:
-    """Return whether the last evacuation, or move whose source ended, left no attempt that ran, and no claim."""
+    """Return whether the last evacuation failed, or a move lost its source: no attempt runs and no claim is held."""
     if instance.migration is None or instance.migration.status != MigrationStatus.ERROR:
         return False
     return instance.has_ended(instance.attempt) and not has_run(instance)
 
 
 def source_of(instance: InstanceRecord) -> str:
-    """Return the resource name from which an instance in ERROR is evacuated: where its disk is, if that is shared."""
+    """Return the resource name that an instance in ERROR is evacuated from; unchanged by a failed evacuation."""
     former = instance.migration
     return former.source_host if former is not None and has_failed(instance) else instance.host or ""
 
@@ -38,7 +38,7 @@ def source_of(instance: InstanceRecord) -> str:
 def make_migration(
     instance: InstanceRecord, uuid: str, target: str | None, request: BuildRequestRecord, request_id: str
 ) -> MigrationRecord:
-    """Return the evacuation of an instance in ERROR whose host is gone; a repeated one is from the same source."""
+    """Return the migration; a repeated evacuation keeps the original source."""
     former = instance.migration if has_failed(instance) else None
     return MigrationRecord(
         uuid=uuid,
@@ -57,7 +57,7 @@ def make_migration(
 
 
 def begin(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
-    """Return the record of an instance in ERROR whose host is gone, with its next attempt to be scheduled.
+    """Begin the evacuation of an instance in ERROR: select a host for its next attempt.
 
     The source has no claim. The history starts empty, so an evacuation has as many attempts as a new instance.
     """
@@ -79,7 +79,6 @@ def begin(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecor
 
 
 def set_destination(instance: InstanceRecord, host: str, attempt: int) -> InstanceRecord:
-    """Return the record whose evacuation, if one is under way, is to ``host``."""
     migration = instance.evacuation
     if migration is None:
         return instance
@@ -90,15 +89,15 @@ def set_destination(instance: InstanceRecord, host: str, attempt: int) -> Instan
 
 
 def return_to_source(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record on the host from which it is evacuated, for a failed evacuation: only its disk may be there."""
+    """Put an instance whose evacuation failed back on the source host, without a claim."""
     migration = instance.evacuation
     return instance if migration is None else replace(instance, host=migration.source_host, allocations=None)
 
 
 def return_to_lost_source(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record without a claim on the host from which it moved, if that has ended during the move.
+    """Put an instance whose move lost its source back on that host, without a claim.
 
-    From there it can be evacuated, as if the host had ended before the move: only its disk may be there.
+    From there it can be evacuated like an instance whose host was lost before the move: only its disk may be there.
     """
     migration = instance.migration
     if migration is None or migration.status != MigrationStatus.ERROR or instance.is_shelved or has_run(instance):
@@ -118,7 +117,7 @@ def return_to_lost_source(instance: InstanceRecord) -> InstanceRecord:
 
 
 def end(instance: InstanceRecord, status: InstanceStatus, reason: str | None) -> InstanceRecord:
-    """Return the record whose evacuation, if one is under way, has ended as the instance does."""
+    """Close the running evacuation, if any, with the outcome that belongs to ``status``."""
     migration = instance.evacuation
     if migration is None:
         return instance

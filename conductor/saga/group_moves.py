@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step DESTINATION of an affinity group: all members that one call moves get a destination, or none of them does.
+"""Step DESTINATION of an affinity group: either all members moved by a call get a destination, or none.
 
-The claims of equal members of a request are one call of the scheduler. Members of several requests, or of different
-flavors, are several calls: no message about any of them is sent before all have answered, and a refusal of one ends
-the claims of the others, which are then tried on another host (ADR 0290).
+One scheduler call claims for equal members of a request; several requests or flavors need several calls. No message is
+sent before all calls have answered. A refusal ends the claims of the others, and the group tries another host (ADR
+0290).
 
-The members may belong to several requests, whose sagas run at the same time. One member selects for all: the first one
-that waits. Its own record is written last, so that a conductor that is killed meanwhile repeats the selection.
+The sagas of several requests run in parallel, so the first waiting member selects for all. Its own record is written
+last: if the conductor dies before, the selection is repeated.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from conductor.store.migrations import MigrationRecord, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi.resources import names
 
-MAX_HOSTS = 10  # that accept some members of a group and not all, until the group stays where it is
+MAX_HOSTS = 10  # hosts tried that accept only a part of the group; after that, the group stays at its source
 
 SelectFunction = Callable[[SagaPass, Sequence[InstanceRecord]], list[InstanceRecord]]
 ReadFunction = Callable[[MigrationRecord], Sequence[GroupMember]]
@@ -34,7 +34,7 @@ DELETED = (InstanceStatus.DELETING, InstanceStatus.DELETED)
 
 
 def read_group(store: ConductorStore, migration: MigrationRecord) -> list[GroupMember]:
-    """Return the instances whose last migration is one of this move, in the order of the request."""
+    """Return the instances whose last migration belongs to this group move, in request order."""
     migrations = store.migrations(migration.group)
     instances = store.get([record.instance for record in migrations.values()])
     requests = store.requests(sorted({instance.request for instance in instances.values()}))
@@ -48,7 +48,7 @@ def read_group(store: ConductorStore, migration: MigrationRecord) -> list[GroupM
 
 
 def read_once(read: ReadFunction) -> ReadFunction:
-    """Return ``read`` with the members of each group as they were when it was first called."""
+    """Cache ``read`` per group, so that all members of a group see the same records."""
     groups: dict[str, Sequence[GroupMember]] = {}
 
     def read_or_recall(migration: MigrationRecord) -> Sequence[GroupMember]:
@@ -61,11 +61,11 @@ def read_once(read: ReadFunction) -> ReadFunction:
 
 
 def select_group(saga_pass: SagaPass, instance: InstanceRecord, select: SelectFunction) -> list[InstanceRecord]:
-    """Return the changed records of the members that wait for a destination, if ``instance`` is the first of them.
+    """Select destinations for all waiting members if ``instance`` is the first; return the changed records.
 
-    The selection waits while the claim of another member is not a source yet. After a destination failed, it also waits
-    while another member may have a claim there. If another member returns to its source, ``instance`` returns too:
-    otherwise the group could be split. ``select`` is step SELECT.
+    The selection waits until every member's claim is a source, and after a failed destination until no other member can
+    have a claim there. If a member returns to its source, ``instance`` returns too, so that the group is never split.
+    ``select`` is step SELECT.
     """
     members = saga_pass.read_group(instance.move)
     if any(_returns(member.instance) for member in members):
@@ -80,14 +80,14 @@ def select_group(saga_pass: SagaPass, instance: InstanceRecord, select: SelectFu
 
 
 def _returns(instance: InstanceRecord) -> bool:
-    """Return whether a member returns or has returned to its source; a deleted member does neither."""
+    """Return whether a member returns or has returned; False for deleted members."""
     if instance.migration is None or instance.status in DELETED:
         return False
     return instance.migration.status in RETURNING or instance.step == SagaStep.ABORT
 
 
 def _is_awaited(instance: InstanceRecord, *, is_repeated: bool) -> bool:
-    """Return whether the selection waits for a member; a repeated one waits for all that have not ended."""
+    """Return whether the selection must wait for a member; a repeated one waits for every unfinished move."""
     if instance.status in DELETED:
         return False
     is_moving = is_repeated and instance.open_migration is not None and instance.step != SagaStep.DESTINATION
@@ -112,10 +112,10 @@ def _select_again_or_fail(
     without_claim: Sequence[InstanceRecord],
     others: Sequence[InstanceRecord],
 ) -> list[InstanceRecord]:
-    """Return the records after the call for the members ``without_claim``; ``others`` were not selected for."""
+    """Return the records after a call that claimed nothing for ``without_claim``; ``others`` were not tried."""
     refusal = next((record.reason for record in without_claim if record.step == SagaStep.ABORT), None)
     if refusal is None:
-        # The answer is unknown, or a claim is to be found first; the next selection finds those of the others again.
+        # No answer, or a conflicting claim must be settled first. The next selection finds the other claims again.
         return [*without_claim, *(_wait(saga_pass, _unassigned(record)) for record in (*claimed, *others))]
     if claimed and len(claimed[0].move.history) < MAX_HOSTS:
         return _try_next_host(saga_pass, claimed, [*without_claim, *others], refusal)
@@ -124,7 +124,7 @@ def _select_again_or_fail(
 
 
 def _equal_members(saga_pass: SagaPass, waiting: Sequence[GroupMember]) -> list[tuple[SagaPass, list[InstanceRecord]]]:
-    """Return the members that one call of the scheduler selects for, each with the pass of their request."""
+    """Return (pass, members) of each scheduler call, largest first."""
     groups = []
     for request in {member.request.key: member.request for member in waiting}.values():
         member_pass = replace(saga_pass, request=request)
@@ -136,7 +136,7 @@ def _equal_members(saga_pass: SagaPass, waiting: Sequence[GroupMember]) -> list[
 def _try_next_host(
     saga_pass: SagaPass, claimed: Sequence[InstanceRecord], others: Sequence[InstanceRecord], reason: str
 ) -> list[InstanceRecord]:
-    """End the claims on a host that does not accept all members; the next selection ignores that host."""
+    """End the claims on a host that rejects a member; the next selection excludes the host."""
     host = names.host_of(claimed[0].host or "")
     answers = claims.abort(saga_pass, claimed)
     ended = answers is not None and all(
@@ -167,7 +167,7 @@ def _ignore_host(record: InstanceRecord, host: str, reason: str) -> InstanceReco
 
 
 def _fail(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Return the record with the step that ends its claim at a destination, if there is one; then it returns."""
+    """End the claim at the destination, if any, and send the instance back to its source."""
     return set_step(instance, SagaStep.ABORT, status=building_status(instance), reason=reason)
 
 

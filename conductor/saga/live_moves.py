@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State transitions of an instance that is migrated live, as pure functions of its record.
+"""State transitions of a live migration, as pure functions of the instance record.
 
-The guest runs at its source until the source has reported that it is stopped and copied. Only after that is recorded is
-the destination requested to run it, so that it never runs on both (ADR 0281).
+The guest runs at its source until the source reports it stopped and copied. The destination is requested to run the
+guest only after that report is recorded, so the guest never runs on both ends (ADR 0281).
 """
 
 from collections.abc import Callable, Mapping
@@ -16,25 +16,21 @@ from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi.objects.copy import ABORT, DONE, FAILED, POST_COPY, RUNNING
 
 ABORTED = "aborted by request"
-# Steps in which a destination has, or may have, a claim, and the guest still runs at its source.
+# Steps in which a destination may have a claim while the guest still runs at its source.
 PREPARING = (SagaStep.PREPARE_COPY, SagaStep.COPY)
 
 
 def moves_live(instance: InstanceRecord) -> bool:
-    """Return whether the instance is being migrated live."""
     return instance.open_migration is not None and instance.open_migration.kind == MigrationKind.LIVE
 
 
 def is_aborted(instance: InstanceRecord) -> bool:
-    """Return whether the live migration is to be aborted."""
+    """Return whether an abort of the live migration was requested."""
     return moves_live(instance) and instance.move.copy_request == ABORT
 
 
 def give_up(instance: InstanceRecord, reason: str, *, is_final: bool = False) -> InstanceRecord:
-    """Return the record with the step that ends the claim at the destination; then another one is selected.
-
-    It returns to its source instead where ``is_final``, or the migration is aborted.
-    """
+    """End the claim at the destination, then select another; return to the source if final or aborted."""
     ended = end_attempt(instance, "failed", reason)
     migration = replace(instance.move, history=ended.history)
     if is_final or is_aborted(instance):
@@ -43,7 +39,7 @@ def give_up(instance: InstanceRecord, reason: str, *, is_final: bool = False) ->
 
 
 def select_again(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record after its attempt at a destination has ended: another one is selected, or it returns."""
+    """Select the next destination after an ended attempt, or return to the source."""
     if instance.move.status == MigrationStatus.REVERTING or is_aborted(instance):
         return fail(instance, instance.reason or ABORTED)
     migration = replace(
@@ -61,14 +57,14 @@ def select_again(instance: InstanceRecord) -> InstanceRecord:
 
 
 def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord | None:
-    """Return the record after its source has ended, as requested or by itself; None where that changes nothing yet."""
+    """Continue after the end of the source, requested or not; None if nothing changes yet."""
     if instance.step == SagaStep.END_SOURCE and instance.status != InstanceStatus.DELETING:
         return _finish(instance)
     if instance.step == SagaStep.SWITCH:
-        # The destination may run it. Where its memory was not completely copied, it is lost.
+        # The destination may run the guest. Memory that was not copied is lost.
         is_copied = instance.move.copy_phase == DONE
         if instance.move.is_resumed and not instance.move.copy_phase:
-            return _finish(instance)  # it was removed when all was copied, which this store forgot
+            return _finish(instance)  # the store forgot the complete copy, after which the source was removed
         return None if is_copied else lose_guest(instance, f"its memory was lost in post-copy: {reason}")
     ended = moves.end_source(instance, reason)
     is_prepared = instance.step in (*PREPARING, SagaStep.TERMINATE) and instance.status != InstanceStatus.DELETING
@@ -76,17 +72,17 @@ def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord | None:
 
 
 def lose_guest(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Return the record of an instance that left its source, and whose memory is lost.
+    """Mark the guest's memory as lost.
 
-    The source ends after its destination runs: a later loss of this record then ends no last copy.
+    The source is removed only after the destination runs, so that a forgotten record never costs the last copy.
     """
     return _end_when_complete(replace(instance, migration=replace(instance.move, copy_phase=FAILED, reason=reason)))
 
 
 def apply_source_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Return the record as a report of the source changes it, or None.
+    """Apply a report of the source; None if nothing changes.
 
-    A source that was fenced after the copy was complete reports both, and the guest continues at its destination.
+    A source that was fenced after a complete copy reports both, and the guest continues at its destination.
     """
     is_last_copy = result.copy_number == instance.move.destination_attempt
     if instance.step == SagaStep.COPY and is_last_copy and result.copy_phase == DONE:
@@ -106,7 +102,6 @@ def _apply_copy(instance: InstanceRecord, result: BuildResult) -> InstanceRecord
 
 
 def _apply_rest_of_copy(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Return the record as a report changes it while the destination may run the guest already."""
     if result.copy_phase == FAILED:
         return lose_guest(instance, f"its memory was lost in post-copy: {result.reason}")
     if result.copy_phase == DONE and instance.move.copy_phase != DONE:
@@ -121,15 +116,15 @@ _PHASES: Mapping[SagaStep, Callable[[InstanceRecord, BuildResult], InstanceRecor
 
 
 def _switch(instance: InstanceRecord, phase: str) -> InstanceRecord:
-    """Return the record whose destination is to run the guest; older messages do not end it there any more."""
+    """Switch to the destination; the new message number overrides older requests to end the guest."""
     migration = replace(instance.move, status=MigrationStatus.MIGRATING, copy_phase=phase)
     return set_numbered_step(replace(instance, migration=migration), SagaStep.SWITCH)
 
 
 def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Return the record as a report of the destination changes it, or None."""
+    """Apply a report of the destination; None if nothing changes."""
     if result.kind == ACTIVE and instance.step in PREPARING:
-        # This store forgot the end of the copy: only after that the destination runs the guest.
+        # The destination runs the guest only after the copy ended, so this store forgot the end.
         migration = replace(instance.move, status=MigrationStatus.MIGRATING, copy_phase="", is_resumed=True)
         return set_step(instance, SagaStep.SWITCH, migration=migration)
     if result.kind == INCOMING:
@@ -143,10 +138,10 @@ def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> I
 
 
 def lose_destination(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
-    """Return the record after the claim at its destination has ended by itself: the guest returns to its source.
+    """Send the guest back to its source after the claim at its destination ended unrequested.
 
-    It continues there if the destination has certainly not run it, as the outcome "failed" says. Otherwise it boots:
-    its memory at the source may be older than its disk.
+    The guest continues from memory only if the outcome "failed" proves that the destination never ran it. Otherwise it
+    boots: its disk may be newer than its memory at the source.
     """
     ended = end_attempt(instance, outcome, reason)
     ended = replace(ended, migration=replace(ended.move, history=ended.history))
@@ -160,7 +155,7 @@ def lose_destination(instance: InstanceRecord, outcome: str, reason: str) -> Ins
 
 
 def keeps_memory(instance: InstanceRecord) -> bool:
-    """Return whether the guest of an instance that returns can continue at its source from the memory there."""
+    """Return whether a returning guest can continue from the memory at its source."""
     return moves_live(instance) and instance.move.copy_phase in (DONE, POST_COPY)
 
 
@@ -183,13 +178,12 @@ _DESTINATION_ENDS: Mapping[SagaStep, Callable[[InstanceRecord, BuildResult], Ins
 
 
 def _end_when_complete(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record with the step that removes the guest from the source, if nothing of it is needed any more."""
+    """Remove the guest from the source once the destination runs it and the copy is over."""
     is_complete = instance.move.is_resumed and instance.move.copy_phase in (DONE, FAILED)
     return set_step(instance, SagaStep.END_SOURCE) if is_complete else instance
 
 
 def _finish(instance: InstanceRecord) -> InstanceRecord:
-    """Return the final record of an instance that is at its destination, and has left its source."""
     migration = instance.move
     reason = migration.reason
     if reason is None:

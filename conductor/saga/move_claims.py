@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps BEGIN_MOVE and END_MOVE: make the claim of an instance the source of its migration, or its only claim again."""
+"""Steps BEGIN_MOVE and END_MOVE: make a claim the source of a migration, or the instance's only claim again."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,22 +17,18 @@ from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer
 
-# The store decides after an audit, which may confirm the claim again.
+# The host's next audit decides, and may confirm the claim again.
 UNDECIDED = (Answer.CLOSED, Answer.PREPARED)
 
 MoveMethod = Callable[[RequestContext, objects.ClaimRefs, list[str]], objects.ClaimAnswers]
 
 
 def begin_move(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Make the claims the sources of their migrations; then select destinations."""
     return _change(saga_pass, instances, lambda client: client.begin_moves, _begun)
 
 
 def begin_again(saga_pass: SagaPass, instance: InstanceRecord) -> str:
-    """Make the claim of a moving instance the source of its migration again; return the answer.
-
-    Raises what ``begin_moves`` raises.
-    """
+    """Make the claim the migration's source again; return the answer."""
     migration = instance.move
     client = saga_pass.clients.claims_of(migration.source_partition)
     refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[migration.source_attempt])
@@ -41,7 +37,6 @@ def begin_again(saga_pass: SagaPass, instance: InstanceRecord) -> str:
 
 
 def end_move(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Make the sources the only claims of their instances again; their guests continue there."""
     return _change(saga_pass, instances, lambda client: client.end_moves, _ended)
 
 
@@ -74,7 +69,7 @@ def _change(
 
 def _begun(saga_pass: SagaPass, instance: InstanceRecord, answer: str) -> InstanceRecord:
     if answer == Answer.CONFIRMED and instance.status == InstanceStatus.DELETING:
-        # The move may have begun before: first its destination is ended.
+        # The move may have begun before: end its destination first.
         return set_step(instance, SagaStep.ABORT, attempt=instance.next_attempt, host=None)
     if answer == Answer.CONFIRMED:
         return moves.select_next(instance)
@@ -82,7 +77,7 @@ def _begun(saga_pass: SagaPass, instance: InstanceRecord, answer: str) -> Instan
         return saga_pass.retry_later(instance, answer)
     if answer in ENDED_ANSWERS and answer not in (Answer.UNKNOWN, Answer.ENDED):
         return moves.lose_claim(instance, LOST, f"its claim was {answer}")
-    # This migration never holds the claim. The instance may still have it: step SETTLE reads its claims.
+    # This migration will never hold the claim, but the instance may. Step SETTLE reads its claims.
     return moves.settle_returned(instance, f"its claim could not move: {answer}")
 
 
@@ -91,9 +86,9 @@ def _ended(saga_pass: SagaPass, instance: InstanceRecord, answer: str) -> Instan
         return moves.resume(instance)
     if answer in UNDECIDED:
         return saga_pass.retry_later(instance, answer)
-    if answer == Answer.CONFLICT:  # another attempt is live, which this conductor does not know
+    if answer == Answer.CONFLICT:  # another attempt is live, unknown to this conductor
         return replace(saga_pass.retry_later(instance, answer), step=SagaStep.ABORT)
     if answer in ENDED_ANSWERS and answer != Answer.ENDED:
         return moves.end_source(instance, f"its claim was {answer}")
-    # Another move has the claim, of which this conductor does not know: step SETTLE reads the claims.
+    # A move unknown to this conductor has the claim. Step SETTLE reads the claims.
     return moves.settle_returned(instance, f"its claim could not be taken back: {answer}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps STOP_SOURCE, STOP_DESTINATION, RESUME and END_SOURCE: request an end of a move to change its guest.
+"""Steps STOP_SOURCE, STOP_DESTINATION, RESUME and END_SOURCE: change the guest at one end of a move.
 
 Each request is repeated until that end reports the change.
 """
@@ -22,7 +22,7 @@ from rpcapi.resources.claims import Answer, ClaimRole
 
 
 class _End(NamedTuple):
-    """One end of a move: where its claim is."""
+    """Location of the claim at one end of a move."""
 
     host: str
     partition: str | None
@@ -30,9 +30,9 @@ class _End(NamedTuple):
 
 
 class _Change(NamedTuple):
-    """Request of the end of a move that has ``role``.
+    """Request to the end of a move that has ``role``.
 
-    ``action_of`` returns its action, ``on_end`` the record if its claim has ended.
+    ``action_of`` returns the requested action; ``on_end`` returns the record if that end has no claim any more.
     """
 
     role: ClaimRole
@@ -41,22 +41,22 @@ class _Change(NamedTuple):
 
 
 def stop_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Stop the guests at their sources: a destination is built only when nothing runs there any more.
+    """Stop the guests at their sources, before their destinations are built.
 
-    The source of a reverted move has stopped its guest long ago, and shows by its report that it still has it.
+    The source of a reverted move stopped its guest long ago; its report proves that it still has the guest.
     """
     return _request(saga_pass, instances, _Change(ClaimRole.SOURCE, lambda _instance: STOP, moves.end_source))
 
 
 def stop_destination(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Stop the guests at the destinations of reverted moves, where they stay until the sources run them."""
+    """Stop the guests at the destinations of reverted moves, which keep them until the sources run them."""
     return _request(saga_pass, instances, _Change(ClaimRole.DESTINATION, lambda _instance: STOP, _lose_destination))
 
 
 def end_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Remove the guests from their sources, which then release their claims.
 
-    If the destination has ended meanwhile, the source has the last copy: the instance returns, if it is not deleted.
+    If a destination has ended meanwhile, the source has the last copy: the instance returns, unless it is deleted.
     """
     deleted = [instance for instance in instances if instance.status == InstanceStatus.DELETING]
     others = [instance for instance in instances if instance.status != InstanceStatus.DELETING]
@@ -66,9 +66,9 @@ def end_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list
 
 
 def terminate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """End the guests of the current attempts; at the destination of a reverted move only while the source has a claim.
+    """End the guests of the current attempts.
 
-    If the source has ended meanwhile, the destination has the last copy: the instance stays there.
+    If the source of a reverted move has ended meanwhile, the destination has the last copy and keeps it.
     """
     returned = [instance for instance in instances if _has_returned(instance)]
     others = [instance for instance in instances if not _has_returned(instance)]
@@ -82,7 +82,7 @@ def _ask_other_ends(
     role: ClaimRole,
     on_end: Callable[[InstanceRecord, str], InstanceRecord],
 ) -> tuple[list[InstanceRecord], list[InstanceRecord]]:
-    """Divide instances into those whose end with ``role`` has its claim, and the changed records of the others."""
+    """Return (instances whose end with ``role`` still has its claim, changed records of the others)."""
     proceeding: list[InstanceRecord] = []
     changed: list[InstanceRecord] = []
     for partition in {_end_of(instance, role).partition for instance in instances}:
@@ -109,9 +109,9 @@ def _has_returned(instance: InstanceRecord) -> bool:
 
 
 def resume(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Let the guests continue at their sources, running unless they were stopped before.
+    """Continue the guests at their sources, stopped if they were stopped before the move.
 
-    If the source ended before it could continue a guest, that continues at its destination.
+    If the source of a returning instance has ended, the guest continues at its destination.
     """
     returning = [instance for instance in instances if moves.is_returning(instance)]
     others = [instance for instance in instances if not moves.is_returning(instance)]
@@ -157,7 +157,6 @@ def _request(saga_pass: SagaPass, instances: Sequence[InstanceRecord], change: _
 
 
 def _end_of(instance: InstanceRecord, role: ClaimRole) -> _End:
-    """Return the end of an instance's move that has ``role``."""
     migration = instance.move
     if role is ClaimRole.SOURCE:
         return _End(migration.source_host, migration.source_partition, migration.source_attempt)
@@ -182,7 +181,7 @@ def _check_claim(saga_pass: SagaPass, instance: InstanceRecord, change: _Change)
     try:
         claim = find(saga_pass, end.partition, instance.uuid, end.attempt)
         is_only = claim.state == Answer.CONFIRMED and claim.migration is None and change.role is ClaimRole.SOURCE
-        # Either the move has ended, or the claims service forgot its begin.
+        # Either the move has ended, or the claims service forgot that it began.
         if is_only and begin_again(saga_pass, instance) != Answer.CONFIRMED:
             return moves.settle_returned(instance, "its claim on the source is its only one")
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:

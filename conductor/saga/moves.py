@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State transitions of an instance that is migrated cold or resized, as pure functions of its record.
+"""State transitions of a cold migration or resize, as pure functions of the instance record.
 
-The migration holds the resources at the source, the instance those at the destination, so that each end state frees
-exactly one of them.
+The migration holds the resources at the source and the instance those at the destination, so each end state frees
+exactly one of the two.
 """
 
 from dataclasses import replace
@@ -23,28 +23,24 @@ from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi.objects.copy import ABORT
 from rpcapi.resources.claims import ClaimRole
 
-# The steps of the destination after its build may have been sent.
+# Steps in which the destination may have got its build message.
 BUILDING_STEPS = (SagaStep.WAIT, SagaStep.SETTLE)
-# The steps of a return while the destination keeps the guest.
+# Steps of a return while the destination still keeps the guest.
 RETURNING_STEPS = (SagaStep.STOP_SOURCE, SagaStep.STOP_DESTINATION, SagaStep.RESUME, SagaStep.TERMINATE)
 
 
 def message_of(instance: InstanceRecord, role: ClaimRole) -> dict[str, str]:
-    """Return what a message to one end of a move says of it; see rpcapi.objects.GuestTransitions."""
+    """Return the ``moves`` entry of rpcapi.objects.GuestTransitions for one end."""
     return {"migration": instance.move.uuid, "role": role.value}
 
 
 def begin_move(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
-    """Return the record of an instance on a host that begins to move."""
     moving = set_step(instance, SagaStep.BEGIN_MOVE, migration=migration, is_shelved=False, reason=None)
     return replace(moving, status=building_status(moving))
 
 
 def select_next(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record after its claim became the source of the migration: a destination is selected next.
-
-    The history begins anew, so that a move has as many attempts as a new instance.
-    """
+    """Select a destination, with an empty history: a move has as many attempts as a new instance."""
     return set_step(
         instance,
         SagaStep.DESTINATION,
@@ -58,12 +54,11 @@ def select_next(instance: InstanceRecord) -> InstanceRecord:
 
 
 def build_next(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record after the guest was stopped at its source: the build may be sent."""
     return set_step(instance, SagaStep.CAST, migration=replace(instance.move, status=MigrationStatus.MIGRATING))
 
 
 def finish_move(instance: InstanceRecord, reason: str | None, *, is_stopped: bool) -> InstanceRecord:
-    """Return the record of an instance that is at its destination; ``reason`` has its assignments there."""
+    """Wait for confirm or revert at the destination; ``reason`` describes the assignments there."""
     migration = replace(
         instance.move, status=MigrationStatus.FINISHED, history=instance.history, was_stopped=is_stopped
     )
@@ -71,16 +66,15 @@ def finish_move(instance: InstanceRecord, reason: str | None, *, is_stopped: boo
 
 
 def confirm_move(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record with the step that removes the guest from the source and releases the claim there."""
     migration = replace(instance.move, status=MigrationStatus.CONFIRMING, reason=None)
     return set_step(instance, SagaStep.END_SOURCE, migration=migration)
 
 
 def revert_move(instance: InstanceRecord, reason: str | None = None) -> InstanceRecord:
-    """Return the record of an instance that returns from a destination that may run its guest.
+    """Bring an instance back from a destination that may run its guest.
 
-    The destination keeps the guest until the source runs it: first the source reports that it has it, then the
-    destination that it is stopped there. ``reason`` is None if the return is requested.
+    The destination keeps the guest until the source runs it: the source first reports that it has the guest, then the
+    destination reports the stop. ``reason`` is None for a requested revert.
     """
     migration = replace(instance.move, status=MigrationStatus.REVERTING, reason=reason)
     status = InstanceStatus.REVERT_RESIZE if reason is None else InstanceStatus.RESIZE
@@ -89,38 +83,37 @@ def revert_move(instance: InstanceRecord, reason: str | None = None) -> Instance
 
 
 def stop_destination(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record of a reverted move after its source reported that it has the guest."""
+    """Continue a revert after the source reported that it has the guest."""
     return set_step(instance, SagaStep.STOP_DESTINATION)
 
 
 def start_source(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record of a reverted move after its destination stopped the guest."""
+    """Continue a revert after the destination stopped the guest."""
     return set_numbered_step(instance, SagaStep.RESUME)
 
 
 def end_destination(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record of a reverted move after its source continued the guest: the other copy is removed."""
+    """Continue a revert after the source started the guest."""
     return set_step(instance, SagaStep.TERMINATE)
 
 
 def is_returning(instance: InstanceRecord) -> bool:
-    """Return whether the instance returns to its source, and its destination still keeps the guest."""
+    """Return whether the instance returns to its source while its destination still keeps the guest."""
     migration = instance.move
     is_reverted = migration.status == MigrationStatus.REVERTING and migration.kind != MigrationKind.LIVE
     return is_reverted and instance.step in RETURNING_STEPS and not instance.is_at_source
 
 
 def stays(instance: InstanceRecord) -> bool:
-    """Return whether the source ended before the instance could return: the guest continues at the destination."""
+    """Return whether the source ended before the instance could return."""
     return instance.move.status == MigrationStatus.CONFIRMING and instance.step == SagaStep.RESUME
 
 
 def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Return the record after its source has ended, on request or by itself; ``reason`` is the host's.
+    """Continue after the end of the source, requested or not; ``reason`` is the host's.
 
-    An instance at its destination has left its source for good, and an instance that was to return stays there. If the
-    build may have been sent, the build goes on without the source: the destination may have the only guest. Otherwise
-    nothing is left of the instance.
+    An instance at its destination stays there, also if it was returning. If the build may have been sent, it continues
+    without the source: the destination may have the only guest. Otherwise nothing is left of the instance.
     """
     migration = instance.move
     if instance.status == InstanceStatus.DELETING:
@@ -135,21 +128,20 @@ def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord:
 
 
 def _fail_without_source(instance: InstanceRecord, why: str) -> InstanceRecord:
-    """Return the record of a move that failed with its source, before it was at its destination."""
     migration = instance.move
     failed = _end_migration(instance, MigrationStatus.ERROR, why)
     if migration.status == MigrationStatus.MIGRATING and instance.step in BUILDING_STEPS:
         return _with_new_spec(replace(failed, status=InstanceStatus.BUILDING), migration)
     if migration.status == MigrationStatus.REVERTING and instance.step not in (SagaStep.END_MOVE, SagaStep.RESUME):
-        # The destination is ended first.
+        # End the destination first.
         return replace(failed, status=InstanceStatus.ERROR, reason=as_sentence(why))
     return set_step(failed, SagaStep.ABORT, status=InstanceStatus.ERROR, reason=as_sentence(why))
 
 
 def lose_claim(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
-    """Return the record of an instance whose only claim has ended, before its move or after its return.
+    """Continue after the end of the only claim, before the move or after the return.
 
-    If the instance is deleted, step ABORT also ends a destination that this store forgot.
+    For a deleted instance, step ABORT also ends a destination that this store forgot.
     """
     ended = end_attempt(instance, outcome, reason)
     if instance.status == InstanceStatus.DELETING:
@@ -158,7 +150,7 @@ def lose_claim(instance: InstanceRecord, outcome: str, reason: str) -> InstanceR
 
 
 def settle_without_move(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Return the record with a failed migration; step SETTLE then finds the claim, which may be its own."""
+    """Fail the migration; SETTLE then finds the instance's claim."""
     if instance.status == InstanceStatus.DELETING:
         return set_step(_end_migration(instance, MigrationStatus.CANCELLED, reason), SagaStep.ABORT)
     ended = _end_migration(instance, MigrationStatus.ERROR, reason)
@@ -166,10 +158,7 @@ def settle_without_move(instance: InstanceRecord, reason: str) -> InstanceRecord
 
 
 def settle_later(instance: InstanceRecord, number: int) -> InstanceRecord:
-    """Return the record after a report that the host followed message ``number``, lost by this store.
-
-    The guest stays, and step SETTLE follows the claims.
-    """
+    """Settle after a host reported message ``number``, which this store has lost; the guest stays."""
     history = [entry for entry in instance.history if entry["attempt"] != instance.attempt]
     later = replace(instance, history=history, last_attempt=number)
     if later.open_migration is None:
@@ -178,14 +167,13 @@ def settle_later(instance: InstanceRecord, number: int) -> InstanceRecord:
 
 
 def settle_returned(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Return the record of an instance whose return to its source this store had forgotten."""
+    """Settle an instance whose return to its source this store has forgotten."""
     source = instance.move
     returned = replace(_at_source(instance), host=source.source_host, partition=source.source_partition)
     return settle_without_move(returned, reason)
 
 
 def resume(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record of an instance whose claim on its source is its only one again: its guest continues there."""
     return set_step(_at_source(instance), SagaStep.RESUME)
 
 
@@ -194,7 +182,7 @@ def _at_source(instance: InstanceRecord) -> InstanceRecord:
 
 
 def finish_back(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
-    """Return the final record of an instance that is on its source again; ``reason`` has its assignments there."""
+    """Finish an instance on its source; ``reason`` describes the assignments there."""
     migration = instance.move
     status = MigrationStatus.REVERTED if migration.reason is None else MigrationStatus.ERROR
     if migration.copy_request == ABORT:
@@ -207,13 +195,11 @@ def finish_back(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
 
 
 def finish_deleted(instance: InstanceRecord) -> InstanceRecord:
-    """Return the final record of a deleted instance that holds nothing at either end of its move."""
     ended = _end_migration(instance, MigrationStatus.CANCELLED, "the server was deleted")
     return finish(ended, InstanceStatus.DELETED, reason=None)
 
 
 def _end_source_of_deleted(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record of a deleted instance whose source has ended; it may still be ended at its destination."""
     if instance.step == SagaStep.END_SOURCE:
         return finish_deleted(instance)
     ended = _end_migration(instance, MigrationStatus.CANCELLED, "the server was deleted")
@@ -221,7 +207,7 @@ def _end_source_of_deleted(instance: InstanceRecord) -> InstanceRecord:
 
 
 def finish_confirmed(instance: InstanceRecord) -> InstanceRecord:
-    """Return the final record of an instance that stays at its destination, also if it could not return."""
+    """Finish an instance that stays at its destination, confirmed or unable to return."""
     migration = instance.move
     status = InstanceStatus.SHUTOFF if migration.was_stopped else InstanceStatus.ACTIVE
     outcome = MigrationStatus.CONFIRMED if migration.reason is None else MigrationStatus.ERROR
@@ -230,7 +216,7 @@ def finish_confirmed(instance: InstanceRecord) -> InstanceRecord:
 
 
 def _with_new_spec(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
-    """Return the record with what a resize gives it for good, and what it counts from now on."""
+    """Make the spec, flavor and quota amounts of a resize permanent."""
     if migration.kind != MigrationKind.RESIZE:
         return instance
     resized = replace(instance, spec=migration.spec, flavor=migration.new_flavor)
@@ -238,13 +224,13 @@ def _with_new_spec(instance: InstanceRecord, migration: MigrationRecord) -> Inst
 
 
 def _amounts(instance: InstanceRecord) -> dict[str, int] | None:
-    """Return what the instance counts while it does not move; None: as its request."""
+    """Return the quota amounts outside of a move; None means the request's amounts."""
     if instance.spec is None:
         return None
     return count_amounts(load_spec(instance.spec))
 
 
 def _end_migration(instance: InstanceRecord, status: MigrationStatus, reason: str | None) -> InstanceRecord:
-    """Return the record after its migration, which counts what it did before, unless it was resized."""
+    """Close the migration; quota counts the instance's own spec again."""
     migration = replace(instance.move, status=status, reason=reason)
     return replace(instance, migration=migration, amounts=_amounts(instance))

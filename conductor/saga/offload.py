@@ -9,11 +9,10 @@ from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 
 
 def offload(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Offload the instances whose time has passed; the others wait, or stay SHELVED where it never passes."""
+    """Offload instances whose time has passed; the others wait. Without an offload time, they stay SHELVED."""
     window_ms, now_ms = saga_pass.limits.shelved_offload_ms, saga_pass.now_ms
     return [act_after(instance, window_ms, now_ms, begin_offload, InstanceStatus.SHELVED) for instance in instances]
 
 
 def begin_offload(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record with the step that removes the guest and then releases the claim."""
     return set_step(instance, SagaStep.TERMINATE, status=InstanceStatus.OFFLOADING)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step POWER: request hosts to stop, start, reboot or rebuild guests, until they report it."""
+"""Step POWER: request hosts to stop, start, reboot or rebuild guests until they report it."""
 
 import functools
 from collections.abc import Sequence
@@ -25,9 +25,9 @@ OPERATIONS = {
 
 
 def change_power(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Send each host its message; the step ends when the host reports the guest's state.
+    """Repeat each message until the host reports the guest's state.
 
-    Where a silent one has no claim, nothing runs, and the instance is in ERROR.
+    If a silent host no longer has the claim, the instance is lost.
     """
     return cast.request_report(
         saga_pass,
@@ -61,7 +61,7 @@ def _send_operations(saga_pass: SagaPass, host: str, group: Sequence[InstanceRec
 
 
 def _image_of(saga_pass: SagaPass, instance: InstanceRecord) -> dict[str, Any] | None:
-    """Return the image of a rebuild, None where it is that of the request."""
+    """Return the new image of a rebuild; None for the request's image."""
     is_rebuild = instance.status == InstanceStatus.REBUILD and instance.spec is not None
     return (dict(saga_pass.spec_of(instance).image) or None) if is_rebuild else None
 
@@ -71,7 +71,7 @@ def _check_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecor
         answer = claims.find(saga_pass, instance.partition, instance.uuid, instance.attempt).answer
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
-    if answer == Answer.CONFLICT:  # a later attempt is live, which this store has lost
+    if answer == Answer.CONFLICT:  # a later attempt is live; this store has lost it
         return settle_claims(instance)
     if answer not in claims.ENDED_ANSWERS:
         return saga_pass.retry_later(instance, f"its host sent no report; its claim is {answer}")

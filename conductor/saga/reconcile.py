@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step SETTLE: record and claim diverged (a conductor or its store lost data); the claim is authoritative."""
+"""Step SETTLE: adopt the state of the claim after record and claim diverged; the claim is authoritative."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +17,6 @@ from rpcapi.resources.claims import Answer, ClaimRole
 
 
 def settle(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Read each instance's live claim, and continue with it, or without one."""
     return [_settle(saga_pass, instance) for instance in instances]
 
 
@@ -46,7 +45,6 @@ def _settle(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
 def _settle_unknown_move(
     saga_pass: SagaPass, instance: InstanceRecord, source: Mapping[str, Any], destination: Mapping[str, Any] | None
 ) -> InstanceRecord:
-    """Continue a move that the record does not know; without a destination in any partition it is over."""
     partition = instance.partition
     if destination is None:
         elsewhere = claims.find_elsewhere(saga_pass, instance)
@@ -65,7 +63,7 @@ def _settle_unknown_move(
 def _end_move(
     saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any], migration: str
 ) -> InstanceRecord | None:
-    """Make a claim the only one of its instance; return the record that tries again if it may run elsewhere."""
+    """Make a claim the instance's only one; return None if confirmed, else a retry."""
     refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[claim["attempt"]])
     client = saga_pass.clients.claims_of(instance.partition)
     (answer,) = client.end_moves(saga_pass.context(), refs, [migration]).answers
@@ -75,19 +73,19 @@ def _end_move(
 def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any]) -> InstanceRecord:
     before = instance
     if instance.evacuation is None:
-        instance = replace(instance, was_stopped=False)  # its host reports whether it is off
+        instance = replace(instance, was_stopped=False)  # The host will report the power state.
     attempt, host, migration = claim["attempt"], claim["host"], instance.open_migration
     if migration is not None and attempt == migration.source_attempt:
-        return set_step(instance, SagaStep.BEGIN_MOVE)  # the claims service forgot that it moves
+        return set_step(instance, SagaStep.BEGIN_MOVE)  # the claims service forgot the move
     instance = replace(instance, history=without_loss(instance, attempt))
     if instance.has_ended(attempt):
-        # The host reported that nothing runs, but it still has the claim: terminate makes it release the claim.
+        # The host reported that nothing runs but still has the claim; terminate makes it release the claim.
         cast.send_terminate(saga_pass, names.host_of(host), [replace(instance, attempt=attempt)])
         return saga_pass.retry_later(instance, f"attempt {attempt} has ended, but its claim is still live")
     if attempt != instance.attempt:
         instance = _with_amounts_of(saga_pass, instance, claim)
         instance = end_attempt(instance, "lost", f"attempt {attempt} has replaced it")
-    # The build is sent in any case: the host reports its current state.
+    # Send the build in any case: the host reports its current state.
     allocations = claim["allocations"]
     plain = allocations == {host: saga_pass.spec_of(instance).resources}
     allocations = None if plain else allocations
@@ -98,9 +96,9 @@ def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[s
 def _start_again(
     saga_pass: SagaPass, before: InstanceRecord, adopted: InstanceRecord, claim: Mapping[str, Any]
 ) -> InstanceRecord:
-    """Return the record with the step that starts a guest which is off for a move, or keeps it off if it was before.
+    """Start a guest that was stopped for a move; keep it stopped if it was off before.
 
-    The claim must be the only one of its instance. A silent host reports its guest later.
+    The claim must be the instance's only one. If the host does not answer, its later report decides.
     """
     try:
         attempt = unknown_moves.read_attempt(saga_pass, adopted, claim)
@@ -115,7 +113,7 @@ def _start_again(
 
 
 def _with_amounts_of(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any]) -> InstanceRecord:
-    """Return the record with flavor and amounts of another attempt's claim: it was resized, which was forgotten."""
+    """Take over flavor and amounts of another attempt's claim, which shows a forgotten resize."""
     spec = None if instance.open_migration is not None else unknown_moves.resized_spec(saga_pass, instance, claim)
     if spec is None:
         return instance
@@ -125,10 +123,10 @@ def _with_amounts_of(saga_pass: SagaPass, instance: InstanceRecord, claim: Mappi
 
 
 def _continue_without_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    """Skip the attempt that was prepared and ended without being recorded; proceed to an alternate.
+    """Skip an attempt that was prepared and ended without being recorded; continue with an alternate.
 
     Waits while a host may run an attempt that its partition has forgotten: the recorded host, or any host if the record
-    is not certain. Raises what ``find_claims`` raises.
+    is not certain. Raises the errors of ``find_claims``.
     """
     if not saga_pass.is_certain(instance):
         answer = claims.find(saga_pass, instance.partition, instance.uuid, instance.next_attempt).answer

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The build saga: executes each due step of a request and records the result before the next step."""
+"""Build saga: runs each due step of a request and records the result before the next step."""
 
 import functools
 import threading
@@ -36,17 +36,14 @@ LOG = log.getLogger(__name__)
 
 StepFunction = Callable[[SagaPass, Sequence[InstanceRecord]], list[InstanceRecord]]
 
-# Maximum number of instances that one call of a step function gets before its result is recorded.
+# Instances per call of a step function; its result is recorded before the next call.
 WHOLE_REQUEST = 1_000_000
-MESSAGES = 1000  # sent to many hosts in a row; bounded, so that a call stays short
-MOVES = 100  # claims of one call, which one script changes
+MESSAGES = 1000  # Messages of one call; bounded, so that a call stays short.
+MOVES = 100  # Claims of a call, changed by a single script.
 
 STEPS: tuple[tuple[SagaStep, StepFunction, int], ...] = (
-    (
-        SagaStep.ABORT,
-        abort.abort,
-        claims.MAX_REFS // 2,
-    ),  # first the steps that free capacity; two claims for each instance
+    # Steps that free capacity come first.
+    (SagaStep.ABORT, abort.abort, claims.MAX_REFS // 2),  # two claims per instance
     (SagaStep.TERMINATE, move_guests.terminate, MESSAGES),
     (SagaStep.END_SOURCE, move_guests.end_source, MESSAGES),
     (SagaStep.POWER, power.change_power, MESSAGES),
@@ -54,25 +51,25 @@ STEPS: tuple[tuple[SagaStep, StepFunction, int], ...] = (
     (SagaStep.END_MOVE, move_claims.end_move, MOVES),
     (SagaStep.RESUME, move_guests.resume, MESSAGES),
     (SagaStep.BEGIN_MOVE, move_claims.begin_move, MOVES),
-    (SagaStep.SELECT, select.select, WHOLE_REQUEST),  # one decision for each request: all instances are placed, or none
+    (SagaStep.SELECT, select.select, WHOLE_REQUEST),  # A single decision places all instances of a request or none.
     (SagaStep.OFFLOAD, offload.offload, MESSAGES),
     (SagaStep.VERIFY, verify.verify, MESSAGES),
-    (SagaStep.UNSHELVE, select.select_each, 10),  # one call for each instance, as below
+    (SagaStep.UNSHELVE, select.select_each, 10),  # a scheduler call per instance, as in DESTINATION and EVACUATE
     (SagaStep.DESTINATION, select.select_each, 10),
     (SagaStep.STOP_SOURCE, move_guests.stop_source, MESSAGES),
     (SagaStep.EVACUATE, select.select_each, 10),
-    (SagaStep.PREPARE_COPY, copy_guests.prepare_copy, 2),  # two calls of agents for each instance
+    (SagaStep.PREPARE_COPY, copy_guests.prepare_copy, 2),  # two agent calls per instance
     (SagaStep.COPY, copy_guests.copy, 100),
     (SagaStep.SWITCH, copy_guests.switch, 100),
-    (SagaStep.SETTLE, reconcile.settle, 2),  # two calls of agents for each instance
+    (SagaStep.SETTLE, reconcile.settle, 2),  # two agent calls per instance
     (SagaStep.WAIT, wait.wait, MESSAGES),
-    (SagaStep.ALTERNATE, alternate.alternate, MAX_INSTANCES),  # one script moves all members of an affinity group
+    (SagaStep.ALTERNATE, alternate.alternate, MAX_INSTANCES),  # a single script claims for a whole affinity group
     (SagaStep.CAST, cast.build, MESSAGES),
 )
 
 
 class BuildSaga:
-    """Executes due steps. It is stateless: a first run, a retry and a takeover are the same."""
+    """Stateless executor of due steps: a first run, a retry and a takeover are the same."""
 
     def __init__(
         self, store: ConductorStore, clients: ServiceClients, limits: SagaLimits, stopping: threading.Event
@@ -84,7 +81,7 @@ class BuildSaga:
         self._stamps = PartitionStamps(store, clients.scheduler)
 
     def advance(self, lease: RequestLease) -> None:
-        """Execute all due steps, then release the lease; on a stop, after the current pass.
+        """Run all due steps, then release the lease; on a stop, finish the current pass only.
 
         Raises LeaseLost or StoreUnavailable; another conductor then continues from the recorded state.
         """
@@ -131,7 +128,7 @@ class BuildSaga:
             step = group[0].step.value
             metrics.STEPS.labels(step).inc()
             metrics.STEP_AGE.labels(step).observe(max(0, saga_pass.now_ms - group[0].updated_ms) / 1000)
-            # A record that changed meanwhile is skipped; the next pass executes its new step.
+            # The write skips records that changed meanwhile; the next pass runs their new steps.
             with (
                 metrics.STEP_SECONDS.labels(step).time(),
                 tracing.span(f"conductor.{step}", saga_pass.request.request_id),
@@ -140,7 +137,7 @@ class BuildSaga:
             milestones.report_changes(group, changed, self._write(lease, changed).stale)
 
     def _write(self, lease: RequestLease, changed: Sequence[InstanceRecord]) -> WriteResult:
-        """Write the records of the leased request, after those of others that move with them as one group."""
+        """Write records of the leased request last: their group members in other requests come first."""
         others = [record for record in changed if record.request != lease.request]
         if others:
             self._store.write_without_lease(others, wake=True)
@@ -148,5 +145,5 @@ class BuildSaga:
 
 
 def _is_partial(work: DueWork) -> bool:
-    """Return whether instances of the request have other steps than the due ALTERNATE: their hosts may still report."""
+    """Return whether hosts may still report on instances of the request that are not due for ALTERNATE."""
     return work.next_ms is not None or any(instance.step != SagaStep.ALTERNATE for instance in work.instances)

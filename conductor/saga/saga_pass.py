@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One pass of the saga over a request: the context that step functions get."""
+"""Context of the step functions during a pass of the saga over a request."""
 
 import functools
 import random
@@ -25,23 +25,25 @@ MAX_RETRY_MS = 30_000
 
 
 def load_spec(primitive: Mapping[str, Any]) -> objects.RequestSpec:
-    """Return the request spec of a stored primitive, with all fields."""
+    """Return the request spec of a stored primitive, with defaults for missing fields."""
     return GanttObject.obj_from_primitive(dict(primitive)).complete()
 
 
 def instance_spec(instance: InstanceRecord, request: BuildRequestRecord) -> objects.RequestSpec:
-    """Return the request spec of an instance: that of its request, or what a resize or a rebuild made of it."""
+    """Return the request spec of an instance: the request's, unless a resize or rebuild replaced it."""
     return load_spec(request.spec if instance.spec is None else instance.spec)
 
 
 @dataclass(frozen=True)
 class SagaLimits:
-    """Limits of attempts and waits, in milliseconds; ``call_s`` in seconds.
+    """Limits of attempts and waits in milliseconds; ``call_s`` is in seconds.
 
-    ``call_s`` is the time-out of a call to another service and must be well below the lease. A shelved instance keeps
-    its host for ``shelved_offload_ms``; None: until it is offloaded by request. A move is confirmed after
-    ``resize_confirm_ms``; None: by request only. A live migration is tried ``migrate_max_retries`` times more on other
-    hosts; ``permits_post_copy``: one that is forced to complete does so by post-copy.
+    Attributes:
+        call_s: Time-out of a call to another service; must be well below the lease.
+        shelved_offload_ms: Time until a shelved instance leaves its host; None means only by request.
+        resize_confirm_ms: Time until a move is confirmed; None means only by request.
+        migrate_max_retries: Further destinations that a live migration tries.
+        permits_post_copy: Whether a live migration that is forced to complete may use post-copy.
     """
 
     max_attempts: int = 3
@@ -56,22 +58,22 @@ class SagaLimits:
 
 
 class GroupMember(NamedTuple):
-    """An instance that moves with others of its affinity group, and its request."""
-
     instance: InstanceRecord
     request: BuildRequestRecord
 
 
 @dataclass(frozen=True)
 class SagaPass:
-    """Service clients, limits and the request; ``now_ms`` is the store's time at the start of the pass.
+    """Clients, limits and request of one pass.
 
-    ``epoch`` is the store's, ``may_repeat`` as in DueWork. ``is_partial``: other instances of the request than those in
-    step ALTERNATE have a step too, so that their hosts may still refuse them. ``exchange_stamps`` is that of
-    PartitionStamps. ``read_group`` returns the members that move together with a migration, as they are recorded now.
-
-    ``jitter`` spreads the retries of different requests. It is the same for all instances of a pass, so that they
-    stay together in one call.
+    Attributes:
+        now_ms: Store time at the start of the pass.
+        jitter: Spread of retries between requests; equal for all instances of a pass, so that they stay in one call.
+        epoch, may_repeat: Of the store, as in DueWork.
+        is_partial: Whether instances in other steps than ALTERNATE are unfinished, so that their hosts may still refuse
+            them.
+        exchange_stamps: PartitionStamps.exchange.
+        read_group: Returns the recorded members of a group move.
     """
 
     clients: ServiceClients
@@ -87,48 +89,46 @@ class SagaPass:
 
     @functools.cached_property
     def spec(self) -> objects.RequestSpec:
-        """The request spec."""
         return load_spec(self.request.spec)
 
     def spec_of(self, instance: InstanceRecord) -> objects.RequestSpec:
-        """Return what is built as the instance: the request, or what a resize or a rebuild made of it."""
+        """Return the spec to build: the request's, unless a move, resize or rebuild replaced it."""
         migration = instance.open_migration
         primitive = instance.spec if migration is None or migration.spec is None else migration.spec
         return self.spec if primitive is None else load_spec(primitive)
 
     def destination_spec(self, instance: InstanceRecord) -> objects.RequestSpec:
-        """Return the request for a host of the instance: for one that moves or is unshelved, where it may go."""
+        """Return the spec for a selection: restricted to the allowed hosts if the instance moves or is unshelved."""
         spec, migration = self.spec_of(instance), instance.open_migration or instance.evacuation
         if migration is None:
             return unshelve_spec(spec, instance.target, instance.allocations) if instance.is_shelved else spec
         return destination_spec(spec, migration, self.clients.partition)
 
     def context(self) -> RequestContext:
-        """Return a context of this request with the deadline of one call."""
+        """Return a request context with the deadline of a single call."""
         request_context = context.new(self.request.project, self.request.user, request_id=self.request.request_id)
         return request_context.with_timeout(self.limits.call_s)
 
     def is_certain(self, instance: InstanceRecord) -> bool:
-        """Return whether the record is certain to name every attempt that may run on a host."""
+        """Return whether the record names every attempt that a host may run."""
         return not self.may_repeat and instance.certain_epoch == self.epoch
 
     def check_stores(self, instances: Sequence[InstanceRecord]) -> None:
-        """Let stores that were restored from a backup begin an epoch, unless all records are certain.
+        """Begin an epoch in stores restored from a backup, unless all records are certain.
 
-        What such a store forgot may run. Raises one of NO_ANSWER_ERRORS where a partition cannot be checked.
+        Raises one of NO_ANSWER_ERRORS if a partition cannot be checked.
         """
         if not all(self.is_certain(instance) for instance in instances):
             self.exchange_stamps(self.context())
 
     def recast_pause(self, waited_ms: int) -> int:
-        """Return the milliseconds until the next build message to a host that was silent for ``waited_ms``."""
+        """Return the pause in milliseconds before the next build message to a silent host."""
         return int(max(self.limits.recast_ms, waited_ms) * self.jitter)
 
     def retry_later(self, instance: InstanceRecord, reason: Exception | str, *, slower: int = 1) -> InstanceRecord:
-        """Return ``instance`` with the same step postponed; the pause doubles with each retry.
+        """Postpone the current step; the pause doubles with each retry and is multiplied by ``slower``.
 
-        The record counts the retries, so they need no thread and continue if a conductor dies. ``slower`` multiplies
-        the pause.
+        The record counts the retries, so they need no thread and survive the conductor.
         """
         metrics.RETRIES.labels(instance.step.value).inc()
         LOG.debug(

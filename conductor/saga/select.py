@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step SELECT: call the scheduler once for all instances of the request, for hosts and claims on them.
+"""Step SELECT: one scheduler call selects and claims hosts for all instances of a request.
 
-Steps UNSHELVE and DESTINATION do it for one instance each.
+Steps UNSHELVE, DESTINATION and EVACUATE make one call per instance.
 """
 
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ LOG = log.getLogger(__name__)
 
 
 def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Select hosts for all instances; of those that move there is only one.
+    """Select hosts for all instances; a moving instance comes alone.
 
-    The call is idempotent: the claim store repeats its earlier answer. So a claim whose answer was lost is found
-    again or aborted, never leaked. Instances whose record is not certain wait, however long it takes, while one of them
-    may run on a host that has not been audited since a store forgot something, or in a partition that does not answer.
+    The call is idempotent: the claim store repeats its earlier answer, so a claim whose answer was lost is found or
+    aborted, never leaked. Instances without a certain record wait without limit while one of them may run on a host not
+    audited since a store lost data, or in a partition that does not answer.
     """
     attempt = max(instance.attempt for instance in instances)
     fresh = all(saga_pass.is_certain(instance) for instance in instances)
@@ -64,14 +64,14 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
             partition=selections.partition,
             epoch=selections.epoch,
             position=selections.position,
-            certain_epoch=saga_pass.epoch,  # it was before, or no other attempt runs in any partition
+            certain_epoch=saga_pass.epoch,  # the record was certain, or no other attempt runs in any partition
         )
         for index, instance in enumerate(instances)
     ]
 
 
 def select_each(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Select a host for each instance by itself, or with the affinity group that moves with it."""
+    """Select a host for each instance by itself or with its affinity group."""
     changed: dict[str, InstanceRecord] = {}
     saga_pass = replace(saga_pass, read_group=group_moves.read_once(saga_pass.read_group))
     for instance in instances:
@@ -91,7 +91,7 @@ def _select_alone(saga_pass: SagaPass, instance: InstanceRecord) -> list[Instanc
 
 
 def _fail(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    # The abort leaves a tombstone: a select message still in flight cannot create a claim any more.
+    # The abort leaves a tombstone: a select message in flight can no longer create a claim.
     status = InstanceStatus.UNSHELVING if instance.is_shelved else InstanceStatus.ERROR
     if instance.open_migration is not None:
         status = building_status(instance)
@@ -110,7 +110,7 @@ def _wait_or_fail(saga_pass: SagaPass, instance: InstanceRecord, error: Exceptio
 
 
 def _retry_or_fail(saga_pass: SagaPass, instance: InstanceRecord, error: errors.NoValidHost) -> InstanceRecord:
-    """Retry while live hosts wait for their audit or a partition's store is unavailable; otherwise fail."""
+    """Retry while live hosts await their audit or a partition's store is unavailable; otherwise fail."""
     reasons = error.kwargs.get("reasons") or {}
     temporary = reasons.get(NOT_AUDITED) or reasons.get(PARTITION_UNAVAILABLE)
     if temporary and _has_time(saga_pass, instance):
@@ -123,7 +123,7 @@ def _has_time(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
 
 
 def _waited_ms(saga_pass: SagaPass, instance: InstanceRecord) -> int:
-    """Return the time since the first try of this selection; what the request waited in the backlog does not count."""
+    """Return the time since the first try of this selection, without the time in the backlog."""
     return saga_pass.now_ms - (instance.since_ms or saga_pass.now_ms)
 
 
@@ -132,7 +132,7 @@ def _retry(saga_pass: SagaPass, instance: InstanceRecord, error: Exception) -> I
 
 
 def _settle_conflict(saga_pass: SagaPass, instance: InstanceRecord, error: errors.ClaimConflict) -> InstanceRecord:
-    """Settle the instance whose live claim has another attempt number; the other instances retry."""
+    """Settle the instance whose live claim has another attempt number; retry the others."""
     if instance.uuid == error.kwargs.get("consumer"):
         partition = error.kwargs["partition"]
         return set_step(instance, SagaStep.SETTLE, status=building_status(instance), partition=partition)
@@ -142,10 +142,11 @@ def _settle_conflict(saga_pass: SagaPass, instance: InstanceRecord, error: error
 def _start_new_attempt(
     saga_pass: SagaPass, instances: Sequence[InstanceRecord], error: errors.ClaimError
 ) -> list[InstanceRecord]:
-    """Start a new attempt of all instances: the claims of the current one ended before any host got its build message.
+    """Start a new attempt after the claims ended before any host got its build message.
 
-    A scheduler worker or a conductor was down for longer than the claims' time to live, or an epoch began. No guest can
-    run under such a claim, and it counts against no limit of attempts. While a claim has not ended, all instances wait.
+    Happens after an epoch began, or if a scheduler worker or conductor was down for longer than the claims' time to
+    live. No guest can run under such a claim, so the attempt does not count. All instances wait until all claims have
+    ended.
     """
     LOG.info("Claims of attempt %d have ended, selecting again: %s", instances[0].attempt, summarize_error(error))
     answers = claims.abort(saga_pass, instances)

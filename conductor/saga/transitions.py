@@ -9,22 +9,22 @@ from conductor.saga import evacuations
 from conductor.store.migrations import MigrationKind, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 
-# The statuses of an instance that is to be off.
+# Statuses of an instance that is off or should be.
 STOPPED = frozenset({InstanceStatus.SHUTOFF, InstanceStatus.STOPPING})
 
 
 def set_step(instance: InstanceRecord, step: SagaStep, **changes: Any) -> InstanceRecord:
-    """Return the record with its next step, due at once unless ``wake_ms`` is given."""
+    """Set the next step, due at once unless ``wake_ms`` is given."""
     return replace(instance, step=step, **{"wake_ms": 0, "tries": 0, "since_ms": 0, **changes})
 
 
 def set_numbered_step(instance: InstanceRecord, step: SagaStep, **changes: Any) -> InstanceRecord:
-    """Return the record with a step, and a new number for its messages: hosts ignore lower ones afterwards."""
+    """Set the next step with a new message number; hosts ignore lower numbers from then on."""
     return set_step(instance, step, last_attempt=instance.next_attempt, **changes)
 
 
 def finish(instance: InstanceRecord, status: InstanceStatus, **changes: Any) -> InstanceRecord:
-    """Return the record in ``status`` without a next step; an evacuation that is under way ends with that."""
+    """Set a final status without a next step; also ends a running evacuation."""
     ended = evacuations.end(instance, status, changes.get("reason"))
     was_stopped = instance.was_stopped and status == InstanceStatus.ERROR
     return set_step(ended, SagaStep.DONE, status=status, operation=0, was_stopped=was_stopped, target=None, **changes)
@@ -37,7 +37,7 @@ def act_after(
     act: Callable[[InstanceRecord], InstanceRecord],
     status: InstanceStatus,
 ) -> InstanceRecord:
-    """Return what ``act`` makes of the record once it has waited ``window_ms``; None: it rests in ``status``."""
+    """Apply ``act`` once the record has waited ``window_ms``; None finishes it in ``status``."""
     if window_ms is None:
         return finish(instance, status)
     since_ms = instance.since_ms or now_ms
@@ -47,24 +47,23 @@ def act_after(
 
 
 def fail(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
-    """Return the record of an instance without a claim of its own.
+    """Fail an instance without a claim of its own.
 
-    An instance that moves returns to its source. Otherwise the status is final: SHELVED_OFFLOADED if the image is
-    stored, else ERROR.
+    A moving instance returns to its source. A shelved one ends in SHELVED_OFFLOADED, any other in ERROR.
     """
     if instance.open_migration is not None:
         return _return_to_source(instance, reason)
     if instance.is_shelved:
         return finish(instance, InstanceStatus.SHELVED_OFFLOADED, reason=reason, host=None)
     if instance.evacuation is not None:
-        instance = end_attempt(instance, evacuations.UNPLACED, reason or "")  # unless its host reported the end
+        instance = end_attempt(instance, evacuations.UNPLACED, reason or "")  # no effect if its host reported the end
     return finish(evacuations.return_to_source(instance), InstanceStatus.ERROR, reason=reason)
 
 
 def lose(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Return the record of an instance whose host no longer has its claim.
+    """Continue after the host lost the instance's claim.
 
-    One that runs nowhere else rests in ERROR after step ABORT, which looks for a claim that this store has forgotten.
+    An instance that runs nowhere else ends in ERROR; step ABORT first looks for a claim that this store has forgotten.
     """
     was_stopped = instance.was_stopped or instance.status in STOPPED
     ended = end_attempt(replace(instance, was_stopped=was_stopped, operation=0), evacuations.LOST, reason)
@@ -74,24 +73,24 @@ def lose(instance: InstanceRecord, reason: str) -> InstanceRecord:
 
 
 def settle_claims(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record with the step that follows its claims; a move that is found returns the guest as it was."""
+    """Let SETTLE follow the claims; ``was_stopped`` keeps the power state for a move that it may find."""
     was_stopped = instance.was_stopped or instance.status in STOPPED
     changes = {"status": building_status(instance), "was_stopped": was_stopped, "operation": 0}
     return set_step(instance, SagaStep.SETTLE, **changes)
 
 
 def finish_deletion(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record of a deleted instance without a claim of its own; the source of a move must still end."""
+    """Finish a deleted instance without a claim of its own; the source of a move must still end."""
     if instance.open_migration is not None:
         return set_step(instance, SagaStep.END_SOURCE)
     return finish(instance, InstanceStatus.DELETED, reason=None)
 
 
 def _return_to_source(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
-    """Return the record of a moving instance without a claim at a destination, which returns to its source.
+    """Send a moving instance without a claim at a destination back to its source.
 
-    The record skips an attempt number: a conductor may have prepared and ended the next attempt without recording it.
-    ``reason`` says why the move failed. It is ignored if the move is being reverted already.
+    Skips an attempt number: a conductor may have prepared and ended the next attempt without recording it. ``reason``
+    says why the move failed; ignored if the move is reverting already.
     """
     migration = instance.move
     if migration.status != MigrationStatus.REVERTING:
@@ -113,7 +112,7 @@ def _return_to_source(instance: InstanceRecord, reason: str | None) -> InstanceR
 
 
 def building_status(instance: InstanceRecord) -> InstanceStatus:
-    """Return the status of an instance that is built on a host: as a new one, or at the destination of a move."""
+    """Return BUILDING, or the status of the move that builds at its destination."""
     migration = instance.open_migration
     if migration is None:
         return InstanceStatus.BUILDING
@@ -129,10 +128,7 @@ def assign_host(
     allocations: Mapping[str, Mapping[str, int]] | None,
     **changes: Any,
 ) -> InstanceRecord:
-    """Return the record with a claim on ``host`` and CAST as the next step.
-
-    The source of a move is stopped first, or copied where it moves live.
-    """
+    """Record a claim on ``host``, then build there; the source of a move is first stopped or copied."""
     step, migration = SagaStep.CAST, instance.open_migration
     if migration is not None:
         step = SagaStep.STOP_SOURCE if migration.status == MigrationStatus.PREPARING else SagaStep.CAST
@@ -154,7 +150,7 @@ def assign_host(
 
 
 def end_attempt(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
-    """Return the record with the end of the current attempt in its history; idempotent."""
+    """Add the end of the current attempt to the history; idempotent."""
     if instance.has_ended(instance.attempt):
         return instance
     entry = {"attempt": instance.attempt, "host": instance.host, "outcome": outcome, "reason": reason}
@@ -162,17 +158,16 @@ def end_attempt(instance: InstanceRecord, outcome: str, reason: str) -> Instance
 
 
 def without_loss(instance: InstanceRecord, attempt: int) -> list[Mapping[str, Any]]:
-    """Return the history without the end of an attempt that no host reported: its claim shows that it may run."""
+    """Return the history without an unreported loss of ``attempt``, which its live claim contradicts."""
     return [entry for entry in instance.history if (entry["attempt"], entry["outcome"]) != (attempt, evacuations.LOST)]
 
 
 def as_sentence(reason: str) -> str:
-    """Return a reason with a capital letter, as records have it."""
+    """Capitalize a reason for the record."""
     return f"{reason[0].upper()}{reason[1:]}"
 
 
 def describe_attempts(instance: InstanceRecord) -> str:
-    """Return a text with the outcome and reason of each ended attempt."""
     descriptions = [
         f"attempt {entry['attempt']} on {entry['host']} {entry['outcome']}: {entry['reason']}"
         for entry in instance.history

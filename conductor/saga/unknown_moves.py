@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves and resizes missing from a record, as after a restore of its store: rebuilt from claims and agents."""
+"""Moves and resizes missing from a record, such as after a restore, rebuilt from claims and agents."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,7 +21,7 @@ LOST_RECORD = "the record of the migration was lost"
 
 
 class AgentAttempt(NamedTuple):
-    """Attempt in its agent's journal: the state of its guest, as in GuestPage, and its flavor.
+    """Attempt in its agent's journal: guest state (as in GuestPage) and flavor.
 
     ``transition`` and ``migration`` are as in BuildResult.
     """
@@ -33,11 +33,11 @@ class AgentAttempt(NamedTuple):
 
 
 def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, destination: Claim) -> InstanceRecord:
-    """Return the record with a move rebuilt from the claims at its two ends.
+    """Rebuild a move from the claims at its two ends.
 
-    If the destination runs the guest or is about to start it, the move goes on: the source stops, then the move waits
-    for confirm or revert. The same holds for a stopped destination, unless the source runs. Otherwise the destination
-    ends and the server continues at its source. Raises the errors of ``read_attempt``.
+    The move goes on if the destination runs or is about to start the guest, or is stopped while the source does not
+    run: the source stops, and the move waits for confirm or revert. Otherwise the destination ends and the instance
+    continues at its source. Raises the errors of ``read_attempt``.
     """
     attempt = read_attempt(saga_pass, instance, destination)
     goes_on = attempt.state in (RUNNING, CONFIRMED)
@@ -72,7 +72,7 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
         history=[],
         alternates=(),
         migration=migration,
-        is_shelved=False,  # what moves has run since
+        is_shelved=False,  # a moving instance has run since
         was_stopped=False,
         reason=None,
     )
@@ -90,7 +90,7 @@ def _kind_of(attempt: AgentAttempt, spec: objects.RequestSpec | None) -> Migrati
 
 
 def read_attempt(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) -> AgentAttempt:
-    """Return a claim's attempt as its agent reports it; raises GanttError, or one of NO_ANSWER_ERRORS."""
+    """Return a claim's attempt in its agent's journal. Raises GanttError or one of NO_ANSWER_ERRORS."""
     clients = saga_pass.clients
     host = names.host_of(claim["host"])
     page = clients.call_agent(saga_pass.context(), host, clients.compute.list_owners, [instance.uuid])
@@ -103,9 +103,9 @@ def read_attempt(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) ->
 
 
 def resized_spec(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) -> objects.RequestSpec | None:
-    """Return the request for what a claim holds, as after a forgotten resize, with the former flavor.
+    """Return a request for the claim's amounts, as after a forgotten resize, with the old flavor.
 
-    None if the record requests these amounts.
+    None if the record already requests these amounts.
     """
     spec = saga_pass.spec_of(instance)
     resized: objects.RequestSpec = spec.with_values(resources=total_amounts(claim["allocations"]), groups={})

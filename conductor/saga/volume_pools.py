@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pools of volumes that were made with a server: wherever the server goes, its volumes stay where they are."""
+"""Volumes created with a server stay on their pools when the server moves."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,15 +9,18 @@ from rpcapi.resources.trees.tree import Allocations
 
 Amounts = Mapping[str, int]
 
-MAX_TRIES = 10_000  # of a pool for a volume; a claim of which more are needed is not looked through
+MAX_TRIES = 10_000  # limit of the search: assignments of a pool to a volume
 
 
 def keep_pools(spec: objects.RequestSpec, host: str | None, allocations: Allocations | None) -> objects.RequestSpec:
-    """Return ``spec`` whose request groups of new volumes require the pools that have them.
+    """Return ``spec`` with the request groups of existing volumes bound to their pools.
 
-    ``allocations`` are those of the server's last claim, {provider: {class: amount}}, with the server on ``host``
-    (None: it has been offloaded). A claim does not say which group a pool serves: groups are assigned to pools so that
-    the amounts match. Where none match, ``spec`` stays as it is.
+    A claim does not tell which group a pool serves, so groups are assigned to pools by matching amounts. Without a
+    match, ``spec`` is returned unchanged.
+
+    Args:
+        host: Host of the server; None if it was offloaded.
+        allocations: {provider: {class: amount}} of the server's last claim.
     """
     suffixes = [item["group"] for item in spec.volumes if item.get("group") in spec.groups]
     if not suffixes or not allocations:
@@ -44,7 +47,7 @@ def keep_pools(spec: objects.RequestSpec, host: str | None, allocations: Allocat
 
 
 def _assign(volumes: Sequence[tuple[str, Amounts]], pools: Allocations, tries: Iterator[int]) -> dict[str, str] | None:
-    """Return a pool for each volume, so that they use all amounts of all pools; None where no such choice is found."""
+    """Return {suffix: pool} that uses up all amounts of all pools; None if none is found."""
     if not volumes:
         return None if any(amount for amounts in pools.values() for amount in amounts.values()) else {}
     suffix, volume = volumes[0]

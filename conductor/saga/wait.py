@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step WAIT: wait for reports of hosts; send the build again to silent hosts, finally try an alternate.
+"""Step WAIT: wait for build reports; resend the build to silent hosts, finally try an alternate.
 
-An acknowledged message is lost if the agent or the bus dies. Sending it again is safe: an agent that already has the
-attempt only reports its state, and another one may still build under the claim until its deadline.
+An acknowledged message is lost if the agent or the bus dies. Resending is safe: an agent that has the attempt only
+reports its state, and a lost build may still start under the claim until its deadline.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from conductor.store.records import InstanceRecord, SagaStep
 
 
 def wait(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Send the build again where the time-out has not passed; the other instances proceed to ALTERNATE."""
+    """Resend builds until the time-out; then continue with ALTERNATE."""
     changed, silent = [], []
     for instance in instances:
         if saga_pass.now_ms < _end_ms(saga_pass, instance):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The connection to Redis: time-outs, bounded retries, and translation of errors."""
+"""Redis connection of the conductors' store: time-outs, bounded retries, error translation."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -21,19 +21,20 @@ T = TypeVar("T")
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 10.0
-# Twice the threads that may use the store at a time: scripts keep their connections, and other commands need some too.
+# Twice the threads that may use the store at a time: scripts keep their connections, and other commands need more.
 CONNECTIONS = 256
-# Scripts that do not wait for replicas: a lease that a failover loses is simply taken again, an older stamp is weaker.
+# Scripts that do not wait for replicas: a lost lease is taken again, and an older stamp is only weaker evidence.
 UNACKNOWLEDGED = frozenset({"load", "purge", "release", "stamp", "take"})
 
 _NO_WRITES = re.compile(r"\b(MISCONF|OOM)\b")
 
 
 class ConductorConnection:
-    """A connection pool to the Redis of the records: ``redis://user:password@host:port/0`` or another Redis URL.
+    """Connection pool to the Redis of the records; ``url`` is ``redis://user:password@host:port/0`` or another Redis
+    URL.
 
-    A call that got no answer is repeated; every verb is idempotent or a compare-and-set. Raises BadConfiguration for
-    an invalid URL.
+    Calls without an answer are repeated; every verb is idempotent or a compare-and-set. Raises BadConfiguration for an
+    invalid URL.
     """
 
     def __init__(self, url: str, identity: ServerIdentity, replicas: ReplicaAcknowledgement | None = None) -> None:
@@ -53,7 +54,7 @@ class ConductorConnection:
         )
 
     def run(self, script: LuaScript, arguments: Sequence[str | int]) -> Any:
-        """Run a script and return its answer after enough replicas have acknowledged; raises StoreUnavailable."""
+        """Run a script; return its answer once enough replicas have acknowledged. Raises StoreUnavailable."""
         replicas = ReplicaAcknowledgement() if script.name in UNACKNOWLEDGED else self._replicas
         keys = [key(word) for word in script.words]
 
@@ -69,18 +70,18 @@ class ConductorConnection:
         return self.execute(command)
 
     def check_replicas(self) -> None:
-        """Raise NotReplicated where too few replicas have all writes of this server so far."""
+        """Raise NotReplicated if too few replicas have all writes of this server so far."""
         if self._replicas.count:
             self.execute(lambda client: await_replicas(client, self._replicas, key("acknowledged")))
 
     def epoch(self) -> int:
-        """Return the newest epoch that this process observed; connects if it has not yet."""
+        """Return the newest epoch that this process observed; connect first if necessary."""
         if not self.identity.high_water_mark[0]:
             self.execute(lambda client: client.ping())
         return self.identity.high_water_mark[0]
 
     def execute(self, command: Callable[[ScriptClient], T]) -> T:
-        """Return the result of ``command``; raises StoreUnavailable, after which the caller may retry."""
+        """Return the result of ``command``; raises StoreUnavailable if the caller may retry."""
         try:
             return retries.run_with_retries(lambda: command(self._client), EpochMissing)
         except redis.exceptions.NoPermissionError as error:
@@ -95,13 +96,12 @@ class ConductorConnection:
             raise
 
     def close(self) -> None:
-        """Close all connections."""
         self._client.close()
 
 
 def _refuses_writes(error: redis.RedisError) -> bool:
-    """Return whether the server has no memory, or no disk, for any write.
+    """Return whether the server lacks memory or disk for writes.
 
-    Redis before 7 puts its code into the middle of a script's error, where redis-py does not look for it.
+    Before version 7, Redis puts the code into the middle of a script's error, where redis-py does not find it.
     """
     return _NO_WRITES.search(str(error)) is not None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serialization of records.
 
-An instance is stored as a header line of eight words, which the scripts read and write without decoding JSON, and a
-JSON document: ``request status step wake_ms version created_ms updated_ms sequence``.
+An instance is stored as a header line and a JSON document. The header has eight words, which scripts read and write
+without decoding JSON: ``request status step wake_ms version created_ms updated_ms sequence``.
 """
 
 import json
@@ -24,16 +24,16 @@ from rpcapi import errors
 
 Word = TypeVar("Word", bound=StrEnum)
 
-UNREADABLE_ATTEMPT = 0  # of a record whose document a newer release wrote
-# Fields of a migration that are shown where the document cannot be read.
+UNREADABLE_ATTEMPT = 0  # attempt shown for a document of a newer release
+# Fields of a migration that are shown if its document cannot be read.
 SHOWN_WORDS = ("instance", "kind", "status", "source_host", "destination_host", "request_id")
-# Fields of a record in its header line instead of its document.
+# Fields stored in the header line instead of the document.
 _HEADER = frozenset({"request", "status", "step", "wake_ms", "version", "created_ms", "updated_ms", "sequence"})
 _MIGRATION_HEADER = frozenset({"sequence", "created_ms", "updated_ms"})
 
 
 def _body(kind: type[Any], others: Collection[str], required: Collection[str] = ()) -> dict[str, Any]:
-    """Return the fields of a document by name with their defaults; MISSING for a required one."""
+    """Return {field: default} of a document; MISSING for required fields."""
     return {
         field.name: MISSING if field.name in required else field.default
         for field in fields(kind)
@@ -41,26 +41,26 @@ def _body(kind: type[Any], others: Collection[str], required: Collection[str] = 
     }
 
 
-# Fields of documents of this release; any other field is from a newer release. Documents omit fields with their default
+# Fields of documents of this release; other fields come from a newer release. Documents omit fields with default
 # values, so a release that lacks such a field can still read the document.
 _INSTANCE_FIELDS = _body(InstanceRecord, {"uuid", *_HEADER})
 _REQUEST_FIELDS = _body(BuildRequestRecord, {"key"})
-# A migration's status is required, because it is shown where the document cannot be read.
+# Status is always stored, because it is shown if the document cannot be read.
 _MIGRATION_FIELDS = _body(MigrationRecord, _MIGRATION_HEADER, required={"status"})
 
 
 def dump_request(request: BuildRequestRecord) -> str:
-    """Return the document of a request, without its key, which is the hash field."""
+    """Return the document of a request without its key, which is the hash field."""
     return _dump(_values(request, _REQUEST_FIELDS))
 
 
 def load_request(key: str, text: str) -> BuildRequestRecord:
-    """Return the request with this key; raises NewerRecord as load_instance."""
+    """Return the request of a document; raises NewerRecord like load_instance."""
     return BuildRequestRecord(key=key, **_load(text, f"Request {key}", _REQUEST_FIELDS))
 
 
 def dump_instance(instance: InstanceRecord) -> str:
-    """Return the JSON document of an instance; the store writes the header line itself."""
+    """Return the JSON document of an instance; the store writes the header line."""
     values = _values(instance, _INSTANCE_FIELDS)
     if instance.migration is not None:
         values["migration"] = _values(instance.migration, _MIGRATION_FIELDS)
@@ -68,7 +68,7 @@ def dump_instance(instance: InstanceRecord) -> str:
 
 
 def load_instance(uuid: str, text: str) -> InstanceRecord:
-    """Return the instance with this uuid; raises NewerRecord where it has something that this release does not know."""
+    """Return the instance of a record; raises NewerRecord if it has fields or words unknown to this release."""
     header, _, body = text.partition("\n")
     request, status, step, *numbers = header.split(" ")
     wake_ms, version, created_ms, updated_ms, sequence = map(int, numbers)
@@ -91,7 +91,7 @@ def load_instance(uuid: str, text: str) -> InstanceRecord:
 
 
 def show_instance(uuid: str, text: str, why: str) -> InstanceRecord:
-    """Return what the header shows of an instance whose document a newer release wrote."""
+    """Return the header's part of an instance whose document a newer release wrote."""
     request, status, _step, *numbers = text.partition("\n")[0].split(" ")
     created_ms, updated_ms, sequence = map(int, numbers[2:])
     record = InstanceRecord(uuid, request, attempt=UNREADABLE_ATTEMPT, reason=why, sequence=sequence)
@@ -100,12 +100,12 @@ def show_instance(uuid: str, text: str, why: str) -> InstanceRecord:
 
 
 def dump_migration(migration: MigrationRecord) -> str:
-    """Return the JSON document of a migration; the store writes its header line: ``sequence created_ms updated_ms``."""
+    """Return the JSON document of a migration; the store writes the header ``sequence created_ms updated_ms``."""
     return _dump(_values(migration, _MIGRATION_FIELDS))
 
 
 def load_migration(uuid: str, text: str) -> MigrationRecord:
-    """Return the migration with this uuid; raises NewerRecord as load_instance."""
+    """Return the migration of a record; raises NewerRecord like load_instance."""
     header, _, body = text.partition("\n")
     sequence, created_ms, updated_ms = map(int, header.split(" "))
     record = f"Migration {uuid}"
@@ -114,7 +114,7 @@ def load_migration(uuid: str, text: str) -> MigrationRecord:
 
 
 def show_migration(uuid: str, text: str, why: str) -> MigrationRecord:
-    """Return what the header and the words show of a migration whose document a newer release wrote."""
+    """Return the readable part of a migration whose document a newer release wrote."""
     header, _, body = text.partition("\n")
     sequence, created_ms, updated_ms = map(int, header.split(" "))
     stored = json.loads(body)
@@ -127,7 +127,7 @@ def show_migration(uuid: str, text: str, why: str) -> MigrationRecord:
 def load_rows(
     rows: Iterable[tuple[str, str]], load: Callable[[str, str], Record], show: Callable[[str, str, str], Record]
 ) -> tuple[list[Record], list[Record]]:
-    """Return the records of (uuid, text) rows, and what ``show`` makes of those that a newer release wrote."""
+    """Return the records of (uuid, text) rows, and the result of ``show`` for records of a newer release."""
     records, unreadable = [], []
     for uuid, text in rows:
         try:
@@ -138,7 +138,6 @@ def load_rows(
 
 
 def _values(record: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a record that differ from their defaults."""
     return {name: value for name, default in defaults.items() if (value := getattr(record, name)) != default}
 
 

@@ -7,7 +7,7 @@ from rpcapi.redis_failover.identity import IdentityRecord, ServerIdentity
 
 
 def make_identity(*, is_durable: bool) -> ServerIdentity:
-    """Return the check of the server; ``is_durable``: a restart of the same server forgets nothing."""
+    """Return the identity check of the server; ``is_durable`` means that its restart forgets nothing."""
     script = load("identity")
     keys = [key(word) for word in script.words]
     return ServerIdentity(

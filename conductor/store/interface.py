@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interface of the conductor's store; memory and Redis implement it."""
+"""Interface of the conductor's store, implemented in memory and on Redis."""
 
 import abc
 from collections.abc import Mapping, Sequence
@@ -19,18 +19,18 @@ from conductor.store.records import (
 from rpcapi.bounds import CollectionSize
 from rpcapi.resources.claims import MAX_INSTANCES
 
-PAGE = 500  # maximum number of records in a page of a list, and of one purge
+PAGE = 500  # records per page of a list, and per purge
 UNLIMITED = 1 << 40  # instances
 ProjectLimits = Mapping[str, Mapping[str, int]]
 NO_LIMITS: ProjectLimits = MappingProxyType({})
-CHUNK = MAX_INSTANCES  # maximum number of records that one script reads or writes: a whole request
+CHUNK = MAX_INSTANCES  # records per script call: a whole request
 
 
 class ConductorStore(abc.ABC):
-    """Requests, their instances, and one queue of due work that serves as timer and lease.
+    """Store of requests, their instances, and one queue of due work that serves as timer and lease.
 
-    Each verb is atomic; a larger one is atomic for each chunk of CHUNK records. Times are the store's clock. Every verb
-    raises StoreUnavailable when the store does not answer.
+    Each verb is atomic, or atomic per chunk of CHUNK records. Times are the store's clock in ms. Every verb raises
+    StoreUnavailable if the store does not answer.
     """
 
     @abc.abstractmethod
@@ -42,61 +42,64 @@ class ConductorStore(abc.ABC):
         admission: Admission = UNLIMITED_ADMISSION,
         deadline_ms: int | None = None,
     ) -> bool:
-        """Record a request with all its instances, or nothing, and make it due; False if it was already recorded.
+        """Record a request with all its instances or nothing, and make it due; return False if it was recorded before.
 
-        ``first_sent_ms`` is when the caller first sent it, by the caller's clock (None: unknown, possibly long ago).
-        Raises InstanceConflict when one of ``uuids`` belongs to another request, and RequestTooOld for a request that
-        is not recorded and was first sent longer ago than callers may repeat one, QuotaExceeded, Overloaded,
-        RequestTooLarge, or DeadlinePassed after ``deadline_ms``, the Unix time when the caller ceases to wait.
+        Args:
+            first_sent_ms: Caller's time of the first try; None means unknown, possibly long ago.
+            deadline_ms: Unix time in ms at which the caller stops waiting.
+
+        Raises:
+            InstanceConflict: One of ``uuids`` belongs to another request.
+            RequestTooOld: The request is new here and older than callers may repeat one.
+            QuotaExceeded, Overloaded, RequestTooLarge: ``admission`` refuses it.
+            DeadlinePassed: ``deadline_ms`` has passed.
         """
 
     @abc.abstractmethod
     def adopt(self, request: BuildRequestRecord, instance: InstanceRecord, amounts: Mapping[str, int]) -> bool:
-        """Record a request of one ``instance`` that runs already, due for its step; False if the request is recorded.
+        """Record a request for one running ``instance``, due for its step; return False if it was recorded before.
 
-        It counts ``amounts``, but no limit refuses it: its resources are in use. Raises InstanceConflict when the
-        instance belongs to another request.
+        The instance counts ``amounts`` without limits, since its resources are in use. Raises InstanceConflict if it
+        belongs to another request.
         """
 
     @abc.abstractmethod
     def take(
         self, owner: str, limit: int, max_instances: int = UNLIMITED, max_building: int = UNLIMITED
     ) -> list[RequestLease]:
-        """Lease up to ``limit`` due requests to ``owner``; all together have at most ``max_instances`` steps to take.
+        """Lease up to ``limit`` due requests to ``owner``, with at most ``max_instances`` instances with a next step in
+        total.
 
-        A request that no conductor has taken yet waits while ``max_building`` instances of such as have been taken are
-        scheduled or built, unless its project has less than its equal share of them.
+        A request that no conductor has taken yet waits while ``max_building`` instances are scheduled or built, unless
+        its project has less than its equal share of them.
 
-        Projects take turns, each with its longest due request. A turn costs about as much as it writes records, so
-        that projects with due work get equal numbers of instances processed, whatever the sizes of their requests.
+        Projects take turns, each with its longest due request. A turn costs about as much as the records it writes, so
+        projects get equal numbers of instances processed, whatever the sizes of their requests.
         """
 
     @abc.abstractmethod
     def load(self, lease: RequestLease) -> DueWork:
-        """Return the due work of the request, and renew the lease; raises LeaseLost."""
+        """Return the due work of the request and renew the lease; raises LeaseLost."""
 
     @abc.abstractmethod
     def write(self, lease: RequestLease, instances: Sequence[InstanceRecord]) -> WriteResult:
-        """Write records, each only where its version is still the recorded one, and renew the lease.
+        """Write records whose version is unchanged, with their migrations, and renew the lease.
 
-        The record of an instance's migration is written with it.
-
-        Raises LeaseLost if another conductor has taken over the request; then nothing of that chunk is written.
+        Raises LeaseLost if another conductor took over the request; nothing of that chunk is written then.
         """
 
     @abc.abstractmethod
     def write_without_lease(
         self, instances: Sequence[InstanceRecord], *, wake: bool, limits: ProjectLimits = NO_LIMITS
     ) -> WriteResult:
-        """Write records as ``write`` does, but without a lease: a reported outcome, or a deletion.
+        """Write records whose version is unchanged, without a lease: reports and requested changes.
 
-        ``wake`` makes their requests due at once, or as soon as the current holder releases them. ``limits`` has those
-        of projects, by name as in Admission: raises QuotaExceeded where what records count more exceeds one; then
-        nothing of that chunk is written.
+        ``wake`` makes their requests due at once, or when their lease is released. ``limits`` is {project: limits as in
+        Admission}; raises QuotaExceeded if added amounts exceed them, and writes nothing of that chunk.
         """
 
     def write_changes(self, instances: Sequence[InstanceRecord]) -> frozenset[str]:
-        """Write records without a lease, and wake the requests of those with a next step; return what is stale."""
+        """Write records without a lease and wake the requests that have a next step; return the stale uuids."""
         stale: frozenset[str] = frozenset()
         for wake in (False, True):
             records = [record for record in instances if (record.step != SagaStep.DONE) is wake]
@@ -105,74 +108,74 @@ class ConductorStore(abc.ABC):
 
     @abc.abstractmethod
     def release(self, lease: RequestLease, next_ms: int | None) -> bool:
-        """Release the lease; the request is due again at ``next_ms``, or at once if it was woken meanwhile.
+        """Release the lease; return False if it was lost.
 
-        ``next_ms`` None: no step remains. Returns False if the lease was already lost.
+        The request is due at ``next_ms`` (None: never), or at once if it was woken meanwhile.
         """
 
     @abc.abstractmethod
     def get(self, uuids: Sequence[str]) -> dict[str, InstanceRecord]:
-        """Return the recorded instances among ``uuids``."""
+        """Return {uuid: instance} of the recorded ``uuids``."""
 
     @abc.abstractmethod
     def requests(self, keys: Sequence[str]) -> dict[str, BuildRequestRecord]:
-        """Return the recorded requests among ``keys``."""
+        """Return {key: request} of the recorded ``keys``."""
 
     @abc.abstractmethod
     def page(self, marker: str | None, limit: int, *, deleted: bool) -> RecordPage[InstanceRecord]:
-        """Return instances in the order of their creation, deleted ones only if ``deleted``.
+        """Return instances in order of creation; deleted instances only if ``deleted``.
 
         Raises InvalidRequest for an invalid marker.
         """
 
     @abc.abstractmethod
     def migrations(self, uuids: Sequence[str]) -> Mapping[str, MigrationRecord]:
-        """Return the recorded migrations among ``uuids``."""
+        """Return {uuid: migration} of the recorded ``uuids``."""
 
     @abc.abstractmethod
     def page_migrations(self, marker: str | None, limit: int) -> RecordPage[MigrationRecord]:
-        """Return migrations in the order of their creation; raises InvalidRequest for an invalid marker."""
+        """Return migrations in order of creation; raises InvalidRequest for an invalid marker."""
 
     @abc.abstractmethod
     def counts(self) -> Mapping[str, int]:
-        """Return the number of recorded instances by status."""
+        """Return {status: number of recorded instances}."""
 
     @abc.abstractmethod
     def usage(self, project: str) -> Mapping[str, int]:
-        """Return what the project uses of each name that is counted: see Admission.
+        """Return the project's usage by the names of Admission.
 
         An instance counts until it is deleted, or is in ERROR or SHELVED_OFFLOADED and its claim has ended.
         """
 
     @abc.abstractmethod
     def sizes(self) -> Mapping[str, CollectionSize]:
-        """Measure the collections: ``records``, ``deleted`` instances until they are purged, ``queue`` of due work.
+        """Measure the collections ``records``, ``deleted`` (instances until their purge) and ``queue``.
 
-        Redis: beside them ``keys``, all of the server, whose bound is the memory that it may use.
+        Redis adds ``keys``: all keys of the server, bounded by its memory limit.
         """
 
     @abc.abstractmethod
     def purge(self, limit: int = PAGE) -> int:
-        """Remove deleted instances and ended migrations whose retention has passed; return their number.
+        """Remove at most ``limit`` deleted instances and ``limit`` ended migrations after their retention.
 
-        At most ``limit`` of each.
+        Returns the number of removed records.
         """
 
     @abc.abstractmethod
     def stamps(self) -> Mapping[str, str]:
-        """Return the newest stamp of each partition that had any."""
+        """Return the newest stamp of each partition that had one."""
 
     @abc.abstractmethod
     def keep_stamps(self, stamps: Mapping[str, str]) -> None:
-        """Store stamps by partition, each unless the stored one is later: that one is evidence of a rollback."""
+        """Store stamps by partition, unless the stored stamp is later: a later stamp is evidence of a rollback."""
 
     @abc.abstractmethod
     def epoch(self) -> int:
-        """The store's epoch, as of the last call: it grows whenever the store may have forgotten something."""
+        """Return the store's epoch as of the last call; it grows whenever the store may have forgotten writes."""
 
     @abc.abstractmethod
     def check_replicas(self) -> None:
-        """Raise NotReplicated where too few replicas have all writes so far."""
+        """Raise NotReplicated if too few replicas have all writes so far."""
 
     @abc.abstractmethod
     def ping(self) -> None:
@@ -180,4 +183,4 @@ class ConductorStore(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Close the connections; the stored data stays."""
+        """Close the connections; the data stays."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The key schema of the conductors' store. Scripts refer to keys by the words defined here.
+"""Key schema of the conductors' store; scripts refer to keys by these words.
 
-All keys are ``gantt:{conductor}:<word>``: the hash tag keeps them in one slot of a Redis Cluster.
+All keys are ``gantt:{conductor}:<word>``; the hash tag keeps them in one slot of a Redis Cluster.
 """
 
 PREFIX = "gantt:{conductor}:"
@@ -40,7 +40,6 @@ KEYS: dict[str, str] = {
 
 
 def key(word: str) -> str:
-    """Return the name of the key that ``word`` of the schema stands for."""
     return PREFIX + word
 
 

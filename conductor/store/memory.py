@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The in-memory store: the same verbs in Python, with an injectable clock."""
+"""In-memory store with the verbs in Python and an injectable clock."""
 
 import threading
 from collections import Counter
@@ -39,7 +39,7 @@ IN_PROGRESS = (InstanceStatus.SCHEDULING, InstanceStatus.BUILDING)
 
 
 class MemoryConductorStore(ConductorStore):
-    """Implements the verbs of the Lua scripts, serialized by one lock."""
+    """Store with the verbs of the Lua scripts, serialized by one lock."""
 
     def __init__(self, timeouts: StoreTimeouts | None = None, clock: Callable[[], int] = steady_clock) -> None:
         self._timeouts = timeouts or StoreTimeouts()
@@ -128,7 +128,6 @@ class MemoryConductorStore(ConductorStore):
             return leases
 
     def _may_begin(self, project: str, max_building: int) -> bool:
-        """Return whether the project may begin with a new request."""
         records = [record for record in self._instances.values() if record.status in IN_PROGRESS]
         begun = [project_of(record.request) for record in records if not self._is_new(record)]
         sharers = {project_of(record.request) for record in records}
@@ -138,7 +137,7 @@ class MemoryConductorStore(ConductorStore):
         return record.request in self._queue.new and record.step == SagaStep.SELECT
 
     def _pending(self, request: str, *, with_new: bool = False) -> list[InstanceRecord]:
-        """Return the request's instances with a step to take, new ones only if ``with_new``."""
+        """Return the request's instances with a next step; new instances only if ``with_new``."""
         return [
             record
             for record in self._instances.values()
@@ -280,12 +279,12 @@ class MemoryConductorStore(ConductorStore):
                     self._stamps[partition] = stamp
 
     def begin_epoch(self) -> None:
-        """Begin an epoch, as after a loss of data."""
+        """Begin an epoch, as after lost writes; for tests."""
         with self._lock:
             self._epoch = max(self._epoch + 1, self._clock())
 
     def next_due(self) -> int | None:
-        """Return when the first request is due, so that a test can advance its clock to it."""
+        """Return when the first request is due; tests advance their clock to it."""
         with self._lock:
             return self._queue.next_due()
 

@@ -10,13 +10,13 @@ from conductor.store.records import RecordPage
 
 @dataclass(slots=True)
 class MemoryMigrations:
-    """The migrations as the Lua scripts keep them; the store calls it under its lock."""
+    """Migrations of the in-memory store, called under its lock."""
 
     records: dict[str, MigrationRecord] = field(default_factory=dict)
-    ends: dict[str, int] = field(default_factory=dict)  # when ended ones are purged
+    ends: dict[str, int] = field(default_factory=dict)  # {uuid: purge time of an ended migration}
 
     def keep(self, migration: MigrationRecord, sequence: int, now: int, retention_ms: int) -> None:
-        """Store a migration that was written with its instance; ``sequence`` is that of a new one."""
+        """Store the migration of a written instance; ``sequence`` applies to a new migration."""
         old = self.records.get(migration.uuid)
         created = (old.sequence, old.created_ms) if old else (sequence, now)
         record = replace(migration, sequence=created[0], created_ms=created[1], updated_ms=now)
@@ -26,17 +26,16 @@ class MemoryMigrations:
             self.ends.setdefault(migration.uuid, now + retention_ms)
 
     def get(self, uuids: Sequence[str]) -> Mapping[str, MigrationRecord]:
-        """Return the recorded ones among ``uuids``."""
         return {uuid: self.records[uuid] for uuid in uuids if uuid in self.records}
 
     def page(self, after: int, limit: int) -> RecordPage[MigrationRecord]:
-        """Return those with a sequence above ``after``."""
+        """Return migrations with a sequence above ``after``."""
         rows = sorted(self.records.values(), key=lambda record: record.sequence)
         page = [record for record in rows if record.sequence > after][:limit]
         return RecordPage(page, str(page[-1].sequence) if len(page) == limit else None)
 
     def purge(self, now: int, limit: int) -> int:
-        """Remove ended ones whose retention has passed."""
+        """Remove ended migrations after their retention."""
         expired = sorted((at, uuid) for uuid, at in self.ends.items() if at <= now)[:limit]
         for _, uuid in expired:
             del self.ends[uuid], self.records[uuid]

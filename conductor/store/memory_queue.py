@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The queue of due work of the in-memory store: due times, leases, and turns of projects."""
+"""Queue of due work of the in-memory store: due times, leases, turns of projects."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from conductor.store.records import project_of
 
 
 class QueueEntry(NamedTuple):
-    """A request that is due since ``at``: for its new instances if ``is_new``, otherwise for those that have begun."""
+    """Request due since ``at``: for its new instances if ``is_new``, else for its begun instances."""
 
     at: int
     request: str
@@ -17,17 +17,20 @@ class QueueEntry(NamedTuple):
 
     @property
     def project(self) -> str:
-        """The digest of the request's project."""
         return project_of(self.request)
 
 
 @dataclass(slots=True)
 class MemoryQueue:
-    """The queue as the Lua scripts keep it; the store calls it under its lock.
+    """Queue of the in-memory store, called under its lock.
 
-    ``due`` has the time of each request that has begun, ``new`` that of each request with new instances, ``turns`` the
-    number of each project's next turn. ``leases`` are tokens by request, ``woken`` the requests that were woken while
-    leased.
+    Attributes:
+        due: {request: due time} of requests that have begun.
+        new: {request: due time} of requests with new instances.
+        leases: {request: token}.
+        woken: Requests woken while leased.
+        turns: {project: number of its next turn}.
+        served: Turn that is being served.
     """
 
     due: dict[str, int] = field(default_factory=dict)
@@ -38,9 +41,9 @@ class MemoryQueue:
     served: int = 0
 
     def entries(self, now: int, may_begin: Callable[[str], bool]) -> Iterator[QueueEntry]:
-        """Yield due entries in the order of turns; those of new requests only while their project ``may_begin``.
+        """Yield due entries in the order of turns; new requests only of projects that ``may_begin``.
 
-        The caller takes an entry before it gets the next.
+        The caller must take an entry before it asks for the next.
         """
         entries = [QueueEntry(at, request, False) for request, at in self.due.items() if at <= now]
         entries += [QueueEntry(at, request, True) for request, at in self.new.items()]
@@ -56,20 +59,18 @@ class MemoryQueue:
                 entries = [other for other in entries if not other.is_new or other.project != entry.project]
 
     def serve(self, project: str) -> None:
-        """Charge the project for its turn."""
         self.served = self.turn(project)
         self.turns[project] = self.served + 1
 
     def charge(self, project: str, records: int) -> None:
-        """Charge the project for records that are written together: its turn paid for the first."""
+        """Charge the project for records written together; the turn paid for the first."""
         self.turns[project] = self.turn(project) + max(0, records - 1)
 
     def turn(self, project: str) -> int:
-        """Return the number of the project's next turn; one that comes back begins at the turn that is served now."""
+        """Return the project's next turn; a project that comes back begins at the turn being served."""
         return max(self.turns.get(project, 0), self.served)
 
     def lease(self, request: str, token: str, until: int) -> None:
-        """Lease the request until that time."""
         self.leases[request] = token
         self.due[request] = until
         self.woken.discard(request)
@@ -82,7 +83,7 @@ class MemoryQueue:
             self.due[request] = min(self.due.get(request, now), now)
 
     def release(self, request: str, next_ms: int | None, now: int) -> None:
-        """End the lease; the request is due at ``next_ms``, never if None, but now if it was woken."""
+        """End the lease; the request is due at ``next_ms`` (None: never), or now if it was woken."""
         del self.leases[request]
         if request in self.woken:
             self.woken.discard(request)
@@ -93,11 +94,9 @@ class MemoryQueue:
             self.due[request] = next_ms
 
     def remove(self, request: str) -> None:
-        """Forget the request."""
         for collection in (self.due, self.new, self.leases):
             collection.pop(request, None)
         self.woken.discard(request)
 
     def next_due(self) -> int | None:
-        """Return when the first request is due."""
         return min([*self.due.values(), *self.new.values()], default=None)

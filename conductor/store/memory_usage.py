@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What projects use, as the memory store counts it; lua/_usage.lua does it in Redis."""
+"""Quota usage of projects in the in-memory store; lua/_usage.lua counts the same."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ AmountsByRequest = Mapping[str, Mapping[str, int]]
 
 
 def usage_of(project: str, records: Iterable[InstanceRecord], amounts: AmountsByRequest) -> Counter[str]:
-    """Return what the project uses of each name; ``amounts`` has what an instance of each request counts."""
+    """Return the project's usage; ``amounts`` are per instance, by request."""
     usage: Counter[str] = Counter()
     for record in records:
         if project_of(record.request) == digest_project(project):
@@ -27,7 +27,7 @@ def check_quota(
     recorded: Mapping[str, InstanceRecord],
     amounts: AmountsByRequest,
 ) -> None:
-    """Raise QuotaExceeded where what the updates count more than their records exceeds a limit of the project."""
+    """Raise QuotaExceeded if the updates add more than a limit of the project allows."""
     added: Counter[str] = Counter()
     for record in updates:
         old = recorded.get(record.uuid)
@@ -39,11 +39,10 @@ def check_quota(
 
 
 def _counted(record: InstanceRecord, amounts: AmountsByRequest) -> Counter[str]:
-    """Return what an instance counts now: after a resize its own amounts."""
     own = amounts[record.request] if record.amounts is None else record.amounts
     return Counter(own if record.is_counted else {})
 
 
 def waiting_by_project(records: Iterable[InstanceRecord]) -> Mapping[str, int]:
-    """Return the number of instances that wait to be scheduled, by the digest of their project."""
+    """Return {project digest: number of instances that wait to be scheduled}."""
     return Counter(project_of(record.request) for record in records if record.status == InstanceStatus.SCHEDULING)

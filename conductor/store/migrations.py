@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of migrations: each move of an instance, of any kind."""
+"""Records of migrations of all kinds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,30 +8,30 @@ from typing import Any
 
 
 class MigrationKind(StrEnum):
-    """What a migration is for, as Nova's ``migration_type``."""
+    """Kind of a migration; values are Nova's ``migration_type``."""
 
-    MIGRATION = "migration"  # cold: the same flavor on another host
+    MIGRATION = "migration"  # cold migration with the same flavor
     RESIZE = "resize"
     LIVE = "live-migration"
     EVACUATION = "evacuation"
 
 
 class MigrationStatus(StrEnum):
-    """The status of a migration, in Nova's words."""
+    """Status of a migration in Nova's words."""
 
-    PREPARING = "preparing"  # a destination is selected
-    MIGRATING = "migrating"  # the guest is stopped at its source, then built at its destination
-    FINISHED = "finished"  # it is at its destination; the source is kept until confirm or revert
+    PREPARING = "preparing"  # a destination is being selected
+    MIGRATING = "migrating"  # the guest is stopped at the source, then built at the destination
+    FINISHED = "finished"  # at the destination; the source is kept until confirm or revert
     CONFIRMING = "confirming"
     CONFIRMED = "confirmed"
     REVERTING = "reverting"  # by request, or because no destination could build it
     REVERTED = "reverted"
-    ERROR = "error"  # it failed; the instance is back on its source, or in ERROR itself
-    COMPLETED = "completed"  # a live migration or an evacuation ended as requested
+    ERROR = "error"  # failed; the instance is back on its source or in ERROR
+    COMPLETED = "completed"  # a live migration or an evacuation succeeded
     CANCELLED = "cancelled"
 
 
-# A migration in one of these holds no claim.
+# Statuses of migrations that hold no claim.
 ENDED = frozenset(
     {
         MigrationStatus.CONFIRMED,
@@ -45,20 +45,24 @@ ENDED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class MigrationRecord:
-    """One move of an instance. It is written with the record of its instance, by one script.
+    """Record of one move, written with its instance's record by one script.
 
-    Until the migration has ended, it holds the resources at the source. ``source_host`` is the resource name there,
-    ``source_attempt`` the attempt of the instance; ``target`` is the only host that was requested (None: any),
-    ``allow_cross_cell`` whether the destination may be in another partition.
-    ``destination_host`` and ``destination_attempt`` are the current or last ones; ``history`` has {attempt, host,
-    outcome, reason} of each ended attempt to build it at a destination. ``spec`` is the primitive of the RequestSpec of
-    the destination, None for that of the instance. ``was_stopped``: the guest was powered off before. ``group`` has the
-    uuids of the migrations, its own included, by which one call moves an affinity group; empty: it moves alone.
+    Until its end, the migration holds the resources at the source. The store sets ``sequence`` and both timestamps.
 
-    Of a live migration: ``with_disk``, whether its disk is copied, None before that was checked; ``copy_request``,
-    ABORT or FORCE of rpcapi.objects.copy; ``copy_phase``, the reported one after the guest was stopped at its source;
-    ``is_resumed``, whether the destination has reported that it runs. The store sets
-    ``sequence`` and the two timestamps.
+    Attributes:
+        source_host: Resource name at the source.
+        source_attempt: Attempt of the instance at the source.
+        target: Only requested host; None for any.
+        destination_host, destination_attempt: Current or last destination.
+        history: One {attempt, host, outcome, reason} per ended attempt at a destination.
+        spec: RequestSpec primitive of the destination; None means the instance's.
+        was_stopped: Whether the guest was powered off before the move.
+        allow_cross_cell: Whether the destination may be in another partition.
+        group: Migrations, including this one, of an affinity group that one call moves; empty if it moves alone.
+        with_disk: Whether a live migration copies the disk; None before the check.
+        copy_request: ABORT or FORCE of rpcapi.objects.copy.
+        copy_phase: Phase reported after the guest stopped at the source of a live migration.
+        is_resumed: Whether the destination of a live migration reported that the guest runs.
     """
 
     uuid: str
@@ -91,5 +95,4 @@ class MigrationRecord:
 
     @property
     def has_ended(self) -> bool:
-        """Return whether it holds nothing any more."""
         return self.status in ENDED

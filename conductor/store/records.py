@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of the conductor's store: plain frozen dataclasses."""
+"""Records of the conductor's store, as frozen dataclasses."""
 
 import hashlib
 import re
@@ -16,37 +16,37 @@ from rpcapi.validation.text import is_sequence
 
 Record = TypeVar("Record")
 
-PROJECT_DIGITS = 16  # of the digest of a project
-SCHEMA = 1  # version of every stored document; documents of another version are rejected
+PROJECT_DIGITS = 16  # hex digits kept from the SHA-256 of a project id
+SCHEMA = 1  # schema version of stored documents; other versions are rejected
 
 
 class InstanceStatus(StrEnum):
-    """The status of an instance, as users see it."""
+    """User-visible status of an instance."""
 
     SCHEDULING = "SCHEDULING"
     BUILDING = "BUILDING"
     ACTIVE = "ACTIVE"
     STOPPING = "STOPPING"
-    SHUTOFF = "SHUTOFF"  # powered off; its host keeps its disk, and it keeps its claim
+    SHUTOFF = "SHUTOFF"  # powered off; keeps disk, host and claim
     STARTING = "STARTING"
     REBOOT = "REBOOT"
     HARD_REBOOT = "HARD_REBOOT"
-    REBUILD = "REBUILD"  # its host replaces its disk
+    REBUILD = "REBUILD"  # the disk is being replaced
     SHELVING = "SHELVING"
-    SHELVED = "SHELVED"  # powered off, and its disk is stored as an image; its host keeps it until it is offloaded
+    SHELVED = "SHELVED"  # powered off, disk saved as an image; keeps its host until offloaded
     OFFLOADING = "OFFLOADING"
-    SHELVED_OFFLOADED = "SHELVED_OFFLOADED"  # only its image is stored: it has no host and no claim
+    SHELVED_OFFLOADED = "SHELVED_OFFLOADED"  # image only: no host, no claim
     UNSHELVING = "UNSHELVING"
-    RESIZE = "RESIZE"  # a cold migration or a resize is under way; its guest is stopped on the way
-    VERIFY_RESIZE = "VERIFY_RESIZE"  # it is at its destination; the source is kept until confirm or revert
+    RESIZE = "RESIZE"  # cold migration or resize in progress
+    VERIFY_RESIZE = "VERIFY_RESIZE"  # at the destination; the source is kept until confirm or revert
     REVERT_RESIZE = "REVERT_RESIZE"
-    MIGRATING = "MIGRATING"  # a live migration is under way
+    MIGRATING = "MIGRATING"  # live migration in progress
     ERROR = "ERROR"
     DELETING = "DELETING"
     DELETED = "DELETED"
 
 
-# The instance is on the host of its record, under a confirmed claim.
+# Statuses in which the instance is on its recorded host under a confirmed claim.
 ON_HOST = frozenset(
     {
         *(InstanceStatus.ACTIVE, InstanceStatus.STOPPING, InstanceStatus.SHUTOFF, InstanceStatus.STARTING),
@@ -56,43 +56,46 @@ ON_HOST = frozenset(
 )
 
 
-# Without a next step, the instance has no claim, and counts for no quota; store/lua/_usage.lua names the same.
+# Statuses without a claim and without quota usage once the saga has ended. Keep in sync with store/lua/_usage.lua.
 WITHOUT_CLAIM = frozenset({InstanceStatus.ERROR, InstanceStatus.SHELVED_OFFLOADED})
 
 
 class SagaStep(StrEnum):
-    """The next saga step of an instance; the holder of the request's lease executes it."""
+    """Next step of an instance's saga, run by the conductor that holds the request's lease."""
 
     SELECT = "select"  # ask the scheduler for hosts
-    CAST = "cast"  # send the build message to the host
-    WAIT = "wait"  # wait for the host's report; send the build again at intervals, finally try an alternate
+    CAST = "cast"  # send the build message
+    WAIT = "wait"  # wait for the build report; resend the message, then fall back to an alternate
     ALTERNATE = "alternate"  # end this attempt and prepare the next on an alternate
-    SETTLE = "settle"  # read the claim: record and claim have diverged
-    ABORT = "abort"  # abort the claim, unless it is confirmed
-    POWER = "power"  # request the host to stop, start, reboot or rebuild the guest until it reports that it did
-    OFFLOAD = "offload"  # wait for [conductor] shelved_offload_time, then end the claim of the shelved instance
+    SETTLE = "settle"  # read the claim after it disagreed with the record
+    ABORT = "abort"  # abort the claim unless it is confirmed
+    POWER = "power"  # repeat the power request (stop, start, reboot, rebuild) until the host reports its result
+    OFFLOAD = "offload"  # wait for [conductor] shelved_offload_time, then release the shelved instance's host
     UNSHELVE = "unshelve"  # ask the scheduler for a host of one instance
-    EVACUATE = "evacuate"  # the same for an instance whose host is gone
-    TERMINATE = "terminate"  # send terminate to the host until it reports that the guest is gone
-    BEGIN_MOVE = "begin_move"  # make the claim of a moving instance the source of its migration
-    DESTINATION = "destination"  # ask the scheduler for a destination of one moving instance
-    STOP_SOURCE = "stop_source"  # request the source of a move to stop the guest until it reports that it did
+    EVACUATE = "evacuate"  # ask the scheduler for a host of an instance whose host is gone
+    TERMINATE = "terminate"  # repeat terminate until the host reports that the guest is gone
+    BEGIN_MOVE = "begin_move"  # make the instance's claim the source of its migration
+    DESTINATION = "destination"  # ask the scheduler for a destination
+    STOP_SOURCE = "stop_source"  # repeat stop until the source reports it
     VERIFY = "verify"  # wait for confirm or revert, at most [conductor] resize_confirm_window
-    PREPARE_COPY = "prepare_copy"  # check both ends of a live migration, then have its destination receive the guest
-    COPY = "copy"  # request the source of a live migration to copy the guest until it reports the end of that
-    SWITCH = "switch"  # request the destination to run the copied guest until it reports that it does
-    END_SOURCE = "end_source"  # request the source of a move to remove the guest until it reports that it did
-    END_MOVE = "end_move"  # make the claim on the source the only one of the instance again
-    STOP_DESTINATION = "stop_destination"  # of a revert: request it to stop the guest until it reports that it did
-    RESUME = "resume"  # request the source to continue the guest, until it reports that it did
-    DONE = "done"  # nothing
+    PREPARE_COPY = "prepare_copy"  # check both ends of a live migration, then create a paused guest at the destination
+    COPY = "copy"  # repeat the copy request until the source reports the end of the copy
+    SWITCH = "switch"  # repeat the run request until the destination reports that the copied guest runs
+    END_SOURCE = "end_source"  # repeat the remove request until the source reports that the guest is gone
+    END_MOVE = "end_move"  # make the source the instance's only claim again
+    STOP_DESTINATION = "stop_destination"  # revert: repeat stop until the destination reports it
+    RESUME = "resume"  # repeat the request to continue the guest until the source reports it
+    DONE = "done"  # no step left
 
 
 @dataclass(frozen=True, slots=True)
 class BuildRequestRecord:
-    """One call of build_instances. ``key`` is its identity: a repeated call has the same key.
+    """Accepted call of build_instances.
 
-    ``spec`` is the primitive of the versioned RequestSpec. ``names`` has the display names of instances by uuid.
+    Attributes:
+        key: Identity of the call; a repeated call has the same key.
+        spec: Primitive of the versioned RequestSpec.
+        names: {uuid: display name}.
     """
 
     key: str
@@ -113,23 +116,22 @@ class InstanceRecord:
     Attributes:
         wake_ms: Store time at which ``step`` is due; 0 means now.
         attempt: Number of the current or last attempt.
-        last_attempt: Higher attempt number, used before the instance returned to the source of a move; 0 if none.
+        last_attempt: Higher number used by messages, or before a return to the source of a move; 0 if none.
         allocations: {provider: {class: amount}} of the claim; None means the request's resources on ``host``.
         partition, epoch, position: Replica state of the decision that produced ``alternates``.
         history: One {attempt, host, outcome, reason} per ended attempt.
         asked: Whether the build was sent again to a host that confirmed the claim but did not report in time.
         tries: Consecutive failures of ``step``.
         since_ms: Start of the current wait; 0 if not waiting.
-        certain_epoch: Epoch of this store in which the record is certain to name every attempt that a host may run; 0
-            if none.
-        migration: Current or last migration. The store writes its record together with the record of the instance.
+        certain_epoch: Epoch of this store in which the record surely names every attempt that a host may run; 0 if
+            none.
+        migration: Current or last migration, stored together with this record.
         operation: Number of the reboot or rebuild in progress; 0 if none.
-        is_shelved: Whether the image is stored and the instance has not run since. A shelved instance without a claim
-            is SHELVED_OFFLOADED.
-        was_stopped: Whether the instance was powered off before its host lost it or its rebuild began.
+        is_shelved: Whether the image is stored and the instance has not run since; SHELVED_OFFLOADED if without a
+            claim.
+        was_stopped: Whether the instance was powered off before its host was lost or its rebuild began.
         target: Only host on which the instance may be unshelved.
-        spec, flavor, amounts: RequestSpec primitive, flavor and quota amounts after a resize; None means the values of
-            the request.
+        spec, flavor, amounts: RequestSpec primitive, flavor and quota amounts after a resize; None means the request's.
     """
 
     uuid: str
@@ -166,19 +168,19 @@ class InstanceRecord:
 
     @property
     def is_counted(self) -> bool:
-        """Whether the instance counts for the quota of its project: it has resources, or may have."""
+        """Whether the instance uses quota, or may still come to use it."""
         has_ended = self.status in WITHOUT_CLAIM and self.step == SagaStep.DONE
         return self.status != InstanceStatus.DELETED and not has_ended
 
     @property
     def open_migration(self) -> MigrationRecord | None:
-        """The migration that holds the claim on its source, or is to get it; None if there is none."""
+        """Migration that holds, or will hold, the claim on its source; None for an evacuation."""
         migration = self._migration_under_way
         return None if migration is None or migration.kind == MigrationKind.EVACUATION else migration
 
     @property
     def evacuation(self) -> MigrationRecord | None:
-        """The evacuation that is under way, which holds no claim; None if there is none."""
+        """Evacuation in progress, which holds no claim."""
         migration = self._migration_under_way
         return migration if migration is not None and migration.kind == MigrationKind.EVACUATION else None
 
@@ -188,25 +190,27 @@ class InstanceRecord:
 
     @property
     def move(self) -> MigrationRecord:
-        """The open migration of an instance that has one; raises ValueError without one."""
+        """The open migration; raises ValueError without one."""
         if self.open_migration is None:
             raise ValueError(f"instance {self.uuid} has no open migration")
         return self.open_migration
 
     @property
     def is_at_source(self) -> bool:
-        """Whether its own claim is that on the source of its move: before the move begins, and after it is undone."""
+        """Whether the current claim is the source of the open move: before it begins and after its return."""
         return self.open_migration is not None and self.attempt == self.open_migration.source_attempt
 
     @property
     def shown_status(self) -> InstanceStatus:
-        """The status that users see: as in Nova, one that is built anew by an evacuation is in REBUILD."""
+        """User-visible status; an evacuation shows REBUILD, like Nova."""
         is_rebuilt = self.status == InstanceStatus.BUILDING and self.evacuation is not None
         return InstanceStatus.REBUILD if is_rebuilt else self.status
 
     @property
     def guest_host(self) -> str | None:
-        """The resource name where its guest is: the source's until it is stopped there, and again after its return."""
+        """Resource name of the guest's host. During a move, the source until the guest stops there, and again after a
+        return.
+        """
         migration = self.open_migration
         if migration is None:
             return self.host
@@ -221,29 +225,31 @@ class InstanceRecord:
 
     @property
     def next_attempt(self) -> int:
-        """Number of the next attempt: higher than all before."""
+        """Number of the next attempt, above all earlier ones."""
         return self.transition_number + 1
 
     @property
     def transition_number(self) -> int:
-        """Number of messages that change its guest: the highest attempt so far, since each move has later ones."""
+        """Number of messages that change the guest: the highest attempt so far, which grows with each move."""
         return max(self.attempt, self.last_attempt)
 
     @property
     def builds(self) -> int:
-        """Number of attempts that a host may have been requested to build: the ended ones, and the current one."""
+        """Number of attempts that a host may have been asked to build."""
         return len(self.history) + (not self.has_ended(self.attempt))
 
     def has_ended(self, attempt: int) -> bool:
-        """Return whether the history contains the end of that attempt."""
+        """Return whether the history contains the end of ``attempt``."""
         return any(entry["attempt"] == attempt for entry in self.history)
 
 
 class RequestLease(NamedTuple):
-    """The exclusive right to process a request's instances.
+    """Exclusive right to process a request's instances.
 
-    ``token`` is random, so that it never repeats, also in a store that lost its last seconds. ``is_takeover``: the
-    previous holder never released the lease. ``steps`` is the number of instances that had a step to take.
+    Attributes:
+        token: Random, so that it never repeats, even after the store lost writes.
+        is_takeover: Whether the previous holder never released the lease.
+        steps: Number of instances with a next step.
     """
 
     request: str
@@ -254,11 +260,12 @@ class RequestLease(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DueWork:
-    """The due work of a leased request.
+    """Due work of a leased request.
 
-    ``instances`` are those with a step due at ``now_ms``; ``next_ms`` is when the next of the other instances is due
-    (None: no other instance has a step). ``epoch`` is the store's; ``may_repeat``: callers may still be repeating
-    requests that the store had forgotten when the epoch began.
+    Attributes:
+        instances: Instances with a step due at ``now_ms``.
+        next_ms: When the next of the other instances is due; None if none has a step.
+        may_repeat: Whether callers may still repeat requests that the store had forgotten when ``epoch`` began.
     """
 
     request: BuildRequestRecord
@@ -271,10 +278,10 @@ class DueWork:
 
 @dataclass(frozen=True, slots=True)
 class RecordPage(Generic[Record]):
-    """A page of instances or migrations, oldest first; ``marker`` is None on the last page.
+    """Page of instances or migrations, oldest first; ``marker`` is None on the last page.
 
-    ``unreadable`` has those whose documents a newer release wrote: what can be shown of each, with stored words instead
-    of statuses and kinds, and the reason why the document cannot be read.
+    ``unreadable`` has the records written by a newer release: their readable part, with stored words for statuses and
+    kinds, and the reason why the document cannot be read.
     """
 
     records: Sequence[Record]
@@ -284,12 +291,14 @@ class RecordPage(Generic[Record]):
 
 @dataclass(frozen=True, slots=True)
 class StoreTimeouts:
-    """Times in milliseconds.
+    """Times of the store, in milliseconds.
 
-    A step of the server's clock advances the store's time by at most ``max_step_ms``. A lease that is not renewed
-    expires after ``lease_ms``. The record of a deleted instance is removed after ``retention_ms``; until then a delayed
-    duplicate of its request cannot build it again. Callers may repeat a request for ``repeat_horizon_ms``. Their clocks
-    and the store's differ by at most ``clock_difference_ms``.
+    Attributes:
+        lease_ms: Time after which an unrenewed lease expires.
+        retention_ms: Time that deleted records are kept; until then a delayed duplicate request cannot build again.
+        max_step_ms: Limit by which a step of the server's clock advances the store's time.
+        repeat_horizon_ms: Time for which callers may repeat a request.
+        clock_difference_ms: Greatest difference between callers' clocks and the store's.
     """
 
     lease_ms: int = 30_000
@@ -299,7 +308,7 @@ class StoreTimeouts:
     clock_difference_ms: int = 2_000
 
     def check_age(self, clock_ms: int, first_sent_ms: int | None) -> None:
-        """Raise RequestTooOld for a request that is not recorded and was first sent too long before ``clock_ms``."""
+        """Raise RequestTooOld if an unrecorded request was first sent too long before ``clock_ms``."""
         age_ms = 0 if first_sent_ms is None else clock_ms - first_sent_ms
         if age_ms > self.repeat_horizon_ms:
             raise errors.RequestTooOld(age_s=age_ms / 1000, horizon_s=self.repeat_horizon_ms / 1000)
@@ -307,14 +316,13 @@ class StoreTimeouts:
     def certain_epoch(self, epoch: int, first_sent_ms: int | None) -> int:
         """Return ``epoch`` if it began before the caller first sent the request, else 0.
 
-        An epoch is not below the server's clock in ms at its begin. A request that was first sent after it is none that
-        the store has forgotten.
+        An epoch is at least the server's clock in ms at its begin, so the store cannot have forgotten a later request.
         """
         return epoch if first_sent_ms is not None and first_sent_ms >= epoch + self.clock_difference_ms else 0
 
 
 def check_deadline(request: BuildRequestRecord, deadline_ms: int | None, clock_ms: int) -> None:
-    """Raise DeadlinePassed for a request that is not recorded, and whose caller has ceased to wait."""
+    """Raise DeadlinePassed if the caller of an unrecorded request no longer waits."""
     if deadline_ms is not None and clock_ms > deadline_ms:
         raise errors.DeadlinePassed(request_id=request.request_id, late=(clock_ms - deadline_ms) / 1000)
 
@@ -325,40 +333,39 @@ class LeaseLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """The result of a write: ``stale`` has the uuids that were skipped because their record had changed."""
+    """Result of a write; ``stale`` has the uuids skipped because their record had changed."""
 
     now_ms: int
     stale: frozenset[str] = field(default_factory=frozenset)
 
 
 def make_lease_token(owner: str) -> str:
-    """Return a token that no other call returns; ``owner`` only shows who holds a stored lease."""
+    """Return a unique token; ``owner`` only shows who holds the lease."""
     return f"{uuid.uuid4().hex} {owner}"
 
 
 def digest_project(project: str) -> str:
-    """Return the digest of a project, by which the store queues its requests and counts its usage."""
+    """Return the digest of a project id, the key of its queue and usage."""
     return hashlib.sha256(project.encode()).hexdigest()[:PROJECT_DIGITS]
 
 
 def make_request_key(project: str, digest: str) -> str:
-    """Return the key of a request: the digest of its project, and that of the request."""
     return f"{digest_project(project)}-{digest}"
 
 
 def project_of(key: str) -> str:
-    """Return the digest of the project in the key of a request; '' for a key without one."""
+    """Return the project digest of a request key, or ''."""
     match = re.match(rf"([0-9a-f]{{{PROJECT_DIGITS}}})-", key)
     return match[1] if match else ""
 
 
 def parse_marker(marker: str | None, items: str) -> int:
-    """Return the sequence after which a page of ``items`` begins; raises InvalidRequest for an invalid marker."""
+    """Return the sequence after which a page of ``items`` begins; raises InvalidRequest."""
     if marker is not None and not is_sequence(marker):
         raise errors.InvalidRequest(why=f"{marker[:40]!r} is not a marker of a page of {items}")
     return int(marker or 0)
 
 
 def make_version() -> int:
-    """Return a record version that no other write has: counted ones would repeat after a write was forgotten."""
+    """Return a random record version; a counter would repeat numbers after lost writes."""
     return secrets.randbits(63)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Redis store: each verb is one script, and each page two commands."""
+"""Redis store: one script per verb, two commands per page."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -37,7 +37,8 @@ from rpcapi.conf import redis_nodes
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.redis_failover.memory_usage import ALL_KEYS, MeasuredKey, key_type, measure
 
-# Words of the key schema; the entries of the first are those of the collection. Others never grow.
+# {collection: words of the key schema}. The first word's key has the entries of the collection; missing words never
+# grow.
 WORDS = {
     "instances": ("instances", "everything"),
     "others": (
@@ -57,7 +58,7 @@ COLLECTIONS = {
 
 
 class RedisConductorStore(ConductorStore):
-    """Stores records in Redis under its own key prefix; any number of conductors can share it."""
+    """Store under its own key prefix, shared by any number of conductors."""
 
     def __init__(
         self,
@@ -67,7 +68,7 @@ class RedisConductorStore(ConductorStore):
         *,
         is_durable: bool = False,
     ) -> None:
-        """``is_durable``: a restart of the server forgets nothing; it has no effect where others may take over."""
+        """``is_durable``: a restart of the server forgets nothing; ignored if other servers may take over."""
         identity = make_identity(is_durable=is_durable and not redis_nodes.has_multiple_servers(url))
         self._connection = ConductorConnection(url, identity, replicas)
         self._timeouts = timeouts or StoreTimeouts()
@@ -80,7 +81,7 @@ class RedisConductorStore(ConductorStore):
         admission: Admission = UNLIMITED_ADMISSION,
         deadline_ms: int | None = None,
     ) -> bool:
-        # Where another epoch begins meanwhile, the record is certain in none.
+        # If an epoch begins meanwhile, the record is certain in none.
         certain_epoch = self._timeouts.certain_epoch(self._connection.epoch(), first_sent_ms)
         new_record = InstanceRecord(uuid="", request=request.key, certain_epoch=certain_epoch)
         return self._record(request, uuids, new_record, admission, first_sent_ms=first_sent_ms, deadline_ms=deadline_ms)
@@ -157,7 +158,7 @@ class RedisConductorStore(ConductorStore):
                 limit=CHUNK,
                 repeat_horizon_ms=self._timeouts.repeat_horizon_ms,
             )
-            # A request whose last instance was purged has no document, and its lease is obsolete.
+            # After the purge of its last instance, a request has no document and its lease is void.
             if not answer or answer[3] is None:
                 raise LeaseLost(lease.request)
             now, wake, marker, document, epoch, may_repeat, *pairs = answer
@@ -166,7 +167,7 @@ class RedisConductorStore(ConductorStore):
             if not marker:
                 break
         request = documents.load_request(lease.request, document)
-        # The epoch of the last page: records that were read before it began are certain in an older one.
+        # The last page's epoch is safe: records read before it began are certain in an older epoch only.
         next_ms = min(wakes, default=None)
         return DueWork(request, records, int(now), next_ms, int(epoch), may_repeat=bool(may_repeat))
 
@@ -240,7 +241,7 @@ class RedisConductorStore(ConductorStore):
     def _page(
         self, index: str, collection: str, after: int, limit: int
     ) -> tuple[Iterator[tuple[str, str]], str | None]:
-        """Return the stored texts by uuid of a page in the order of an index, and the marker of the next page."""
+        """Return the (uuid, text) rows of a page in the order of an index, and the next marker."""
         limit = min(limit, PAGE)
         listed: list[Any] = self._connection.execute(
             lambda client: client.zrangebyscore(keys.key(index), f"({after}", "+inf", 0, limit, withscores=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows in the flat arguments and answers of scripts."""
+"""Flat arguments and answers of scripts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -20,17 +20,15 @@ def script_row(record: InstanceRecord) -> tuple[str | int, ...]:
 
 
 def amounts_text(amounts: Mapping[str, int]) -> str:
-    """Return amounts as the scripts read them."""
     return " ".join(f"{name}={amount}" for name, amount in amounts.items())
 
 
 def split_rows(size: int, flat: Iterable) -> Iterator[tuple]:
-    """Yield rows of ``size`` words of a flat answer."""
+    """Yield rows of ``size`` words from a flat answer."""
     words = iter(flat)
     while row := tuple(islice(words, size)):
         yield row
 
 
 def chunks(items: Sequence) -> Iterator[list]:
-    """Return the items in lists of at most CHUNK: what one script reads or writes."""
     return (list(items[start : start + CHUNK]) for start in range(0, len(items), CHUNK))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Lua verbs of the conductors' store."""
+"""Lua verbs of the conductors' store."""
 
 from conductor.store.keys import KEYS
 from rpcapi.redis_failover.scripts import script_loader

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes the sizes of the conductors' store."""
+"""Sizes of the conductors' store."""
 
 from rpcapi.bounds import CollectionSize
 
@@ -7,9 +7,9 @@ from rpcapi.bounds import CollectionSize
 def split_deleted(
     instances: CollectionSize, others: int, queue: CollectionSize, purge: CollectionSize
 ) -> dict[str, CollectionSize]:
-    """Return the sizes by collection: of ``instances`` a part as large as that of ``purge`` is of deleted ones.
+    """Return the sizes by collection; deleted instances get their share of the bytes by number.
 
-    ``others`` are the bytes of everything else that is recorded with instances.
+    ``others`` are the bytes of all other keys that are recorded with instances.
     """
     deleted_bytes = instances.bytes * purge.entries // max(1, instances.entries)
     return {

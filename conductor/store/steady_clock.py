@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time of the in-memory store, which no step of the machine's clock changes."""
+"""Clock of the in-memory store, unaffected by steps of the machine's clock."""
 
 import time
 
@@ -7,5 +7,5 @@ _START = time.time() - time.monotonic()
 
 
 def steady_clock() -> int:
-    """Return Unix time in milliseconds; the machine's clock is read once, so that its later steps have no effect."""
+    """Return Unix time in milliseconds, monotonic since the import."""
     return int((_START + time.monotonic()) * 1000)

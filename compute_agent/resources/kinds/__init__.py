@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource kinds: inventory, assignment to guests and reporting of each kind of resource of a node."""
+"""Resource kinds: inventory, assignment and reporting of each kind of resource of a node."""

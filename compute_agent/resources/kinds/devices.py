@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device manager: accelerators of any class, each divided into parts (FPGA, vGPU, mediated devices)."""
+"""Accelerators of any class, each divided into parts (FPGA, vGPU, mediated devices)."""
 
 from dataclasses import dataclass
 
@@ -12,11 +12,11 @@ from rpcapi import errors
 
 @dataclass(frozen=True, slots=True)
 class DeviceKind(units.UnitKind):
-    """The devices of the nodes of one shape; each device is a provider with parts numbered from 0."""
+    """Devices of the nodes of a shape; each device is a provider with parts numbered from 0."""
 
     @classmethod
     def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> "DeviceKind | None":
-        """Create the devices of a shape; each is named after its group and its number."""
+        """Create the devices of a shape, named after their group and number."""
         providers, parts = [], {}
         for section, parent, number in units.parse_devices(conf, group, "devices", hardware.DEVICE_PREFIX):
             conf.register_opts(hardware.DEVICE_OPTS, group=section)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPUs, memory, disk and further classes of the node itself: amounts without assignments."""
+"""CPUs, memory, disk and further classes of the node itself, without assignments."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from rpcapi.resources.inventory import Inventory
 
 @dataclass(frozen=True, slots=True)
 class FlatKind(ResourceKind):
-    """The inventories of the node's own provider."""
+    """Inventories of the node's own provider."""
 
     inventories: Mapping[str, Inventory]
 
     @classmethod
     def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> "FlatKind":
-        """Read the amounts of a shape; with NUMA cells, CPUs and memory belong to the cells instead."""
+        """Read the amounts of a shape; with NUMA cells, CPUs and memory belong to the cells."""
         values = conf[group]
         amounts = {DISK_GB: (values.disk_gb, values.reserved_disk_gb, values.disk_allocation_ratio)}
         if not values.numa_cells:
@@ -40,12 +40,11 @@ class FlatKind(ResourceKind):
         )
 
     def inventory(self) -> Sequence[NodeProvider]:
-        """Return the node."""
         return [NodeProvider("", self.inventories)]
 
 
 def inventory(group: str, resource_class: str, **fields: Any) -> Inventory:
-    """Return an inventory of a shape; raises BadConfiguration, which names the shape's group."""
+    """Return an inventory of a shape; raises BadConfiguration that names the shape's group."""
     try:
         vocabulary.check_resource_class(resource_class)
         return Inventory.from_dict(resource_class, fields)
@@ -54,7 +53,7 @@ def inventory(group: str, resource_class: str, **fields: Any) -> Inventory:
 
 
 def traits(group: str, trait_names: Sequence[str]) -> tuple[str, ...]:
-    """Return the traits sorted; raises BadConfiguration for an invalid trait."""
+    """Return the traits sorted; raises BadConfiguration."""
     try:
         for trait in trait_names:
             vocabulary.check_trait(trait)

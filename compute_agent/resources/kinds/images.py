@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts of a node's guests by image property, which ImagePropertiesWeigher reads."""
+"""Guest counts of a node by image property, for ImagePropertiesWeigher."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,36 +10,32 @@ from oslo_config import cfg
 
 from compute_agent.resources.kinds.kind import Assignment, AssignmentRequest, NodeProvider, ResourceKind
 
-MAX_COUNTS = 32  # maximum number of counts that a node reports: those of the most common values
-MAX_VALUE_LENGTH = 100  # maximum length of a property's value; longer values are not counted
+MAX_COUNTS = 32  # reported counts per node, of the most common values
+MAX_VALUE_LENGTH = 100  # maximum length of a counted property value
 
 
 @dataclass(frozen=True, slots=True)
 class ImageKind(ResourceKind):
-    """Unlimited kind: the assignment stores the guest's image properties, so that they survive a restart."""
+    """Unlimited kind whose assignments are the guests' image properties, so that they survive a restart."""
 
     properties: tuple[str, ...]
 
     @classmethod
     def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> "ImageKind | None":
-        """Read the counted properties."""
         names = tuple(conf[group].counted_image_properties)
         return cls(names) if names else None
 
     def inventory(self) -> Sequence[NodeProvider]:
-        """Return the node, without inventories."""
         return [NodeProvider("")]
 
     def concerns(self, request: AssignmentRequest) -> bool:
-        """Return whether the guest's image has one of the counted properties."""
         return bool(self._counted_properties(request.requirements.image))
 
     def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment:
-        """Return the counted properties of the guest's image."""
         return self._counted_properties(request.requirements.image)
 
     def report(self, assignments: Sequence[Assignment]) -> Mapping[str, Any]:
-        """Return a metric for each value of each property."""
+        """Return a metric per property value."""
         counts = Counter(
             f"image.{name}={value}" for assignment in assignments for name, value in sorted(assignment.items())
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource kind: the interface of plugins of the entry point group ``gantt.resource_kinds``."""
+"""Interface of resource kinds, plugins of the entry point group ``gantt.resource_kinds``."""
 
 import abc
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,16 +11,17 @@ from oslo_config import cfg
 from compute_agent.resources.requirements import BuildRequirements
 from rpcapi.resources.inventory import Inventory
 
-# What one kind assigned to a guest, as the journal stores it: a mapping that JSON can represent.
+# Assignment of one kind to a guest, as JSON in the journal.
 Assignment = Mapping[str, Any]
 Amounts = Mapping[str, Mapping[str, int]]  # {path: {class: amount}}
 
 
 @dataclass(frozen=True, slots=True)
 class NodeProvider:
-    """A resource provider of a node, by its path below the node's name; the path "" is the node itself.
+    """Resource provider of a node; ``path`` is below the node's name, "" for the node itself.
 
-    ``parent`` is a path as well. Several kinds may describe the same path: their inventories and traits are merged.
+    ``parent`` is a path as well. Kinds that describe the same path share the provider: inventories and traits are
+    merged.
     """
 
     path: str
@@ -31,11 +32,14 @@ class NodeProvider:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentRequest:
-    """Request to a resource kind for the assignment of one guest.
+    """Request to a resource kind to assign resources to one guest.
 
-    ``amounts`` are the claim's amounts of this kind's inventories, ``node_amounts`` those of the whole node; both fit
-    beside the other guests. ``group_mappings`` yields every mapping {suffix: path} of the request's groups that is
-    consistent with the claim, which does not record the mapping; it yields none for a request without suffixed groups.
+    Attributes:
+        amounts: The claim's amounts of this kind's inventories, {path: {class: amount}}; they fit with the other
+            guests.
+        node_amounts: The claim's amounts of the whole node.
+        group_mappings: Yields each {suffix: path} of request groups consistent with the claim, which does not record
+            the mapping; yields none for a request without suffixed groups.
     """
 
     requirements: BuildRequirements
@@ -45,18 +49,18 @@ class AssignmentRequest:
 
 
 class ResourceKind(abc.ABC):
-    """One kind of resource on the nodes of one shape. It is stateless: each call gets the existing assignments.
+    """Kind of resource on the nodes of one shape; stateless, since each call gets the existing assignments.
 
-    A kind that needs only amounts overrides ``inventory`` alone. An exception of ``inventory`` disables the kind, an
-    exception of ``assign`` refuses the build; both are logged with the kind's name.
+    A kind that needs only amounts overrides ``inventory`` alone. An exception in ``inventory`` disables the kind, an
+    exception in ``assign`` refuses the build; both are logged with the kind's name.
     """
 
     @classmethod
     @abc.abstractmethod
     def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> "ResourceKind | None":
-        """Return the kind for the nodes of the shape in ``group``, "shape:NAME", or None when they have none of it.
+        """Return the kind for the shape in config group "shape:NAME", or None if its nodes lack this kind.
 
-        It registers its own options in that group. Raises BadConfiguration, which aborts the start.
+        Registers its own options in that group. Raises BadConfiguration, which aborts the start.
         """
 
     @abc.abstractmethod
@@ -68,14 +72,14 @@ class ResourceKind(abc.ABC):
         return bool(request.amounts)
 
     def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
-        """Return the guest's assignment beside the existing ``assignments`` of the node, or the reason for a refusal.
+        """Return the guest's assignment, given the node's existing ``assignments``, or the reason of a refusal.
 
         An empty assignment means that the guest has amounts only.
         """
         return {}
 
     def report(self, assignments: Sequence[Assignment]) -> Mapping[str, Any]:
-        """Return further keys of a node's report: "numa", "facts", "metrics". Called if the kind has inventory."""
+        """Return further keys of a node's report: "numa", "facts", "metrics". Called only for kinds with inventory."""
         return {}
 
     def describe(self, assignment: Assignment) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loading of the resource kinds of a shape."""
+"""Loading of a shape's resource kinds."""
 
 import importlib.metadata
 import json
@@ -20,8 +20,8 @@ Answer = TypeVar("Answer")
 
 GROUP = "gantt.resource_kinds"
 
-# Keys that a kind may add to a report, with type and maximum size in bytes of JSON. The scheduler accepts no larger
-# cells, and 16 KiB of facts including those of the shape.
+# {key that a kind may add to a report: (type, maximum bytes of JSON)}. The scheduler accepts no larger cells, and 16
+# KiB of facts including the shape's.
 _REPORT_LIMITS: Mapping[str, tuple[type, int]] = {
     "numa": (list, 64 * 1024),
     "facts": (dict, 12 * 1024),
@@ -31,10 +31,11 @@ _REPORT_LIMITS: Mapping[str, tuple[type, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class LoadedKind:
-    """A loaded resource kind, with its name and the providers that it declared.
+    """Loaded resource kind with its declared providers.
 
-    ``classes`` are the kind's resource classes, by path. ``adds_to_reports`` is false for kinds that do not override
-    ``report``: most do not, and there are thousands of nodes.
+    Attributes:
+        classes: The kind's resource classes by path.
+        adds_to_reports: False unless ``report`` is overridden; saves calls for thousands of nodes.
     """
 
     name: str
@@ -45,7 +46,7 @@ class LoadedKind:
 
     @classmethod
     def of(cls, name: str, kind: ResourceKind) -> "LoadedKind":
-        """Read a kind's inventory; raises whatever the kind raises."""
+        """Read a kind's inventory; raises any exception of the kind."""
         providers = tuple(kind.inventory())
         classes = {provider.path: frozenset(provider.inventories) for provider in providers if provider.inventories}
         return cls(name, kind, providers, classes, bool(providers) and type(kind).report is not ResourceKind.report)
@@ -60,42 +61,41 @@ class LoadedKind:
         return kind_amounts
 
     def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
-        """Call the kind; an exception, or a result that cannot be journalled, becomes a refusal with its name."""
+        """Call the kind; an exception or a result that cannot be journalled refuses the build."""
         try:
             if not self.kind.concerns(request):
                 return {}
             assignment = self.kind.assign(request, assignments)
-            # The assignment must survive the journal, from which the next agent reads it.
+            # Journalled assignments must read back equal.
             return assignment if isinstance(assignment, str) else dict(json.loads(json.dumps(assignment)))
         except Exception as error:
-            # Boundary to plugin code: the host goes on, the build goes to another host.
+            # Boundary to plugin code; the build goes to another host.
             LOG.exception("Resource kind %s failed to assign", self.name)
             _count_fault(self.name, "assign")
             return f"resource kind {self.name!r} failed: {error!r}"
 
     def report(self, assignments: Sequence[Assignment]) -> Mapping[str, Any]:
-        """Return the kind's keys of a node's report; on an exception, log it and return none."""
+        """Return the kind's keys of a node's report; none after an exception, which is logged."""
         # A report without this kind's keys is better than a silent host.
         return self._call("report", lambda: _check_report(self.kind.report(assignments)), {})
 
     def describe(self, assignment: Assignment) -> str:
-        """Return a readable description of an assignment."""
         return self._call("describe", lambda: _check_text(self.kind.describe(assignment)), "")
 
     def _call(self, operation: str, act: Callable[[], Answer], otherwise: Answer) -> Answer:
         try:
             return act()
         except Exception:
-            # Boundary to plugin code, as above.
+            # Boundary to plugin code.
             LOG.exception("Resource kind %s failed to %s", self.name, operation)
             _count_fault(self.name, operation)
             return otherwise
 
 
 def load_kinds(conf: cfg.ConfigOpts, group: str) -> list[LoadedKind]:
-    """Return the resource kinds of the nodes of a shape, sorted by name; raises BadConfiguration, cfg.Error.
+    """Return the resource kinds of a shape, sorted by name; raises BadConfiguration, cfg.Error.
 
-    A kind that cannot be loaded, that raises or that has an invalid inventory is logged and left out.
+    Skips and logs a kind that cannot be loaded, raises, or has an invalid inventory.
     """
     entries = sorted(importlib.metadata.entry_points(group=GROUP), key=lambda entry: entry.name)
     if not entries:
@@ -107,7 +107,7 @@ def load_kinds(conf: cfg.ConfigOpts, group: str) -> list[LoadedKind]:
         except (errors.BadConfiguration, cfg.Error):
             raise
         except Exception as error:
-            # Boundary to plugin code: nodes without this kind can still run guests that do not need it.
+            # Boundary to plugin code; nodes without this kind can still run other guests.
             LOG.exception("Resource kind %s is left out of [%s]: %s", entry.name, group, error)
             _count_fault(entry.name, "inventory")
         else:
@@ -134,7 +134,7 @@ def _load_kind(
         if provider.path and not all(provider.path.split("/")):
             raise ValueError(f"path {provider.path!r} has an empty part")
         for resource_class, inventory in provider.inventories.items():
-            # Checked as the scheduler does, which would reject a whole report with an invalid inventory.
+            # Check like the scheduler, which would reject the whole report for an invalid inventory.
             Inventory.from_dict(resource_class, inventory.as_dict())
             vocabulary.check_resource_class(resource_class)
             if (provider.path, resource_class) in used_classes:
@@ -145,9 +145,9 @@ def _load_kind(
 
 
 def _check_report(report: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a kind's keys of a report; raises ValueError and others for values that the scheduler would reject.
+    """Return a kind's keys of a report; raises ValueError or other errors for values invalid to the scheduler.
 
-    It would reject the whole report, and the host would count as silent.
+    The scheduler would reject the whole report, and the host would count as silent.
     """
     for key, value in report.items():
         expected_type, max_bytes = _REPORT_LIMITS[key]
@@ -171,7 +171,7 @@ def _check_text(text: str) -> str:
 
 
 def _count_fault(name: str, operation: str) -> None:
-    # Only workers may import metrics, but kinds are also loaded earlier, to check the configuration.
+    # Only workers may import metrics, but kinds are loaded earlier as well, to check the configuration.
     from compute_agent import metrics  # noqa: PLC0415
 
     metrics.KIND_FAULTS.labels(name, operation).inc()

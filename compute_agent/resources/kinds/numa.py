@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NUMA cells: pins guests to CPUs, and assigns pages."""
+"""NUMA cells: CPU pinning and memory pages."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,14 +19,14 @@ from rpcapi.resources.numa.fit import CellPlacement, fit
 
 @dataclass(frozen=True, slots=True)
 class NumaKind(ResourceKind):
-    """The NUMA cells of the nodes of one shape, unused, and their providers."""
+    """NUMA cells of the nodes of a shape, unused, with their providers."""
 
     cells: tuple[HostCell, ...]
     providers: tuple[NodeProvider, ...]
 
     @classmethod
     def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> "NumaKind":
-        """Divide CPUs and memory of a shape into cells; a kind without cells refuses guests that need cells."""
+        """Divide CPUs and memory of a shape into cells; without cells, the kind refuses guests that need cells."""
         cells = _cells(conf, group)
         providers = [
             NodeProvider(cell.path, _inventories(conf, group, cell), (CELL_TRAIT, *_threads(cell.threads)))
@@ -37,11 +37,10 @@ class NumaKind(ResourceKind):
         return cls(tuple(cells), tuple(providers))
 
     def inventory(self) -> Sequence[NodeProvider]:
-        """Return one provider per cell."""
         return self.providers
 
     def concerns(self, request: AssignmentRequest) -> bool:
-        """Return whether a guest has amounts of a cell, or a NUMA topology."""
+        """Return whether the guest has amounts of a cell, or a NUMA topology."""
         return bool(request.amounts or request.requirements.topology.cells)
 
     def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
@@ -67,7 +66,7 @@ class NumaKind(ResourceKind):
         return "; ".join(_describe_pin(pin) for pin in _pins([assignment]))
 
     def _current_cells(self, assignments: Sequence[Assignment]) -> list[HostCell]:
-        pinned: set[int] = set()  # in all cells: guests outlive a change of the cells
+        pinned: set[int] = set()  # over all cells: guests outlive a change of the cells
         pages: dict[int, dict[int, int]] = {}
         for pin in _pins(assignments):
             pinned |= pin.host_cpus
@@ -159,7 +158,7 @@ def _pages(group: str, page_counts: Mapping[str, int]) -> dict[int, int]:
 
 
 def _inventories(conf: cfg.ConfigOpts, group: str, cell: HostCell) -> dict[str, Inventory]:
-    """Return a cell's inventories. max_unit is the total: a guest cannot overcommit itself."""
+    """Return a cell's inventories; max_unit is the total, since a guest cannot overcommit itself."""
     values = conf[group]
     huge = {size: size * count // 1024 for size, count in cell.pages.items()}
     memory = values.memory_mb // values.numa_cells - sum(huge.values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PCI devices: assigned as a whole, or by virtual function."""
+"""PCI devices, assigned as a whole or by virtual function."""
 
 import re
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ PHYSICAL_NETWORK = "CUSTOM_PHYSNET_{}"
 
 @dataclass(frozen=True, slots=True)
 class PciKind(units.UnitKind):
-    """The PCI devices of the nodes of one shape; each is a provider named by its address."""
+    """PCI devices of the nodes of a shape; each is a provider named by its address."""
 
     @classmethod
     def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> "PciKind | None":
-        """Create the devices of a shape, each with an address on its own bus."""
+        """Create the devices of a shape, each on its own bus."""
         providers, functions = [], {}
         for section, parent, number in units.parse_devices(conf, group, "pci_devices", hardware.PCI_PREFIX):
             if number > 0xFE:
@@ -37,7 +37,7 @@ class PciKind(units.UnitKind):
                 parent, _address(number + 1, 0), inventories={name: inventory}, traits=flat.traits(section, traits)
             )
             providers.append(device)
-            # Function 0 of a shared device is its physical function, which is not assigned to guests.
+            # Function 0 of a shared device is its physical function, never assigned to guests.
             first = 0 if values.functions == 1 else 1
             functions[device.path] = tuple(
                 _address(number + 1, first + function) for function in range(values.functions)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices that are assigned by unit: functions of PCI devices, parts of accelerators."""
+"""Devices assigned by unit: functions of PCI devices, parts of accelerators."""
 
 import itertools
 import re
@@ -23,12 +23,11 @@ class UnitKind(ResourceKind):
     units: Mapping[str, tuple[str, ...]]
 
     def inventory(self) -> Sequence[NodeProvider]:
-        """Return one provider per physical device."""
         return self.providers
 
     def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
-        """Assign the first free units."""
-        used_units: dict[str, set[str]] = {}  # by device name: guests outlive a move of the device to another cell
+        # Keyed by device name, not path: guests outlive a move of the device to another cell.
+        used_units: dict[str, set[str]] = {}
         for assignment in assignments:
             for path, units in assignment.get("units", {}).items():
                 used_units.setdefault(_device_name(path), set()).update(units)
@@ -51,7 +50,7 @@ def _device_name(path: str) -> str:
 
 
 def parse_devices(conf: cfg.ConfigOpts, group: str, option: str, prefix: str) -> Iterator[tuple[str, str, int]]:
-    """Yield (config group, path of the parent, number from 0) for each device of a shape's option.
+    """Yield (config group, parent path, number from 0) for each device of a shape's option.
 
     Raises BadConfiguration for an item that is not NAME:COUNT or NAME:COUNT@CELL, or has an unknown name or cell.
     """
@@ -74,5 +73,4 @@ def parse_devices(conf: cfg.ConfigOpts, group: str, option: str, prefix: str) ->
 
 
 def device_provider(parent: str, name: str, **values: Any) -> NodeProvider:
-    """Return the provider of a device ``name`` below the path ``parent``."""
     return NodeProvider(f"{parent}/{name}" if parent else name, parent=parent, **values)

@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The queue of due work, in which each project has two parts: one with requests that have begun, and one with new
--- requests, which no conductor has taken yet. A request's key begins with the digest of its project; keys without one
--- share the parts of project ''.
--- `queues` orders requests by part and time; `wakes`, and `new_wakes` for new requests, have the first time of a part.
--- The instances of a new request are new until they have another step than the first. One that is deleted meanwhile
--- puts its request into the other part too: it is due there for that instance, and the rest stays new.
+-- Queue of due work. Each project has two parts: requests that have begun, and new requests, which no conductor has
+-- taken yet. A request's key begins with the digest of its project; keys without a digest belong to project ''.
+-- `queues` orders requests by part and time. `wakes`, and `new_wakes` for new requests, have the first due time of each
+-- part.
+-- Instances of a new request stay new until they leave the first step. If one is deleted meanwhile, its request is also
+-- due in the part of begun requests; the others stay new.
 --@ include _header
 --@ keys due queues wakes new_wakes new begun shares
 
-local NEW = '*' -- ends the name of a part with new requests
-local NEW_STEP = 'select' -- of instances that are new
-local ALL_PROJECTS = 'all' -- the field of `begun` with the sum of all projects
+local NEW = '*' -- suffix of the name of a part with new requests
+local NEW_STEP = 'select' -- step of new instances
+local ALL_PROJECTS = 'all' -- field of `begun` with the sum over all projects
 local LATEST = 9999999999999 -- times in the queue have 13 digits
 
 local function project_of(request)
@@ -22,7 +22,7 @@ local function queue_member(part, at, request)
   return string.format('%s|%013.0f|%s', part, at, request)
 end
 
--- Returns the request of the part that is due first, and when; nil if none of its requests is due at any time.
+-- Returns the part's first due request and its time; nil if the part is empty.
 local function first_due(part)
   local member = redis.call('ZRANGEBYLEX', K.queues, '[' .. part .. '|', '(' .. part .. '}', 'LIMIT', 0, 1)[1]
   if member then
@@ -30,7 +30,7 @@ local function first_due(part)
   end
 end
 
--- Sets when the first request of the part is due; returns whether it has any.
+-- Updates the part's first due time; returns whether the part has requests.
 local function update_wake(wakes, part)
   local _, first = first_due(part)
   if first then
@@ -41,7 +41,7 @@ local function update_wake(wakes, part)
   return first ~= nil
 end
 
--- Makes a request that has begun due at that time, or at none (nil).
+-- Sets the due time of a begun request; nil means never.
 local function set_due(request, at)
   local part = project_of(request)
   local old = redis.call('ZSCORE', K.due, request)
@@ -58,18 +58,18 @@ local function set_due(request, at)
   update_wake(K.wakes, part)
 end
 
--- Returns the number of the request's new instances, 0 if it has begun, and since when it is due.
+-- Returns the number of the request's new instances and the time since when it is due; 0, 0 if it has begun.
 local function new_instances(request)
   local count, at = string.match(redis.call('HGET', K.new, request) or '', '^(%d+) (%d+)$')
   return tonumber(count or 0), tonumber(at or 0)
 end
 
--- Returns the number of instances that have begun, of a project or of all, and have not ended.
+-- Returns the number of begun instances of a project or of ALL_PROJECTS.
 local function begun_instances(project)
   return tonumber(redis.call('HGET', K.begun, project)) or 0
 end
 
--- Sets the number of the request's new instances; it is due since that time.
+-- Sets the number of the request's new instances, due since `at`.
 local function set_new(request, count, at)
   local project = project_of(request)
   local part = project .. NEW
@@ -88,7 +88,7 @@ local function set_new(request, count, at)
   end
 end
 
--- Counts that many instances of the project more that have begun.
+-- Adds to the number of the project's begun instances.
 local function count_begun(project, change)
   if change == 0 then
     return

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What scripts share: `now`, the store's own time in ms, and the header line of an instance's record (see documents.py).
--- A version stays a string: it has more digits than a Lua number holds.
+-- Common part of scripts: `now`, the store's own time in ms, and the header line of an instance record (see
+-- documents.py). Versions stay strings: they have more digits than a Lua number holds.
 --@ include _time
 --@ keys meta
 local meta = redis.call('HMGET', K.meta, 'epoch', 'time', 'clock', 'turn')

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A binary heap: an array whose first item comes before all others, by the items' fields turn, at and name.
+-- Binary heap: an array whose first item is the lowest by fields turn, at and name.
 
 local function comes_before(a, b)
   if a.turn ~= b.turn then
@@ -11,7 +11,7 @@ local function comes_before(a, b)
   return a.name < b.name
 end
 
--- Moves the item at the index down to its place, after it was changed or replaced by a later one.
+-- Moves the item at `index` down after it was replaced by a later one.
 local function sift_down(heap, index)
   while true do
     local first = index

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What projects use: `amounts` has what each instance of a request counts, `own_amounts` what a resized one counts
--- instead, and `usage` the sums of a project, all as "name=amount name=amount ...". They change in one script with the
--- records, so that all are lost together.
+-- Quota usage of projects, as "name=amount name=amount ...": `amounts` per instance of a request, `own_amounts` of a
+-- resized instance, `usage` the sums of a project. They change in one script with the records, so that a loss affects
+-- all of them.
 --@ include _due
 --@ keys amounts usage
 
@@ -13,7 +13,7 @@ local function parse_amounts(text)
   return amounts
 end
 
--- Adds to what the project uses; `changes` are by name.
+-- Adds `changes`, by name, to the usage of the project.
 local function add_usage(project, changes)
   local usage = parse_amounts(redis.call('HGET', K.usage, project))
   for name, change in pairs(changes) do
@@ -32,14 +32,14 @@ local function add_usage(project, changes)
   end
 end
 
--- Adds amounts, multiplied, to `changes`.
+-- Adds `times` the amounts of `text` to `changes`.
 local function add_amounts(changes, text, times)
   for name, amount in pairs(parse_amounts(text)) do
     changes[name] = (changes[name] or 0) + times * amount
   end
 end
 
--- Adds numbers of live and recorded instances of a request to the usage of its project.
+-- Adds numbers of live and recorded instances of a request to its project's usage.
 local function count_instances(request, live, recorded)
   if live == 0 and recorded == 0 then
     return
@@ -49,7 +49,7 @@ local function count_instances(request, live, recorded)
   add_usage(project_of(request), changes)
 end
 
--- Returns the number of instances, 0 or 1, that a record in this state counts as live.
+-- Returns 1 if a record in this state uses quota, else 0.
 local function live_count(status, step)
   local is_without_claim = (status == 'ERROR' or status == 'SHELVED_OFFLOADED') and step == 'done'
   return (status == 'DELETED' or is_without_claim) and 0 or 1

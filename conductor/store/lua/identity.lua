@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Records the server's identity; begins a new epoch if it may have forgotten something.
--- ARGV: run id as read or '', epoch as read or 0, run id, replication id,
---       1 if it may have forgotten something else 0, highest epoch and sequence that the caller has observed
+-- Records the server's identity; begins an epoch if the server may have forgotten writes.
+-- ARGV: run id as read or '', epoch as read or 0, run id, replication id, 1 if the server may have forgotten writes
+--       else 0, highest epoch and sequence observed by the caller
 -- Returns: epoch, sequence, 1 if this call began the epoch else 0
 --@ include _identity
 --@ keys meta

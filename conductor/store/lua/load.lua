@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Read one page of a request's instances that have a next step, without new ones, and renew the lease.
--- ARGV: request key, lease token, lease in ms, uuid after which to read ('' = from the first), limit,
---       ms for which callers may repeat a request
--- Returns: {} if the lease is lost, else {now, earliest wake time after now ('' = none), uuid after which the next
---          page begins ('' = last page), request document, epoch, 1 if callers may still repeat requests that were
---          forgotten when it began, uuid, record, ...}
+-- Reads a page of a request's instances with a next step, without new ones, and renews the lease.
+-- ARGV: request key, lease token, lease in ms, uuid after which to read ('' = from the first), limit, ms for which
+--       callers may repeat a request
+-- Returns: {} if the lease is lost, else {now, earliest wake time after now ('' = none), uuid before the next page (''
+--          = last page), request document, epoch, 1 if callers may still repeat requests forgotten at its begin, uuid,
+--          record, ...}
 --@ args request token lease_ms after limit repeat_horizon_ms
 --@ include _due
 --@ keys requests instances pending leases
@@ -16,7 +16,7 @@ end
 set_due(request, now + tonumber(A.lease_ms))
 local from = A.after == '' and ('[' .. request .. '|') or ('(' .. request .. '|' .. A.after)
 local members = redis.call('ZRANGEBYLEX', K.pending, from, '(' .. request .. '}', 'LIMIT', 0, A.limit)
--- An epoch is not below the server's clock at its begin; whichever of the two times is behind decides.
+-- An epoch is at least the server's clock at its begin; the earlier of both clocks decides.
 local may_repeat = math.min(now, server_clock) < tonumber(meta[1]) + tonumber(A.repeat_horizon_ms)
 local answer = {whole(now), '', '', redis.call('HGET', K.requests, request), meta[1], may_repeat and 1 or 0}
 local has_new = new_instances(request) > 0
@@ -26,7 +26,7 @@ for _, member in ipairs(members) do
   uuid = string.sub(member, #request + 2)
   local value = redis.call('HGET', K.instances, uuid)
   local head = unpack_header(value)
-  if has_new and head.step == NEW_STEP then -- it begins when the request is taken for it
+  if has_new and head.step == NEW_STEP then -- not begun: take.lua has not taken the request for it yet
   elseif head.wake <= now then
     answer[#answer + 1] = uuid
     answer[#answer + 1] = value

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Remove deleted instances and ended migrations whose retention has passed, and a request with its last instance.
+-- Removes deleted instances and ended migrations after their retention, and requests with their last instance.
 -- ARGV: limit
 -- Returns: number of removed instances and migrations
 --@ args limit

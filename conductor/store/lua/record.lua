@@ -1,15 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Record a request with all its instances, or nothing, and make it due. One whose instances are to take another step
--- than the first has begun.
--- ARGV: request key, request document, status, step, version, instance document, when the caller first sent the
---       request, by its clock in ms, or '', ms for which callers may repeat a request, deadline of the call in ms, or
---       '', what an instance counts and the limits of its project, both as "name=amount name=amount ...", maximum
---       number of waiting instances, uuid...
--- Returns: {'recorded', last number assigned}, {'known'} if the request was already recorded, {'conflict', uuid},
---          {'late', server's clock in ms} after the deadline, {'old', server's clock in ms} if it was first sent too
---          long ago, {'quota', name, amount in use} where a limit is too low, or {'overloaded', number of waiting
---          instances, ms for which the oldest new request waits} where the backlog, and the project's share of it, is
---          full
+-- Records a request with all its instances or nothing, and makes it due. A request whose step is not the first has
+-- begun.
+-- ARGV: request key, request document, status, step, version, instance document, caller's time of the first try in ms
+--       or '', ms for which callers may repeat a request, deadline of the call in ms or '', amounts per instance and
+--       limits of the project (both "name=amount name=amount ..."), maximum number of waiting instances, uuid...
+-- Returns: one of
+-- - {'recorded', last number assigned}
+-- - {'known'}: the request was recorded before
+-- - {'conflict', uuid}
+-- - {'late', server's clock in ms}: the deadline has passed
+-- - {'old', server's clock in ms}: first sent too long ago
+-- - {'quota', name, amount in use}: a limit is too low
+-- - {'overloaded', number of waiting instances, wait of the oldest new request in ms}: backlog and the project's share
+--   are full
 --@ args request document status step version instance first_sent_ms repeat_horizon_ms deadline_ms amounts limits
 --@ args max_backlog
 --@ include _usage

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Release a lease; the request is due again at once if it was woken, else at the time of its next step.
+-- Releases a lease; the request is due at once if it was woken, else at its next step.
 -- ARGV: request key, lease token, time of the next step in ms ('' = none)
 -- Returns: 1, or 0 if the lease was lost
 --@ args request token next_ms

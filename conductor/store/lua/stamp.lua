@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Store stamps of partitions, each unless the stored one is later.
+-- Stores stamps of partitions, unless the stored stamp is later.
 -- ARGV: partition, stamp "epoch.position.code", ...
 -- Returns: number of stored stamps
 --@ include _header

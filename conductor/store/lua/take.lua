@@ -1,28 +1,28 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Lease due requests: their due time moves to the end of the lease, so the requests of a dead holder become due again.
--- Projects take turns: next is the request that is longest due of the project with the lowest turn number. A turn costs
--- one, and one for each further record that is then written together with the first. A project that comes back begins
--- at the turn that is served now. At the same turn, requests that have begun come first: they make room.
--- New requests wait while as many instances as allowed are scheduled or built, unless their project has less than its
--- equal share of them: the projects with such instances, or new ones, share equally.
--- ARGV: token of the new leases, which no other call has used, lease in ms, limit of requests, limit of their instances
---       with a step to take, limit of all instances that are scheduled or built
--- Returns: {request key, 1 if the previous holder never released it, number of its instances with a step to take, ...}
+-- Leases due requests: their due time moves to the end of the lease, so requests of a dead holder become due again.
+-- Projects take turns: next is the longest due request of the project with the lowest turn number. A turn costs one,
+-- plus one for each further record written with the first. A project that comes back begins at the turn being served.
+-- At equal turns, begun requests come first, because they make room.
+-- New requests wait while the allowed number of instances is scheduled or built, unless their project has less than its
+-- share. Projects with such or new instances have equal shares.
+-- ARGV: unique token of the new leases, lease in ms, limit of requests, limit of their instances with a next step,
+--       limit of all instances that are scheduled or built
+-- Returns: {request key, 1 if the previous holder never released it, number of its instances with a next step, ...}
 --@ args token lease_ms limit max_instances max_building
 --@ include _due
 --@ include _heap
 --@ keys turns leases woken pending
 
-local PARTS = 1000 -- that one call considers, of those with requests that have begun, and of those with new ones
+local PARTS = 1000 -- limit of parts per call, of begun and of new requests each
 
 local served = tonumber(meta[4]) or 0
-local turns = {} -- by project
+local turns = {} -- {project: turn}
 local max_building, max_instances = tonumber(A.max_building), tonumber(A.max_instances)
 local all_begun = begun_instances(ALL_PROJECTS)
 local sharers = redis.call('HLEN', K.begun) - math.min(1, all_begun) + redis.call('ZCOUNT', K.shares, 0, 0)
 local share = max_building / math.max(1, sharers)
 
--- Returns a heap of the projects' parts, whose names end like this.
+-- Returns a heap of the projects' parts with this name suffix.
 local function order_parts(wakes, projects, suffix)
   if #projects == 0 then
     return {}
@@ -40,7 +40,7 @@ local function order_parts(wakes, projects, suffix)
   return heapify(parts)
 end
 
--- Returns a heap of the parts with new requests that may begin.
+-- Returns a heap of the parts whose new requests may begin.
 local function order_new_parts()
   local projects
   if all_begun >= max_building then
@@ -62,7 +62,7 @@ if not begun_parts[1] and redis.call('ZCARD', K.new_wakes) == 0 then
   redis.call('DEL', K.turns)
 end
 
--- Returns the heap's first part; the project of one may have been served from the other heap.
+-- Returns the heap's first part, after updating turns of projects served from the other heap.
 local function first_part(heap)
   while heap[1] and heap[1].turn < turns[heap[1].project] do
     heap[1].turn = turns[heap[1].project]
@@ -71,7 +71,7 @@ local function first_part(heap)
   return heap[1]
 end
 
--- Returns the heap with the part to be served next, nil where there is none.
+-- Returns the heap of the next part to serve, or nil.
 local function next_heap()
   local begun, new = first_part(begun_parts), first_part(new_parts)
   if begun and (not new or begun.turn <= new.turn) then
@@ -80,7 +80,7 @@ local function next_heap()
   return new and new_parts
 end
 
--- Keeps the heap's first part if it has another request to serve, and removes it otherwise.
+-- Keeps the heap's first part if it has another request to serve; removes it otherwise.
 local function advance_part(heap)
   local part = heap[1]
   local _, at = first_due(part.name)
@@ -124,7 +124,7 @@ while #answer < 3 * tonumber(A.limit) do
   local is_full = heap == new_parts and begin(request)
   local is_leased = redis.call('HEXISTS', K.leases, request)
   if heap == new_parts and is_leased == 1 then
-    redis.call('SADD', K.woken, request) -- its holder deletes instances of it; the others are due after that
+    redis.call('SADD', K.woken, request) -- the holder is deleting instances; the others are due afterwards
   else
     instances = instances + steps
     answer[#answer + 1] = request
@@ -141,6 +141,6 @@ while #answer < 3 * tonumber(A.limit) do
   end
 end
 redis.call('HSET', K.meta, 'turn', whole(served))
--- A project without a number begins at `served`: lower ones need not be stored.
+-- A project without a number begins at `served`, so lower numbers need not be stored.
 redis.call('ZREMRANGEBYSCORE', K.turns, '-inf', whole(served))
 return answer

@@ -1,12 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Write instances, each by compare-and-set on its version, under a lease, which is renewed, or without one.
--- ARGV: request key ('' = without a lease), lease token, lease in ms, retention in ms, '1' to wake their requests,
---       the records' new version, limits of what projects use as "project name=amount name=amount ..." a line, then
---       ten arguments for each instance: uuid, version, status, step, wake in ms, document, its migration's uuid
---       ('' = none), document, '1' if that has ended, and what the instance counts ('' = as its request)
--- Returns: {} if the lease is lost, {'quota', project, name, amount in use, amount that the records add} if they count
---          more and a limit is too low for all of them; else {now, last number assigned, uuid that was skipped because
---          its version differs, ...}
+-- Writes instances, each by compare-and-set on its version, under a renewed lease or without one.
+-- ARGV: request key ('' = without a lease), lease token, lease in ms, retention in ms, '1' to wake the requests, new
+--       version of the records, limits of projects (one "project name=amount name=amount ..." per line), then ten
+--       arguments per instance: uuid, version, status, step, wake in ms, document, migration uuid ('' = none),
+--       migration document, '1' if the migration has ended, own quota amounts ('' = the request's)
+-- Returns: {} if the lease is lost; {'quota', project, name, amount in use, added amount} if a limit is too low for all
+--          records together; else {now, last number assigned, uuid skipped for its version, ...}
 --@ args request token lease_ms retention_ms wake new_version limits
 --@ include _usage
 --@ keys instances listed pending leases woken counts purge turns waiting
@@ -23,7 +22,7 @@ local function own_amounts(uuid)
   return has_own and redis.call('HGET', K.own_amounts, uuid) or ''
 end
 
--- Returns what the record in row i counts more than the one that is stored, by name.
+-- Returns the quota amounts, by name, by which the record in row i exceeds the stored one.
 local function difference(i, old)
   local changes, own, new_own = {}, own_amounts(ARGV[i]), ARGV[i + 9]
   local amounts = redis.call('HGET', K.amounts, old.request)
@@ -32,7 +31,7 @@ local function difference(i, old)
   return changes
 end
 
--- Returns what the records add to what they count, by project and name.
+-- Returns the increases of quota amounts by project and name.
 local function additions()
   local sums = {}
   for i = REST, #ARGV, ROW do
@@ -61,10 +60,10 @@ if A.limits ~= '' then
     end
   end
 end
--- Each write takes a number, so that a store that has lost one is behind.
+-- Each write takes a number, so that a store that lost a write is behind.
 local answer = {whole(now), redis.call('HINCRBY', K.meta, 'sequence', 1)}
 local touched = {}
-local changes = {} -- of the numbers of live, new and begun instances, by request
+local changes = {} -- {request: changes of its numbers of live, new and begun instances}
 
 local function begun_count(status, is_new)
   return (status == 'SCHEDULING' or status == 'BUILDING') and not is_new and 1 or 0
@@ -86,7 +85,7 @@ local function note_change(old, status, step, is_resized)
   change.begun = change.begun + begun_count(status, is_new) - begun_count(old.status, was_new)
 end
 
--- As take.lua describes.
+-- Charges the project of `request` as described in take.lua.
 local function charge_turn(request, records)
   local project = project_of(request)
   local turn = tonumber(redis.call('ZSCORE', K.turns, project)) or 0
@@ -123,7 +122,7 @@ local function update_status(uuid, old, status)
   end
 end
 
--- A migration keeps the number and the time of its first write; one that did not change is not written again.
+-- A migration keeps number and time of its first write; an unchanged document is not written again.
 local function write_migration(uuid, body, has_ended)
   local old = redis.call('HGET', K.migrations, uuid)
   local sequence, created, old_body
@@ -141,7 +140,7 @@ local function write_migration(uuid, body, has_ended)
   end
 end
 
--- Counts what a resized instance counts instead of what its request says; returns whether the record in row i is one.
+-- Counts a resized instance by its own amounts; returns whether the record in row i is or was one.
 local function count_resized(i, old)
   local uuid, new_own = ARGV[i], ARGV[i + 9]
   if new_own == '' and own_amounts(uuid) == '' then
