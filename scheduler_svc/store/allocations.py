@@ -101,9 +101,9 @@ def reported_allocations(claim: Claim) -> Allocations:
 
 
 def lowered_amounts(claim: Claim, requested: Allocations) -> tuple[str, tuple[str, ...]] | None:
-    """Return the first provider and its classes of which an agent's guest uses more than ``requested``, or None.
+    """Return the first provider whose ``requested`` amounts are below the use of an agent's guest, and the classes.
 
-    Reported amounts that the store did not believe are ignored.
+    Returns None if there is none. Reported amounts that the store did not believe are ignored.
     """
     for provider, amounts in sorted(reported_allocations(claim).items()):
         claim_amounts, remaining = claim.allocations.get(provider, {}), requested.get(provider, {})

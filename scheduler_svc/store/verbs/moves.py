@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verbs on moves: turn a claim into the source of a migration, and back into the instance's only claim.
 
-A migration consumer holds the source's resources, so that the instance can hold those of the destination (as in Nova).
+As in Nova, the migration is the consumer of the source's resources; the instance is the consumer of the destination's.
 """
 
 from collections.abc import Sequence

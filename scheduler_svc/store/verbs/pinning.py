@@ -20,7 +20,7 @@ def pin(partition: PartitionState, now: int, key: str, requested: str, *, ttl_ms
 def group_home(
     partition: PartitionState, now: int, group_id: str, requested: str, *, ttl_ms: int, instead_of: str
 ) -> GroupHome:
-    """Return the home partition of a server group; choose anew if the pin expired or has generation ``instead_of``.
+    """Return the home partition of a server group. An expired pin, or one of generation ``instead_of``, is replaced.
 
     A pin of an earlier epoch gets a new generation: the store may have forgotten a later one.
     """

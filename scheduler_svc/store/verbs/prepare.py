@@ -166,7 +166,7 @@ def _refusal(partition: PartitionState, batch: ClaimBatch, intent: Intent, live:
         return Answer.ENDED
     if live is not None:
         if intent.replaces != live.attempt:
-            # If a later attempt is to be replaced, the store forgot the end of the live one.
+            # A replaced attempt later than the live one proves that the store forgot the live one's end.
             return Answer.CLOSED if (intent.replaces or 0) > live.attempt else Answer.CONFLICT
         if live.state == ClaimState.CONFIRMED:
             return Answer.CONFIRMED

@@ -53,8 +53,8 @@ local function is_replaceable(change)
   return is_known and change.text ~= '' and change.type == change.live.type
 end
 
--- Returns the first provider and its comma-separated classes of which an agent's guest uses more than requested, or
--- nil. Reported amounts that the store did not believe are ignored.
+-- Returns the first provider whose requested amounts are below the use of an agent's guest, and the comma-separated
+-- classes; or nil. Reported amounts that the store did not believe are ignored.
 local function lowered_amounts(change)
   local reported = reported_allocations(change.live)
   for _, provider in ipairs(sorted_keys(reported)) do

@@ -96,8 +96,8 @@ local function set_duplicate(service, since)
   service.duplicate_ms = since
 end
 
--- Records the state folder of a registering agent; returns whether the service changed. After a change of the folder, the
--- host must audit first.
+-- Records the state folder of a registering agent; returns whether the service changed. With another folder than before,
+-- the host must audit first.
 local function set_identity(service)
   local owner_uuid, host_uuid = service.host_uuid, A.host_uuid ~= '' and A.host_uuid or nil
   local refusal = A.refusal ~= '' and A.refusal or nil
