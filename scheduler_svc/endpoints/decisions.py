@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RPC methods that explain decisions: their records, and what made them."""
+"""RPC methods that explain decisions."""
 
 from collections.abc import Callable, Sequence
 

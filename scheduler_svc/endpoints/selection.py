@@ -28,7 +28,7 @@ class SelectionEndpoint(MeteredEndpoint):
     target = messaging.Target(version=SchedulerAPI.VERSION)
 
     def __init__(self, intake: RequestIntake, dry_run: DryRun, *, max_instances: int, max_requests: int) -> None:
-        """``max_instances`` limits each call, ``max_requests`` a call of select_batch."""
+        """``max_instances`` limits each call, ``max_requests`` each select_batch call."""
         self._intake = intake
         self._dry_run = dry_run
         self._max_instances = max_instances
@@ -45,7 +45,7 @@ class SelectionEndpoint(MeteredEndpoint):
         *,
         fresh: bool = False,
     ) -> objects.Selections:
-        """Select and claim a host for each uuid, all or none."""
+        """Select and claim a host per uuid, all or none."""
         check_uuids(uuids, self._max_instances)
         validation.check_number("attempt", attempt, 1, validation.MAX_NUMBER)
         validation.check_number("alternates", alternates, 0, MAX_CANDIDATES - 1)
@@ -65,7 +65,7 @@ class SelectionEndpoint(MeteredEndpoint):
     def dry_run(
         self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1, scope: str = FilterScope.ALL
     ) -> objects.Decision:
-        """Return the decision for a request without claiming."""
+        """Return the decision without claims."""
         validation.check_number("count", count, 1, self._max_instances)
         if scope not in DRY_RUN_SCOPES:
             raise errors.InvalidRequest(
