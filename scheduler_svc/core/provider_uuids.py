@@ -19,12 +19,10 @@ _PREFIX_LENGTH = len(_API_PREFIX)
 
 
 def uuid_of(provider: str) -> str:
-    """Return the UUID of a provider id."""
     return provider[_PREFIX_LENGTH:] if provider.startswith(_API_PREFIX) else _agent_uuid(provider)
 
 
 def uuids_of(providers: Iterable[str]) -> list[str]:
-    """Return the UUIDs of provider ids."""
     return [name[_PREFIX_LENGTH:] if name.startswith(_API_PREFIX) else _agent_uuid(name) for name in providers]
 
 

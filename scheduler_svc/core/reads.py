@@ -21,7 +21,6 @@ def union(read_sets: Iterable[Reads]) -> Reads:
 
 
 def covers(available: Reads, required: Reads) -> bool:
-    """Return whether ``available`` includes all of ``required``."""
     return all(keys <= available.get(namespace, frozenset()) for namespace, keys in required.items())
 
 

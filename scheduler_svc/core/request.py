@@ -139,7 +139,6 @@ class SchedulingRequest:
         return int.from_bytes(hashlib.blake2b(self.id.encode(), digest_size=6).digest(), "big")
 
     def with_decision(self, **changes: Any) -> "SchedulingRequest":
-        """Return the request with changes in its decision context."""
         return replace(self, decision=replace(self.decision, **changes))
 
     def as_dict(self) -> dict[str, Any]:

@@ -48,7 +48,6 @@ class Laps:
         self._began = time.perf_counter()
 
     def begin(self) -> None:
-        """Start a lap."""
         self._began = time.perf_counter()
 
     def lap(self, kind: str, name: str, hosts: int, *, count: bool) -> None:

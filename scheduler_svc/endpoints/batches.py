@@ -30,7 +30,6 @@ def decode_calls(
 
 
 def _decode_call(ctxt: RequestContext, requests: objects.SelectionRequests, number: int) -> CallOrError:
-    """Decode one request to a call with its context, or to an error."""
     request_id, spec, uuids = requests.request_ids[number], requests.specs[number], requests.uuids[number]
     try:
         own = _context(ctxt, requests, number)

@@ -119,7 +119,6 @@ def audit_answer(outcome: AuditOutcome, stamp: str | None) -> objects.AuditAnswe
 
 
 def verify_report(partition: str, verification: Verification) -> objects.VerifyReport:
-    """Answer to verify."""
     return objects.VerifyReport.of(
         partition=partition,
         epoch=verification.epoch,
@@ -147,7 +146,6 @@ def host_state(namespace: str, document: HostStateDocument) -> objects.HostState
 
 
 def partitions(members: Sequence[OpenPartition]) -> objects.PartitionList:
-    """Answer to list_partitions."""
     claims = [member.claim_counts() for member in members]
     positions = [member.replica.log_position for member in members]
     counts = [member.replica.host_counts for member in members]
@@ -163,7 +161,6 @@ def partitions(members: Sequence[OpenPartition]) -> objects.PartitionList:
 
 
 def decisions(partition: str, rows: Sequence[tuple[str, dict[str, Any]]], marker: str | None) -> objects.DecisionPage:
-    """Answer to list_decisions."""
     page = [
         objects.Decision.of(request_id=request_id, partition=partition, document=document)
         for request_id, document in rows
@@ -172,7 +169,6 @@ def decisions(partition: str, rows: Sequence[tuple[str, dict[str, Any]]], marker
 
 
 def filters(worker: str, entries: Sequence[CatalogueEntry]) -> objects.FilterList:
-    """Answer to list_filters."""
     return objects.FilterList.of(
         worker=worker,
         names=[entry.name for entry in entries],

@@ -45,7 +45,6 @@ class SelectionEndpoint(MeteredEndpoint):
         *,
         fresh: bool = False,
     ) -> objects.Selections:
-        """Select and claim a host per uuid, all or none."""
         check_uuids(uuids, self._max_instances)
         validation.check_number("attempt", attempt, 1, validation.MAX_NUMBER)
         validation.check_number("alternates", alternates, 0, MAX_CANDIDATES - 1)
@@ -57,7 +56,6 @@ class SelectionEndpoint(MeteredEndpoint):
     def select_batch(
         self, ctxt: RequestContext, requests: objects.SelectionRequests, *, details: bool = False
     ) -> objects.SelectionAnswers:
-        """Select and claim hosts for several requests together."""
         calls = batches.decode_calls(ctxt, requests, max_requests=self._max_requests, max_instances=self._max_instances)
         return batches.answers(requests.attempts, self._intake.select_batch(calls), details=details)
 
@@ -65,7 +63,6 @@ class SelectionEndpoint(MeteredEndpoint):
     def dry_run(
         self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1, scope: str = FilterScope.ALL
     ) -> objects.Decision:
-        """Return the decision without claims."""
         validation.check_number("count", count, 1, self._max_instances)
         if scope not in DRY_RUN_SCOPES:
             raise errors.InvalidRequest(

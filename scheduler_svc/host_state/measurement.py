@@ -25,7 +25,7 @@ class HostMeasurement:
         self._gauges: set[Any] = set()  # gauges set by the last measurement
 
     def measure(self) -> None:
-        """Measure everything; reset gauges of what no longer exists to 0."""
+        """Measure everything; set stale gauges to 0."""
         measure_silence(self._partitions)
         former, self._gauges = self._gauges, set()
         for partition in self._partitions:

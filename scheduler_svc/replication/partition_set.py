@@ -65,7 +65,6 @@ class PartitionSet:
             raise last_error
 
     def follow(self) -> None:
-        """Start following all logs."""
         for partition in self.partitions:
             partition.replica.start()
 
@@ -81,7 +80,6 @@ class PartitionSet:
         return {partition.name: _describe(partition) for partition in self.partitions}
 
     def stop(self) -> None:
-        """Stop following."""
         for partition in self.partitions:
             partition.replica.stop()
 

@@ -21,12 +21,10 @@ class OpenPartition:
 
     @property
     def name(self) -> str:
-        """Name of the partition."""
         return self.store.partition
 
     @property
     def presence(self) -> Presence:
-        """Availability of the store."""
         return self.replica.presence
 
     def claim_counts(self) -> Mapping[str, int] | None:

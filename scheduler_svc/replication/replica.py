@@ -73,7 +73,6 @@ class Replica(BackgroundLoop):
 
     @property
     def partition(self) -> str:
-        """Name of the partition."""
         return self._store.partition
 
     @property
@@ -93,7 +92,6 @@ class Replica(BackgroundLoop):
 
     @property
     def ready(self) -> bool:
-        """Whether the partition is loaded."""
         return self.log_position.epoch > 0
 
     @property
@@ -108,7 +106,6 @@ class Replica(BackgroundLoop):
 
     @property
     def host_counts(self) -> HostCounts:
-        """Counts of the partition's hosts."""
         return self._table.host_counts(self.number)
 
     def load(self) -> None:

@@ -218,7 +218,6 @@ def _split(snapshot: RankingSnapshot, counts: Sequence[int]) -> list[RankingSnap
 def _attempt(
     work: Callable[Arguments, Result], *arguments: Arguments.args, **options: Arguments.kwargs
 ) -> Result | Exception:
-    """Return the result of ``work`` or the exception that it raised."""
     try:
         return work(*arguments, **options)
     except Exception as error:

@@ -130,7 +130,6 @@ def _max_candidates(count: int, allocations_by_host: Sequence[Mapping[str, Alloc
 
 
 def _with_allocations(candidate: Candidate, allocations: Mapping[str, Allocations]) -> Candidate:
-    """Set one instance's allocations on the candidate."""
     return replace(candidate, allocations=allocations[candidate.host]) if candidate.host in allocations else candidate
 
 

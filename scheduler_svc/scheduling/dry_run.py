@@ -38,15 +38,12 @@ class DryRunStore(ShadowStore):
         self._batches = batches
 
     def record_answer(self, batch: ClaimBatch, answer: BatchAnswer) -> None:
-        """Keep the batch."""
         self._batches.append((self.partition, batch))
 
     def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
-        """Return ``partition``."""
         return partition
 
     def group_home(self, group_id: str, partition: str, ttl_ms: int, instead_of: str = "") -> GroupHome:
-        """Return ``partition``."""
         return GroupHome(partition, "")
 
     def leave_group(

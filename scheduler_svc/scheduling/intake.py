@@ -28,7 +28,6 @@ class RequestRewriter:
     """Resolves hints and applies prefilters. Thread-safe."""
 
     def __init__(self, partitions: OpenPartitions, nova_state: NovaStateAge | None = None) -> None:
-        """``nova_state`` is set if the hosts are Nova's."""
         self._partitions = partitions
         self._nova_state = nova_state
 
@@ -51,7 +50,6 @@ class RequestRewriter:
             return pipeline.run(policy.prefilters, request, view.aggregates)
 
     def _find_instance_hosts(self, request: SchedulingRequest) -> Mapping[str, str]:
-        """Return the host of each hinted instance that has one."""
         instances = named_instances(request.hints)
         if not instances:
             return {}
@@ -108,7 +106,6 @@ class RequestIntake:
         return [self._note(policy, call[1], next(outcomes)) if isinstance(call, tuple) else call for call in rewritten]
 
     def _note(self, policy: SchedulingPolicy, call: SelectionCall, outcome: Outcome) -> Outcome | errors.GanttError:
-        """Count or record a refusal, and return the outcome."""
         if isinstance(outcome, errors.NoValidHost):
             refusals.count(outcome)
             return nova_state.with_age(outcome, call.request)
@@ -134,6 +131,5 @@ class RequestIntake:
             raise
 
     def _record(self, policy: SchedulingPolicy, call: SelectionCall, cause: errors.GanttError) -> None:
-        """Record a refusal that needed no ranking."""
         own = self._partitions.own
         record_refusal(own.store, call, own.replica.log_position, policy.driver_name(call.request), cause)

@@ -62,7 +62,6 @@ class NovaStateAge:
         return request.with_decision(unread_cells=unread, nova_state_age_s=noted_s)
 
     def measure(self, view: View, now_ms: float) -> None:
-        """Set the metric."""
         bridge = self._bridge_document(view)
         if bridge is not None:
             metrics.NOVA_STATE_AGE.set(_age_s(now_ms, bridge["read_ms"]))

@@ -185,7 +185,6 @@ class PartitionRouter:
         return (prospects.best(excluded=full) if full else None) or prospects.best() or self._any_but(unavailable)
 
     def _any_but(self, unavailable: Iterable[str]) -> str:
-        """Return this daemon's partition, or another if that is unavailable."""
         return next(
             partition.name
             for partition in (self._partitions.own, *self._partitions)

@@ -67,12 +67,10 @@ class PartitionScheduler:
 
     @property
     def partition(self) -> str:
-        """Name of the partition."""
         return self._replica.partition
 
     @property
     def number(self) -> int:
-        """Number of the partition in the table."""
         return self._replica.number
 
     def select(self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall) -> ServedCall:
@@ -205,7 +203,6 @@ class PartitionScheduler:
         return outcome
 
     def _unknown_forced_host(self, policy: SchedulingPolicy, call: SelectionCall) -> errors.UnknownHost | None:
-        """Record and return the error for a forced host that no partition has."""
         for name in call.request.force_hosts:
             if not self._replica.table.find_partitions(name):
                 error = errors.UnknownHost(name=name)
@@ -222,7 +219,6 @@ def _is_first_choice(result: IntentResult) -> bool:
 
 
 def _count(answer: BatchAnswer) -> None:
-    """Count the verdicts of a try."""
     for verdict, times in Counter(verdict for result in answer.prepared for verdict in result.verdicts).items():
         metrics.VERDICTS.labels(verdict=verdict).inc(times)
     if answer.accepted:

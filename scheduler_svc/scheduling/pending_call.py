@@ -49,7 +49,6 @@ class PendingCall:
         max_tries: int,
         snapshot: RankingSnapshot | None = None,
     ) -> None:
-        """``snapshot`` is the ranking of the first try, if any."""
         self.outcome: SelectionOutcome | None = None
         self.policy = policy
         self.ctxt = ctxt
@@ -67,7 +66,6 @@ class PendingCall:
 
     @property
     def count(self) -> int:
-        """Number of instances."""
         return len(self.call.consumers)
 
     def is_like(self, other: "PendingCall") -> bool:
@@ -94,7 +92,6 @@ class PendingCall:
         return True
 
     def take(self, decided: DecidedTry | errors.GanttError) -> None:
-        """Process the result of the try."""
         if isinstance(decided, errors.GanttError):
             self.outcome = decided
         elif decided.answer.accepted and not decided.answer.claimed:

@@ -31,7 +31,6 @@ class ShadowStore:
         return BatchOutcomes([*answers])
 
     def record_answer(self, batch: ClaimBatch, answer: BatchAnswer) -> None:
-        """Record a batch with its answer."""
         verdicts: list[dict[str, Any]] = [
             {
                 "consumer": result.consumer,
@@ -55,7 +54,6 @@ class ShadowStore:
 
 
 def _accept_first_candidates(batch: ClaimBatch) -> BatchAnswer:
-    """Return the answer of a store that claims every first candidate."""
     accepted = all(intent.candidates for intent in batch.intents)
     prepared = [_first_candidate(intent, batch.alternates, accepted) for intent in batch.intents]
     return BatchAnswer(accepted, True, batch.epoch, batch.position, prepared, claimed=False)

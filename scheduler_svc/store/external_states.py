@@ -97,7 +97,6 @@ class ExternalStates:
         return entries
 
     def close(self) -> None:
-        """Close all connections."""
         self._server.close()
 
     def _changes(self, position: int) -> list[LogEntry]:

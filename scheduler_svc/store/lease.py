@@ -74,7 +74,6 @@ class DocumentLease:
             raise LeaseLost
 
     def release(self, record: Mapping[str, Any]) -> None:
-        """Store ``record`` and release the lease."""
         self._put(NO_OWNER, record)
         self._owned = False
 

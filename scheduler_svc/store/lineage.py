@@ -43,7 +43,6 @@ def check_delta(nodes: Mapping[str, Mapping[str, Any]], stored: Mapping[str, Map
 
 
 def kind_of(root: Mapping[str, Any]) -> str:
-    """Return a root's kind or the default."""
     return str(root.get("kind") or KINDS[0])
 
 

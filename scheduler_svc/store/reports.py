@@ -179,7 +179,6 @@ def _is_child(document: Mapping[str, Any] | None) -> bool:
 
 
 def new_service(binary: str) -> dict[str, Any]:
-    """Return the first document of a service."""
     return {"schema": SCHEMA, "version": 1, "binary": binary, "enabled": True, "disabled_reason": None}
 
 

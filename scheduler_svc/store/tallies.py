@@ -57,7 +57,6 @@ def count(claims: Iterable[Claim]) -> dict[str, Tally]:
 
 
 def flat(tallies: Mapping[str, Tally]) -> Sums:
-    """Flatten tallies to sums."""
     return {(*tally["owner"], name): amount for tally in tallies.values() for name, amount in tally["amounts"].items()}
 
 

@@ -71,7 +71,6 @@ PendingRanking = Callable[[], BatchRanking]
 
 
 def max_candidates(count: int) -> int:
-    """Return the number of candidates per instance."""
     return MAX_CANDIDATES if count <= LARGE_REQUEST else MAX_CANDIDATES_LARGE
 
 

@@ -54,7 +54,7 @@ class FilterDriver(Driver):
             if not len(rows):
                 return _refuse_count(survivors)
         random = SeededRandom(seed)
-        # Instances that exclude each other, or lost a try, need a host each and another one to move to.
+        # Instances that exclude each other, or lost a try, need two hosts each: the second to move to.
         is_separated = bool(request.max_instances_per_host or request.decision.lost_tries)
         hosts_per_instance = 2 if is_separated else 1
         if request.decision.lost_tries:
@@ -110,7 +110,6 @@ class FilterDriver(Driver):
 def _rows_that_fit_all(
     view: View, request: SchedulingRequest, rows: Rows | None, count: int, filters: Sequence[Filter]
 ) -> Rows:
-    """Return the rows with capacity for all instances."""
     candidate_rows = np.arange(view.size) if rows is None else rows
     return candidate_rows[instance_capacity(view, request, candidate_rows, filters) >= count]
 

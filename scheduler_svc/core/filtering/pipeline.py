@@ -124,7 +124,6 @@ def run(
 
 
 def _hosts(view: View, request: SchedulingRequest) -> Column:
-    """Return a mask of the hosts that the request may use at all."""
     hosts = view.present.copy()
     kind = view.of_kind(request.service)
     if kind is not None:

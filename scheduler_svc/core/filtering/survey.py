@@ -75,7 +75,6 @@ def survey_filters(filters: Sequence[Filter], view: View, request: SchedulingReq
 
 
 def with_scores(survey: HostSurvey, rows: npt.NDArray[np.intp], values: FloatColumn) -> HostSurvey:
-    """Add the scores of the ``rows`` that passed."""
     scores = np.full(len(survey.codes), np.nan, np.float32)
     scores[rows] = values
     return HostSurvey(survey.reasons, survey.codes, scores)

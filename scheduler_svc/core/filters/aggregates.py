@@ -27,12 +27,10 @@ def split_values(text: str) -> list[str]:
 
 
 def members_with_value(view: View, texts: Mapping[str, str], is_match: Callable[[str], bool]) -> Column:
-    """Return a mask of the rows in an aggregate with a value that satisfies ``is_match``."""
     return view.aggregates.members([name for name, text in texts.items() if any(map(is_match, split_values(text)))])
 
 
 def _allowing(view: View, texts: Mapping[str, str], value: str | None) -> Column:
-    """Return a mask of the rows in none of these aggregates, or in one with this value."""
     return ~view.aggregates.members(texts) | members_with_value(view, texts, lambda allowed: allowed == value)
 
 
@@ -52,7 +50,6 @@ def projects(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
 
 
 def _projects_by_aggregate(view: View) -> dict[str, set[str]]:
-    """Return {aggregate: projects} of the aggregates that name any."""
     projects_by_name = {name: _projects(view.aggregates.metadata(name)) for name in view.aggregates.names}
     return {name: named_projects for name, named_projects in projects_by_name.items() if named_projects}
 

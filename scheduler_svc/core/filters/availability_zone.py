@@ -14,7 +14,6 @@ REASON_UNKNOWN = "unknown availability zone"  # no host or aggregate has it
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts in the requested zone, if any."""
     zone = request.availability_zone
     if zone is not None:
         inside = view.in_zone(zone)

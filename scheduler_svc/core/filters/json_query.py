@@ -50,7 +50,6 @@ class _QueryEvaluator:
         self._view = view
 
     def truth(self, term: Term) -> Column:
-        """Return a mask of the rows that satisfy ``term``."""
         if term.operator in query.COMPARISONS:
             return self._compare(term)
         truths = [self._presence_and_truth(operand) for operand in term.operands]

@@ -81,7 +81,6 @@ def matches_name(view: View, attribute: str, texts: Sequence[str]) -> Column:
 
 
 def has_address(view: View) -> Column:
-    """Return a mask of the rows with a reported address."""
     return _any_of([view.addresses.within(ipaddress.ip_network(text)) for text in ("0.0.0.0/0", "::/0")])
 
 

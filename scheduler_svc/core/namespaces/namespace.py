@@ -64,7 +64,6 @@ def _validator(schema: Schema) -> jsonschema.Draft202012Validator:
 
 
 def _references(node: Any) -> Iterator[str]:
-    """Yield the targets of all references in a schema."""
     if isinstance(node, Mapping):
         for key, value in node.items():
             if key in ("$ref", "$dynamicRef") and isinstance(value, str):

@@ -22,7 +22,6 @@ class NamespaceRegistry:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all namespaces."""
         return tuple(self._by_name)
 
     @property

@@ -11,7 +11,6 @@ WEIGHERS = "gantt.weighers"
 
 
 def installed(group: str) -> Mapping[str, Sequence[metadata.EntryPoint]]:
-    """Return the entry points of ``group`` by name."""
     points: dict[str, list[metadata.EntryPoint]] = {}
     for point in metadata.entry_points(group=group):
         points.setdefault(point.name, []).append(point)

@@ -36,7 +36,6 @@ def _guard(kind: str, point: EntryPoint, policy: FailurePolicy) -> PluginGuard:
 
 
 def _load(configuration: object, point: EntryPoint, kind: type) -> Any:
-    """Return the loaded object, or its result when called with the configuration."""
     try:
         plugin = _adapt(kind, point.name, point.load())
         if callable(plugin):

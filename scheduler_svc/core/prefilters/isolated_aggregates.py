@@ -24,7 +24,6 @@ def rewrite(request: SchedulingRequest, aggregates: AggregateView) -> Scheduling
 
 
 def _isolated_aggregates(aggregates: AggregateView) -> dict[str, frozenset[str]]:
-    """Return {aggregate: required traits} of the aggregates that require any."""
     traits_by_name = {
         name: frozenset(
             key.removeprefix(PREFIX)

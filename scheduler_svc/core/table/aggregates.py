@@ -38,7 +38,6 @@ class AggregateColumns:
 
     @property
     def names(self) -> list[str]:
-        """Names of all aggregates."""
         return list(self._documents)
 
     def metadata(self, name: str) -> Metadata:

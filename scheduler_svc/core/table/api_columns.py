@@ -40,11 +40,9 @@ class ApiColumns:
         return self._names.get(row, provider)
 
     def named(self, name: str) -> list[int]:
-        """Return the rows of API-owned providers with this name."""
         return [row for row, row_name in self._names.items() if row_name == name]
 
     def copy_from(self, rows: Rows, other: "ApiColumns") -> None:
-        """Copy the first rows of ``other`` to ``rows``."""
         self.clear(rows)
         self.changed_ms[rows] = other.changed_ms[: len(rows)]
         numbers = rows.tolist()

@@ -42,7 +42,6 @@ class ColumnGroup:
             setattr(self, name, extend_column(getattr(self, name), size, value))
 
     def copy_from(self, rows: Rows, other: Self) -> None:
-        """Copy the first rows of ``other`` to ``rows``."""
         for name in self.EMPTY:
             getattr(self, name)[rows] = getattr(other, name)[: len(rows)]
 

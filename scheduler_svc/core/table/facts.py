@@ -41,7 +41,6 @@ class FactColumn(ColumnGroup):
             self._drop({former})
 
     def copy_from(self, rows: Rows, other: Self) -> None:
-        """Copy the first rows of ``other`` to ``rows``."""
         former = set(self._codes[rows].tolist())
         codes = np.array([self._code(facts) for facts in other._documents], np.int64)
         self._codes[rows] = codes[other._codes[: len(rows)]]
@@ -49,7 +48,6 @@ class FactColumn(ColumnGroup):
 
     @property
     def rows(self) -> list[int]:
-        """Rows with facts."""
         return np.flatnonzero(self._codes != NO_FACTS).tolist()
 
     def of(self, row: int) -> Facts:
@@ -75,7 +73,6 @@ class FactColumn(ColumnGroup):
         return self._map_documents(lambda facts: _number(facts, path), ("number at", path))[self._codes[:size]]
 
     def _map_documents(self, function: Callable[[Facts], Any], key: Hashable | None) -> npt.NDArray[Any]:
-        """Return ``function`` of each document, cached under ``key``."""
         answers: npt.NDArray[Any] | None = self._answers.get(key) if key is not None else None
         if answers is None:
             answers = np.array([function(facts) for facts in self._documents])
@@ -98,7 +95,6 @@ class FactColumn(ColumnGroup):
         return code
 
     def _drop(self, codes: AbstractSet[int]) -> None:
-        """Remove the documents of unused codes."""
         for code in codes - {NO_FACTS}:
             del self._numbers[_text(self._documents[code])]
             self._documents[code] = {}

@@ -36,7 +36,6 @@ class Forest(ProviderRows):
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return len(self.names)
 
     @property
@@ -49,16 +48,13 @@ class Forest(ProviderRows):
         return self._descendants.get(host, ())
 
     def rows_below(self, hosts: Column) -> Rows:
-        """Return the rows of all providers below the hosts in a mask."""
         return np.flatnonzero(hosts[self.root[: self.size]] & self.present[: self.size])
 
     @property
     def hosts(self) -> Iterable[int]:
-        """Rows of the hosts with child providers."""
         return self._descendants.keys()
 
     def parent(self, row: int) -> str:
-        """Return the name of the parent provider."""
         return self._parents[row]
 
     def ancestors(self, row: int) -> list[str]:

@@ -33,7 +33,6 @@ class PartitionDocuments:
 
     @property
     def namespaces(self) -> list[str]:
-        """Namespaces with stored documents."""
         return list(self._documents)
 
     def put(self, namespace: str, name: str, document: Document | None, position: int) -> bool:

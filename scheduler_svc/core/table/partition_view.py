@@ -29,7 +29,6 @@ class PartitionView:
 
     @property
     def log_positions(self) -> Sequence[LogPosition]:
-        """Log position of each partition."""
         return [part.log_position for part in self._table.partitions]
 
     def numbers(self, names: Iterable[str]) -> dict[str, int]:

@@ -52,11 +52,9 @@ class PartitionProviders:
         self.present = ProviderMask(present_roots, self._part.forest.present[: self._below.size])
 
     def matching(self, test: Callable[[ProviderColumns], Column]) -> ProviderMask:
-        """Return the mask of the providers that satisfy ``test``."""
         return ProviderMask(test(self._roots), test(self._below))
 
     def with_id(self, provider: str) -> ProviderMask:
-        """Return the mask of the provider with this id."""
         mask = self._no_rows()
         for column, rows in zip(mask, (self._part.rows, self._part.forest.rows), strict=True):
             if provider in rows:
@@ -64,7 +62,6 @@ class PartitionProviders:
         return mask
 
     def named(self, name: str) -> ProviderMask:
-        """Return the mask of the providers with this name."""
         mask = self._no_rows() if names.is_api_provider(name) else self.with_id(name)
         forest = self._part.forest
         for column, api in zip(mask, (self._table.api, forest.api), strict=True):
@@ -72,7 +69,6 @@ class PartitionProviders:
         return mask
 
     def in_tree(self, provider: str) -> ProviderMask:
-        """Return the mask of the tree that contains this provider id."""
         mask, forest = self._no_rows(), self._part.forest
         root_row, row = self._part.rows.get(provider), forest.rows.get(provider)
         if root_row is None or not self.present.roots[root_row]:
@@ -99,12 +95,10 @@ class PartitionProviders:
             yield ProviderRow(provider, name, parent, ids[root_row], _time(changed_ms))
 
     def traits_in_use(self) -> set[str]:
-        """Return the traits of all providers."""
         tables = (self._table.traits, self._part.forest.traits)
         return set().union(*(traits.in_use(column) for traits, column in zip(tables, self.present, strict=True)))
 
     def classes_in_use(self) -> set[str]:
-        """Return the resource classes with an inventory."""
         return {
             name
             for columns, rows in zip((self._roots, self._below), map(np.flatnonzero, self.present), strict=True)

@@ -82,7 +82,6 @@ class ResourceColumns(ColumnGroup):
         return allowed
 
     def copy_from(self, rows: Rows, other: Self) -> None:
-        """Copy the first rows of ``other`` to ``rows``."""
         super().copy_from(rows, other)
         self.rules = int(np.count_nonzero(self._has_rules))
 
@@ -103,7 +102,6 @@ class ResourceTable(dict[str, ResourceColumns]):
             columns.grow(size)
 
     def set_inventories(self, row: int, inventories: Mapping[str, Mapping[str, Any]]) -> None:
-        """Set all inventories of a provider."""
         for resource_class in self.keys() | inventories.keys():
             self[resource_class].set_inventory(row, inventories.get(resource_class))
 
@@ -118,7 +116,6 @@ class ResourceTable(dict[str, ResourceColumns]):
         return {resource_class: amount for resource_class, amount in amounts.items() if amount}
 
     def copy_from(self, rows: Rows, other: "ResourceTable") -> None:
-        """Copy the first rows of ``other`` to ``rows``."""
         for resource_class in self.keys() | other.keys():
             if resource_class in other:
                 self[resource_class].copy_from(rows, other[resource_class])

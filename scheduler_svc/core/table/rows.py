@@ -86,7 +86,7 @@ class HostRows(ProviderRows):
         self._apply_host_keys(row, document or {})
 
     def _apply_host_keys(self, row: int, document: Document) -> None:
-        """Set what a host reports: an agent in its provider's document, Nova in its compute node's."""
+        """Set the keys reported by a host: from an agent's provider document, or from Nova's compute node document."""
         self.states.set_metrics(row, document.get("metrics", {}))
         self.addresses.set_row(row, document.get("host_ip"))
         facts, numa = document.get("facts") or None, document.get("numa") or None
@@ -148,7 +148,7 @@ class HostRows(ProviderRows):
                     self._apply_state(namespace, row)
 
     def _replace_partition(self, part: PartitionRows, source: "HostRows") -> None:
-        """Replace a partition's rows by those of ``source``, a table of this partition alone, which is consumed."""
+        """Replace a partition's rows by the rows of ``source``, a table of this partition alone, which is consumed."""
         (source_part,) = source.partitions
         self._free_rows(part, [name for name in part.rows if name not in source_part.rows])
         numbers = [self._allocate_row(part, name) for name in source.names]
@@ -188,7 +188,6 @@ class HostRows(ProviderRows):
             self._apply_child_aggregates(part, name)
 
     def _free_rows(self, part: PartitionRows, departed: Iterable[str]) -> None:
-        """Free the rows of these names for reuse."""
         numbers = [part.rows.pop(name) for name in departed]
         for row in numbers:
             self.names[row] = ""

@@ -44,12 +44,10 @@ class ServiceView:
 
     @property
     def alive(self) -> Column:
-        """Mask of the rows with a live service host."""
         return read_only(self._columns.alive, self._size)
 
     @property
     def enabled(self) -> Column:
-        """Mask of the rows with an enabled service host."""
         return read_only(self._columns.enabled, self._size)
 
     @property

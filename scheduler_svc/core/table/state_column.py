@@ -52,7 +52,6 @@ class StateColumn(ColumnGroup):
         return [] if self._lists is None else sorted(self._lists.of(row))
 
     def copy_from(self, rows: Rows, other: Self) -> None:
-        """Copy the first rows of ``other`` to ``rows``."""
         count = len(rows)
         codes = [self.texts.setdefault(text, len(self.texts)) for text in other.texts]
         self.numbers[rows] = other.numbers[:count]

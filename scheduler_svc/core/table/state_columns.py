@@ -59,7 +59,6 @@ class StateColumns:
             column.set_row(row, values.get(key))
 
     def set_metrics(self, row: int, metrics: Mapping[str, float]) -> None:
-        """Set the reported metrics of ``row``."""
         self.builds.forget(row)
         if self._families:
             for name in metrics.keys() - self._metrics.keys():
@@ -112,7 +111,6 @@ class StateColumns:
         return values
 
     def copy_from(self, rows: Rows, other: "StateColumns") -> None:
-        """Copy the first rows of ``other`` to ``rows``."""
         self.builds.clear()
         for name in other._metrics.keys() - self._metrics.keys():
             if name.startswith(self._families):

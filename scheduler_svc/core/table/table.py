@@ -36,7 +36,6 @@ class HostCounts(NamedTuple):
 
     @property
     def hosts(self) -> int:
-        """Number of all hosts."""
         return sum(self)
 
 
@@ -60,7 +59,6 @@ class HostTable(HostRows):
 
     @classmethod
     def from_snapshot(cls, snapshot: Snapshot, partition: str = "default", reads: Reads = NO_READS) -> "HostTable":
-        """Return a table of one partition."""
         table = cls([partition], reads)
         (part,) = table.partitions
         part.set_epoch(snapshot.epoch)
@@ -80,7 +78,6 @@ class HostTable(HostRows):
 
     @property
     def hosts(self) -> int:
-        """Number of current hosts."""
         return int(np.count_nonzero(self.present))
 
     def provider_ids(self, number: int = 0) -> list[str]:
@@ -306,7 +303,6 @@ class HostTable(HostRows):
 
 
 def _departures(entry: LogEntry) -> int:
-    """Return the number of names deleted by a log entry."""
     match entry.kind:
         case "gone":
             return len(entry.payload)

@@ -67,7 +67,6 @@ class TraitColumns:
         return names_in(self._bits, (int(word[row]) for word in self.words))
 
     def in_use(self, rows: Column) -> set[str]:
-        """Return the traits of any row in a mask."""
         return names_in(self._bits, (int(np.bitwise_or.reduce(word[: len(rows)][rows])) for word in self.words))
 
     def has_all(self, traits: Iterable[str], size: int) -> Column:

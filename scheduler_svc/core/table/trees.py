@@ -106,7 +106,6 @@ class TreeColumns:
         return list(dict.fromkeys(name for resources in tables for name in resources))
 
     def forest(self, row: int) -> Forest:
-        """Return the forest of the providers below ``row``."""
         return self._table.partitions[int(self._table.partition[row])].forest
 
     def containing(self, name: str, *, sharing: bool = False) -> Column:
@@ -246,6 +245,5 @@ class TreeColumns:
 
 
 def descendant_columns(forest: Forest) -> ProviderColumns:
-    """Return the columns of all providers of a forest."""
     size = forest.size
     return ProviderColumns(forest.resources, forest.traits, lambda names: forest.aggregates.has_any(names, size), size)

@@ -26,7 +26,6 @@ class UnreportedBuilds:
         self._rows: dict[int, tuple[float, int, Sequence[tuple[StateColumn, float]]]] = {}
 
     def add(self, row: int, columns: Sequence[StateColumn], now: float) -> None:
-        """Count one build on ``row``."""
         _, builds, reported = self._rows.pop(
             row, (now, 0, [(column, float(column.numbers[row])) for column in columns])
         )
@@ -54,7 +53,6 @@ class UnreportedBuilds:
             self._take_back(row)
 
     def clear(self) -> None:
-        """Undo all builds."""
         for row in list(self._rows):
             self._take_back(row)
 

@@ -82,7 +82,6 @@ class AllocationFinder:
             self._ledger[name].subtract(amounts)
 
     def reset(self) -> None:
-        """Drop all reservations."""
         self._ledger = defaultdict(Counter)
         self._allocations = self._initial_allocations
 

@@ -46,9 +46,10 @@ class NumaFit:
         return not isinstance(fit(self._cells, self._topology, cells_by_suffix, allocations), str)
 
     def symmetry_key(self, provider: str) -> Hashable:
-        """Return what distinguishes a cell for the guest besides amounts: the cores of its free CPUs, and its id.
+        """Return what distinguishes a cell from an equivalent one for this guest, besides amounts.
 
-        None if nothing does, or the provider is not a cell.
+        That is the sizes of its free cores if the guest requires siblings, and its id if the guest has devices. None if
+        the provider is no cell.
         """
         path = _path(self._root, provider)
         for cell in self._cells:

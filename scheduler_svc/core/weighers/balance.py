@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prefers hosts whose free shares of CPU and memory become more equal, so that neither is stranded.
 
-The imbalance of a host is the difference of the two shares. Its change is weighed, not what is left: an unbalanced host
-is no worse than another for an instance that changes both alike. Kubernetes scores what is left
-(NodeResourcesBalancedAllocation). See ADR 0295.
+The imbalance of a host is the difference of the two shares. The weight is the change of the imbalance, not the
+imbalance afterwards: an instance that affects two hosts alike does not prefer the balanced one. Kubernetes scores the
+result (NodeResourcesBalancedAllocation). See ADR 0295.
 """
 
 import numpy as np

@@ -129,7 +129,6 @@ class HostScores:
     row_steps: Sequence[RowSteps] = ()
 
     def steps(self, indexes: Rows) -> list[float]:
-        """Return the steps of these survivors."""
         if isinstance(self.step, float) and not self.row_steps:
             return [self.step] * len(indexes)
         own = np.full(len(indexes), self.step) if isinstance(self.step, float) else self.step[indexes]

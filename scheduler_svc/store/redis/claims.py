@@ -83,7 +83,6 @@ def page(
 
 
 def read_claims(connection: RedisConnection, consumers: Sequence[str]) -> list[Claim]:
-    """Return the existing claims of these consumers."""
     (raws,) = connection.read(("HMGET", "claims", *consumers)) if consumers else ([],)
     return [documents.decode_claim(raw) for raw in raws if raw]
 

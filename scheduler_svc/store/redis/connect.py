@@ -189,7 +189,6 @@ class RedisConnection:
     def _evaluate(
         self, script: LuaScript, keys: Sequence[str], arguments: Sequence[Any], run: Callable[..., Any] = evaluate
     ) -> Any:
-        """Call ``run``: evaluate, evaluate_all or evaluate_each."""
         replicas = ReplicaAcknowledgement() if script.name in NO_REPLICA_WAIT else self._replicas
         try:
             return run(
@@ -211,5 +210,4 @@ class RedisConnection:
 
 
 def caller(host_uuid: str | None) -> str:
-    """Return the script argument ``host_uuid``."""
     return NO_AGENT if host_uuid is None else host_uuid

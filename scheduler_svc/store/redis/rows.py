@@ -28,14 +28,12 @@ class RedisFields(MutableMapping[str, V]):
         self._values: dict[str, V | None] = {}  # values, possibly changed by the verb
 
     def missing(self, names: Collection[str]) -> list[str]:
-        """Return the names not read yet."""
         return [name for name in dict.fromkeys(names) if name not in self._texts]
 
     def commands(self, names: Sequence[str]) -> list[Sequence[Any]]:
         return [("HMGET", self._word, *names)] if names else []
 
     def note(self, names: Sequence[str], answers: Iterator[Any]) -> None:
-        """Store the answers to ``commands``."""
         self._texts.update(zip(names, (text or "" for text in (next(answers) if names else ())), strict=True))
 
     def __getitem__(self, name: str) -> V:
@@ -83,7 +81,6 @@ class RedisFields(MutableMapping[str, V]):
                 yield name, before, value
 
     def write(self, plan: Plan) -> None:
-        """Plan the writes."""
         for name, before, after in self.changes():
             self._write(plan, name, before, after)
 

@@ -191,7 +191,6 @@ def _write_state(
 
 
 def _word(namespace: str) -> str:
-    """Return the key word of a namespace's documents."""
     return {namespaces.COMPUTE: "providers", namespaces.SERVICE: "services"}.get(namespace, state_word(namespace))
 
 

@@ -23,7 +23,6 @@ Capacities = Mapping[str, dict[str, Unit]]  # by provider and resource class
 
 
 def read(partition: PartitionState, now: int, consumers: Sequence[str]) -> dict[str, ConsumerState]:
-    """Return the allocations of each consumer that has any."""
     partition.prefetch(consumers=consumers)
     live_claims = ((consumer, partition.live_claim(consumer, now)) for consumer in consumers)
     states = {

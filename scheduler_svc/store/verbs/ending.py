@@ -36,7 +36,6 @@ def abort_all(
     *,
     host_uuid: str | None,
 ) -> list[ClaimResult]:
-    """Abort prepared claims."""
     partition.check_identity(host or "", host_uuid)
     partition.prefetch(consumers={ref.consumer for ref in refs})
     rows = zip(refs, destinations, strict=True)

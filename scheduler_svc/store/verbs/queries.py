@@ -19,7 +19,6 @@ def page(
 
 
 def prepared(partition: PartitionState, now: int, limit: int) -> list[Claim]:
-    """Return the prepared claims with the earliest deadlines."""
     partition.expire(now, ALL)
     consumers = partition.due_consumers(NEVER_MS, limit)
     partition.prefetch(consumers=consumers)

@@ -33,7 +33,6 @@ class Budget:
 
     @property
     def remaining_s(self) -> float:
-        """Seconds left."""
         return self._limit_s - self.elapsed_s
 
     @property

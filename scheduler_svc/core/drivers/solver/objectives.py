@@ -46,7 +46,6 @@ class SoftObjectives:
                 )
 
     def costs(self) -> FloatColumn:
-        """Return the cost of each column."""
         costs_by_column = np.zeros(self._model.program.columns)
         for kind, columns in zip(self._model.problem.kinds, self._model.placement_columns, strict=True):
             costs_by_column[columns] = kind.cost * kind.weight

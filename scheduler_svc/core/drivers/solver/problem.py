@@ -61,7 +61,6 @@ class PlacementProblem:
 
     @property
     def empty(self) -> npt.NDArray[np.bool_]:
-        """Mask of empty hosts."""
         empty: npt.NDArray[np.bool_] = (self.free == self.capacity).all(axis=1)
         return empty
 
@@ -72,7 +71,6 @@ class PlacementProblem:
 
     @property
     def calls(self) -> int:
-        """Number of calls."""
         return sum(len(kind.calls) for kind in self.kinds)
 
 
@@ -89,7 +87,6 @@ class PlacementSolution:
 
     @property
     def calls(self) -> int:
-        """Number of served calls."""
         return sum(sum(kind_calls) for kind_calls in self.served_calls)
 
 
