@@ -177,5 +177,4 @@ def names(entries: Iterable[BuiltIn]) -> tuple[str, ...]:
 
 
 def default_names(entries: Iterable[BuiltIn]) -> tuple[str, ...]:
-    """Return the names enabled by default, in order."""
     return names(entry for entry in entries if entry.default)

@@ -226,7 +226,6 @@ class Claim:
 
     @property
     def role(self) -> ClaimRole:
-        """Role among the instance's claims."""
         if self.move is None:
             return ClaimRole.ONLY
         return ClaimRole.SOURCE if self.type == MIGRATION else ClaimRole.DESTINATION

@@ -19,7 +19,6 @@ from scheduler_svc.store.unverified import consumer_of
 
 
 def selections(attempt: int, selection_result: ServedCall) -> objects.Selections:
-    """Answer to select_destinations."""
     deadlines = [result.deadline_ms for result in selection_result.prepared if result.deadline_ms is not None]
     return objects.Selections.build(
         [str(result.host) for result in selection_result.prepared],
@@ -104,7 +103,6 @@ def claim(claim: Claim, lead_ms: int) -> dict[str, Any]:
 
 
 def audit_answer(outcome: AuditOutcome, stamp: str | None) -> objects.AuditAnswer:
-    """Answer to audit_host; empty for another epoch."""
     return objects.AuditAnswer.of(
         epoch=outcome.epoch,
         consumers=[result.consumer for result in outcome.answers],
@@ -132,7 +130,6 @@ def verify_report(partition: str, verification: Verification) -> objects.VerifyR
 
 
 def change_page(page: ChangePage) -> objects.ChangePage:
-    """Answer to list_changes."""
     return objects.ChangePage.of(
         changes=[change._asdict() for change in page.changes],
         epoch=page.epoch,

@@ -66,7 +66,6 @@ class AggregateWriter:
         self._apply({canonical_name: _replace_if_later(canonical_name, tombstone)})
 
     def _read(self, payload: Any) -> tuple[str, AggregateDocument]:
-        """Return (id, document) of a payload, with canonical names."""
         canonical_name = (payload.get("id") or payload.get("name")) if isinstance(payload, Mapping) else None
         if not isinstance(canonical_name, str):
             raise errors.InvalidRequest(why="an aggregate must be a mapping with an 'id' or a 'name'")

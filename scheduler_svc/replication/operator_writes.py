@@ -78,7 +78,6 @@ def _has_forgotten(store: LogStore, position: int) -> bool:
 
 
 def _repeat(store: HostStateStore, namespace: str, name: str, write: OperatorWrite) -> bool:
-    """Repeat one write; return whether it changed anything."""
     try:
         version, stored = store.get_state(namespace, name)
     except errors.UnknownHost:

@@ -47,7 +47,6 @@ class Reaper:
         self._pause: float | None = None
 
     def reap(self) -> None:
-        """Clean up one batch; raises StoreUnavailable."""
         self._pause = None
         limits = self._limits()
         begin = self._clock()

@@ -27,7 +27,6 @@ class SizeMeasurement:
         self._full: set[str] = set()
 
     def measure(self) -> None:
-        """Measure once; raises StoreUnavailable."""
         begin = self._clock()
         sizes = self._store.sizes()
         self._seconds = self._clock() - begin

@@ -107,7 +107,6 @@ def _latest_own_claim(snapshot: RankingSnapshot) -> int:
 def refusal_document(
     call: SelectionCall, log_position: LogPosition, driver: str, error: errors.GanttError
 ) -> dict[str, Any]:
-    """Return the record of a refusal that needed no ranking."""
     refusal = {"hosts": 0, "reasons": {}, "best": [], "verdicts": [], "outcome": "refused", "why": error.sentence}
     return document_header(call, log_position, driver) | refusal
 

@@ -72,7 +72,6 @@ class NovaStateAge:
 
 
 def age_text(age_s: float) -> str:
-    """Return the part of a refusal that gives the age."""
     return f"Nova's databases were last read {age_s:.0f} s ago"
 
 

@@ -43,7 +43,6 @@ class SchedulingPolicy:
         return self.drivers[request.driver]
 
     def driver_name(self, request: SchedulingRequest) -> str:
-        """Return the name of the request's driver, for the decision record."""
         return request.driver or next(iter(self.drivers), type(self.driver).__name__)
 
 

@@ -68,7 +68,6 @@ def last_verdicts(intents: Sequence[Intent], prepared: Sequence[IntentResult]) -
 
 
 def merge_lost_candidates(earlier: Mapping[str, Verdict], verdicts: Mapping[str, Verdict]) -> dict[str, Verdict]:
-    """Return the latest MAX_LOST_CANDIDATES lost candidates."""
     candidates = {**earlier, **{host: verdict for host, verdict in verdicts.items() if verdict in REASONS}}
     return dict(list(candidates.items())[-MAX_LOST_CANDIDATES:])
 

@@ -39,7 +39,6 @@ class SurveyingScheduler(PartitionScheduler):
         *,
         explains: bool = False,
     ) -> RankingSnapshot:
-        """Rank and survey hosts on the same view."""
         with self._replica.table.reading() as view:
             self.survey = failing_hosts.decide(view, lambda view: policy.driver_for(request).survey(view, request))
             return rank_hosts(policy, view, request, count, request.seed ^ salt, explains=explains)

@@ -29,7 +29,6 @@ def outcome(batch: ClaimBatch, answer: BatchAnswer) -> dict[str, Any]:
 
 
 def project_of(document: Mapping[str, Any]) -> str:
-    """Return the project of a decision record, or ''."""
     project = document.get("project")
     return project if isinstance(project, str) else ""
 

@@ -56,7 +56,6 @@ class ExternalStates:
         self._is_unavailable = False
 
     def server_of(self, namespace: str) -> DeclaredStateStore | None:
-        """Return the server if it holds ``namespace``, else None."""
         return self._server if namespace in self._namespaces else None
 
     def snapshot(self, namespaces: Collection[str]) -> dict[str, dict[str, dict[str, Any]]]:

@@ -76,7 +76,6 @@ def merge(name: str, stored: Mapping[str, Any], version: int, changes: Mapping[s
 
 
 def conflict(namespace: str, name: str, recorded: int, expected: int) -> errors.VersionConflict:
-    """Return the error for a write that expected another version."""
     return errors.VersionConflict(what=f"{namespace} {name!r}", version=recorded, expected=expected)
 
 

@@ -117,12 +117,10 @@ class StatsOutcome:
 
 
 def home_key(group_id: str) -> str:
-    """Return the pin key of a server group's home."""
     return f"group:{group_id}"
 
 
 def departure_key(group_id: str) -> str:
-    """Return the pin key of the generation under which a server group left."""
     return f"left:{group_id}"
 
 

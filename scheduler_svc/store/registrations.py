@@ -58,7 +58,6 @@ def incarnation(epoch: int, position: int) -> int:
 
 
 def issued(number: int) -> tuple[int, int]:
-    """Return (epoch, position) of an incarnation."""
     return number >> POSITION_BITS, number & ((1 << POSITION_BITS) - 1)
 
 

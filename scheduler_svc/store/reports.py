@@ -169,7 +169,6 @@ def _unit(inventory: Mapping[str, Any]) -> int | list[int]:
 
 
 def capacity_in(unit: int | Sequence[int] | None) -> int:
-    """Return the capacity in a value of ``capacity_of``; 0 for None."""
     return (unit if isinstance(unit, int) else unit[0]) if unit is not None else 0
 
 

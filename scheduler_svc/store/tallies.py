@@ -46,7 +46,6 @@ def add(tallies: MutableMapping[str, Tally], claim: Claim, sign: int) -> None:
 
 
 def count(claims: Iterable[Claim]) -> dict[str, Tally]:
-    """Compute the tallies of these claims."""
     sums: defaultdict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
     for claim in claims:
         if claim.state != ClaimState.UNVERIFIED:

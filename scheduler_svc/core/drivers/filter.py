@@ -115,7 +115,6 @@ def _rows_that_fit_all(
 
 
 def _sample(view: View, rows: Rows | None, fewest: int, random: SeededRandom) -> Rows:
-    """Return a random sample of at least ``fewest`` rows, in order."""
     candidate_rows = np.arange(view.size) if rows is None else rows
     size = max(fewest, len(candidate_rows) // SAMPLED)
     return candidate_rows if size >= len(candidate_rows) else random.sample(candidate_rows, size, view.size)

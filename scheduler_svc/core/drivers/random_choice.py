@@ -32,7 +32,6 @@ class SeededRandom:
         return np.sort(rows[np.argpartition(keys, size - 1)[:size]])
 
     def random_index(self, bound: int) -> int:
-        """Return a random number in range(bound)."""
         return int(self._lazy_generator().integers(bound)) if bound > 1 else 0
 
     def _lazy_generator(self) -> np.random.Generator:

@@ -25,7 +25,6 @@ def top_indexes(scores: FloatColumn, count: int, random: SeededRandom) -> Rows:
 
 
 def _unordered_top(scores: FloatColumn, count: int, random: SeededRandom) -> Rows:
-    """Return the indexes of the ``count`` highest scores, unsorted."""
     eligible: Rows = np.flatnonzero(scores >= _threshold(scores, count))
     values = scores[eligible]
     lowest = np.partition(values, len(values) - count)[len(values) - count]

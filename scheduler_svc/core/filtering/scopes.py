@@ -32,7 +32,6 @@ NAMES: Mapping[FilterScope, Collection[str]] = {
 
 
 def select(filters: Sequence[Filter], scope: FilterScope) -> Sequence[Filter]:
-    """Return the ``filters`` in a scope, in order."""
     if scope is FilterScope.ALL:
         return filters
     return [host_filter for host_filter in filters if host_filter.name in NAMES[scope]]

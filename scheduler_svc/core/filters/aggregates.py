@@ -22,7 +22,6 @@ IMAGE_NAME = "AggregateImagePropertiesIsolation"
 
 
 def split_values(text: str) -> list[str]:
-    """Split a comma-separated text and strip the values."""
     return [value.strip() for value in text.split(",")]
 
 

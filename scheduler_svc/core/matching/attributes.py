@@ -59,7 +59,6 @@ def fact_path(path: Sequence[str]) -> Sequence[str]:
 
 
 def lookup(facts: Mapping[str, Any], path: Sequence[str]) -> Any:
-    """Return the value at ``path``, or None."""
     value: Any = facts
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None

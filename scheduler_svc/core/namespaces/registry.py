@@ -30,7 +30,6 @@ class NamespaceRegistry:
         return tuple(name for name in self._by_name if name not in COMPOSED)
 
     def find(self, name: str) -> Namespace:
-        """Return the named namespace; raises UnknownNamespace."""
         namespace = self._by_name.get(name)
         if namespace is None:
             raise errors.UnknownNamespace(namespace=name, known=", ".join(self._by_name))

@@ -18,7 +18,6 @@ def installed(group: str) -> Mapping[str, Sequence[metadata.EntryPoint]]:
 
 
 def source(point: metadata.EntryPoint) -> str:
-    """Return the entry point's distribution and version."""
     return f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown distribution"
 
 

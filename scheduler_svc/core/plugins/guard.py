@@ -146,7 +146,6 @@ def copy_request(request: SchedulingRequest) -> SchedulingRequest:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return type, text and notes of an error."""
     notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     return f"{type(error).__name__}: {str(error)[:300]}{notes}"
 

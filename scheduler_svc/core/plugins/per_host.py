@@ -20,7 +20,6 @@ WEIGHS = ("weigh", "_weigh_object")  # gantt's and Nova's method name
 
 
 def find_weigh_method(plugin: Any) -> str | None:
-    """Return the name of the plugin's weigh method, or None."""
     return next((name for name in WEIGHS if callable(getattr(plugin, name, None))), None)
 
 

@@ -27,13 +27,11 @@ PREFIXES: Mapping[str, str] = {
 
 
 def require_traits(request: SchedulingRequest, *traits: str) -> SchedulingRequest:
-    """Require these traits of the root provider."""
     added = tuple(trait for trait in dict.fromkeys(traits) if trait not in request.root_required)
     return replace(request, root_required=(*request.root_required, *added)) if added else request
 
 
 def find_standard_trait(name: str) -> str | None:
-    """Return ``name`` if it is a standard trait, else None."""
     return name if hasattr(os_traits, name) else None
 
 

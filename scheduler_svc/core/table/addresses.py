@@ -40,7 +40,6 @@ class AddressColumn(ColumnGroup):
         return str(kinds[version](number)) if version else None
 
     def within(self, network: Network, size: int) -> Column:
-        """Return a mask of the first ``size`` rows with an address in ``network``."""
         mask, prefix = int(network.netmask), int(network.network_address)
         if network.version == 4:
             mask |= _MASK << HALF  # high half of IPv4 addresses is 0

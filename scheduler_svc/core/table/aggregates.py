@@ -41,7 +41,6 @@ class AggregateColumns:
         return list(self._documents)
 
     def metadata(self, name: str) -> Metadata:
-        """Return an aggregate's metadata; raises KeyError."""
         documents = self._documents[name]
         metadata: dict[str, str] = {}
         for number in sorted(documents, reverse=True):
@@ -49,12 +48,10 @@ class AggregateColumns:
         return metadata
 
     def metadata_values(self, key: str) -> dict[str, str]:
-        """Return {aggregate: value of ``key``} of the aggregates with that metadata key."""
         metadata_by_name = {name: self.metadata(name) for name in self._documents}
         return {name: metadata[key] for name, metadata in metadata_by_name.items() if key in metadata}
 
     def of(self, *names: str) -> set[str]:
-        """Return the aggregates with any of these providers or service hosts."""
         return set().union(*(self._memberships.get(name, ()) for name in names))
 
     def set_own(self, number: int, provider: str, aggregates: Iterable[str]) -> bool:
@@ -83,7 +80,6 @@ class AggregateColumns:
         return self._bits.of(row)
 
     def members(self, names: Iterable[str], size: int) -> Column:
-        """Return a mask of the first ``size`` rows that are members of any of these aggregates."""
         return self._bits.has_any(names, size)
 
     def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
@@ -154,7 +150,6 @@ class AggregateView:
 
     @property
     def names(self) -> list[str]:
-        """Names of all aggregates."""
         return self._columns.names
 
     def metadata(self, name: str) -> Metadata:
@@ -170,7 +165,6 @@ class AggregateView:
         return self._columns.members(names, self._size)
 
     def of_row(self, row: int) -> set[str]:
-        """Return the aggregates of ``row``."""
         return self._columns.of_row(row)
 
     def of(self, *names: str) -> set[str]:

@@ -36,7 +36,6 @@ class ApiColumns:
             self._names.pop(row, None)
 
     def name(self, row: int, provider: str) -> str:
-        """Return the name of ``row``, which has id ``provider``."""
         return self._names.get(row, provider)
 
     def named(self, name: str) -> list[int]:

@@ -17,7 +17,6 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def extend_column(column: npt.NDArray[Any], size: int, fill: float | bool | np.generic = 0) -> npt.NDArray[Any]:
-    """Return a copy with ``size`` rows; new rows contain ``fill``."""
     larger = np.full(size, fill, dtype=column.dtype)
     larger[: len(column)] = column
     return larger

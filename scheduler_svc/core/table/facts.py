@@ -34,7 +34,6 @@ class FactColumn(ColumnGroup):
         self._answers: dict[Hashable, Any] = {}
 
     def set_row(self, row: int, facts: Facts | None) -> None:
-        """Set or remove (None) the facts of ``row``."""
         former, code = int(self._codes[row]), self._code(facts or {})
         self._codes[row] = code
         if former not in (code, NO_FACTS) and not (self._codes == former).any():
@@ -62,14 +61,9 @@ class FactColumn(ColumnGroup):
         return np.array([function(self._documents[code]) for code in codes.tolist()])[indexes]
 
     def where(self, size: int, predicate: Callable[[Facts], bool], key: Hashable | None = None) -> Column:
-        """Return a mask of the first ``size`` rows whose facts satisfy ``predicate``.
-
-        With a ``key`` that identifies the predicate, the result is cached until a document is added or removed.
-        """
         return self._map_documents(lambda facts: bool(predicate(facts)), key)[self._codes[:size]]
 
     def numbers(self, size: int, path: str) -> FloatColumn:
-        """Return the number at a dotted path per row; NaN if it is not a number."""
         return self._map_documents(lambda facts: _number(facts, path), ("number at", path))[self._codes[:size]]
 
     def _map_documents(self, function: Callable[[Facts], Any], key: Hashable | None) -> npt.NDArray[Any]:
@@ -145,5 +139,4 @@ class FactView:
         return self._column.numbers(self._size, path)
 
     def of(self, row: int) -> Facts:
-        """Return the facts of ``row``."""
         return self._column.of(row) if self._only is None or self._only[row] else {}

@@ -85,7 +85,6 @@ class Forest(ProviderRows):
         self.set_row_used(self._row(name), amounts, position)
 
     def used(self, name: str) -> dict[str, int]:
-        """Return the usage by resource class."""
         return self.resources.used(self.rows[name])
 
     def set_aggregates(self, name: str, aggregates: Iterable[str]) -> None:

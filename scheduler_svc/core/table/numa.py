@@ -20,7 +20,6 @@ class NumaView:
 
     @property
     def has_cells(self) -> Column:
-        """Return a mask of the rows with reported cells."""
         column = np.zeros(self._size, np.bool_)
         column[list(self._cells)] = True
         return column

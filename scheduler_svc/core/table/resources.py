@@ -67,7 +67,6 @@ class ResourceColumns(ColumnGroup):
         self._has_rules[row] = has_rules
 
     def set_used(self, row: int, amount: int) -> None:
-        """Set the usage of ``row`` to an absolute sum."""
         self.used[row] = amount
         self.free[row] = self.capacity[row] - amount
 
@@ -77,7 +76,6 @@ class ResourceColumns(ColumnGroup):
         return column
 
     def allows_amount(self, amount: int) -> Column:
-        """Return a mask of the rows whose unit rules allow ``amount``."""
         allowed: Column = (self.min_unit <= amount) & (self.max_unit >= amount) & (amount % self.step_size == 0)
         return allowed
 

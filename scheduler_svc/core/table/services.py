@@ -52,12 +52,10 @@ class ServiceView:
 
     @property
     def too_old(self) -> Column:
-        """Mask of the rows whose agent has an unsupported RPC version."""
         return read_only(self._columns.too_old, self._size)
 
     @property
     def opened(self) -> Column:
-        """Mask of the rows whose service host was audited in this epoch."""
         return read_only(self._columns.opened, self._size)
 
     @property

@@ -44,11 +44,9 @@ class StateColumn(ColumnGroup):
             self._list_columns().set_row(row, _texts(value))
 
     def contains(self, text: str, size: int) -> Column:
-        """Return a mask of the first ``size`` rows whose list contains this text."""
         return np.zeros(size, np.bool_) if self._lists is None else self._lists.has_all((text,), size)
 
     def elements(self, row: int) -> list[str]:
-        """Return a row's list, sorted."""
         return [] if self._lists is None else sorted(self._lists.of(row))
 
     def copy_from(self, rows: Rows, other: Self) -> None:

@@ -35,7 +35,6 @@ class StateColumns:
         self.add_reads(reads)
 
     def add_reads(self, reads: Reads) -> None:
-        """Add an empty column per new key."""
         for namespace, keys in reads.items():
             columns = self._columns.setdefault(namespace, {})
             for key in keys - columns.keys():
@@ -53,7 +52,6 @@ class StateColumns:
             column.grow(size)
 
     def set_document(self, row: int, namespace: str, document: Document | None) -> None:
-        """Set or remove (None) the values of ``row`` in a namespace."""
         values = document or {}
         for key, column in self._columns.get(namespace, {}).items():
             column.set_row(row, values.get(key))
@@ -99,7 +97,6 @@ class StateColumns:
         return self._find(namespace, key).contains(text, size)
 
     def of(self, row: int) -> dict[tuple[str, str], Any]:
-        """Return the values of ``row`` by (namespace, key)."""
         values: dict[tuple[str, str], Any] = {}
         for key, column in self._all_columns():
             if not np.isnan(column.numbers[row]):

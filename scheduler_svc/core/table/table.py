@@ -81,7 +81,6 @@ class HostTable(HostRows):
         return int(np.count_nonzero(self.present))
 
     def provider_ids(self, number: int = 0) -> list[str]:
-        """Return the ids of a partition's hosts and child providers."""
         part = self.partitions[number]
         with self._lock:
             below = part.forest
@@ -91,7 +90,6 @@ class HostTable(HostRows):
             ]
 
     def host_counts(self, number: int) -> HostCounts:
-        """Count a partition's hosts by state."""
         present = self.present & (self.partition == number)
         services = self.services
         alive = present & services.alive

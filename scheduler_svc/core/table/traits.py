@@ -60,7 +60,6 @@ class TraitColumns:
         return trait in self._bits
 
     def of(self, row: int, among: Collection[str] | None = None) -> set[str]:
-        """Return the traits of ``row``, optionally only those in ``among``."""
         if among is not None:
             bit_positions = {trait: divmod(self._bits[trait], WORD) for trait in among if trait in self._bits}
             return {trait for trait, (word, bit) in bit_positions.items() if int(self.words[word][row]) >> bit & 1}
@@ -70,7 +69,6 @@ class TraitColumns:
         return names_in(self._bits, (int(np.bitwise_or.reduce(word[: len(rows)][rows])) for word in self.words))
 
     def has_all(self, traits: Iterable[str], size: int) -> Column:
-        """Return a mask of the first ``size`` rows with all of ``traits``."""
         required = set(traits)
         if not required <= self._bits.keys():
             return np.zeros(size, np.bool_)
@@ -80,7 +78,6 @@ class TraitColumns:
         return column
 
     def has_any(self, traits: Iterable[str], size: int) -> Column:
-        """Return a mask of the first ``size`` rows with any of ``traits``."""
         column = np.zeros(size, np.bool_)
         for number, mask in self._masks(self._bits.keys() & set(traits)).items():
             column |= (self.words[number][:size] & mask) != 0

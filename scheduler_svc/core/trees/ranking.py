@@ -69,7 +69,6 @@ class _AssignmentPlan:
 
     @property
     def is_served(self) -> bool:
-        """Whether each instance has a host."""
         return bool(self._assignments) and all(self._assignments)
 
     def is_enough(self, count: int, rankings: int) -> bool:

@@ -31,7 +31,6 @@ def raw_of_pools(view: View, request: SchedulingRequest) -> FloatColumn:
 
 
 def step(request: SchedulingRequest) -> float:
-    """Return the number of devices per instance."""
     groups = (request.resources, *(group.resources for group in request.groups))
     return float(sum(amount for resources in groups for name, amount in resources.items() if name.startswith(PREFIX)))
 

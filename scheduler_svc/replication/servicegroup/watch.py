@@ -42,7 +42,6 @@ class ServiceGroupWatcher:
         self._away = False
 
     def poll(self) -> None:
-        """Poll the group once; raises StoreUnavailable."""
         try:
             present = self._group.members()
         except errors.Unavailable as error:

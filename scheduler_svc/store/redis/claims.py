@@ -115,7 +115,6 @@ def sources_of(connection: RedisConnection, consumers: Sequence[str], group_id: 
 
 
 def expire_all(connection: RedisConnection) -> None:
-    """Expire overdue claims in batches."""
     while connection.run("expire", limit=EXPIRE_BATCH) == EXPIRE_BATCH:
         pass
 

@@ -119,7 +119,6 @@ class RedisConnection:
     def _prepared(
         self, verb: str, calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]]
     ) -> tuple[LuaScript, list[str], list[list[Any]]]:
-        """Return (script, keys, arguments per call)."""
         script = load(verb)
         arguments = [self._arguments(script, rest, values) for rest, values in calls]
         return script, script_keys(script, self.partition), arguments

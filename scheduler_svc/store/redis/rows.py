@@ -65,7 +65,6 @@ class RedisFields(MutableMapping[str, V]):
         raise NotImplementedError(f"no verb in Python counts {self._word}")
 
     def compare(self, plan: Plan) -> None:
-        """Plan a comparison of each field that the verb read."""
         for batch in paging.batches(self._compared(), COMPARED_BATCH):
             texts = "\0".join(self._texts[name] for name in batch)
             plan["fields"].append((self._word, hashlib.sha1(texts.encode(), usedforsecurity=False).hexdigest(), batch))
@@ -106,7 +105,6 @@ class RedisPositions(RedisFields[int]):
     """Log positions by name; write-only."""
 
     def pop(self, name: str, default: Any = None) -> Any:
-        """Remove an entry if it exists."""
         del self[name]
         return default
 

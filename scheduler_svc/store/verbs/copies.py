@@ -11,7 +11,6 @@ from scheduler_svc.store.verification import StoreDump
 
 
 def snapshot(partition: WholePartition, namespaces: Iterable[str]) -> Snapshot:
-    """Return the data that replicas hold."""
     return Snapshot(
         epoch=partition.epoch,
         position=partition.position,

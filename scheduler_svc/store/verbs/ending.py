@@ -20,7 +20,6 @@ def end_all(
     *,
     host_uuid: str | None,
 ) -> list[ClaimResult]:
-    """Confirm or release claims on behalf of their host."""
     partition.check_identity(host, host_uuid)
     partition.prefetch(consumers={ref.consumer for ref in refs})
     end = confirm if verb == "confirm" else release

@@ -179,7 +179,6 @@ class PartitionState(PartitionStorage):
         return self.ended.get(ref.consumer, {}).get(ref.attempt)
 
     def source_of(self, consumer: str) -> Claim | None:
-        """Return the consumer's claim on the source of its move."""
         migration = self.sources.get(consumer)
         return None if migration is None else self.claims[migration]
 

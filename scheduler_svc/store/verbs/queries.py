@@ -31,7 +31,6 @@ def group_hosts(partition: PartitionState, now: int, group_id: str) -> dict[str,
 
 
 def hosts_of(partition: PartitionState, now: int, consumers: Sequence[str]) -> dict[str, str]:
-    """Return the node of each consumer that has a claim."""
     partition.prefetch(consumers=consumers)
     live_claims = {consumer: partition.live_claim(consumer, now) for consumer in consumers}
     return {consumer: node_of(partition, claim) for consumer, claim in live_claims.items() if claim is not None}

@@ -34,7 +34,6 @@ class PreparePlan:
     source_host: str | None = None
 
     def add(self, claim: Claim, sign: int, batch: ClaimBatch) -> None:
-        """Add a claim to the deltas (``sign`` 1), or subtract it (-1)."""
         for provider, amounts in claim.allocations.items():
             for resource_class, amount in amounts.items():
                 key = (provider, resource_class)

@@ -28,7 +28,6 @@ class Budget:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the start."""
         return self._clock() - self._began
 
     @property

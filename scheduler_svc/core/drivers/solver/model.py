@@ -40,7 +40,6 @@ class MipModel:
         return costs
 
     def serve_at_least(self, calls: int) -> None:
-        """Require at least ``calls`` served calls."""
         columns = np.concatenate(self.served_columns)
         self.program.add_rows([(np.zeros_like(columns), columns, 1.0)], lower=float(calls))
 

@@ -102,7 +102,6 @@ def is_feasible(problem: PlacementProblem, solution: PlacementSolution) -> bool:
 
 
 def count_members(problem: PlacementProblem, solution: PlacementSolution, rule: GroupRule) -> IntColumn:
-    """Return the number of placements per host that a rule counts."""
     counts = np.zeros(len(problem.free), np.int64)
     for number in rule.kinds:
         counts[problem.kinds[number].hosts] += solution.placements[number]
