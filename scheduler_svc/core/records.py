@@ -166,7 +166,7 @@ class BatchAnswer:
 class BatchOutcomes(NamedTuple):
     """Result of ``prepare_all``: one answer or error per batch.
 
-    ``entries`` are the log entries returned with them; None if there are none or some are missing.
+    ``entries`` are the log entries returned with them; None if missing or incomplete.
     """
 
     outcomes: list[BatchAnswer | errors.GanttError]

@@ -50,7 +50,7 @@ def _decode_call(ctxt: RequestContext, requests: objects.SelectionRequests, numb
 
 
 def _context(ctxt: RequestContext, requests: objects.SelectionRequests, number: int) -> RequestContext:
-    """Return a request's context: that of the call, with the request's own values."""
+    """Return the context of one request: the call's context with the request's own values."""
     request_id = requests.request_ids[number]
     if not 1 <= len(request_id) <= MAX_ID or not request_id.isprintable():
         raise errors.InvalidRequest(why=f"a request id must be 1 to {MAX_ID} printable characters")

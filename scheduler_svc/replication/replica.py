@@ -156,7 +156,7 @@ class Replica(BackgroundLoop):
     def step(self, block_ms: int) -> bool:
         """Apply new log entries, waiting up to ``block_ms`` for the first.
 
-        Returns whether all of them were already known from the answers to this worker's claims.
+        Returns whether there were any, all known from the answers to this worker's claims.
         """
         position = self.log_position.position
         entries = self._store.follow(position, block_ms)

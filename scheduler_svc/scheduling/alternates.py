@@ -38,9 +38,9 @@ class AlternateClaimer:
     """Claims candidates that the caller names.
 
     They may come from a decision minutes ago. If the store reports changed eligibility or an old epoch, or a provider
-    tree does not fit, the candidates are filtered again on this worker's current table and sent once more. Exception:
-    an affinity group without members may have left the partition in a forgotten epoch, and is refused. Capacity and
-    audits are left to the store.
+    tree does not fit, the candidates are filtered again on this worker's current table and sent a second time.
+    Exception: an affinity group without members may have left the partition in a forgotten epoch, and is refused.
+    Capacity and audits are left to the store.
     """
 
     def __init__(

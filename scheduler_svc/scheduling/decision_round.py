@@ -106,7 +106,7 @@ class DecisionRound:
         return snapshot, batch
 
     def _rank(self, tries: Sequence[PendingCall]) -> list[RankingSnapshot | Exception]:
-        """Return the ranking of each try. Tries with similar requests share one ranking of all their instances."""
+        """Return the ranking of each try. Tries whose requests differ only in ids share one ranking."""
         rankings: dict[int, RankingSnapshot | Exception] = {}
         alike: list[list[int]] = []
         for number, call_try in enumerate(tries):

@@ -56,7 +56,7 @@ class DryRunStore(ShadowStore):
 class DryRun:
     """Decides on the same table as selections, without changes. Thread-safe.
 
-    Its reads of stores are those of a decision before its claims.
+    Stores are only read, as in a decision before its claims.
     """
 
     def __init__(self, current: CurrentPolicy, partitions: OpenPartitions, rewriter: RequestRewriter) -> None:

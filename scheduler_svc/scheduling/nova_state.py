@@ -37,7 +37,7 @@ class NovaStateAge:
         return 1000 * now + self._lead_ms
 
     def check(self, view: View, request: SchedulingRequest, now_ms: float) -> SchedulingRequest:
-        """Note in the request's decision context whether the state, or that of some cells, is too old.
+        """Note in the request's decision context if Nova's state, or the state of some cells, is too old.
 
         Raises NoValidHost if the state is far too old or was never read.
         """

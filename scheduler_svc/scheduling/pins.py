@@ -18,7 +18,7 @@ class PartitionPins:
     """Agreement of workers on one partition per key, while one of the key's witnesses stores the pin.
 
     A witness that was unavailable in the last ``memory_s`` seconds may have missed a pin. It is not trusted alone,
-    unless the other one has been unavailable for even longer.
+    unless the other witness has been unavailable for longer than that.
     """
 
     def __init__(self, partitions: Sequence[OpenPartition], memory_s: float) -> None:

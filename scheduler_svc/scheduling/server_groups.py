@@ -27,7 +27,7 @@ def add_group_members(store: DecisionStore, call: SelectionCall) -> SchedulingRe
 
 
 def _source_hosts(store: DecisionStore, call: SelectionCall, group_id: str) -> set[str]:
-    """Return the nodes where the call's moving instances count as members, if all do."""
+    """Return the nodes on which the call's moving instances count as members, if all do."""
     sources = store.sources_of(call.consumers, group_id)
     return set(sources.values()) if len(sources) == len(call.consumers) else set()
 

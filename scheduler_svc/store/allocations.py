@@ -31,14 +31,14 @@ ANY = AnyGeneration.ANY
 
 @dataclass(frozen=True, slots=True)
 class AllocationChange:
-    """New allocations of one consumer; they replace all former ones.
+    """New allocations of one consumer, replacing all former ones.
 
     Attributes:
         allocations: {} ends the consumer's allocations.
         generation: Consumer generation that the client read; None: the consumer must have no allocations.
         type: Consumer type; None keeps the current one, "" is none.
-        is_deletion: DELETE of allocations: keeps the generations of the providers given up. Any other change increases
-            those of the providers in ``allocations``, or if that is empty, of the providers given up.
+        is_deletion: DELETE of allocations, which keeps the generations of the providers given up. Other changes
+            increase the generations of all providers in ``allocations``; if that is empty, of the providers given up.
     """
 
     consumer: str
@@ -52,10 +52,10 @@ class AllocationChange:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerImport:
-    """Allocations of one consumer in another Placement; they replace those of an earlier import.
+    """Allocations of one consumer in another Placement, replacing an earlier import. {} ends them.
 
-    {} ends them. The consumer's generation becomes ``generation``, but at least the one at which the epoch began.
-    Generations of providers stay.
+    The consumer's generation becomes ``generation``, but at least the one at which the epoch began. Generations of
+    providers stay.
     """
 
     consumer: str

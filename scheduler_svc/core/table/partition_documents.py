@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host state documents of one partition that are not copied to columns."""
+"""Host state documents of one partition: lists, objects, and documents that are not named after a host."""
 
 from collections.abc import Mapping
 from typing import Any

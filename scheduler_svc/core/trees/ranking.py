@@ -72,7 +72,7 @@ class _AssignmentPlan:
         return bool(self._assignments) and all(self._assignments)
 
     def is_enough(self, count: int, rankings: int) -> bool:
-        """Return whether another ranking would not be worth it."""
+        """Return whether to stop ranking: nothing more to gain, or no search steps left."""
         if not self.is_served:
             return self._finder.is_exhausted
         return count > 1 or rankings >= MAX_RANKINGS or len(self._assignments[0]) >= max_candidates(count)

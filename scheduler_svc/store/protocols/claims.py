@@ -194,8 +194,8 @@ class ClaimVerbs(ClaimQueries, Protocol):
     def end_moves(self, refs: Sequence[ClaimRef], migrations: Sequence[str]) -> list[ClaimResult]:
         """Turn sources of migrations back into their instances' only claims, and end the migrations.
 
-        Returns for each claim CONFIRMED, also if it is no longer a source; CONFLICT with the destination's host while
-        that claim is live; otherwise the answer of ``find``.
+        Returns for each claim CONFIRMED, also if it is not a source; CONFLICT with the destination's host while that
+        claim is live; otherwise the answer of ``find``.
         """
         validation.check_moves(refs, migrations)
         return self._run(moves.change_all, "end_moves", refs, migrations)

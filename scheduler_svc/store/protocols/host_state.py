@@ -137,6 +137,6 @@ class HostReportStore(HostStateStore, Protocol):
     def settle_alive(self, living: Collection[str]) -> int:
         """Mark exactly the known services in ``living`` as alive; return the number of changes.
 
-        For stores with liveness "group", where a heartbeat does not revive a dead service.
+        For liveness "group": heartbeats do not revive a dead service there.
         """
         return self._run(states.settle_alive, living)

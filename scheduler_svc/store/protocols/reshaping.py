@@ -22,7 +22,7 @@ class ReshapingStore(AllocationStore, ProviderStore, Protocol):
         Allocations are checked as in ``allocate``, while each provider has its new inventories and its old ones; the
         old ones must be unused afterwards. A provider's generation grows by one for new inventories, one for new
         allocations, and one for removed inventories. Accepts at most MAX_RESHAPED providers and MAX_CONSUMERS consumers
-        (or none). Refusals are those of ``allocate``, with ``consumer`` set, and:
+        (or none). Refusals, in addition to those in ``allocate``, which have ``consumer`` set:
 
         - PROVIDER, OWNER, GENERATION: of a provider whose inventories are replaced;
         - IN_USE: of the classes that it would lose.

@@ -88,10 +88,10 @@ def _try_report(connection: RedisConnection, host: str, report: HostReport) -> S
 def _last_report(
     connection: RedisConnection, host: str, nodes: list[str]
 ) -> tuple[str | None, str | None, dict[str, Any], tuple[int, int], str | None, list[str]]:
-    """Return what a report is compared with.
+    """Return the data with which a report is compared.
 
     That is: record of the last report, the host's node names, documents of ``nodes``, (epoch, position), position of
-    the last API change in the host's trees, and those of ``nodes`` whose name an API-owned provider has.
+    the last API change in the host's trees, and ``nodes`` whose name an API-owned provider has.
     """
     raw, node_names, meta, api_changed, *fields = connection.read(
         ("HGET", "reports", host),

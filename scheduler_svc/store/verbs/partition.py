@@ -98,7 +98,7 @@ class PartitionState(PartitionStorage):
         return mapping.get(name, default)
 
     def increase_generation(self, provider: str) -> None:
-        """The caller must append at least one log entry."""
+        """Increment a provider's generation; the caller must append at least one log entry."""
         self.generations[provider] = self.generations.get(provider, 0) + 1
 
     def set_generation(self, provider: str, generation: int) -> None:
@@ -205,7 +205,7 @@ class PartitionState(PartitionStorage):
         return self.awaits_any() if destination is None else destination != "" and self._may_run_forgotten(destination)
 
     def may_run(self, consumer: str) -> bool:
-        """Return whether an attempt besides the consumer's live one may run: an unverified or a forgotten one."""
+        """Return whether an unverified or forgotten attempt of the consumer may run."""
         return consumer in self.unverified or self.may_have_forgotten()
 
     def _may_run_forgotten(self, host: str) -> bool:

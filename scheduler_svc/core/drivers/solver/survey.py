@@ -41,7 +41,7 @@ class HostPick:
 class BatchProblem:
     """The problem, the names of its hosts, and each kind's candidate hosts.
 
-    ``refused_rankings`` are those of calls that no host takes; ``scattered_calls`` counts calls to decide alone.
+    ``refused_rankings`` are for calls that no host takes; ``scattered_calls`` counts calls to decide alone.
     """
 
     problem: PlacementProblem

@@ -8,7 +8,7 @@ local batch_consumers, members = {}, nil -- set of the intents' consumers; group
 -- Generation of the group's home up to which the group left this partition.
 local left = group and redis.call('HGET', K.pins, 'left:' .. group.id) or ''
 
--- Returns {consumer = claim} of listed consumers whose claims do not name the group, without those of the batch.
+-- Returns {consumer = claim} of listed consumers whose claims do not name the group, except consumers of the batch.
 local function read_other_members(consumers)
   local claims = {}
   for i, raw in ipairs(read_fields(K.claims, consumers)) do
