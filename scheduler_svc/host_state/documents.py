@@ -162,7 +162,6 @@ class HostStates:
 def _page(
     store: Store, namespace: str, marker: str | None, limit: int, matching: Mapping[str, Any]
 ) -> tuple[list[HostStateDocument], str | None]:
-    """Return a page of one partition's documents, and the next marker."""
     conditions = dict(matching)
     host = conditions.pop(HOST, None)
     states = _iterate(store, namespace, marker) if host is None else _iterate_host(store, namespace, host, marker)
@@ -209,7 +208,6 @@ def _iterate(store: Store, namespace: str, marker: str | None) -> Iterator[HostS
 
 
 def _iterate_host(store: Store, namespace: str, host: Any, marker: str | None) -> Iterator[HostStateDocument]:
-    """Yield the documents of a service host and its nodes, by name."""
     if not isinstance(host, str):
         raise errors.InvalidRequest(why=f"matching: {HOST!r} must be the name of a service host")
     if marker is None or marker < host:

@@ -127,7 +127,6 @@ class AlternateClaimer:
         ]
 
     def _rewrite_request(self, policy: SchedulingPolicy, request: SchedulingRequest) -> SchedulingRequest | None:
-        """Return the rewritten request, or None if a prefilter rejects it."""
         try:
             return self._rewrite(policy, request)
         except (errors.NoValidHost, errors.InvalidSpec):

@@ -79,7 +79,6 @@ def claim_batch(
 def _document(
     pending: PendingCall, snapshot: RankingSnapshot, log_position: LogPosition, last_contact_s: float
 ) -> dict[str, Any]:
-    """Return the decision record without the store's part."""
     ranking, lost_candidates = snapshot.ranking, pending.lost_candidates
     return document_header(pending.call, log_position, pending.policy.driver_name(pending.request)) | {
         "seed": snapshot.seed,
@@ -123,7 +122,6 @@ def record_refusal(
 
 
 def _max_candidates(count: int, allocations_by_host: Sequence[Mapping[str, Allocations]]) -> int:
-    """Return the maximum number of candidates per instance in a batch of ``count`` instances."""
     widest = max((len(allocations) for by_host in allocations_by_host for allocations in by_host.values()), default=1)
     return max(1, min(MAX_BATCH_CANDIDATES // count, MAX_BATCH_PROVIDERS // (count * widest)))
 

@@ -71,7 +71,6 @@ def _fails(view: View, repeat: Callable[[View], object], rows: Sequence[int]) ->
 
 
 def _record(failure: BuiltInFailed, error: Exception, hosts: Sequence[str]) -> None:
-    """Count the failure and log it with hosts and traceback, as for a plugin."""
     named = ", ".join(hosts[:MAX_LOGGED]) + (f" and {len(hosts) - MAX_LOGGED} more" if len(hosts) > MAX_LOGGED else "")
     error.add_note(f"at hosts {named}")
     key = (failure.kind, failure.name)

@@ -104,7 +104,6 @@ class PartitionProspects:
         return replace(snapshot, samples=snapshot.samples or self.common_snapshot.samples)
 
     def _ordered(self, first: Sequence[int]) -> Iterator[PartitionScheduler]:
-        """Yield schedulers of available partitions: ``first``, then all others."""
         for number in dict.fromkeys([*first, *range(len(self._schedulers))]):
             if self._schedulers[number].partition not in self._unavailable_partitions:
                 yield self._schedulers[number]

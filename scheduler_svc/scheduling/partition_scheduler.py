@@ -149,7 +149,6 @@ class PartitionScheduler:
         pending: Sequence[PendingCall],
         decide: Callable[[Sequence[PendingCall]], Sequence[DecidedTry | Exception]],
     ) -> None:
-        """Decide calls, with as many tries as the limits allow."""
         tries = self._next_tries(pending)
         while tries:
             position = 0

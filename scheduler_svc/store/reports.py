@@ -173,7 +173,6 @@ def capacity_in(unit: int | Sequence[int] | None) -> int:
 
 
 def _is_child(document: Mapping[str, Any] | None) -> bool:
-    """Return whether a provider is API-owned and has a parent."""
     return document is not None and is_api_owned(document) and document["parent"] is not None
 
 

@@ -78,6 +78,5 @@ def _call_plugin(
 
 
 def _reads(plugin: Any) -> Reads:
-    """Return what the plugin may read: READS and its own ``reads``."""
     plugin_reads: Mapping[str, Iterable[str]] = getattr(plugin, "reads", {})
     return union([READS, {namespace: frozenset(keys) for namespace, keys in plugin_reads.items()}])

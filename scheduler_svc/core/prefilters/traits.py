@@ -62,7 +62,6 @@ def _of_image_properties(request: SchedulingRequest) -> Sequence[str]:
 
 
 def _of_encryption(request: SchedulingRequest) -> Sequence[str]:
-    """Return the traits of requested ephemeral disk encryption and its format."""
     if not read_flag(request, "ephemeral_encryption"):
         return []
     value = read_text(request, "ephemeral_encryption_format")

@@ -141,7 +141,6 @@ class HostRows(ProviderRows):
         return [other for other in self.partitions if other is not part]
 
     def _apply_documents(self, part: PartitionRows, documents: PartitionDocuments) -> None:
-        """Update the state columns of rows named in ``documents``."""
         for namespace in documents.namespaces:
             for name in documents.of(namespace):
                 for row in part.find_rows(name):
@@ -222,7 +221,6 @@ class HostRows(ProviderRows):
             self.resources.set_used(row, part.forest.used(name))
 
     def _used_position(self, part: PartitionRows, name: str) -> int:
-        """Return the log position of a provider's usage, or 0."""
         row = part.rows.get(name)
         return part.forest.used_position(name) if row is None else int(self._used_positions[row])
 

@@ -10,8 +10,6 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 
 def _build(name: str, resource_class: str) -> Weigher:
-    """Build the weigher of a host tree's free amount."""
-
     def raw(view: View, request: SchedulingRequest) -> FloatColumn:
         return view.trees.free(resource_class)
 

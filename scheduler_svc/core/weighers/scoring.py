@@ -183,7 +183,6 @@ def _repeat(weigher: Weigher, request: SchedulingRequest) -> Callable[[View], ob
 
 
 def _scale(weigher: Weigher, raw: FloatColumn) -> tuple[FloatColumn, float]:
-    """Return the differences from the minimum (or floor), and the span."""
     least, most = raw.min(), raw.max()
     if weigher.floor is None:
         return raw - least, float(most - least)

@@ -173,7 +173,6 @@ def _apply(snapshot: Snapshot, entry: LogEntry) -> None:
 
 
 def _update(part: Any, changes: Mapping[str, Any]) -> None:
-    """Set values by name; None removes."""
     for name, value in changes.items():
         if value is None:
             part.pop(name, None)

@@ -122,7 +122,6 @@ def begin_epoch_if_behind(connection: RedisConnection, epoch: int, position: int
 
 
 def _place(meta: Sequence[str | None]) -> tuple[int, int]:
-    """Return (epoch, position) from fields of hash ``meta``."""
     epoch, position = (int(value or 0) for value in meta)
     return epoch, position
 

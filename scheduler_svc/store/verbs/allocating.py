@@ -156,7 +156,6 @@ def _amount_refusals(
     deltas: Mapping[tuple[str, str], int],
     capacity: Capacities,
 ) -> Iterator[Refusal]:
-    """Yield refusals of amounts by consumer, provider and class."""
     for change in changes:
         for provider, amounts in sorted(change.allocations.items()):
             for resource_class, amount in sorted(amounts.items()):

@@ -268,7 +268,6 @@ def delete_state(partition: PartitionState, _now: int, namespace: str, name: str
 def _make_members_stale(
     partition: PartitionState, namespace: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
 ) -> None:
-    """Invalidate decisions on the members affected by a change of an aggregate."""
     if namespace == aggregates.NAMESPACE:
         touched = aggregates.touched(before, after)
         partition.prefetch(providers=touched, services=touched)

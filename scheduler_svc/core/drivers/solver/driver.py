@@ -90,7 +90,6 @@ class SolverDriver(Driver):
 
 
 def _with_objective_sign(weigher_set: WeigherSet, packs: bool) -> WeigherSet:
-    """Apply the objective's sign to the weighers of free capacity."""
     sign = -1.0 if packs else 1.0
     return WeigherSet(
         tuple(
