@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The built-in filters and weighers, each listed once, in the order in which they are applied.
+"""Built-in filters and weighers, listed once and in order of application.
 
-The configuration derives its names and defaults from these lists. They name modules without importing them, since the
-master process of the daemon reads the configuration and must not import NumPy.
+The configuration derives names and defaults from these lists. They name modules without importing them: the daemon's
+master process reads the configuration, but must not import NumPy.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 
 class BuiltInFailed(Exception):
-    """Raised from the error of a built-in filter or weigher, or of the search of provider trees.
+    """Raised when a built-in filter or weigher, or the search of provider trees, fails.
 
-    ``repeat(view)`` does on another view what failed.
+    ``repeat(view)`` repeats the failed step on another view.
     """
 
     def __init__(self, kind: str, name: str, repeat: Callable[[Any], object]) -> None:
@@ -24,11 +24,13 @@ class BuiltInFailed(Exception):
 
 
 class BuiltIn(NamedTuple):
-    """A filter or weigher of gantt's own by its name in the configuration.
+    """A built-in filter or weigher by its configured name.
 
-    ``source`` is "module:attribute" in scheduler_svc.core: a Filter or Weigher, or a function that takes FilterOptions
-    or WeigherOptions and returns one. ``default`` is whether it is enabled by default. ``option`` is the name of a
-    weigher's multiplier option, and of the aggregate metadata that overrides it.
+    Attributes:
+        source: "module:attribute" in scheduler_svc.core: a Filter or Weigher, or a function from FilterOptions or
+            WeigherOptions to one.
+        default: Whether it is enabled by default.
+        option: A weigher's multiplier option, also the aggregate metadata key that overrides it.
     """
 
     name: str
@@ -37,27 +39,26 @@ class BuiltIn(NamedTuple):
     option: str = ""
 
     def load(self) -> Any:
-        """Import the module and return the attribute."""
         module, _, attribute = self.source.partition(":")
         return getattr(import_module(f"scheduler_svc.core.{module}"), attribute)
 
 
-# Cheap filters first. Enabled by default are gantt's own filters that every request may rely on, those that Nova
-# enables by default, and those without cost for requests that do not use them.
+# Cheap filters first. Enabled by default: gantt's basic filters, Nova's defaults, and filters that cost nothing unless
+# a request uses them.
 FILTERS = (
-    # No arithmetic: it rejects no host.
+    # No work: rejects no host.
     BuiltIn("AllHostsFilter", "filters.host_names:ALL"),
-    # Two existing columns. First, so that later reasons do not count hosts that are down.
+    # Two stored columns. First, so that no other reason counts hosts that are down.
     BuiltIn("ComputeFilter", "filters.compute:SERVICE", default=True),
-    # One lookup per name. First of the request's conditions, since it may leave only a few hosts.
+    # One lookup per name. First of the request's conditions, as it may leave only a few hosts.
     BuiltIn("ForceHostsFilter", "filters.host_names:FORCED", default=True),
-    # The same lookup, for names that are usually few.
+    # The same lookup, usually for few names.
     BuiltIn("IgnoreHostsFilter", "filters.host_names:IGNORED", default=True),
-    # The same lookup, for the hosts of the hinted instances, as the store reported them.
+    # The same lookup, for the hosts of hinted instances.
     BuiltIn("SameHostFilter", "filters.host_names:SAME", default=True),
     # As above.
     BuiltIn("DifferentHostFilter", "filters.host_names:DIFFERENT", default=True),
-    # The same lookup; after the caller's conditions, so that its reason counts only hosts that the group excludes.
+    # The same lookup. After the caller's conditions, so that its reason counts only hosts excluded by the group.
     BuiltIn("ServerGroupAntiAffinityFilter", "filters.host_names:ANTI_AFFINITY", default=True),
     # As above.
     BuiltIn("ServerGroupAffinityFilter", "filters.host_names:AFFINITY", default=True),
@@ -79,13 +80,13 @@ FILTERS = (
     BuiltIn("AggregateInstanceExtraSpecsFilter", "filters.aggregates:EXTRA_SPECS"),
     # A cached column per set of image properties.
     BuiltIn("AggregateImagePropertiesIsolation", "filters.aggregates:build_image_properties"),
-    # A cached result per distinct facts document, and a lookup per row.
+    # A cached result per distinct facts document, and one lookup per row.
     BuiltIn("ImagePropertiesFilter", "filters.image_properties:build", default=True),
     # The same, per extra spec.
     BuiltIn("ComputeCapabilitiesFilter", "filters.compute_capabilities:FILTER", default=True),
     # A bit test per 64-bit word of aggregates.
     BuiltIn("MembershipFilter", "filters.membership:FILTER", default=True),
-    # A bit test per 64 different traits in the cluster.
+    # A bit test per 64 distinct traits in the cluster.
     BuiltIn("TraitsFilter", "filters.traits:FILTER", default=True),
     # One test per metric. After the request's conditions: hosts usually report all metrics.
     BuiltIn("MetricsFilter", "filters.metrics:build"),
@@ -99,20 +100,20 @@ FILTERS = (
     BuiltIn("AggregateIoOpsFilter", "filters.counts:build_io_ops_by_aggregate"),
     # One comparison per query term: up to a hundred.
     BuiltIn("JsonFilter", "filters.json_query:FILTER"),
-    # One mask. First of the preconditions of the tree search, since few hosts report NUMA cells.
+    # One mask. First precondition of the tree search, since few hosts report NUMA cells.
     BuiltIn("NUMATopologyFilter", "filters.numa_topology:FILTER", default=True),
     # A sum over trees per device class; few hosts have devices.
     BuiltIn("PciPassthroughFilter", "filters.pci_passthrough:FILTER", default=True),
-    # A float comparison per class, and arithmetic for unit rules: the most expensive. Late also because its reasons
-    # should count only hosts that meet all other conditions.
+    # A float comparison per class, and arithmetic for unit rules: the most expensive. Late also so that its reasons
+    # count only hosts that meet all other conditions.
     BuiltIn("ResourcesFilter", "filters.resources:FILTER", default=True),
-    # The same for each distinct request group, with sums over trees.
+    # The same per distinct request group, with sums over trees.
     BuiltIn("RequestGroupsFilter", "filters.request_groups:FILTER", default=True),
-    # As cheap as the first, but callers wait for the hosts that it rejects: these must meet all other conditions.
+    # As cheap as the first. Last, because callers wait for the hosts that it rejects: they must pass everything else.
     BuiltIn("ComputeFilter", "filters.compute:AUDITED", default=True),
 )
-# All weighers see the same hosts, so their order affects no cost; but the sum of floats depends on it, and with it the
-# replay of recorded decisions: the weighers of a policy keep their order.
+# The order of weighers does not affect cost, but it does affect the sum of floats, and so the replay of recorded
+# decisions. A policy keeps the order of its weighers.
 WEIGHERS = (
     # Arithmetic on four stored columns.
     BuiltIn("FreeShareWeigher", "weighers.free_share:WEIGHER", default=True, option="free_share_weight_multiplier"),
@@ -120,7 +121,7 @@ WEIGHERS = (
     BuiltIn("RAMWeigher", "weighers.free_amounts:RAM", option="ram_weight_multiplier"),
     BuiltIn("CPUWeigher", "weighers.free_amounts:CPU", option="cpu_weight_multiplier"),
     BuiltIn("DiskWeigher", "weighers.free_amounts:DISK", option="disk_weight_multiplier"),
-    # Arithmetic on four stored columns; nothing while servers are spread.
+    # Arithmetic on four stored columns; no work while servers are spread.
     BuiltIn("BalanceWeigher", "weighers.balance:WEIGHER", default=True, option="balance_weight_multiplier"),
     # A cached number per distinct facts document, and a lookup per row.
     BuiltIn(
@@ -131,9 +132,9 @@ WEIGHERS = (
     # One metric column each.
     BuiltIn("NumInstancesWeigher", "weighers.reported:INSTANCES_WEIGHER", option="num_instances_weight_multiplier"),
     BuiltIn("IoOpsWeigher", "weighers.reported:IO_OPS_WEIGHER", option="io_ops_weight_multiplier"),
-    # A sum over the device classes; nothing in a cluster without devices.
+    # A sum over device classes; no work in a cluster without devices.
     BuiltIn("PCIWeigher", "weighers.pci:build", default=True, option="pci_weight_multiplier"),
-    # One lookup per host of the group; nothing for requests without the policy.
+    # One lookup per host of the group; no work for requests without the policy.
     BuiltIn(
         "ServerGroupSoftAffinityWeigher",
         "weighers.server_group:SOFT_AFFINITY",
@@ -153,28 +154,27 @@ WEIGHERS = (
         default=True,
         option="build_failure_weight_multiplier",
     ),
-    # One comparison of an integer column; nothing unless an instance moves.
+    # One comparison of an integer column; no work unless an instance moves.
     BuiltIn(
         "CrossCellWeigher", "weighers.cross_cell:WEIGHER", default=True, option="cross_cell_move_weight_multiplier"
     ),
-    # A cached result per distinct facts document and location; nothing for requests without volumes.
+    # A cached result per distinct facts document and location; no work for requests without volumes.
     BuiltIn("VolumeNearWeigher", "weighers.volume_near:WEIGHER", default=True, option="volume_near_weight_multiplier"),
     # One metric column per weighed property.
     BuiltIn("ImagePropertiesWeigher", "weighers.image_properties:build", option="image_props_weight_multiplier"),
-    # One metric column per weighed metric. Its multiplier option is in group [metrics], by another name.
+    # One metric column per weighed metric. The multiplier option has another name, in group [metrics].
     BuiltIn("MetricsWeigher", "weighers.metrics:build", option="metrics_weight_multiplier"),
 )
 
 
-# The weighers of free capacity: the sign of their multipliers spreads or packs.
+# Weighers of free capacity; the sign of their multipliers decides between spreading and packing.
 CAPACITY_WEIGHERS = ("FreeShareWeigher", "RAMWeigher", "CPUWeigher", "DiskWeigher")
 
 
 def names(entries: Iterable[BuiltIn]) -> tuple[str, ...]:
-    """Return the names in their order; a filter may consist of several entries."""
+    """Return the names in order; a filter may have several entries."""
     return tuple(dict.fromkeys(entry.name for entry in entries))
 
 
 def default_names(entries: Iterable[BuiltIn]) -> tuple[str, ...]:
-    """Return the names that are enabled by default, in their order."""
     return names(entry for entry in entries if entry.default)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The weights of metrics that hosts report."""
+"""Weights of reported metrics."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class MetricWeights:
-    """A host's weight is the sum of ratio x metric, or ``unavailable`` if it lacks one of the metrics."""
+    """A host's weight is the sum of ratio * metric, or ``unavailable`` if any metric is missing."""
 
     ratios: Mapping[str, float] = field(default_factory=dict)
     unavailable: float = -10000.0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The UUIDs by which Placement's clients name providers, and the ids by which the store does.
+"""Conversion between provider UUIDs, used by Placement clients, and the store's provider ids.
 
-A provider that clients created has its UUID in its id. That of an agent's provider is computed from its id, so nothing
-is stored: the same host has the same UUID in every process, and after it was removed and came back.
+The id of a client's provider contains its UUID. An agent's provider has a UUID computed from its id, so that nothing is
+stored: a host has the same UUID in every process, and again after its removal and return.
 """
 
 import functools
@@ -19,12 +19,10 @@ _PREFIX_LENGTH = len(_API_PREFIX)
 
 
 def uuid_of(provider: str) -> str:
-    """Return the UUID of the provider with this id."""
     return provider[_PREFIX_LENGTH:] if provider.startswith(_API_PREFIX) else _agent_uuid(provider)
 
 
 def uuids_of(providers: Iterable[str]) -> list[str]:
-    """Return the UUIDs of the providers with these ids."""
     return [name[_PREFIX_LENGTH:] if name.startswith(_API_PREFIX) else _agent_uuid(name) for name in providers]
 
 
@@ -34,7 +32,7 @@ def _agent_uuid(provider: str) -> str:
 
 
 class AgentIdentities:
-    """The ids of agents' providers by UUID. Thread-safe."""
+    """Ids of agents' providers by UUID. Thread-safe."""
 
     def __init__(self) -> None:
         self._ids: dict[str, str] = {}
@@ -42,12 +40,12 @@ class AgentIdentities:
         self._lock = threading.Lock()
 
     def learn(self, providers: Iterable[str]) -> None:
-        """Add the providers with these ids. None is forgotten: whether it exists is for the store to say."""
+        """Add provider ids. They are never forgotten: the store decides whether a provider exists."""
         with self._lock:
             new = [name for name in providers if name not in self._names and not names.is_api_provider(name)]
             self._names.update(new)
             self._ids.update((uuid_of(name), name) for name in new)
 
     def find(self, uuid: str) -> str | None:
-        """Return the id of the agent's provider with this UUID, None if none with it was learned."""
+        """Return the id of the agent's provider with this UUID, or None if it was not learned."""
         return self._ids.get(uuid)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain data that decisions and the store share: resources, claims, batches, snapshots and log entries."""
+"""Plain data shared by decisions and the store: resources, claims, batches, snapshots and log entries."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ Allocations = Mapping[str, Amounts]  # provider -> amounts
 
 
 class ClaimRef(NamedTuple):
-    """A claim's identity."""
+    """Identity of a claim."""
 
     consumer: str
     attempt: int
@@ -21,7 +21,7 @@ class ClaimRef(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClaimGroup:
-    """A server group's policy, counted per node; ``max_per_host`` is read for anti-affinity only."""
+    """Server group and its policy, counted per node. ``max_per_host`` applies only to anti-affinity."""
 
     id: str
     policy: GroupPolicy
@@ -30,10 +30,10 @@ class ClaimGroup:
 
 @dataclass(frozen=True, slots=True)
 class GroupMembers:
-    """Members of a server group as its caller knows them, which may have no claim that names the group.
+    """Members of a server group known to the caller, whose claims need not name the group.
 
-    A consumer counts on each host that its live claim holds from, unless that names the group, and so counts already.
-    Each of ``hosts`` has at least one member. No consumer counts for a claim of its own.
+    A consumer counts on each host of its live claim, unless that claim names the group and counts already. Each of
+    ``hosts`` has at least one member. A consumer never counts against its own claim.
     """
 
     consumers: Sequence[str] = ()
@@ -45,9 +45,10 @@ NO_MEMBERS = GroupMembers()
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One host to try; ``allocations`` None means the batch's resources, all at the host's root provider.
+    """A host to try.
 
-    ``sums_position`` is the log position as of which the host's sums were read, where it is later than the batch's.
+    ``allocations`` None: the batch's resources, all from the host's root provider. ``sums_position`` is the log
+    position of the host's sums, if later than the batch's.
     """
 
     host: str
@@ -57,10 +58,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A request to place one consumer on the first of ``candidates`` that fits, in place of attempt ``replaces``.
+    """Request to place a consumer on the first of ``candidates`` that fits, replacing attempt ``replaces``.
 
-    The first ``near`` candidates scored about equally. Among them, candidates whose sums are unchanged since the
-    decision are tried before those that changed: other workers chose those too, so their score is out of date.
+    The first ``near`` candidates scored about equally. Of these, the ones with unchanged sums are tried first: a change
+    means that other workers chose the candidate too, so its score is out of date.
     """
 
     consumer: str
@@ -74,19 +75,20 @@ class Intent:
 class ClaimBatch:
     """Intents that are prepared together or not at all.
 
-    ``epoch`` and ``position`` identify the state that the decision was made on: a host whose eligibility changed
-    after ``position`` answers STALE, one that is full because of a later change CONCURRENT. ``record`` is the
-    decision's document, to which the script adds its own answer in the same step (None: no record).
-    ``group_generation`` is the generation of the server group's partition that was decided under; '' for alternates and
-    where there is one partition.
-    ``alternates`` is the number of candidates after the selected one that are stored on the claim. ``fresh``: the
-    caller is certain that no attempt of these consumers runs that the store does not know; otherwise one may run on any
-    host that the store awaits. Fresh or not, none is prepared while a host reports an unverified claim of its consumer.
-
-    ``final``: the claims are the Placement API's from the beginning, confirmed and on no agent's word, as if clients
-    had put them as allocations. A consumer has one of these only: it keeps what it holds, and gets from a candidate's
-    providers on which it holds nothing; its generation grows by one. A repeated request is recognised by
-    ``request_id`` and not by the attempt. ``group_members`` counts in the group's policy besides the group's claims.
+    Attributes:
+        epoch, position: State of the decision. A host whose eligibility changed since answers STALE; one that has
+            become full, CONCURRENT.
+        record: Decision record, to which the store adds its answer atomically; None: no record.
+        group_generation: Generation of the server group's home at the decision; "" for alternates, or with a single
+            partition.
+        group_members: Members that count besides the group's claims.
+        alternates: Number of further candidates stored on the claim.
+        fresh: The caller is certain that no attempt of these consumers runs unknown to the store; otherwise one may run
+            on any awaited host. In either case nothing is prepared while a host reports an unverified claim of the
+            consumer.
+        final: The claims belong to the Placement API and are confirmed at once, as if clients had written allocations.
+            A consumer has one such claim: it keeps its allocations and gets further ones from providers on which it has
+            none; its generation grows by one. ``request_id``, not the attempt, identifies a repeated request.
     """
 
     request_id: str
@@ -107,18 +109,19 @@ class ClaimBatch:
     final: bool = False
 
     def explicit_allocations(self, host: str, allocations: Allocations) -> Allocations | None:
-        """Return a claim's allocations, or None where they are the batch's resources at ``host``."""
+        """Return a claim's allocations; None if they are the batch's resources at ``host``."""
         return None if allocations == {host: self.resources} else allocations
 
 
 @dataclass(frozen=True, slots=True)
 class IntentResult:
-    """The result of one intent.
+    """Result of one intent.
 
-    ``answer`` is PREPARED (also where an earlier call prepared or confirmed this attempt: then ``host`` and
-    ``alternates`` are as in the earlier answer), REFUSED, ENDED, CONFLICT, CONFIRMED (the attempt to be replaced is
-    confirmed and belongs to its host) or CLOSED. ``verdicts`` has one Verdict for each candidate that was tried.
-    ``allocations`` is what a prepared claim holds; None: the batch's resources at ``host``.
+    Attributes:
+        answer: PREPARED (also if an earlier call prepared or confirmed the attempt, with that call's ``host`` and
+            ``alternates``), REFUSED, ENDED, CONFLICT, CONFIRMED (the attempt to replace is confirmed) or CLOSED.
+        verdicts: One per tried candidate.
+        allocations: Allocations of a prepared claim; None: the batch's resources at ``host``.
     """
 
     consumer: str
@@ -132,19 +135,23 @@ class IntentResult:
 
     @property
     def is_new(self) -> bool:
-        """Whether this call made the claim; false for a repeated call and for a dry run."""
+        """Whether this call made the claim; False for repeated calls and dry runs."""
         return bool(self.verdicts)
 
 
 @dataclass(frozen=True, slots=True)
 class BatchAnswer:
-    """The result of ``prepare``. ``accepted`` holds for all intents; ``current`` False: the batch's epoch is over.
+    """Result of ``prepare``.
 
-    A batch that is not accepted changes nothing and ends no attempt that was to be replaced. An intent that could
-    have been prepared answers REFUSED too, with FITS among its verdicts.
+    A batch that is not accepted changes nothing and ends no replaced attempt. Its intents that fit are REFUSED too,
+    with FITS among their verdicts.
 
-    ``position`` is the log position after the call (a retry must decide on a state at least as new), ``used`` the
-    absolute sums of each changed provider, as of that position. ``claimed`` False: nothing was, as in shadow mode.
+    Attributes:
+        accepted: All intents are prepared.
+        current: False if the batch's epoch is over.
+        position: Log position after the call; a retry must decide on a state at least as new.
+        used: Absolute sums of each changed provider, as of ``position``.
+        claimed: False if nothing was claimed, as in shadow mode.
     """
 
     accepted: bool
@@ -157,9 +164,9 @@ class BatchAnswer:
 
 
 class BatchOutcomes(NamedTuple):
-    """The result of ``prepare_all``: the answer to each batch, or the error that it was refused with.
+    """Result of ``prepare_all``: one answer or error per batch.
 
-    ``entries`` are those of the log that the store sent with them, None where it sent none or some are missing.
+    ``entries`` are the log entries returned with them; None if missing or incomplete.
     """
 
     outcomes: list[BatchAnswer | errors.GanttError]
@@ -168,10 +175,12 @@ class BatchOutcomes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClaimResult:
-    """The answer of a claim verb for one claim.
+    """Answer of a claim verb for one claim.
 
-    ``partition`` is set if the answer came from another partition than the called one. ``migration`` is set if the live
-    claim is a source or destination. ``end`` is the end of the attempt, CLOSED or UNKNOWN if a later attempt is live.
+    Attributes:
+        partition: Set if another partition than the called one answered.
+        migration: Set if the live claim is a source or destination.
+        end: If a later attempt is live: the attempt's end, CLOSED or UNKNOWN.
     """
 
     consumer: str
@@ -185,10 +194,10 @@ class ClaimResult:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A live claim (or, with a final state, the record of an ended one).
+    """A live claim, or with a final state, the record of an ended one.
 
-    ``consumer`` holds the resources: the instance or, at the source of a move, the migration. Either way the claim is
-    an attempt of the instance, and keeps that identity.
+    ``consumer`` has the allocations: the instance, or at the source of a move, the migration. The claim is an attempt
+    of the instance in both cases.
     """
 
     consumer: str
@@ -205,19 +214,18 @@ class Claim:
     deadline_ms: int | None = None
     alternates: Sequence[str] = ()
     group: ClaimGroup | None = None
-    orphan_ms: int | None = None  # since when its host's audits do not report it
-    instance: str | None = None  # instance of a source; None: the consumer is the instance
-    migration: str | None = None  # migration of a destination; see ``move``
-    reported: Allocations | None = None  # amounts of the guest in its agent's last audit; None: ``allocations``
+    orphan_ms: int | None = None  # time since which audits of the host do not report the claim
+    instance: str | None = None  # set on a source; None: the consumer is the instance
+    migration: str | None = None  # set on a destination; see ``move``
+    reported: Allocations | None = None  # guest's amounts in the agent's last audit; None: ``allocations``
 
     @property
     def ref(self) -> ClaimRef:
-        """Identity: the instance and its attempt."""
+        """Identity: instance and attempt."""
         return ClaimRef(self.instance or self.consumer, self.attempt)
 
     @property
     def role(self) -> ClaimRole:
-        """Role among the claims of the instance."""
         if self.move is None:
             return ClaimRole.ONLY
         return ClaimRole.SOURCE if self.type == MIGRATION else ClaimRole.DESTINATION
@@ -231,27 +239,27 @@ class Claim:
     def counted_group(self) -> ClaimGroup | None:
         """Server group that counts the claim as a member; None for a source in an affinity group.
 
-        An affinity group counts a moving instance at its destination only. An anti-affinity group counts it at its
-        source too, since it may return there.
+        Affinity counts a moving instance only at the destination. Anti-affinity also counts the source, to which the
+        instance may return.
         """
         is_leaving = self.type == MIGRATION and self.group is not None and self.group.policy is GroupPolicy.AFFINITY
         return None if is_leaving else self.group
 
 
 class LogEntry(NamedTuple):
-    """One log entry: absolute values, as of ``position``.
+    """A log entry with absolute values as of ``position``.
 
     kind        payload
-    provider    {id: provider document}   replaces the whole provider, except its ``used``
-    gone        [id, ...]                 providers that were removed
-    used        {id: {class: sum}}        sums of live claims at these providers: all their classes, zeros too
-    service     {host: service document or null}   null: it was removed, and is no longer alive or opened
-    alive       {host: bool}              heartbeat transitions
-    opened      {host: epoch}             the host was audited in that epoch; 0: it was fenced or removed
-    state       {namespace: {name: document or null}}   of declared namespaces; null: it was deleted
-    epoch       number                    the store may have forgotten something: resync
+    provider    {id: provider document}   replaces the whole provider except ``used``
+    gone        [id, ...]                 removed providers
+    used        {id: {class: sum}}        sums of live claims, for all classes of the provider, zeros included
+    service     {host: service document or null}   null: removed; also no longer alive or opened
+    alive       {host: bool}              changes of liveness
+    opened      {host: epoch}             epoch of an audit; 0: fenced or removed
+    state       {namespace: {name: document or null}}   declared namespaces; null: deleted
+    epoch       number                    the store may have lost writes: resync
 
-    Positions are consecutive, except that an ``epoch`` entry skips ahead, past all that may have been forgotten.
+    Positions are consecutive, except that an ``epoch`` entry skips everything that may have been lost.
     """
 
     position: int
@@ -261,9 +269,9 @@ class LogEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The state that a replica needs, as of ``position``: it includes all log entries up to there.
+    """State held by a replica, including all log entries up to ``position``.
 
-    ``opened`` is the epoch in which each host was audited, 0 for a host that was fenced since, as in the log.
+    ``opened``: epoch of each host's last audit, or 0 if it was fenced since.
     """
 
     epoch: int

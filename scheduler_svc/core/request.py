@@ -16,15 +16,15 @@ COMPUTE = "compute"
 
 
 class FilterScope(StrEnum):
-    """Which filters apply to a request of Nova's: scheduler_svc.core.filtering.scopes names them."""
+    """Filters that apply to a Nova request; see scheduler_svc.core.filtering.scopes."""
 
     ALL = "all"
-    FORCED = "forced"  # an administrator forced the host: what Placement would check
-    PLACEMENT = "placement"  # what Placement would check, to word a refusal as Nova does
-    REBUILD = "rebuild"  # the instance stays on its host: what depends on the image
+    FORCED = "forced"  # forced host: only what Placement would check
+    PLACEMENT = "placement"  # what Placement would check, to word refusals like Nova
+    REBUILD = "rebuild"  # the instance stays on its host: only what depends on the image
 
 
-# Fields that the decision record copies from a request, if they are set.
+# Fields that the decision record copies if set.
 _RECORDED_FIELDS = (
     *("required_traits", "any_traits", "forbidden_traits", "member_of", "forbidden_aggregates", "in_tree"),
     *("groups_policy", "same_subtree", "root_required", "root_forbidden", "availability_zone", "ignore_hosts"),
@@ -35,16 +35,23 @@ _RECORDED_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class DecisionContext:
-    """What the scheduler adds to a request while it decides.
+    """What the scheduler adds to a request during a decision.
 
-    ``instance_hosts`` maps instances named in hints to their hosts, ``members`` has the number of the server group's
-    members on each host. ``excluded_hosts`` names hosts at the limit of an anti-affinity group, ``group_hosts`` those
-    that an affinity group is already on: the store provides them. ``partition`` limits the decision to one partition,
-    with ``group_generation`` if a server group is served there, which is valid in the partition's ``group_epoch`` only:
-    a later one may have forgotten that the group left. ``unavailable_partitions`` names those whose stores do not
-    answer. ``rewritten`` has what each prefilter added to the request. ``unread_cells`` are the cells of Nova whose
-    databases have not answered for too long, ``nova_state_age_s`` how old the state of all is, 0 while it is current.
-    ``is_contended``: others are decided at the same time. ``lost_tries`` is how often the store refused all candidates.
+    Attributes:
+        instance_hosts: Host of each hinted instance.
+        members: Number of server group members per host.
+        excluded_hosts: Hosts at the limit of an anti-affinity group.
+        group_hosts: Hosts of an affinity group.
+        partition: Only partition of the decision.
+        group_generation: Generation of the server group's home there.
+        group_epoch: Only epoch in which ``group_generation`` is valid: a later one may have forgotten that the group
+            left.
+        unavailable_partitions: Partitions whose stores do not answer.
+        rewritten: What each prefilter added.
+        unread_cells: Nova cells whose databases have not answered for too long.
+        nova_state_age_s: Age of Nova's state; 0 while current.
+        is_contended: Other calls are decided at the same time.
+        lost_tries: Number of tries in which the store refused all candidates.
     """
 
     instance_hosts: Mapping[str, str] = field(default_factory=dict)
@@ -64,17 +71,14 @@ class DecisionContext:
 
 @dataclass(frozen=True, slots=True)
 class SchedulingRequest:
-    """A request for identical instances. ``id`` is the request id, which seeds all random choices.
+    """Request for identical instances. ``id`` is the request id, which seeds all random choices.
 
     ``resources``, the traits, ``member_of``, ``forbidden_aggregates`` and ``in_tree`` are the unsuffixed request group,
-    ``groups`` the suffixed ones; rpcapi.objects.RequestSpec documents them, and ``numa``, ``image``, ``extra_specs``,
-    ``volumes`` and ``ports``. ``service`` is the service of the resource to place: "compute", "volume" or "network".
+    ``groups`` the suffixed ones. See rpcapi.objects.RequestSpec for these, ``numa``, ``image``, ``extra_specs``,
+    ``volumes`` and ``ports``, and ClaimBatch for ``group_members``. ``service`` is "compute", "volume" or "network".
 
-    ``group_members`` are those of the group that its caller knows, as in ClaimBatch.
-
-    ``source_partition`` is the current partition of an instance that moves, None for a new one, which it does not leave
-    if ``stays_in_partition``; ``source_cell`` is the uuid of its cell where the hosts are Nova's, likewise with
-    ``stays_in_cell``.
+    ``source_partition`` is the partition of a moving instance, which ``stays_in_partition`` forbids it to leave.
+    Likewise ``source_cell``, the uuid of its Nova cell, and ``stays_in_cell``.
     """
 
     id: str
@@ -114,28 +118,27 @@ class SchedulingRequest:
     decision: DecisionContext = DecisionContext()
 
     def is_like(self, other: "SchedulingRequest") -> bool:
-        """Return whether the requests differ in nothing but their ids, so that hosts pass and score for both alike."""
+        """Return whether the requests differ only in ids, so that hosts pass and score alike."""
         return _shape(self) == _shape(other)
 
     @property
     def max_instances_per_host(self) -> int | None:
-        """Return how many instances of this request one host may take, None for no limit."""
+        """Maximum number of this request's instances per host; None: no limit."""
         if self.group is not None and self.group.policy == GroupPolicy.ANTI_AFFINITY:
             return self.group.max_per_host
         return None
 
     @property
     def is_affinity(self) -> bool:
-        """Return whether all instances of this request must go to one host."""
+        """Whether all instances must share a host."""
         return self.group is not None and self.group.policy == GroupPolicy.AFFINITY
 
     @property
     def seed(self) -> int:
-        """Return a hash of the request id, small enough to be exact as a JSON number."""
+        """Hash of the request id, small enough for an exact JSON number."""
         return int.from_bytes(hashlib.blake2b(self.id.encode(), digest_size=6).digest(), "big")
 
     def with_decision(self, **changes: Any) -> "SchedulingRequest":
-        """Return the request with these fields of its decision context changed."""
         return replace(self, decision=replace(self.decision, **changes))
 
     def as_dict(self) -> dict[str, Any]:

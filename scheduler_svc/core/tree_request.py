@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts requests for the tree search."""
+"""Conversion of requests for the tree search."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from scheduler_svc.core.request import SchedulingRequest
 
 
 def tree_request(request: SchedulingRequest) -> TreeRequest:
-    """Return the request's groups, the unsuffixed one first, and their policies."""
+    """Return the request's groups, unsuffixed first, and their policies."""
     unsuffixed_group = RequestGroup(
         "",
         request.resources,
@@ -31,7 +31,7 @@ def tree_request(request: SchedulingRequest) -> TreeRequest:
 
 
 def total_resources(request: SchedulingRequest) -> Mapping[str, int]:
-    """Return the amount of each resource class that one instance takes, over all groups."""
+    """Return what one instance takes over all groups, by resource class."""
     if not request.groups:
         return request.resources
     amounts = Counter(request.resources)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of select_batch requests to selection calls, and of their results to answers."""
+"""Conversion between select_batch messages and selection calls."""
 
 from collections.abc import Sequence
 
@@ -15,9 +15,9 @@ from scheduler_svc.store import validation
 def decode_calls(
     ctxt: RequestContext, requests: objects.SelectionRequests, *, max_requests: int, max_instances: int
 ) -> list[CallOrError]:
-    """Return the calls of several requests; at most ``max_requests`` with ``max_instances`` in total.
+    """Decode at most ``max_requests`` requests with ``max_instances`` in total.
 
-    Raises InvalidCount and what check_uuids raises for all uuids together; an invalid request has its error.
+    An invalid request becomes its error. Raises InvalidCount, and the errors of check_uuids for all uuids together.
     """
     if len(requests.specs) > max_requests:
         raise errors.InvalidCount(
@@ -30,7 +30,6 @@ def decode_calls(
 
 
 def _decode_call(ctxt: RequestContext, requests: objects.SelectionRequests, number: int) -> CallOrError:
-    """Return one selection call with its context, or the error of an invalid request."""
     request_id, spec, uuids = requests.request_ids[number], requests.specs[number], requests.uuids[number]
     try:
         own = _context(ctxt, requests, number)
@@ -51,7 +50,7 @@ def _decode_call(ctxt: RequestContext, requests: objects.SelectionRequests, numb
 
 
 def _context(ctxt: RequestContext, requests: objects.SelectionRequests, number: int) -> RequestContext:
-    """Return the context of one request: that of the call, as far as the request has nothing else."""
+    """Return the context of one request: the call's context with the request's own values."""
     request_id = requests.request_ids[number]
     if not 1 <= len(request_id) <= MAX_ID or not request_id.isprintable():
         raise errors.InvalidRequest(why=f"a request id must be 1 to {MAX_ID} printable characters")
@@ -66,7 +65,7 @@ def _context(ctxt: RequestContext, requests: objects.SelectionRequests, number: 
 def answers(
     attempts: Sequence[int], outcomes: Sequence[SelectionOutcome], *, details: bool
 ) -> objects.SelectionAnswers:
-    """Return the answers; errors have their fields if ``details`` are asked for."""
+    """Encode the outcomes; errors include their fields if ``details``."""
     selected_numbers = [number for number, outcome in enumerate(outcomes) if isinstance(outcome, ServedCall)]
     places = {number: place for place, number in enumerate(selected_numbers)}
     errors_by_call = [None if isinstance(outcome, ServedCall) else outcome for outcome in outcomes]

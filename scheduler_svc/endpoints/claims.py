@@ -25,7 +25,7 @@ from scheduler_svc.store.interface import Store
 LOG = log.getLogger(__name__)
 
 
-UnverifiedHandler = Callable[[str, str, Sequence[ClaimResult]], None]  # gets partition, service host and its claims
+UnverifiedHandler = Callable[[str, str, Sequence[ClaimResult]], None]  # arguments: partition, service host, claims
 
 
 class ClaimsEndpoint(MeteredEndpoint):
@@ -54,7 +54,6 @@ class ClaimsEndpoint(MeteredEndpoint):
 
     @expose
     def prepare_claims(self, ctxt: RequestContext, intents: objects.ClaimIntents) -> objects.ClaimAnswers:
-        """Prepare each claim on its first matching candidate, in place of an earlier attempt."""
         request = decode.request(ctxt, intents.spec)
         batch = ClaimBatch(
             request_id=request.id,
@@ -75,7 +74,6 @@ class ClaimsEndpoint(MeteredEndpoint):
 
     @expose
     def confirm_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
-        """Confirm claims of a host."""
         answers = self._store.confirm(host, decode.refs(refs), host_uuid=ctxt.host_uuid or "")
         return _answer("confirm", answers, Answer.CONFIRMED)
 
@@ -87,7 +85,6 @@ class ClaimsEndpoint(MeteredEndpoint):
         host: str | None = None,
         destinations: list[str | None] | None = None,
     ) -> objects.ClaimAnswers:
-        """End prepared claims."""
         claim_refs = decode.refs(refs)
         caller = None if host is None else ctxt.host_uuid or ""
         answers = self._store.abort(claim_refs, host, destinations, host_uuid=caller)
@@ -97,28 +94,23 @@ class ClaimsEndpoint(MeteredEndpoint):
 
     @expose
     def release_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
-        """Release the claims of instances that no longer exist."""
         answers = self._store.release(host, decode.refs(refs), host_uuid=ctxt.host_uuid or "")
         return _answer("release", answers, Answer.RELEASED)
 
     @expose
     def begin_moves(self, ctxt: RequestContext, refs: objects.ClaimRefs, migrations: list[str]) -> objects.ClaimAnswers:
-        """Make confirmed claims the sources of migrations."""
         return _answer("begin_move", self._store.begin_moves(decode.refs(refs), migrations), Answer.CONFIRMED)
 
     @expose
     def end_moves(self, ctxt: RequestContext, refs: objects.ClaimRefs, migrations: list[str]) -> objects.ClaimAnswers:
-        """Make sources the only claims of their instances again."""
         return _answer("end_move", self._store.end_moves(decode.refs(refs), migrations), Answer.CONFIRMED)
 
     @expose
     def find_claims(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
-        """Look up claims by their identity."""
         return encode.claim_answers(self._store.find(decode.refs(refs)), Answer.CONFIRMED)
 
     @expose
     def vouch_for_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
-        """Make unverified claims of a host, which the conductor's records name, claims of their consumers."""
         return _answer("vouch", self._store.vouch(host, decode.refs(refs)), Answer.CONFIRMED)
 
     @expose
@@ -130,13 +122,11 @@ class ClaimsEndpoint(MeteredEndpoint):
         marker: str | None = None,
         limit: int = 1000,
     ) -> objects.ClaimPage:
-        """Return a page of live claims."""
         page_claims, next_marker = self._store.claims(host=host, consumer=consumer, marker=marker, limit=limit)
         return self._claim_page(page_claims, next_marker)
 
     @expose
     def list_prepared_claims(self, ctxt: RequestContext, limit: int = 1000) -> objects.ClaimPage:
-        """Return the prepared claims that expire first."""
         return self._claim_page(self._store.prepared_claims(limit), None)
 
     def _claim_page(self, claims: Sequence[Claim], marker: str | None) -> objects.ClaimPage:
@@ -145,7 +135,6 @@ class ClaimsEndpoint(MeteredEndpoint):
 
     @expose
     def audit_host(self, ctxt: RequestContext, report: objects.AuditReport) -> objects.AuditAnswer:
-        """Reconcile claims with the guests of a host, and open the host in this epoch."""
         running = decode.running(report)
         partition = self._store.partition
         proof = self._stamps.verify(partition, report.host, report.stamp)
@@ -164,19 +153,16 @@ class ClaimsEndpoint(MeteredEndpoint):
 
     @expose
     def verify(self, ctxt: RequestContext) -> objects.VerifyReport:
-        """Compare every sum with the claims."""
         return encode.verify_report(self._store.partition, self._store.verify())
 
     @expose
     def store_sizes(self, ctxt: RequestContext) -> objects.StoreSizes:
-        """Measure the store's collections."""
         return objects.StoreSizes.of_sizes(self._store.sizes())
 
     @expose
     def list_changes(
         self, ctxt: RequestContext, epoch: int, position: int, kinds: list[str] | None = None, limit: int = 1000
     ) -> objects.ChangePage:
-        """Return the changes after a position of the log."""
         validation.check_number("epoch", epoch, 0, validation.MAX_NUMBER)
         validation.check_number("position", position, 0, validation.MAX_NUMBER)
         validation.check_page(limit)
@@ -191,7 +177,6 @@ class ClaimsEndpoint(MeteredEndpoint):
     def fence_host(
         self, ctxt: RequestContext, host: str, token: str, force: bool = False, replace: bool = False
     ) -> int:
-        """End all claims of a host that is powered off or isolated."""
         ended = self._store.fence(host, token, force=force, replace=replace)
         metrics.CLAIMS.labels(verb="fence", answer=Answer.FENCED).inc(ended)
         LOG.warning("Host %s fenced by %s: %d claims ended", host, ctxt.sender or ctxt.user_id or "an operator", ended)
@@ -199,7 +184,6 @@ class ClaimsEndpoint(MeteredEndpoint):
 
 
 def _answer(verb: str, answers: Sequence[ClaimResult], success: Answer) -> objects.ClaimAnswers:
-    """Count the answers to a verb, and return them."""
     _count(verb, answers)
     return encode.claim_answers(answers, success)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RPC methods that explain decisions: their records, and what made them."""
+"""RPC methods that explain decisions."""
 
 from collections.abc import Callable, Sequence
 
@@ -24,14 +24,12 @@ class DecisionsEndpoint(MeteredEndpoint):
     target = messaging.Target(version=SchedulerAPI.VERSION)
 
     def __init__(self, partitions: OpenPartitions, list_filters: ListFilters, worker: str) -> None:
-        """``worker`` is the name of this worker process."""
         self._partitions = partitions
         self._list_filters = list_filters
         self._worker = worker
 
     @expose
     def explain(self, ctxt: RequestContext, request_id: str) -> objects.Decision:
-        """Return the record of a decision."""
         partition, document = self._partitions.find_decision(request_id, ctxt.project_id)
         if ctxt.sender_project is not None and document.get("project") != ctxt.sender_project:
             raise errors.CallerRefused(
@@ -46,19 +44,16 @@ class DecisionsEndpoint(MeteredEndpoint):
     def list_decisions(
         self, ctxt: RequestContext, partition: str | None = None, marker: str | None = None, limit: int = 100
     ) -> objects.DecisionPage:
-        """Return a page of recorded decisions."""
         target = self._partitions.find(partition)
         rows, next_marker = target.store.list_decisions(marker, limit)
         return encode.decisions(target.name, rows, next_marker)
 
     @expose
     def list_filters(self, ctxt: RequestContext, kind: str | None = None) -> objects.FilterList:
-        """Return the filters and weighers of this worker."""
         if kind not in (None, FILTER, WEIGHER):
             raise errors.InvalidRequest(why=f"kind must be {FILTER} or {WEIGHER}, got {str(kind)[:40]!r}")
         return encode.filters(self._worker, self._list_filters(kind))
 
     @expose
     def list_partitions(self, ctxt: RequestContext) -> objects.PartitionList:
-        """Return a summary of all partitions."""
         return encode.partitions(list(self._partitions))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of objects from the bus to domain records."""
+"""Conversion of bus objects to domain records."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,12 +18,12 @@ _OWNER = ("type", "project", "user", "request_id")
 
 
 def request(ctxt: RequestContext, spec: objects.RequestSpec) -> SchedulingRequest:
-    """Return the scheduling request of a spec; raises what check_spec raises."""
+    """Convert a spec; raises the errors of check_spec."""
     return requests.from_spec(spec, ctxt.request_id, ctxt.project_id or "", ctxt.user_id or "")
 
 
 def intents(claim_intents: objects.ClaimIntents) -> list[Intent]:
-    """Return the intents; their candidates are resource names."""
+    """Convert intents, whose candidates are resource names."""
     rows = zip(
         claim_intents.consumers, claim_intents.attempts, claim_intents.candidates, claim_intents.replaces, strict=True
     )
@@ -34,12 +34,10 @@ def intents(claim_intents: objects.ClaimIntents) -> list[Intent]:
 
 
 def refs(claim_refs: objects.ClaimRefs) -> list[ClaimRef]:
-    """Return the claim references."""
     return [ClaimRef(consumer, attempt) for consumer, attempt in claim_refs.pairs()]
 
 
 def running(report: objects.AuditReport) -> list[RunningClaim]:
-    """Return the running claims of an audit report."""
     return [
         _running(consumer, attempt, state, name, holds)
         for consumer, attempt, state, name, *holds in zip(
@@ -76,7 +74,7 @@ def _running(consumer: str, attempt: int, state: str, name: str, holds: Sequence
 
 
 def _end_of_move(consumer: str, owner: Mapping[str, Any]) -> tuple[ClaimRole, str | None]:
-    """Return the role of a claim and its migration, as its agent reports them; raises MalformedObject."""
+    """Return the (role, migration) that a claim's agent reports; raises MalformedObject."""
     role, migration = owner.get("role", ClaimRole.ONLY), owner.get("migration")
     is_end = role in (ClaimRole.SOURCE, ClaimRole.DESTINATION) and isinstance(migration, str) and is_uuid(migration)
     if not is_end and (role, migration) != (ClaimRole.ONLY, None):

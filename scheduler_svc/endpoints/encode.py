@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of domain records to objects for the bus."""
+"""Conversion of domain records to bus objects."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,6 @@ from scheduler_svc.store.unverified import consumer_of
 
 
 def selections(attempt: int, selection_result: ServedCall) -> objects.Selections:
-    """Return the answer to select_destinations."""
     deadlines = [result.deadline_ms for result in selection_result.prepared if result.deadline_ms is not None]
     return objects.Selections.build(
         [str(result.host) for result in selection_result.prepared],
@@ -34,9 +33,9 @@ def selections(attempt: int, selection_result: ServedCall) -> objects.Selections
 
 
 def prepare_answers(batch: PreparedBatch) -> objects.ClaimAnswers:
-    """Return the answer to prepare_claims; a refusal lists each tried host with its verdict.
+    """Answer to prepare_claims; a refusal lists the verdict on each tried host.
 
-    A refusal that an audit may change is answered CLOSED, one that only other consumers of the batch caused POSSIBLE.
+    It is CLOSED if an audit may change it, POSSIBLE if only other consumers of the batch caused it.
     """
     results, current = batch.answer.prepared, batch.answer.current
     return objects.ClaimAnswers.of(
@@ -54,7 +53,7 @@ def prepare_answers(batch: PreparedBatch) -> objects.ClaimAnswers:
 
 
 def _allocations(results: Sequence[IntentResult]) -> list[dict[str, dict[str, int]] | None]:
-    """Return the allocations of each claim; empty if all claims have the request's resources at their host."""
+    """Return each claim's allocations; empty if all have the request's resources at their host."""
     allocations = [result.allocations for result in results]
     if not any(allocations):
         return []
@@ -65,7 +64,7 @@ def _allocations(results: Sequence[IntentResult]) -> list[dict[str, dict[str, in
 
 
 def claim_answers(answers: Sequence[ClaimResult], success: Answer) -> objects.ClaimAnswers:
-    """Return the answer to confirm, abort or release; an answer other than ``success`` has a reason."""
+    """Answer to confirm, abort or release; any answer but ``success`` has a reason."""
     return objects.ClaimAnswers.of(
         consumers=[result.consumer for result in answers],
         attempts=[result.attempt for result in answers],
@@ -80,10 +79,7 @@ def claim_answers(answers: Sequence[ClaimResult], success: Answer) -> objects.Cl
 
 
 def claim(claim: Claim, lead_ms: int) -> dict[str, Any]:
-    """Return a claim as a mapping, for a page of claims, with its deadline by the clock of the store's server.
-
-    That clock is ``lead_ms`` ahead of the partition's time.
-    """
+    """Encode a claim; its deadline is shown by the server's clock, ``lead_ms`` ahead of partition time."""
     return {
         "consumer": consumer_of(claim.ref.consumer),
         "attempt": claim.attempt,
@@ -107,7 +103,6 @@ def claim(claim: Claim, lead_ms: int) -> dict[str, Any]:
 
 
 def audit_answer(outcome: AuditOutcome, stamp: str | None) -> objects.AuditAnswer:
-    """Return the answer to audit_host; its columns are empty for another epoch."""
     return objects.AuditAnswer.of(
         epoch=outcome.epoch,
         consumers=[result.consumer for result in outcome.answers],
@@ -122,7 +117,6 @@ def audit_answer(outcome: AuditOutcome, stamp: str | None) -> objects.AuditAnswe
 
 
 def verify_report(partition: str, verification: Verification) -> objects.VerifyReport:
-    """Return the answer to verify."""
     return objects.VerifyReport.of(
         partition=partition,
         epoch=verification.epoch,
@@ -136,7 +130,6 @@ def verify_report(partition: str, verification: Verification) -> objects.VerifyR
 
 
 def change_page(page: ChangePage) -> objects.ChangePage:
-    """Return the answer to list_changes."""
     return objects.ChangePage.of(
         changes=[change._asdict() for change in page.changes],
         epoch=page.epoch,
@@ -146,12 +139,10 @@ def change_page(page: ChangePage) -> objects.ChangePage:
 
 
 def host_state(namespace: str, document: HostStateDocument) -> objects.HostState:
-    """Return one document of host state."""
     return objects.HostState.of(namespace=namespace, **document._asdict())
 
 
 def partitions(members: Sequence[OpenPartition]) -> objects.PartitionList:
-    """Return the answer to list_partitions."""
     claims = [member.claim_counts() for member in members]
     positions = [member.replica.log_position for member in members]
     counts = [member.replica.host_counts for member in members]
@@ -167,7 +158,6 @@ def partitions(members: Sequence[OpenPartition]) -> objects.PartitionList:
 
 
 def decisions(partition: str, rows: Sequence[tuple[str, dict[str, Any]]], marker: str | None) -> objects.DecisionPage:
-    """Return a page of recorded decisions."""
     page = [
         objects.Decision.of(request_id=request_id, partition=partition, document=document)
         for request_id, document in rows
@@ -176,7 +166,6 @@ def decisions(partition: str, rows: Sequence[tuple[str, dict[str, Any]]], marker
 
 
 def filters(worker: str, entries: Sequence[CatalogueEntry]) -> objects.FilterList:
-    """Return the answer to list_filters."""
     return objects.FilterList.of(
         worker=worker,
         names=[entry.name for entry in entries],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RPC methods that report, read and change the state of hosts and services."""
+"""RPC methods for the state of hosts and services."""
 
 import contextlib
 import time
@@ -32,9 +32,9 @@ from scheduler_svc.store.reports import COMPUTE, service_name
 
 LOG = log.getLogger(__name__)
 
-CATALOG_KINDS = ("flavor", "image")  # namespaces that hold nothing of a project, and that every client may read
+CATALOG_KINDS = ("flavor", "image")  # namespaces without project data, readable by every client
 
-GetReportedKeys = Callable[[], list[str] | None]  # node state keys that agents must report; None: all
+GetReportedKeys = Callable[[], list[str] | None]  # returns the node state keys that agents must report; None: all
 
 
 class HostStateEndpoint(MeteredEndpoint):
@@ -60,7 +60,6 @@ class HostStateEndpoint(MeteredEndpoint):
     def update_resource_stats(
         self, ctxt: RequestContext, name: names.ResourceName, stats: objects.StatsReport
     ) -> objects.StatsAnswer:
-        """Apply the report of a service host."""
         host = _service_host(name)
         validation.check_number("incarnation", stats.incarnation, 0 if stats.register else 1, MAX_INCARNATION)
         validation.check_number("sequence", stats.sequence, 1, validation.MAX_NUMBER)
@@ -110,19 +109,16 @@ class HostStateEndpoint(MeteredEndpoint):
         versions: dict[str, str] | None = None,
         partition: str | None = None,
     ) -> None:
-        """Record the heartbeat of a service without nodes in its partition; None is that of this worker."""
         store = self._partitions.find(partition).store
         name = report_service(store, _service_host(host), _service_host(binary), check_versions(binary, versions))
         self._note_clock(ctxt, partition, name)
 
     @expose
     def get_oldest_versions(self, ctxt: RequestContext) -> dict[str, str | None]:
-        """Return the oldest version of each topic."""
         return oldest_versions(self._states.every("service"))
 
     @expose
     def exchange_stamps(self, ctxt: RequestContext, stamps: dict[str, str]) -> dict[str, str | None]:
-        """Verify the conductors' newest stamps, and return the present ones."""
         if not isinstance(stamps, dict) or not all(isinstance(stamp, str) for stamp in stamps.values()):
             raise errors.MalformedObject(name="call of exchange_stamps", why="stamps must map partitions to strings")
         answer: dict[str, str | None] = dict.fromkeys(stamps)
@@ -139,12 +135,10 @@ class HostStateEndpoint(MeteredEndpoint):
 
     @expose
     def remove_host(self, ctxt: RequestContext, host: str) -> None:
-        """Remove a service host."""
         report_router.remove(self._partitions, _service_host(host))
 
     @expose
     def get_host_state(self, ctxt: RequestContext, namespace: str, name: names.ResourceName) -> objects.HostState:
-        """Return one document."""
         return encode.host_state(namespace, self._states.get(namespace, names.canonical(name)))
 
     @expose
@@ -158,21 +152,18 @@ class HostStateEndpoint(MeteredEndpoint):
         matching: dict[str, Any] | None = None,
         partition: str | None = None,
     ) -> objects.HostStatePage:
-        """Return a page of documents."""
         return self._page(namespace, marker, limit, matching, partition)
 
     @expose
     def list_catalog(
         self, ctxt: RequestContext, kind: str, marker: str | None = None, limit: int = 1000
     ) -> objects.HostStatePage:
-        """Return a page of flavors or images."""
         if kind not in CATALOG_KINDS:
             raise errors.InvalidRequest(why=f"kind must be {' or '.join(CATALOG_KINDS)}, got {str(kind)[:40]!r}")
         return self._page(kind, marker, limit)
 
     @expose
     def update_host_state(self, ctxt: RequestContext, state: objects.HostState, writer: str) -> objects.HostState:
-        """Merge changes of the declared writer into a document."""
         if not isinstance(state.document, dict):
             raise errors.MalformedObject(name="HostState", why="its document must be a mapping")
         validation.check_number("version", state.version, 0, validation.MAX_NUMBER)
@@ -186,18 +177,15 @@ class HostStateEndpoint(MeteredEndpoint):
     def delete_host_state(
         self, ctxt: RequestContext, namespace: str, name: names.ResourceName, version: int, writer: str
     ) -> None:
-        """Delete a document of the declared writer."""
         validation.check_number("version", version, 0, validation.MAX_NUMBER)
         self._states.delete(namespace, names.canonical(name), version, writer)
 
     @expose
     def update_aggregates(self, ctxt: RequestContext, aggregates: list[dict[str, Any]]) -> None:
-        """Create or replace aggregates."""
         self._aggregates.update(aggregates)
 
     @expose
     def delete_aggregate(self, ctxt: RequestContext, name: str, version: int | str | None = None) -> None:
-        """Delete an aggregate."""
         self._aggregates.delete(name, version)
 
     def _page(
@@ -214,7 +202,7 @@ class HostStateEndpoint(MeteredEndpoint):
         return objects.HostStatePage.of(states=states, marker=next_marker)
 
     def _observe_late(self, method: str, ctxt: RequestContext, values: Mapping[str, Any]) -> None:
-        """Note the sender's clock of a heartbeat past its deadline: perhaps the message was not late, but its clock."""
+        """Note the sender's clock on an expired heartbeat: the clock may be off, rather than the message late."""
         if method == "update_resource_stats":
             self._note_clock(ctxt, values["stats"].partition, _service_host(values["name"]))
         elif method == "report_service":
@@ -222,14 +210,14 @@ class HostStateEndpoint(MeteredEndpoint):
             self._note_clock(ctxt, values.get("partition"), name)
 
     def _note_clock(self, ctxt: RequestContext, partition: str | None, name: str) -> None:
-        """Have the store compare a sender's clock with its own, if it is off by this worker's."""
+        """Have the store compare the sender's clock with its own, if it differs from this worker's."""
         if ctxt.sent_ms is not None and abs(ctxt.sent_ms - 1000 * time.time()) >= MAX_CLOCK_OFFSET_MS:
-            with contextlib.suppress(errors.Unavailable, errors.UnknownPartition):  # the next heartbeat shows it too
+            with contextlib.suppress(errors.Unavailable, errors.UnknownPartition):  # retried by the next heartbeat
                 self._partitions.find(partition).store.note_clock(name, round(ctxt.sent_ms))
 
 
 def _service_host(name: names.ResourceName) -> str:
-    """Return the canonical name; raises InvalidName for the name of a node."""
+    """Return the canonical name; raises InvalidName for a node."""
     canonical = names.canonical(name)
     if names.SEPARATOR in canonical:
         raise errors.InvalidName(name=canonical, why="it must name a service, not one of its nodes")

@@ -5,7 +5,7 @@ from scheduler_svc import metrics
 
 
 class MeteredEndpoint:
-    """Base class of endpoints that counts and times calls; see rpcapi.endpoint.expose."""
+    """Base class of endpoints; counts and times calls. See rpcapi.endpoint.expose."""
 
     def _observe(self, method: str, code: str, seconds: float) -> None:
         metrics.CALLS.labels(method=method, code=code).inc()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The RPC method that compares claims for Nova with Nova's instances, which gantt-nova-bridge reads."""
+"""RPC method that compares claims for Nova with Nova's instances, as read by gantt-nova-bridge."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -16,20 +16,20 @@ from scheduler_svc.nova.bridge import signals
 from scheduler_svc.nova.bus.leaks import end_leak, find_leaks
 from scheduler_svc.store.interface import Store
 
-WAIT_SECONDS = 20.0  # for the bridge's answer, unless the caller waits less
+WAIT_SECONDS = 20.0  # longest wait for the bridge's answer
 POLL_SECONDS = 0.1
-SHOWN = ("consumer", "host", "request_id", "created_ms", "allocations")  # of a claim; the time by the store's clock
+SHOWN = ("consumer", "host", "request_id", "created_ms", "allocations")  # fields of a claim; the time is the store's
 BRIDGE = "gantt-nova-bridge"
 ASKED_MEANWHILE = "it was asked something else meanwhile; try again"
 
 
 class NovaAuditEndpoint(MeteredEndpoint):
-    """Audits of the claims for Nova; rpcapi.clients.scheduler.SchedulerAPI documents the method."""
+    """Audits of claims for Nova; rpcapi.clients.scheduler.SchedulerAPI documents the method."""
 
     target = messaging.Target(version=SchedulerAPI.VERSION)
 
     def __init__(self, store: Store, build_ms: int, pause: Callable[[float], None] = time.sleep) -> None:
-        """``build_ms`` is the age from which a claim can be a leak."""
+        """``build_ms`` is the age from which a claim may be a leak."""
         self._store = store
         self._build_ms = build_ms
         self._pause = pause
@@ -38,7 +38,7 @@ class NovaAuditEndpoint(MeteredEndpoint):
     def audit_nova(
         self, ctxt: RequestContext, *, fix: bool = False, marker: str | None = None, limit: int = 1000
     ) -> objects.NovaAudit:
-        """Find the claims of one page that no instance uses; ``fix``: and end them."""
+        """Find the claims of one page that no instance uses; ``fix`` ends them."""
         leaks, next_marker = find_leaks(self._store, partial(self._ask_bridge, ctxt), self._build_ms, marker, limit)
         rows = [
             {name: getattr(leak, name) for name in SHOWN} | {"ended": fix and end_leak(self._store, leak)}

@@ -28,7 +28,7 @@ class SelectionEndpoint(MeteredEndpoint):
     target = messaging.Target(version=SchedulerAPI.VERSION)
 
     def __init__(self, intake: RequestIntake, dry_run: DryRun, *, max_instances: int, max_requests: int) -> None:
-        """``max_instances`` limits each call, ``max_requests`` a call of select_batch."""
+        """``max_instances`` limits each call, ``max_requests`` each select_batch call."""
         self._intake = intake
         self._dry_run = dry_run
         self._max_instances = max_instances
@@ -45,7 +45,6 @@ class SelectionEndpoint(MeteredEndpoint):
         *,
         fresh: bool = False,
     ) -> objects.Selections:
-        """Select and claim a host for each uuid, all or none."""
         check_uuids(uuids, self._max_instances)
         validation.check_number("attempt", attempt, 1, validation.MAX_NUMBER)
         validation.check_number("alternates", alternates, 0, MAX_CANDIDATES - 1)
@@ -57,7 +56,6 @@ class SelectionEndpoint(MeteredEndpoint):
     def select_batch(
         self, ctxt: RequestContext, requests: objects.SelectionRequests, *, details: bool = False
     ) -> objects.SelectionAnswers:
-        """Select and claim hosts for several requests together."""
         calls = batches.decode_calls(ctxt, requests, max_requests=self._max_requests, max_instances=self._max_instances)
         return batches.answers(requests.attempts, self._intake.select_batch(calls), details=details)
 
@@ -65,7 +63,6 @@ class SelectionEndpoint(MeteredEndpoint):
     def dry_run(
         self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1, scope: str = FilterScope.ALL
     ) -> objects.Decision:
-        """Return the decision for a request without claiming."""
         validation.check_number("count", count, 1, self._max_instances)
         if scope not in DRY_RUN_SCOPES:
             raise errors.InvalidRequest(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Warns operators of invalid aggregate metadata; decisions use the configured values instead."""
+"""Warnings about invalid aggregate metadata, for which decisions use configured values."""
 
 from collections.abc import Callable, Iterable
 
@@ -12,7 +12,7 @@ LOG = log.getLogger(__name__)
 
 
 class AggregateMetadataChecker:
-    """Logs a warning for each multiplier that is not a number, once until it changes."""
+    """Logs one warning per multiplier that is no number, until it changes."""
 
     def __init__(self, table: Callable[[], HostTable], options: Iterable[str]) -> None:
         self._table = table

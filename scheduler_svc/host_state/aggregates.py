@@ -14,18 +14,18 @@ from scheduler_svc.store.namespaces import check_document
 from scheduler_svc.store.protocols.host_state import HostStateStore
 
 MAX_AGGREGATES = 200  # maximum aggregates of one call
-ATTEMPTS = 10  # tries to write a document under concurrent writes
+ATTEMPTS = 10  # attempts to write a document under contention
 
 AggregateDocument = dict[str, Any]
-# Maps the current document, empty without one, to the new one, or None.
+# Maps the current document ({} if none) to the new one, or None.
 DocumentUpdate = Callable[[AggregateDocument], AggregateDocument | None]
 
 
 class AggregateWriter:
-    """Writes the documents of namespace ``aggregate`` to every partition, because claims are checked locally.
+    """Writes documents of namespace ``aggregate`` to every partition, because claims are checked locally.
 
-    A document may have a ``version``, an increasing number or string: a document that is not later than the stored one
-    is ignored. Without a version the last write wins.
+    ``version`` is an optional, increasing number or string: documents not newer than the stored one are ignored.
+    Without versions, the last write wins.
     """
 
     def __init__(self, partitions: OpenPartitions, namespace: Namespace) -> None:
@@ -35,9 +35,9 @@ class AggregateWriter:
     def update(self, payloads: Sequence[Any]) -> None:
         """Create or replace whole aggregate documents.
 
-        A payload is {"id", "name", "hosts", "metadata", "version"}: the id defaults to the name, and only "hosts" is
-        required besides. Raises InvalidRequest, InvalidName or InvalidHostState, and then nothing has changed. Raises
-        StoreUnavailable if a partition does not answer; others may have been updated, so the caller must retry.
+        A payload is {"id", "name", "hosts", "metadata", "version"}. The id defaults to the name; apart from one of
+        these, only "hosts" is required. Raises InvalidRequest, InvalidName or InvalidHostState without any change.
+        Raises StoreUnavailable if a partition does not answer; others may be updated, so the caller must retry.
         """
         if len(payloads) > MAX_AGGREGATES:
             raise errors.InvalidRequest(
@@ -52,10 +52,10 @@ class AggregateWriter:
         self._apply({name: _replace_if_later(name, document) for name, document in documents.items()})
 
     def delete(self, name: names.ResourceName, version: int | str | None = None) -> None:
-        """Delete an aggregate; does nothing if it does not exist.
+        """Delete an aggregate if it exists.
 
-        With a ``version`` an empty tombstone remains, so that a delayed older update does not recreate the aggregate.
-        Raises InvalidName, InvalidHostState, StoreUnavailable as ``update`` does.
+        With a ``version`` a tombstone remains, so that a delayed older update cannot recreate the aggregate. Raises
+        InvalidName, InvalidHostState, and StoreUnavailable like ``update``.
         """
         canonical_name = names.canonical(name)
         if version is None:
@@ -66,7 +66,6 @@ class AggregateWriter:
         self._apply({canonical_name: _replace_if_later(canonical_name, tombstone)})
 
     def _read(self, payload: Any) -> tuple[str, AggregateDocument]:
-        """Return the id and the document of an aggregate payload, with canonical names."""
         canonical_name = (payload.get("id") or payload.get("name")) if isinstance(payload, Mapping) else None
         if not isinstance(canonical_name, str):
             raise errors.InvalidRequest(why="an aggregate must be a mapping with an 'id' or a 'name'")
@@ -83,7 +82,7 @@ class AggregateWriter:
         return name, document
 
     def _apply(self, updates: Mapping[str, DocumentUpdate]) -> None:
-        """Apply the updates in every partition; first check all of them against the stored documents."""
+        """Check the updates against the stored documents of every partition, then write them."""
         last_error: errors.StoreUnavailable | None = None
         steps = [(partition.store, name, update) for partition in self._partitions for name, update in updates.items()]
         for act in (_check_update, _write):

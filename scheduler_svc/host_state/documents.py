@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host state: documents in namespaces, each with one declared writer."""
+"""Host state documents in namespaces, each with one declared writer."""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -14,15 +14,15 @@ from scheduler_svc.store.documents import is_same
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.namespaces import OLDER_SEEN_MS, RPC_VERSIONS
 
-HOST = "host"  # key of ``matching`` that selects the documents of one service host
-MAX_SCANNED = 5000  # maximum documents that one call scans, so that a rare match does not block a worker
-CHUNK_SIZE = 1000  # documents of one read of the store
+HOST = "host"  # key in ``matching`` that selects one service host's documents
+MAX_SCANNED = 5000  # documents scanned per call, so that a rare match does not block a worker
+CHUNK_SIZE = 1000  # documents per read of the store
 
-_CHANGEABLE = ("enabled", "disabled_reason")  # of a service
+_CHANGEABLE = ("enabled", "disabled_reason")  # writable fields of a service
 
 
 class HostStateDocument(NamedTuple):
-    """A document of a partition, and its version, which an update must name."""
+    """A partition's document, and the version that an update must name."""
 
     partition: str
     name: str
@@ -31,9 +31,9 @@ class HostStateDocument(NamedTuple):
 
 
 class HostStates:
-    """Reads and writes the documents of all partitions. Thread-safe: the stores compare versions on write.
+    """Reads and writes documents of all partitions. Thread-safe: stores compare versions on write.
 
-    ``partition`` None in a call: the partition of the document or, for a new document, of its host.
+    ``partition`` None: the document's partition, or for a new document, its host's.
     """
 
     def __init__(self, partitions: OpenPartitions, namespaces: NamespaceRegistry) -> None:
@@ -43,7 +43,7 @@ class HostStates:
     def get(self, namespace: str, name: str) -> HostStateDocument:
         """Return one document; raises UnknownNamespace, UnknownHost.
 
-        Raises StoreUnavailable if a partition that may have it is away.
+        Raises StoreUnavailable if an unavailable partition may have it.
         """
         self._namespaces.find(namespace)
         missing: errors.GanttError | None = None
@@ -65,11 +65,11 @@ class HostStates:
         matching: Mapping[str, Any] | None = None,
         partition: str | None = None,
     ) -> tuple[list[HostStateDocument], str | None]:
-        """Return a page of documents of one partition or all by name, and the marker of the next page, None at the end.
+        """Return a page of documents by name, of one partition or all, and the next marker (None at the end).
 
-        ``matching`` filters by values of top-level keys. A page with a marker may have fewer than ``limit`` documents,
-        because a call scans at most MAX_SCANNED of a partition. Raises UnknownNamespace, and StoreUnavailable if one of
-        these partitions is away.
+        ``matching`` compares top-level keys. A page with a marker may have fewer than ``limit`` documents, because a
+        call scans at most MAX_SCANNED per partition. Raises UnknownNamespace, and StoreUnavailable if one of the
+        partitions is unavailable.
         """
         self._namespaces.find(namespace)
         partitions = [self._partitions.find(partition)] if partition is not None else list(self._partitions)
@@ -78,7 +78,7 @@ class HostStates:
             (document for page, _ in pages for document in page),
             key=lambda document: (document.name, document.partition),
         )
-        # Names after the end of the shortest page may be missing: that partition has further pages.
+        # Stop at the end of the shortest page: its partition may have further names.
         ends = [following for _, following in pages if following is not None]
         if len(documents) > limit:
             ends.append(documents[limit - 1].name)
@@ -88,7 +88,7 @@ class HostStates:
         return [document for document in documents if document.name <= last], last
 
     def every(self, namespace: str) -> Iterator[Mapping[str, Any]]:
-        """Return the documents of all partitions; raises as ``list``."""
+        """Yield the documents of all partitions; raises the errors of ``list``."""
         located = paging.entries(lambda marker: self.list(namespace, marker, CHUNK_SIZE))
         return (document.document for document in located)
 
@@ -102,11 +102,10 @@ class HostStates:
         *,
         partition: str | None = None,
     ) -> HostStateDocument:
-        """Merge ``changes`` into the document at ``version`` (0: create it) and return the result.
+        """Merge ``changes`` into the document at ``version`` (0: create it); return the result.
 
-        A null value removes the key, except in namespace ``service``. If nothing changes, the current document is
-        returned. Raises UnknownNamespace, WriterRefused, UnknownHost, VersionConflict, InvalidRequest,
-        InvalidHostState, and InvalidRequest for an aggregate in several partitions.
+        None removes a key, except in namespace ``service``. Raises UnknownNamespace, WriterRefused, UnknownHost,
+        VersionConflict, InvalidHostState, and InvalidRequest, also for an aggregate in several partitions.
         """
         declaration = self._namespaces.find(namespace)
         declaration.check_writer(writer)
@@ -121,9 +120,9 @@ class HostStates:
         return HostStateDocument(store.partition, name, store.put_state(namespace, name, version, merged), merged)
 
     def delete(self, namespace: str, name: str, version: int, writer: str) -> None:
-        """Delete the document at ``version``; does nothing if it does not exist.
+        """Delete the document at ``version`` if it exists.
 
-        Raises UnknownNamespace, WriterRefused, VersionConflict, and InvalidRequest if documents of the namespace are
+        Raises UnknownNamespace, WriterRefused, VersionConflict, and InvalidRequest if the namespace's documents are
         deleted only with their host.
         """
         self._namespaces.find(namespace).check_writer(writer)
@@ -146,7 +145,7 @@ class HostStates:
         except errors.UnknownHost:
             return requested_partition or next(iter(self._partitions.search_order(names.host_of(name))))
         if requested_partition is not None:
-            # Two documents of one name would apply to different hosts.
+            # Two documents with one name would apply to different hosts.
             raise errors.Conflict(
                 what=f"Creating {name!r} in partition {partition!r}", why=f"it is in partition {owner.name!r} already"
             )
@@ -163,7 +162,6 @@ class HostStates:
 def _page(
     store: Store, namespace: str, marker: str | None, limit: int, matching: Mapping[str, Any]
 ) -> tuple[list[HostStateDocument], str | None]:
-    """Return a page of one partition's documents, and the marker of the next page."""
     conditions = dict(matching)
     host = conditions.pop(HOST, None)
     states = _iterate(store, namespace, marker) if host is None else _iterate_host(store, namespace, host, marker)
@@ -210,7 +208,6 @@ def _iterate(store: Store, namespace: str, marker: str | None) -> Iterator[HostS
 
 
 def _iterate_host(store: Store, namespace: str, host: Any, marker: str | None) -> Iterator[HostStateDocument]:
-    """Yield the documents of a service host and of its nodes, by name."""
     if not isinstance(host, str):
         raise errors.InvalidRequest(why=f"matching: {HOST!r} must be the name of a service host")
     if marker is None or marker < host:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refusal of single facts in the report of a service host, which keeps the rest of the report."""
+"""Refusal of single facts; the rest of a report is kept."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ Node = Mapping[str, Any]
 
 
 def drop_refused_facts(nodes: Mapping[str, Node]) -> tuple[dict[str, Node], list[errors.InvalidFact]]:
-    """Return the checked nodes of a report without facts of a wrong type, and an error for each of these."""
+    """Return the nodes without facts of a wrong type, and one error per dropped fact."""
     valid_nodes, refusals = dict(nodes), []
     for name, node in nodes.items():
         refused = dict(_refuse(node))
@@ -30,7 +30,7 @@ def _refuse(node: Node) -> Iterator[tuple[str, str]]:
 
 
 def _without(node: Node, refused: Mapping[str, str]) -> Node:
-    """Return the node's state without the refused facts. Null removes NUMA cells that an earlier report stored."""
+    """Drop the refused facts. Null removes NUMA cells stored from an earlier report."""
     changes: dict[str, Any] = {}
     if FACTS in node:
         changes[FACTS] = {fact: value for fact, value in node[FACTS].items() if fact not in refused}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the hosts of a worker's table: how many are in which state, and what they have and gave away."""
+"""Metrics of a worker's table: hosts by state, and their capacity and usage."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,21 +11,21 @@ from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.view import View
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 
-MAX_CLASSES = 64  # of resources; the metrics of further ones are left out
+MAX_CLASSES = 64  # resource classes with metrics
 MAX_AGGREGATES = 100
 
-Amounts = tuple[str, int, int, int]  # resource class, capacity, reserved and used
+Amounts = tuple[str, int, int, int]  # resource class, capacity, reserved, used
 
 
 class HostMeasurement:
-    """Sets the gauges of one worker's table. The table is held for one partition or aggregate at a time."""
+    """Sets the gauges of one worker's table; locks the table for one partition or aggregate at a time."""
 
     def __init__(self, partitions: OpenPartitions) -> None:
         self._partitions = partitions
-        self._gauges: set[Any] = set()  # those that were set at the last measurement
+        self._gauges: set[Any] = set()  # gauges set by the last measurement
 
     def measure(self) -> None:
-        """Measure everything; what no longer exists is set to 0."""
+        """Measure everything; set stale gauges to 0."""
         measure_silence(self._partitions)
         former, self._gauges = self._gauges, set()
         for partition in self._partitions:
@@ -61,13 +61,13 @@ class HostMeasurement:
 
 
 def measure_silence(partitions: Iterable[OpenPartition]) -> None:
-    """Set for each partition how long its store has been silent."""
+    """Set how long each partition's store has been silent."""
     for partition in partitions:
         metrics.SILENCE.labels(partition=partition.name).set(partition.replica.last_contact_s)
 
 
 def _amounts(view: View, hosts: Column) -> Iterator[Amounts]:
-    """Yield the sums of each resource class over ``hosts`` and the providers below them, where there are any."""
+    """Yield the sums per resource class over ``hosts`` and their child providers."""
     for resource_class in sorted(view.trees.classes)[:MAX_CLASSES]:
         measured = [
             (view.hosts, hosts),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes reports of hosts to their partition; a host leaves a partition only when it has no claims."""
+"""Routes hosts' reports to their partition; a host leaves a partition only without claims."""
 
 from oslo_log import log
 
@@ -13,12 +13,11 @@ LOG = log.getLogger(__name__)
 
 
 def update_stats(partitions: OpenPartitions, host: str, partition: str | None, report: HostReport) -> StatsOutcome:
-    """Apply a report; see Store.update_stats. ``partition`` None: this worker's own partition.
+    """Apply a report; see HostReportStore.update_stats. ``partition`` None: this worker's.
 
-    A host that registers while another partition has it is removed there first, because claims cannot
-    move with it. Raises HostInUse if it has claims there, Conflict if it may have some, HostIdentityConflict if
-    the agent of another state folder is up there, StoreUnavailable if that store is unavailable, and
-    UnknownPartition.
+    A host that registers in another partition than before is removed there first, since claims cannot move along.
+    Raises HostInUse if it has claims there, Conflict if it may have some, HostIdentityConflict if an agent with another
+    state folder is up there, StoreUnavailable if that store is unavailable, and UnknownPartition.
     """
     target = partitions.find(partition)
     if report.register:
@@ -30,10 +29,10 @@ def update_stats(partitions: OpenPartitions, host: str, partition: str | None, r
 
 
 def _has_host(partitions: OpenPartitions, partition: OpenPartition, host: str, host_uuid: str) -> bool:
-    """Return whether a partition has a host: by its store, since the table may lack one that has just registered.
+    """Return whether a partition has a host, by its store: the table may lack a newly registered host.
 
-    By the table while the store is unavailable, so that hosts of other partitions may register. Raises
-    HostIdentityConflict if the agent of another state folder than ``host_uuid`` is up there.
+    While the store is unavailable, by the table, so that hosts of other partitions can register. Raises
+    HostIdentityConflict if an agent with a state folder other than ``host_uuid`` is up there.
     """
     try:
         service = partition.store.get_state(SERVICE, host)[1]

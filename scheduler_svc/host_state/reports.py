@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of the stats report of a service host."""
+"""Validation of a service host's stats report."""
 
 import ipaddress
 import json
@@ -15,21 +15,21 @@ from scheduler_svc.core.namespaces import compute
 from scheduler_svc.core.namespaces.compute import ValueType
 from scheduler_svc.store import lineage
 
-MAX_NODES = 5000  # of one report, child providers included
-MAX_CLASSES = 64  # of one node
+MAX_NODES = 5000  # per report, child providers included
+MAX_CLASSES = 64  # per node
 MAX_TRAITS = 1000
 MAX_METRICS = 256
 MAX_TEXT = 255
 MAX_FACTS = 16 * 1024  # bytes of JSON
-MAX_CELLS = 64  # NUMA cells of one node
+MAX_CELLS = 64  # NUMA cells per node
 MAX_CELLS_TEXT = 64 * 1024  # bytes of JSON
 
 
 def check_nodes(host: str, nodes: Any, full: bool) -> dict[str, dict[str, Any]]:
-    """Return the nodes of ``host``'s report with canonical names and each inventory's capacity computed.
+    """Return the nodes of ``host``'s report with canonical names and computed capacities.
 
-    A full report must have every node's inventories and all parents; a delta has only changes. Raises InvalidStats,
-    InvalidName, UnknownResourceClass or UnknownTrait; then the whole report is rejected.
+    A full report must have each node's inventories and all parents; a delta has only changes. Raises InvalidStats,
+    InvalidName, UnknownResourceClass or UnknownTrait, which rejects the whole report.
     """
     if not isinstance(nodes, Mapping):
         raise errors.InvalidStats(what="nodes", why="must be a mapping from resource names to node states")
@@ -60,7 +60,7 @@ def _check_node(name: str, node: Any, full: bool) -> dict[str, Any]:
 
 
 def _check_part(name: str, part: str, value: Any) -> Any:
-    """Return a part of a node's state in the form that is stored; null removes one that may be absent."""
+    """Return a field of a node's state as it is stored; null removes an optional one."""
     if value is None and part in _OPTIONAL:
         return None
     kind = _TYPES[part]
@@ -122,7 +122,7 @@ def _check_size(part: str, max_bytes: int, name: str, raw: Any) -> Any:
 
 _METRIC_NAME = ValueType("a name", lambda value: isinstance(value, str) and 1 <= len(value) <= MAX_TEXT)
 _ANY = ValueType("anything", lambda _value: True)
-# The keys of a node's state, with the types of their values as far as a value alone shows them.
+# Key of a node's state -> type of its value.
 _TYPES: Mapping[str, ValueType] = {
     "parent": _ANY,
     "kind": ValueType(f"one of {', '.join(lineage.KINDS)}", lineage.KINDS.__contains__),
@@ -151,8 +151,8 @@ _TYPES: Mapping[str, ValueType] = {
         ),
     ),
 }
-_OPTIONAL = frozenset(("parent", "kind", "availability_zone", "host_ip", "numa"))  # null where a node has none
-# Further checks by key; each returns the value in the form that is stored.
+_OPTIONAL = frozenset(("parent", "kind", "availability_zone", "host_ip", "numa"))  # null: the node has none
+# Key -> further check, which returns the value as it is stored.
 _CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     "parent": _check_parent,
     "inventories": _check_inventories,

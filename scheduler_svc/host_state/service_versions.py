@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RPC versions that services report, in their documents of namespace ``service``."""
+"""RPC versions reported by services, stored in their documents of namespace ``service``."""
 
 import contextlib
 import re
@@ -16,15 +16,15 @@ from scheduler_svc.store.reports import service_name
 
 Versions = Mapping[str, str]
 MAX_TOPICS = 8
-# An older process that has not reported for so long has ended; it must be longer than the interval of reports.
+# Silence after which an older process has ended; must exceed the interval of reports.
 OLDER_ENDED_MS = 60_000
 _VERSION = re.compile(r"(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})")
 
 
 def check_versions(binary: str, versions: Any) -> Versions | None:
-    """Return the versions that a service reports; raises InvalidRequest for malformed ones.
+    """Return a service's reported versions; raises InvalidRequest.
 
-    Versions map at most MAX_TOPICS topics, including the topics of the service, to texts such as "1.0".
+    Versions map at most MAX_TOPICS topics, including the service's own, to texts like "1.0".
     """
     if versions is None or versions == {}:
         return None
@@ -47,8 +47,8 @@ def check_versions(binary: str, versions: Any) -> Versions | None:
 def merge_report(document: Mapping[str, Any], reported: Versions | None, now_ms: int) -> dict[str, Any]:
     """Return the changes that a process's report makes to its service's document.
 
-    Processes of two releases may report under one name while one replaces the other: the older one counts until it has
-    not reported for OLDER_ENDED_MS.
+    During an upgrade, processes of two releases may report under one name. The older one counts until it has been
+    silent for OLDER_ENDED_MS.
     """
     lowest, seen_ms = document.get(RPC_VERSIONS), document.get(OLDER_SEEN_MS)
     if reported == lowest:
@@ -62,9 +62,9 @@ def merge_report(document: Mapping[str, Any], reported: Versions | None, now_ms:
 
 
 def oldest_versions(documents: Iterable[Mapping[str, Any]]) -> dict[str, str | None]:
-    """Return the oldest version by topic of the living services; None where one of them reports none.
+    """Return the oldest version per topic of the living services; None if one of them reports none.
 
-    Agents that are too old do not count: they get no new servers, and one of them must not cap the messages to others.
+    Agents that are too old are ignored: they get no new servers, and must not cap messages to others.
     """
     oldest: dict[str, str | None] = {}
     for document in documents:
@@ -84,7 +84,6 @@ def _age(versions: Versions | None) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def wall_clock_ms() -> int:
-    """Return the time of this machine."""
     return round(1000 * time.time())
 
 
@@ -95,9 +94,9 @@ def report_service(
     reported: Versions | None,
     clock: Callable[[], int] = wall_clock_ms,
 ) -> str:
-    """Record the heartbeat of a process of a service, and its versions; return the service's name.
+    """Record a process's heartbeat and versions; return the service's name.
 
-    A write that another one disturbs is left to the next report.
+    A write that loses a race is left to the next report.
     """
     name = service_name(host, binary)
     known_version, _ = store.find_state(SERVICE, name)
@@ -111,7 +110,7 @@ def report_service(
 
 
 def register_versions(store: HostStateStore, host: str, reported: Versions | None) -> None:
-    """Record the versions of the agent that registered: a host has one."""
+    """Record the versions of the registered agent; a host has only one."""
     version, document = store.find_state(SERVICE, host)
     if version and document.get(RPC_VERSIONS) != reported:
         _put(store, host, version, {RPC_VERSIONS: reported})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stamps on answers to agents and conductors: proof of the epoch and position that a partition's store once had."""
+"""Stamps on answers to agents and conductors: proof of an epoch and position that a store once had."""
 
 import hashlib
 import hmac
@@ -8,18 +8,18 @@ import json
 from rpcapi import errors
 
 MIN_KEY = 32  # characters
-CONDUCTORS = "(conductors)"  # in place of a host, whose name this cannot be: the stamps that conductors keep together
+CONDUCTORS = "(conductors)"  # pseudo-host of stamps shared by conductors; never a valid host name
 
 
 class StampSigner:
-    """Signs stamps and verifies them with a key that only schedulers know; without a key it does neither.
+    """Signs and verifies stamps with a key known only to schedulers. Without a key, does neither.
 
-    A stamp is EPOCH.POSITION.MAC. The message authentication code also covers the partition and the host, so that a
-    stamp proves nothing when another host sends it, or in another partition.
+    A stamp is EPOCH.POSITION.MAC. The message authentication code also covers partition and host, so a stamp proves
+    nothing in another partition or from another host.
     """
 
     def __init__(self, key: str | None) -> None:
-        """Raise BadConfiguration for a key that is too short."""
+        """Raises BadConfiguration for a key that is too short."""
         if key and len(key) < MIN_KEY:
             raise errors.BadConfiguration(
                 why=f"[scheduler] stamp_key must have at least {MIN_KEY} characters, got {len(key)}"
@@ -33,13 +33,13 @@ class StampSigner:
         return f"{epoch}.{position}.{self._code(self._key, partition, host, epoch, position)}"
 
     def verify(self, partition: str, host: str, stamp: str | None) -> tuple[int, int] | None:
-        """Return the epoch and position in a stamp that was signed for ``host``, or None for anything else."""
+        """Return (epoch, position) of a stamp signed for ``host``, or None for anything else."""
         parts = stamp.split(".") if stamp else []
         if self._key is None or len(parts) != 3 or not all(_is_number(part) for part in parts[:2]):
             return None
         epoch, position = int(parts[0]), int(parts[1])
         code = self._code(self._key, partition, host, epoch, position)
-        sent_code = parts[2].encode(errors="replace")  # a peer can send half a surrogate pair
+        sent_code = parts[2].encode(errors="replace")  # may contain an unpaired surrogate
         return (epoch, position) if hmac.compare_digest(code.encode(), sent_code) else None
 
     @staticmethod

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notifies the conductor of hosts that need an audit; the scheduler itself sends no commands to hosts."""
+"""Notifies the conductor of hosts that need an audit: the scheduler sends no commands to hosts."""
 
 import threading
 import time
@@ -19,20 +19,18 @@ LOG = log.getLogger(__name__)
 
 CALL_TIMEOUT = 10.0
 LIST_TIMEOUT = 60.0  # the conductor reads all its records
-# Where the worker had no table of its own: records that were intact for so long before a partition lost anything name
-# all its hosts that run instances.
+# Age from which the conductor's records are trusted to name every host with instances, if the worker had no table.
 RECORDS_INTACT_MS = 3_600_000
-# Seconds in which every live worker follows a partition again, and names the hosts of its table: the longest pause
-# between two tries, and the time of one.
+# Time in which every live worker reconnects to a partition and names its hosts: longest retry pause plus one try.
 WORKERS_S = 15.0
-# A machine that fails may take the broker along with the store: the conductor is called again while the bus recovers.
+# A failed machine may take down broker and store together: retry the conductor while the bus recovers.
 CALLS, RETRY_S = 12, 5.0
 
 
 class AuditAnnouncer:
-    """Requests audits after each load of a partition, and names the hosts of the conductor's records to its store.
+    """Requests audits after each load of a partition, and tells its store the hosts in the conductor's records.
 
-    Best effort: agents also learn of audits from report answers, and the store stops collecting names by itself.
+    Best effort: agents also learn of audits from report answers, and the store's collection of names times out.
     """
 
     def __init__(
@@ -42,17 +40,14 @@ class AuditAnnouncer:
         known_hosts_file: str | None = None,
         wait: Callable[[float], Any] = time.sleep,
     ) -> None:
-        """``known_hosts_file`` is the path of the file that lists the hosts of ``partition``.
-
-        ``wait`` is called in the announcer's own thread.
-        """
+        """``known_hosts_file`` lists the hosts of ``partition``. ``wait`` runs in the announcer's own thread."""
         self._conductor = conductor
         self._partition = partition
         self._known_hosts_file = known_hosts_file
         self._wait = wait
 
     def request_audits(self, replica: Replica) -> None:
-        """Call the conductor, in a thread, where hosts are not audited in this epoch, or may have been forgotten."""
+        """Call the conductor in a thread, if hosts are not audited in this epoch or may have been forgotten."""
         waiting = replica.host_counts.awaiting_audit
         if waiting:
             LOG.warning(
@@ -66,7 +61,7 @@ class AuditAnnouncer:
             threading.Thread(target=self._call_conductor, args=arguments, name="announcer", daemon=True).start()
 
     def check_unverified(self, partition: str, host: str, claims: Sequence[ClaimResult]) -> None:
-        """Ask the conductor whether its records name unverified claims of ``host``; its agent audits again anyway."""
+        """Ask the conductor whether its records name unverified claims of ``host``; best effort."""
         LOG.warning(
             "The audit of host %s reports %d attempts that partition %s does not know; they count on that host until "
             "the conductor's records name them, 'gantt audit' shows them",
@@ -97,7 +92,7 @@ class AuditAnnouncer:
                     error,
                 )
             self._wait(RETRY_S)
-            if replica.log_position.epoch != epoch:  # its load has requested audits itself
+            if replica.log_position.epoch != epoch:  # the newer epoch's load requests audits itself
                 return
 
     @staticmethod
@@ -112,12 +107,12 @@ class AuditAnnouncer:
 
     def _name_recorded_hosts(self, replica: Replica, epoch: int) -> None:
         recorded = self._conductor.list_hosts(context.new().with_timeout(LIST_TIMEOUT), replica.partition)
-        # Epochs begin at the time of their server's clock, in ms.
+        # An epoch's number is its start time by the server's clock, in ms.
         complete = replica.has_named_its_own or recorded.epoch < epoch - RECORDS_INTACT_MS
         replica.name_hosts(epoch, recorded.hosts, complete=False)
         if complete:
             if replica.absent_hosts or not replica.has_named_its_own:
-                # The store forgot hosts: another worker's table may have some that this one's never had.
+                # The store forgot hosts: let other workers name hosts that this worker never had.
                 self._wait(WORKERS_S)
             replica.name_hosts(epoch, (), complete=True)
         LOG.info(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file in which a deployment lists the service hosts of a partition."""
+"""File in which a deployment lists a partition's service hosts."""
 
 from pathlib import Path
 
@@ -10,10 +10,9 @@ COMMENT = "#"
 
 
 def read(path: str) -> list[str]:
-    """Return the service hosts that the file lists, one on each line, in its order.
+    """Return the service hosts in the file, one per line; empty lines and lines with '#' first are skipped.
 
-    Empty lines, and lines that begin with '#', are skipped. Raises BadConfiguration if the file cannot be read, and for
-    a line that is no service host.
+    Raises BadConfiguration if the file is unreadable or a line is no service host.
     """
     try:
         lines = [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines()]

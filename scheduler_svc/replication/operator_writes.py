@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators wrote last to a partition, as a replica saw it, to repeat it where a failover forgot it."""
+"""Last operator writes to a partition, repeated after a failover that lost them."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -16,41 +16,40 @@ from scheduler_svc.store.protocols.log import LogStore
 
 LOG = log.getLogger(__name__)
 
-FIRST_VERSION = 1  # of a service that no operator has changed
+FIRST_VERSION = 1  # version of a service never changed by an operator
 
 Documents = Mapping[str, Mapping[str, Any] | None]
 
 
 class OperatorWrite(NamedTuple):
-    """A document as of a log position; None: it was deleted."""
+    """Document as of a log position; None if deleted."""
 
     position: int
     document: Mapping[str, Any] | None
 
 
 class OperatorWrites:
-    """The aggregates, and the services that operators changed, as of a replica's position. For one thread."""
+    """Aggregates, and services changed by operators, as of a replica's position. Not thread-safe."""
 
     def __init__(self) -> None:
         self._last: dict[tuple[str, str], OperatorWrite] = {}
 
     def load(self, snapshot: Snapshot) -> None:
-        """Replace all by the documents of a snapshot."""
+        """Replace everything by a snapshot's documents."""
         self._last.clear()
         self._put(AGGREGATE, snapshot.states.get(AGGREGATE, {}), snapshot.position)
         self._put(SERVICE, snapshot.services, snapshot.position)
 
     def apply(self, entry: LogEntry) -> None:
-        """Apply an entry of the log."""
         if entry.kind == "state":
             self._put(AGGREGATE, entry.payload.get(AGGREGATE, {}), entry.position)
         elif entry.kind == "service":
             self._put(SERVICE, entry.payload, entry.position)
 
     def repeat_forgotten(self, store: Store, position: int) -> None:
-        """Write again what a store forgot that no longer has ``position``, up to which these documents are known.
+        """Repeat lost writes, if the store no longer has ``position``, up to which these documents are known.
 
-        Documents that were written after the loss stay. Raises StoreUnavailable; then it must be called again.
+        Documents written after the loss stay. Raises StoreUnavailable; call again then.
         """
         if not _has_forgotten(store, position):
             return
@@ -70,16 +69,15 @@ class OperatorWrites:
 
 
 def _has_forgotten(store: LogStore, position: int) -> bool:
-    """Return whether an epoch follows in place of this position: it skips all that may have been forgotten.
+    """Return whether a new epoch skipped this position, so that writes before it may be lost.
 
-    False where the log was trimmed past it: what it lacks then need not be lost.
+    False if the log was trimmed past it: missing entries are not lost writes then.
     """
     entries: Iterable[LogEntry] = store.follow(position - 1, 0, 1) or ()
     return any(entry.kind == "epoch" and entry.position > position for entry in entries)
 
 
 def _repeat(store: HostStateStore, namespace: str, name: str, write: OperatorWrite) -> bool:
-    """Repeat one write; return whether it changed the document."""
     try:
         version, stored = store.get_state(namespace, name)
     except errors.UnknownHost:
@@ -100,7 +98,7 @@ def _repeat(store: HostStateStore, namespace: str, name: str, write: OperatorWri
 
 
 def _repeat_service(store: HostStateStore, name: str, service: Mapping[str, Any], version: int) -> bool:
-    if not 0 < version < service["version"]:  # it is unknown now, or was changed since
+    if not 0 < version < service["version"]:  # unknown, or changed since
         return False
     changes = {key: service[key] for key in ("enabled", "disabled_reason")}
     store.put_state(SERVICE, name, version, changes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens the stores of all partitions and loads one table from them."""
+"""Stores of all partitions, loaded into one table."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ StoreOpener = Callable[[str], Store]  # opens the store of a partition
 
 
 class PartitionSet:
-    """All partitions over one table; closing it closes their stores."""
+    """All partitions over one table. Closing it closes their stores."""
 
     def __init__(
         self,
@@ -32,10 +32,10 @@ class PartitionSet:
         on_loaded: Callable[[Replica], None] | None = None,
         for_api: bool = False,
     ) -> None:
-        """``names`` are all partitions; among them ``served`` are those that this worker serves claims for.
+        """Open the partitions ``names``.
 
-        ``own`` is the one that this service belongs to. ``on_loaded`` is called after each load of a served partition.
-        ``for_api`` is as in Replica.
+        ``served`` are those for which this worker serves claims; ``own`` is this service's partition. ``on_loaded`` is
+        called after each load of a served partition. ``for_api``: see Replica.
         """
         self._stores: list[Store] = []
         self._for_api = for_api
@@ -49,7 +49,7 @@ class PartitionSet:
     def load(self) -> None:
         """Load partitions that are not loaded yet; raises StoreUnavailable if none is available.
 
-        The follower of an unavailable partition loads it when its store is back.
+        An unavailable partition is loaded by its follower once its store is back.
         """
         last_error: errors.StoreUnavailable | None = None
         for partition in self.partitions:
@@ -65,28 +65,26 @@ class PartitionSet:
             raise last_error
 
     def follow(self) -> None:
-        """Start following all logs."""
         for partition in self.partitions:
             partition.replica.start()
 
     def reload(self, timeout: float) -> bool:
-        """Reload all available partitions, for example after new reads; return False on time-out."""
+        """Reload all available partitions, for example after new reads; return False on timeout."""
         present = [partition.replica for partition in self.partitions if not partition.presence.away]
         deadline = time.monotonic() + timeout
         renewed = [partition.reload(max(0.0, deadline - time.monotonic())) for partition in present]
         return all(renewed)
 
     def describe(self) -> dict[str, object]:
-        """Return a text for each partition: where its replica is in the log, and its hosts by state."""
+        """Return a text per partition: log position and hosts by state."""
         return {partition.name: _describe(partition) for partition in self.partitions}
 
     def stop(self) -> None:
-        """Stop following."""
         for partition in self.partitions:
             partition.replica.stop()
 
     def close(self) -> None:
-        """Wait until all followers have ended, then close the stores."""
+        """Wait for all followers to end, then close the stores."""
         for partition in self.partitions:
             partition.replica.wait()
         for store in self._stores:
@@ -99,7 +97,7 @@ class PartitionSet:
         name: str,
         on_loaded: Callable[[Replica], None] | None,
     ) -> OpenPartition:
-        # The follower blocks in its store until the next change, so it has its own.
+        # The follower needs a store of its own: it blocks there until the next change.
         store, follower_store = opener(name), opener(name)
         self._stores += [store, follower_store]
         replica = Replica(follower_store, on_loaded or _ignore_load, table, for_api=self._for_api)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The partitions that a worker selects hosts from."""
+"""Partitions from which a worker selects hosts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,23 +14,21 @@ from scheduler_svc.store.interface import Store
 
 @dataclass(frozen=True, slots=True)
 class OpenPartition:
-    """One partition: its store for verbs, and the replica, which follows it through its own store."""
+    """Store for verbs, and the replica, which follows the log through a store of its own."""
 
     store: Store
     replica: Replica
 
     @property
     def name(self) -> str:
-        """The partition's name."""
         return self.store.partition
 
     @property
     def presence(self) -> Presence:
-        """The availability of its store."""
         return self.replica.presence
 
     def claim_counts(self) -> Mapping[str, int] | None:
-        """Return the number of live claims by state, or None if the store does not answer."""
+        """Return the number of live claims by state, or None without an answer."""
         try:
             return self.store.counts()
         except errors.Unavailable:
@@ -38,7 +36,7 @@ class OpenPartition:
 
 
 class OpenPartitions:
-    """All configured partitions, in their order; ``own`` is the one that this service belongs to."""
+    """All configured partitions, in order; ``own`` is this service's."""
 
     def __init__(self, members: Sequence[OpenPartition], own: str) -> None:
         self._members = {member.name: member for member in members}
@@ -51,7 +49,7 @@ class OpenPartitions:
         return len(self._members)
 
     def find(self, name: str | None) -> OpenPartition:
-        """Return the partition with that name, or the own one for None; raises UnknownPartition."""
+        """Return the named partition, or the own one for None; raises UnknownPartition."""
         if name is None:
             return self.own
         partition = self._members.get(name)
@@ -60,16 +58,15 @@ class OpenPartitions:
         return partition
 
     def of_host(self, name: str) -> list[OpenPartition]:
-        """Return the partitions that have a node, or a service host with nodes, of this name."""
+        """Return the partitions with a node, or a service host with nodes, of this name."""
         numbers = set(self.own.replica.unchecked_table.find_partitions(name))
         return [member for member in self if member.replica.number in numbers]
 
     def find_decision(self, request_id: str, project: str | None = None) -> tuple[OpenPartition, dict[str, Any]]:
-        """Return the newest record of a decision and its partition; each partition that refused has one too.
+        """Return a decision's newest record with its partition; partitions that refused the call have records too.
 
-        With ``project``, that project's is returned if there is one, and otherwise another project's.
-
-        Raises UnknownDecision, or StoreUnavailable if an unavailable partition may have it.
+        With ``project``, its record is preferred. Raises UnknownDecision, or StoreUnavailable if an unavailable
+        partition may have the record.
         """
         decisions, missing = [], []
         for partition in self:
@@ -82,6 +79,6 @@ class OpenPartitions:
         return max(decisions, key=lambda pair: (project_of(pair[1]) == project, pair[1].get("at_ms", 0)))
 
     def search_order(self, name: str) -> list[OpenPartition]:
-        """Return all partitions: first those with a host of this name, then the own one, then the others."""
+        """Return all partitions: those with a host of this name, the own one, then all others."""
         preferred = [*self.of_host(name), self.own]
         return list({member.name: member for member in [*preferred, *self]}.values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cleanup of a partition: expired claims, silent services, old tombstones."""
+"""Cleanup of a partition: overdue claims, silent services, old tombstones."""
 
 import time
 from collections.abc import Callable
@@ -9,18 +9,19 @@ from scheduler_svc import metrics
 from scheduler_svc.store.protocols.maintenance import MaintenanceStore
 from scheduler_svc.store.records import COLLECT_MS
 
-BATCH = 100  # of each kind; one script takes 2 to 3 ms for so many expired claims, less for the others
-STORE_SHARE = 0.05  # of the store's time, for the rounds of one worker: the first of each daemon
-MIN_PAUSE = 0.001  # seconds; more than 0, which means no pause at all
+BATCH = 100  # limit per kind and script; 100 expired claims take 2 to 3 ms
+STORE_SHARE = 0.05  # share of the store's time for one worker, the first of each daemon
+MIN_PAUSE = 0.001  # seconds; 0 would mean no pause
 
 
 @dataclass(frozen=True, slots=True)
 class ReapLimits:
-    """Ages in milliseconds after which the reaper acts.
+    """Ages in ms after which the reaper acts.
 
-    ``dead_after_ms`` is the silence after which a service is dead; None: a service group decides liveness.
-    ``tombstone_ms`` is the age at which tombstones are removed, ``collect_ms`` how long a new epoch collects the names
-    of hosts that the store may have forgotten.
+    Attributes:
+        dead_after_ms: Silence after which a service is down; None: a service group decides liveness.
+        tombstone_ms: Lifetime of tombstones.
+        collect_ms: Duration of a new epoch's collection of forgotten hosts' names.
     """
 
     dead_after_ms: int | None
@@ -31,7 +32,7 @@ class ReapLimits:
 class Reaper:
     """Cleans up a partition. Safe in any number of workers: each batch is one atomic, idempotent verb.
 
-    While more is due, a worker's rounds follow each other as fast as ``STORE_SHARE`` of the store's time allows.
+    While more is due, batches follow each other as fast as ``STORE_SHARE`` allows.
     """
 
     def __init__(
@@ -46,7 +47,6 @@ class Reaper:
         self._pause: float | None = None
 
     def reap(self) -> None:
-        """Clean up one batch; raises StoreUnavailable."""
         self._pause = None
         limits = self._limits()
         begin = self._clock()
@@ -65,5 +65,5 @@ class Reaper:
             metrics.LIVE_CLAIMS.labels(partition=self._store.partition, state=state).set(count)
 
     def pause(self, interval: float) -> float:
-        """Return the seconds until the next batch: ``interval``, or fewer while more is due."""
+        """Return the seconds until the next batch: ``interval``, or less while more is due."""
         return interval if self._pause is None else min(interval, self._pause)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker's replica of a partition's hosts: loaded from a snapshot, then updated from the log."""
+"""Replica of a partition's hosts: loaded from a snapshot, then updated from the log."""
 
 import threading
 import time
@@ -22,21 +22,19 @@ from scheduler_svc.store.log import CARRIED_ENTRIES
 
 LOG = log.getLogger(__name__)
 
-NAMES_PER_CALL = 1000  # hosts that one script takes
-BLOCK_MS = 1000  # bounds how long a stop waits for the follower
-# Seconds until the next read while the log brings nothing but this worker's claims, which it knows from their answers,
-# or while nobody waits for what it brings.
-RESTING_PAUSE = 0.01
-CARRIED_PAUSE = 0.05  # seconds until the next read while the answers to claims carry what the log brings
+NAMES_PER_CALL = 1000  # hosts per script call
+BLOCK_MS = 1000  # longest wait of stop() for the follower
+RESTING_PAUSE = 0.01  # seconds between reads while the log has only this worker's claims, or no call waits for news
+CARRIED_PAUSE = 0.05  # seconds between reads while answers to claims carry the log's entries
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 
 
 class Replica(BackgroundLoop):
-    """Follows one partition in its own thread and updates its rows of a table that partitions may share.
+    """In-memory copy of one partition. Its thread loads a snapshot and then follows the log.
 
-    While the store is unavailable decisions use the last known state (their claims will fail); before the first load
-    ``table`` raises NotReady. ``on_loaded`` is called after each full load: at start, after a gap in the log, after an
-    outage, in a new epoch, and when most names in the table departed.
+    Partitions may share a table. During a store outage decisions use the last known state, and their claims fail.
+    ``table`` raises NotReady before the first load. ``on_loaded`` is called after each full load: at start, after a log
+    gap, an outage, a new epoch, or a mass departure of names.
     """
 
     def __init__(
@@ -47,10 +45,10 @@ class Replica(BackgroundLoop):
         *,
         for_api: bool = False,
     ) -> None:
-        """``for_api``: for gantt-placement, whose table is never read without ``reach``.
+        """``for_api``: for gantt-placement, which always calls ``reach`` before it reads the table.
 
-        The follower pauses after each read then, until ``reach`` needs the next one. And it repeats no forgotten writes
-        of operators: schedulers do, whose user of the store may read and write all that they concern.
+        The follower then reads only when ``reach`` needs it. It also leaves forgotten operator writes to the
+        schedulers, since gantt-placement's store user may not write host state.
         """
         super().__init__(f"replica {store.partition}")
         self._store = store
@@ -60,27 +58,26 @@ class Replica(BackgroundLoop):
         self.presence = Presence()
         self._operator_writes = OperatorWrites()
         self._moved = threading.Condition()
-        self._waiting_calls = 0  # of ``reach``
+        self._waiting_calls = 0  # waiting in ``reach``
         self._applying = threading.RLock()
-        self._is_carried = False  # whether answers to claims carried all entries since the last pass of the follower
-        self._reloads_requested = self._reloads_done = 0  # full reloads that were requested, and that were done
+        self._is_carried = False  # whether answers to claims carried all entries since the follower's last pass
+        self._reloads_requested = self._reloads_done = 0  # full reloads
         self._is_loaded = False
-        self.has_named_its_own = False  # whether the table had hosts to name at the last load, or knew of none
-        # Hosts that this worker has named, and of which the store knows neither an audit nor a fence since: named again
-        # if the store loses all once more.
+        self.has_named_its_own = False  # whether the table named its hosts at the last load, or had none
+        # Hosts that this worker has named and that have been neither audited nor fenced since. They are named again if
+        # the store loses its data again.
         self.absent_hosts: set[str] = set()
-        self.collects_names = False  # whether the store still collected names of forgotten hosts at the last load
-        self._pause = FIRST_PAUSE  # after the next failure
+        self.collects_names = False  # whether the store collected names of forgotten hosts at the last load
+        self._pause = FIRST_PAUSE  # seconds to wait after the next failure
         self._for_api = for_api
 
     @property
     def partition(self) -> str:
-        """The name of the partition."""
         return self._store.partition
 
     @property
     def table(self) -> HostTable:
-        """Return the table; raises NotReady until this partition is loaded."""
+        """The table; raises NotReady until this partition is loaded."""
         if not self.ready:
             raise errors.NotReady(
                 what="This scheduler worker",
@@ -90,12 +87,11 @@ class Replica(BackgroundLoop):
 
     @property
     def unchecked_table(self) -> HostTable:
-        """The table, even if this partition is not loaded yet."""
+        """The table, even before this partition is loaded."""
         return self._table
 
     @property
     def ready(self) -> bool:
-        """Whether the partition is loaded."""
         return self.log_position.epoch > 0
 
     @property
@@ -105,12 +101,11 @@ class Replica(BackgroundLoop):
 
     @property
     def last_contact_s(self) -> float:
-        """Seconds since the store last answered a read of the log, with or without entries."""
+        """Seconds since the store last answered a read of the log."""
         return self.presence.silent_s
 
     @property
     def host_counts(self) -> HostCounts:
-        """Counts of the partition's hosts."""
         return self._table.host_counts(self.number)
 
     def load(self) -> None:
@@ -121,7 +116,7 @@ class Replica(BackgroundLoop):
     def _load(self) -> None:
         request_number = self._reloads_requested
         epoch, _began = self._store.check_identity()
-        # Repeated and named before they are replaced by the rows of a store that may have forgotten them.
+        # Repeat writes and name hosts before the table is replaced: the store may have forgotten them.
         if self.ready and epoch != self.log_position.epoch and not self._for_api:
             self._operator_writes.repeat_forgotten(self._store, self.log_position.position)
         self.has_named_its_own = self.ready
@@ -151,7 +146,7 @@ class Replica(BackgroundLoop):
         self._is_loaded = True
 
     def name_hosts(self, epoch: int, hosts: Sequence[str], *, complete: bool) -> bool:
-        """Name hosts on which claims may run to the store, which may have forgotten them; see LogStore.name_hosts."""
+        """Name hosts that may run claims which the store forgot; see LogStore.name_hosts."""
         batches = list(paging.batches(hosts, NAMES_PER_CALL)) or [()]
         collects = False
         for number, batch in enumerate(batches, 1):
@@ -159,9 +154,9 @@ class Replica(BackgroundLoop):
         return collects
 
     def step(self, block_ms: int) -> bool:
-        """Apply log entries after the replica's position, waiting up to ``block_ms`` for the first.
+        """Apply new log entries, waiting up to ``block_ms`` for the first.
 
-        Return whether there were some, and this worker knew them from the answers to its own claims.
+        Returns whether there were any, all known from the answers to this worker's claims.
         """
         position = self.log_position.position
         entries = self._store.follow(position, block_ms)
@@ -178,24 +173,24 @@ class Replica(BackgroundLoop):
         if entries:
             self._update_metrics(len(entries))
         self._compact()
-        # The last one may have been read before the answer to its claim.
+        # The last entry may have overtaken the answer to its claim.
         return own > 0 and own >= len(entries) - 1
 
     def apply_carried(self, entries: Sequence[LogEntry], epochs: Collection[int]) -> None:
         """Apply log entries that came with answers to claims of these epochs, read after ``log_position``.
 
-        While all of the log comes so, the follower only looks after each CARRIED_PAUSE. It gets what it alone may
-        apply: other epochs, gaps, and entries that cannot be applied. May be called while it applies the same entries.
+        While answers carry the whole log, the follower reads only every CARRIED_PAUSE. Other epochs, gaps and entries
+        that cannot be applied are left to it. May run concurrently with the follower.
         """
         if not self._applying.acquire(blocking=False):
-            return  # the follower is at it
+            return  # the follower is applying entries
         try:
             is_whole = len(entries) < CARRIED_ENTRIES and all(entry.kind != "epoch" for entry in entries)
             is_carried = self._is_loaded and is_whole and set(epochs) == {self.log_position.epoch}
             if is_carried:
                 self._apply(entries)
                 self.presence.record_answer()
-        except Exception:  # the claims stand, whatever the log says of others
+        except Exception:  # the claims are valid in any case
             LOG.exception("Cannot apply the log of partition %s that came with claims", self.partition)
             is_carried = False
         finally:
@@ -211,7 +206,7 @@ class Replica(BackgroundLoop):
             self.load()
 
     def _apply(self, entries: Sequence[LogEntry]) -> int:
-        """Apply entries of the present epoch; return how many of them this worker knew from answers to its claims."""
+        """Apply entries of the current epoch; return how many were already known from answers to claims."""
         own = 0
         with self._applying:
             for entry in entries:
@@ -225,7 +220,7 @@ class Replica(BackgroundLoop):
         return own
 
     def reach(self, position: int, timeout: float) -> bool:
-        """Wait until the replica has applied ``position``; return False if it has not after ``timeout`` seconds."""
+        """Wait until ``position`` is applied; return False after ``timeout`` seconds."""
         deadline = time.monotonic() + timeout
         with self._moved:
             self._waiting_calls += 1
@@ -234,7 +229,7 @@ class Replica(BackgroundLoop):
                     remaining_s = deadline - time.monotonic()
                     if remaining_s <= 0:
                         return False
-                    if self._is_loaded:  # a pause after a failure lasts
+                    if self._is_loaded:  # do not shorten the pause after a failure
                         self.wake()
                     self._moved.wait(remaining_s)
             finally:
@@ -242,14 +237,14 @@ class Replica(BackgroundLoop):
             return True
 
     def reload(self, timeout: float) -> bool:
-        """Make the follower load a full snapshot, for example after new reads; return False on time-out."""
+        """Have the follower load a snapshot, for example after new reads; return False on timeout."""
         with self._moved:
             self._reloads_requested += 1
             request_number = self._reloads_requested
             return self._moved.wait_for(lambda: self._reloads_done >= request_number, timeout)
 
     def run_once(self) -> float:
-        """Load the partition if necessary, then wait for the next log entries and apply them."""
+        """Load the partition if necessary; otherwise wait for log entries and apply them."""
         if not self._is_loaded or self._reloads_requested > self._reloads_done:
             self.load()
             self._pause = FIRST_PAUSE
@@ -262,9 +257,9 @@ class Replica(BackgroundLoop):
         return RESTING_PAUSE if brought_own_claims or self._for_api else 0.0
 
     def handle_failure(self, error: Exception) -> float:
-        """Log the failure; return a pause, after which the partition is loaded again.
+        """Log the failure; return the seconds to wait before the partition is loaded again.
 
-        Otherwise entries that were applied partly would stay so, and this worker would decide on stale hosts for good.
+        The reload is necessary: half-applied entries would leave hosts stale for good.
         """
         self._is_loaded = False
         pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the collections of a partition's store, and trims its log."""
+"""Periodic measurement of a store's collections, and trimming of its log."""
 
 import time
 from collections.abc import Callable
@@ -11,13 +11,13 @@ from scheduler_svc.store.interface import Store
 
 LOG = log.getLogger(__name__)
 
-STORE_SHARE = 0.01  # of the store's time, for the measurements of one worker
+STORE_SHARE = 0.01  # share of the store's time for one worker's measurements
 
 
 class SizeMeasurement:
-    """Measures a store at intervals, so that a BoundedStore compares fresh sizes with its bounds.
+    """Measures a store at intervals, so that its bounds are compared with fresh sizes.
 
-    Each worker measures by itself: nothing is stored, and nobody has to be elected.
+    Each worker measures for itself; nothing is stored and no leader is elected.
     """
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
@@ -27,7 +27,6 @@ class SizeMeasurement:
         self._full: set[str] = set()
 
     def measure(self) -> None:
-        """Measure once; raises StoreUnavailable."""
         begin = self._clock()
         sizes = self._store.sizes()
         self._seconds = self._clock() - begin
@@ -50,5 +49,5 @@ class SizeMeasurement:
             self._store.trim_log(log_size.entries * log_size.bound // log_size.bytes)
 
     def pause(self, interval: float) -> float:
-        """Return the seconds until the next measurement: ``interval``, or more where it is expensive."""
+        """Return the seconds until the next measurement: ``interval``, or more if measuring is expensive."""
         return max(interval, self._seconds * (1 / STORE_SHARE - 1))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scheduling decisions: selects hosts for calls and claims them before answering."""
+"""Scheduling decisions: selection of hosts, and their claims."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on candidates that the caller names: alternates of an earlier decision, without a new ranking."""
+"""Claims on candidates that the caller names, such as alternates of an earlier decision, without a new ranking."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ Rewrite = Callable[[SchedulingPolicy, SchedulingRequest], SchedulingRequest]
 
 
 class PreparedBatch(NamedTuple):
-    """The intents last sent to the store, and its answer."""
+    """Last batch sent to the store, and its answer."""
 
     intents: Sequence[Intent]
     answer: BatchAnswer
@@ -35,12 +35,12 @@ def _unchanged(policy: SchedulingPolicy, request: SchedulingRequest) -> Scheduli
 
 
 class AlternateClaimer:
-    """Prepares claims on candidates that the caller names.
+    """Claims candidates that the caller names.
 
-    The candidates were selected on a state that may be minutes old. If the store reports a changed eligibility or an
-    old epoch, or a tree does not fit, the candidates are filtered again on this worker's latest table and sent once
-    more, unless an affinity group without members may have left the partition in a forgotten epoch: then they are
-    refused. Capacity and audits are left to the store, which knows them best.
+    They may come from a decision minutes ago. If the store reports changed eligibility or an old epoch, or a provider
+    tree does not fit, the candidates are filtered again on this worker's current table and sent a second time.
+    Exception: an affinity group without members may have left the partition in a forgotten epoch, and is refused.
+    Capacity and audits are left to the store.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class AlternateClaimer:
         catch_up_s: float,
         rewrite: Rewrite = _unchanged,
     ) -> None:
-        """``rewrite`` applies prefilters to a request before it is filtered: RequestRewriter.rewrite."""
+        """``rewrite`` applies prefilters before filtering: RequestRewriter.rewrite."""
         self._current = current
         self._store = store
         self._replica = replica
@@ -59,9 +59,9 @@ class AlternateClaimer:
         self._rewrite = rewrite
 
     def prepare(self, ctxt: RequestContext, request: SchedulingRequest, batch: ClaimBatch) -> PreparedBatch:
-        """Claim for all intents of ``batch``, or for none.
+        """Claim for all intents of ``batch``, or for none. Idempotent.
 
-        Raises DeadlinePassed, NotReady and StoreUnavailable; repeating the call returns the same answer.
+        Raises DeadlinePassed, NotReady and StoreUnavailable.
         """
         policy = self._current.policy
         fitted = self._fit_to_current_trees(policy, request, batch)
@@ -78,17 +78,17 @@ class AlternateClaimer:
         return PreparedBatch(renewed.intents, self._claim(renewed))
 
     def _may_have_left(self, batch: ClaimBatch) -> bool:
-        """Return whether the store may have forgotten that the affinity group left the partition: it has no members."""
+        """Return whether an affinity group has no members: it may have left the partition in a forgotten epoch."""
         group = batch.group
         return group is not None and group.policy is GroupPolicy.AFFINITY and not self._store.group_hosts(group.id)
 
     def _claim(self, batch: ClaimBatch) -> BatchAnswer:
-        """Claim for all intents, or for none; an affinity group tries the hosts one after the other.
+        """Claim for all intents, or for none; an affinity group tries one host after the other.
 
-        A script gives each member its first candidate that fits. So a host that is too small for all of them is
-        excluded for all, until a host has capacity for the whole group or none is left.
+        The store gives each member its first candidate that fits. A host too small for the whole group is excluded for
+        all members, until a host fits or none is left.
         """
-        verdicts: dict[str, Verdict] = {}  # of the hosts that cannot take all members
+        verdicts: dict[str, Verdict] = {}  # verdicts on hosts that are too small for all members
         rest = batch
         while True:
             answer = self._store.prepare(rest)
@@ -101,10 +101,7 @@ class AlternateClaimer:
     def _fit_to_current_trees(
         self, policy: SchedulingPolicy, request: SchedulingRequest, batch: ClaimBatch
     ) -> ClaimBatch:
-        """Return the batch with allocations from provider trees, for the rewritten request.
-
-        Flat hosts need no allocations, and then the request is not rewritten.
-        """
+        """Add allocations from provider trees, for the rewritten request. Flat hosts need neither."""
         with self._replica.table.reading() as view:
             if not AllocationFinder(view, request).is_needed:
                 return batch
@@ -112,9 +109,9 @@ class AlternateClaimer:
         return _without_candidates(batch) if rewritten is None else self._fit_to_trees(rewritten, batch)
 
     def _replaced_allocations(self, batch: ClaimBatch) -> list[Allocations]:
-        """Return the allocations of the attempts that this batch replaces, if sharing providers may be involved.
+        """Return the allocations of replaced attempts, if providers may be shared.
 
-        The store ends these attempts in the same verb, so their share of a pool is free for their successors.
+        The store ends these attempts in the same verb, which frees shared providers for their successors.
         """
         with self._replica.table.reading() as view:
             if not len(view.trees.sharing_rows):
@@ -130,7 +127,6 @@ class AlternateClaimer:
         ]
 
     def _rewrite_request(self, policy: SchedulingPolicy, request: SchedulingRequest) -> SchedulingRequest | None:
-        """Return the rewritten request, None if a prefilter rejects it."""
         try:
             return self._rewrite(policy, request)
         except (errors.NoValidHost, errors.InvalidSpec):
@@ -168,10 +164,7 @@ class AlternateClaimer:
     def _fit_to_trees(
         self, request: SchedulingRequest, batch: ClaimBatch, replaced_allocations: Sequence[Allocations] = ()
     ) -> ClaimBatch:
-        """Return the batch with each instance's allocations from its candidates' trees, as they are now.
-
-        ``replaced_allocations`` are still in use there, and are counted as free.
-        """
+        """Set allocations from the candidates' current trees; count ``replaced_allocations`` there as free."""
         number = self._replica.number
 
         def fit(view: View) -> ClaimBatch:
@@ -185,7 +178,7 @@ class AlternateClaimer:
                 for intent in batch.intents
                 for candidate in intent.candidates
             }
-            keeps_unfitted = not request.groups  # the root may have the capacity by now
+            keeps_unfitted = not request.groups  # by now the root may have the capacity
             return replace(
                 batch, intents=[_fit_intent(finder, rows, intent, keeps_unfitted) for intent in batch.intents]
             )
@@ -195,13 +188,13 @@ class AlternateClaimer:
 
 
 def _kept_all_candidates(fitted: ClaimBatch, batch: ClaimBatch) -> bool:
-    """Return whether all candidates were kept; those whose tree is not known yet are dropped."""
+    """Return whether no candidate was dropped, for example because its tree is not known yet."""
     pairs = zip(fitted.intents, batch.intents, strict=True)
     return all(len(fitted_intent.candidates) == len(original.candidates) for fitted_intent, original in pairs)
 
 
 def _too_small_hosts(batch: ClaimBatch, answer: BatchAnswer) -> dict[str, Verdict]:
-    """Return the hosts that accept some members of a refused affinity group and not all, with a refusal's verdict."""
+    """Return the hosts that fit some but not all members of a refused affinity group, with the verdict of a refusal."""
     is_affinity = batch.group is not None and batch.group.policy is GroupPolicy.AFFINITY
     if not is_affinity or answer.accepted or any(result.answer is not Answer.REFUSED for result in answer.prepared):
         return {}
@@ -211,7 +204,7 @@ def _too_small_hosts(batch: ClaimBatch, answer: BatchAnswer) -> dict[str, Verdic
         for candidate, verdict in zip(intent.candidates, result.verdicts, strict=False)
     ]
     fits = {host for host, verdict in pairs if verdict is Verdict.FITS}
-    # A member that does not name the host has no verdict of it.
+    # A member that does not name the host has no verdict for it.
     return dict.fromkeys(fits, Verdict.FULL) | {
         host: verdict for host, verdict in pairs if host in fits and verdict is not Verdict.FITS
     }
@@ -226,7 +219,7 @@ def _without_hosts(batch: ClaimBatch, hosts: Collection[str]) -> ClaimBatch:
 
 
 def _with_verdicts(batch: ClaimBatch, answer: BatchAnswer, verdicts: Mapping[str, Verdict]) -> BatchAnswer:
-    """Return the answer with verdicts of all candidates of ``batch``; those of excluded hosts are in ``verdicts``."""
+    """Add ``verdicts`` on the hosts that were excluded from the last try."""
 
     def merged(intent: Intent, result: IntentResult) -> IntentResult:
         later = iter(result.verdicts)
@@ -238,14 +231,14 @@ def _with_verdicts(batch: ClaimBatch, answer: BatchAnswer, verdicts: Mapping[str
 
 
 def _without_candidates(batch: ClaimBatch) -> ClaimBatch:
-    """Return the batch without candidates; the store still answers with claims that it made before."""
+    """Drop all candidates; the store still returns claims made before."""
     return replace(batch, intents=[replace(intent, candidates=()) for intent in batch.intents])
 
 
 def _fit_intent(
     finder: AllocationFinder, rows: Mapping[str, int | None], intent: Intent, keeps_unfitted: bool
 ) -> Intent:
-    """Return the intent with allocations for its candidates; drop unfit ones unless ``keeps_unfitted``."""
+    """Set the candidates' allocations; drop candidates that do not fit unless ``keeps_unfitted``."""
     candidates: list[Candidate] = []
     is_reserved = False
     for candidate in intent.candidates:

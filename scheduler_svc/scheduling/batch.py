@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranking of many calls together, for drivers that rank batches."""
+"""Joint ranking of many calls, for drivers that rank batches."""
 
 from collections.abc import Sequence
 
@@ -22,11 +22,11 @@ from scheduler_svc.scheduling.window import BatchWindow, WindowLimits
 
 LOG = log.getLogger(__name__)
 
-MAX_RANKED_TOGETHER = 100  # instances of one call; a larger one would make the problem of its batch too large
+MAX_RANKED_TOGETHER = 100  # instances per call; larger calls would make the batch's problem too large
 
 
 class BatchRanker:
-    """Ranks calls together on the table of one partition; safe to call from many threads."""
+    """Ranks calls together on one partition's table. Thread-safe."""
 
     def __init__(self, store: DecisionStore, replica: ReplicaView, window: WindowLimits) -> None:
         self._store = store
@@ -34,13 +34,13 @@ class BatchRanker:
         self._window = BatchWindow(self.rank_together, window.seconds, window.max_calls) if window.seconds > 0 else None
 
     def rank_in_window(self, policy: SchedulingPolicy, call: SelectionCall) -> RankingSnapshot | None:
-        """Rank a call together with those that arrive in the same window; None: it must be decided on its own."""
+        """Rank a call with others of the same window; None: decide the call alone."""
         if self._window is None or not self._joins(policy, call):
             return None
         return self._window.rank(policy, call)
 
     def rank_together(self, policy: SchedulingPolicy, calls: Sequence[SelectionCall]) -> list[RankingSnapshot | None]:
-        """Rank the calls of each driver together; the entry of a call that must be decided on its own is None."""
+        """Rank the calls of each driver together; None for calls to decide alone."""
         snapshots: list[RankingSnapshot | None] = [None] * len(calls)
         joining: dict[Driver, list[int]] = {}
         for number, call in enumerate(calls):
@@ -68,7 +68,7 @@ class BatchRanker:
             with self._replica.table.reading() as view:
                 pending = failing_hosts.decide(view, lambda view: driver.rank_batch(view, rank_requests))
                 log_positions = view.partitions.log_positions
-            # Solving takes long: it must block neither the table nor other green threads.
+            # Solving is slow, so it must block neither the table nor other green threads.
             batch = green.run_in_worker_pool(pending)
         _record_metrics(batch)
         with self._replica.table.reading() as view:
@@ -78,7 +78,7 @@ class BatchRanker:
             ]
             names = {name for ranking in rankings if ranking for names in ranking.candidates for name in names}
             homes = view.partitions.numbers(names)
-        # No claimed positions: this worker's claims since the ranking are in no log entry that it has read.
+        # No claimed positions: log entries of this worker's claims since the ranking are still unread.
         return [
             None
             if ranking is None

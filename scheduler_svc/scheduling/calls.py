@@ -12,10 +12,10 @@ from scheduler_svc.core.request import SchedulingRequest
 
 @dataclass(frozen=True, slots=True)
 class SelectionCall:
-    """A call for hosts: one identical instance for each of ``consumers``, under one attempt number.
+    """Request for one host per consumer: identical instances under one attempt number.
 
-    ``explains``: samples of rejected hosts are collected even if others pass. ``fresh`` and ``final`` are as in
-    ClaimBatch; final claims are those of the request's project and user.
+    ``explains``: collect samples of rejected hosts even if others pass. ``fresh``, ``final``: see ClaimBatch. Final
+    claims belong to the request's project and user.
     """
 
     request: SchedulingRequest
@@ -30,9 +30,9 @@ class SelectionCall:
 
 @dataclass(frozen=True, slots=True)
 class ServedCall:
-    """The claims, in the consumers' order, and the partition state that they were decided on.
+    """Claims in order of the consumers, and the partition state of the decision.
 
-    ``group_hosts`` are those that an affinity group was on before the call.
+    ``group_hosts`` are the hosts of the affinity group before the call.
     """
 
     prepared: Sequence[IntentResult]
@@ -42,5 +42,5 @@ class ServedCall:
     group_hosts: Sequence[str] = ()
 
 
-CallOrError = tuple[RequestContext, SelectionCall] | errors.GanttError  # a call with its context, or why it is none
+CallOrError = tuple[RequestContext, SelectionCall] | errors.GanttError  # a call, or why it is invalid
 SelectionOutcome = ServedCall | errors.GanttError  # the claims, or the error to raise

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A round of decisions: calls that are ranked on the same table and claimed in one packet, each all or nothing.
+"""Decision rounds: calls ranked on the same table and claimed in one packet.
 
-Each fails alone: by its deadline, its request, a plugin or a lost race.
+Each call is all or nothing, and fails alone: by its deadline, its request, a plugin or a lost race.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,11 +31,11 @@ class TakeSnapshot(Protocol):
     def __call__(
         self, policy: SchedulingPolicy, request: SchedulingRequest, count: int, salt: int, *, explains: bool
     ) -> RankingSnapshot:
-        """Rank hosts for ``count`` instances, with samples of rejected hosts if it ``explains``."""
+        """Rank hosts for ``count`` instances; ``explains`` adds samples of rejected hosts."""
 
 
 class DecisionRound:
-    """Decides tries of calls together, in one partition; safe to call from many threads."""
+    """Decides tries of several calls together, in one partition. Thread-safe."""
 
     def __init__(self, store: DecisionStore, replica: ReplicaView, take_snapshot: TakeSnapshot, ttl_ms: int) -> None:
         self._store = store
@@ -44,9 +44,9 @@ class DecisionRound:
         self._ttl_ms = ttl_ms
 
     def decide(self, tries: Sequence[PendingCall]) -> list[DecidedTry | Exception]:
-        """Return for each try how it was decided, or the error to raise.
+        """Return the decision of each try, or the error to raise.
 
-        Raises StoreUnavailable where it is unknown which of them were claimed.
+        Raises StoreUnavailable if it is unknown which tries were claimed.
         """
         metrics.ROUND_CALLS.observe(len(tries))
         with tracing.shared_span("scheduler.rank", (call_try.ctxt.request_id for call_try in tries)):
@@ -63,7 +63,7 @@ class DecisionRound:
         ]
 
     def _prepare(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
-        """Claim the batches, and apply the log entries that come with their answers."""
+        """Claim the batches, and apply the log entries returned with the answers."""
         with metrics.CLAIM_SECONDS.time():
             outcomes, entries = self._store.prepare_all(batches, self._replica.log_position.position)
         if entries is not None:
@@ -106,7 +106,7 @@ class DecisionRound:
         return snapshot, batch
 
     def _rank(self, tries: Sequence[PendingCall]) -> list[RankingSnapshot | Exception]:
-        """Return the ranking of each try, those of requests that are alike from one ranking of all their instances."""
+        """Return the ranking of each try. Tries whose requests differ only in ids share one ranking."""
         rankings: dict[int, RankingSnapshot | Exception] = {}
         alike: list[list[int]] = []
         for number, call_try in enumerate(tries):
@@ -131,7 +131,7 @@ class DecisionRound:
                     continue
                 rankings.update(zip(numbers, (_after(snapshot, planned) for snapshot in ranked), strict=True))
                 if numbers is not alike[-1]:
-                    # The next requests are ranked as if these had been claimed.
+                    # Rank the next requests as if these were already claimed.
                     expected = [
                         claim
                         for number, snapshot in zip(numbers, ranked, strict=True)
@@ -140,7 +140,7 @@ class DecisionRound:
                     for claim in expected:
                         plan(*claim)
                     planned = [*planned, *expected]
-        for numbers in crowded_out:  # what was planned may not be claimed: no reason to refuse anybody
+        for numbers in crowded_out:  # planned claims may fail, so they must not cause refusals
             ranked = self._rank_alike([tries[number] for number in numbers], is_contended)
             rankings.update(zip(numbers, ranked, strict=True))
         return [rankings[number] for number in range(len(tries))]
@@ -150,7 +150,7 @@ class DecisionRound:
             shared = _attempt(self._snapshot, tries[0], sum(call_try.count for call_try in tries), is_contended)
             if not isinstance(shared, Exception) and _has_candidates(shared):
                 return _split(shared, [call_try.count for call_try in tries])
-        # Not all of them have room, or a plugin failed: each is ranked on its own, where that can make a difference.
+        # Not all fit, or a plugin failed: rank each call alone, if that can make a difference.
         refused: dict[int, RankingSnapshot] = {}
         rankings: list[RankingSnapshot | Exception] = []
         for call_try in tries:
@@ -174,7 +174,7 @@ def _has_candidates(snapshot: RankingSnapshot | Exception) -> bool:
 
 
 def _after(snapshot: RankingSnapshot | Exception, planned: Sequence[PlannedClaim]) -> RankingSnapshot | Exception:
-    """Return the snapshot with the claims that its ranking counted; they are no reason to prefer a near candidate."""
+    """Add the planned claims to the snapshot; they must not make the store prefer another near candidate."""
     if isinstance(snapshot, Exception) or not planned:
         return snapshot
     ranking = snapshot.ranking
@@ -184,7 +184,7 @@ def _after(snapshot: RankingSnapshot | Exception, planned: Sequence[PlannedClaim
 
 
 def _expected_claims(call: SelectionCall, snapshot: RankingSnapshot | Exception) -> Iterator[PlannedClaim]:
-    """Yield the claims of a call whose instances get their first candidates."""
+    """Yield the claims that a call gets if all first candidates succeed."""
     if isinstance(snapshot, Exception):
         return
     ranking = snapshot.ranking
@@ -195,10 +195,10 @@ def _expected_claims(call: SelectionCall, snapshot: RankingSnapshot | Exception)
 
 
 def _split(snapshot: RankingSnapshot, counts: Sequence[int]) -> list[RankingSnapshot]:
-    """Return for each call its part of a ranking of so many instances.
+    """Split a shared ranking into one snapshot per call, with ``counts`` instances each.
 
-    The ranking counted the instances on a host before it assigned a further one: their claims are no reason to prefer a
-    near candidate.
+    The ranking already counted earlier instances on a host, so their claims must not make the store prefer another near
+    candidate.
     """
     parts, first, ranking = [], 0, snapshot.ranking
     assigned: set[str] = set()
@@ -218,7 +218,6 @@ def _split(snapshot: RankingSnapshot, counts: Sequence[int]) -> list[RankingSnap
 def _attempt(
     work: Callable[Arguments, Result], *arguments: Arguments.args, **options: Arguments.kwargs
 ) -> Result | Exception:
-    """Return the result of ``work``, or the exception that it raised."""
     try:
         return work(*arguments, **options)
     except Exception as error:

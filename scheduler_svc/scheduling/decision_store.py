@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the deciding core uses of a partition's store."""
+"""The part of a partition's store that decisions use."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -8,32 +8,32 @@ from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, Claim, ClaimB
 
 
 class DecisionStore(Protocol):
-    """The store's methods that a decision uses.
+    """Store methods used by a decision.
 
-    ``record_decision`` gets only refusals that never reach ``prepare_all``, which records all other decisions.
+    ``record_decision`` is only for refusals without ``prepare_all``, which records all other decisions.
     """
 
     def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
-        """Claim all intents of each batch, or none; with ``log_after``, return the log's entries after it too."""
+        """Claim all intents of each batch, or none; with ``log_after``, also return the log entries after it."""
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
-        """Return the number of live claims of a server group on each host."""
+        """Return the number of a server group's live claims per node."""
 
     def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
-        """Return the node of each consumer's live claim."""
+        """Return the node of each consumer that has a live claim."""
 
     def sources_of(self, consumers: Sequence[str], group_id: str) -> dict[str, str]:
-        """Return the node on which each consumer that moves counts already as a member of a server group."""
+        """Return the source node of each consumer that moves as a member of the group."""
 
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         """Store a decision record."""
 
 
 class ClaimStore(DecisionStore, Protocol):
-    """A store that can also claim a single batch, and list claims."""
+    """Store that can also claim a single batch and list claims."""
 
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         """Claim all intents of the batch, or none."""
 
     def claims(self, *, consumer: str) -> tuple[list[Claim], str | None]:
-        """Return the claims of a consumer, and a paging marker that is unused here."""
+        """Return the claims of a consumer, and a marker that is unused here."""

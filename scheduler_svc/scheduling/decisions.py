@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The claim batch and the decision record, built from a ranking of hosts."""
+"""Claim batches and decision records, built from a ranking."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -29,15 +29,15 @@ def claim_batch(
     round_index: int = 0,
     round_size: int = 1,
 ) -> ClaimBatch:
-    """Return the claim batch of a call's present try, with its decision record.
+    """Build the claim batch of a call's current try, with its decision record.
 
-    ``log_position`` is the state that was decided on, ``last_contact_s`` the seconds since the store last answered,
-    ``round_index`` the call's place among the ``round_size`` calls of its round.
+    ``log_position`` is the state of the decision, ``last_contact_s`` the seconds since the store last answered, and
+    ``round_index`` the call's index among the ``round_size`` calls of the round.
     """
     call, ctxt, ranking = pending.call, pending.ctxt, snapshot.ranking
     consumers = call.consumers
     allocations_by_host = ranking.allocations or [{}] * len(consumers)
-    # Sent even without candidates: the store may know this attempt from an earlier call, and it stores the record.
+    # Send even without candidates: the store may know the attempt from an earlier call, and it stores the record.
     ranked = ranking.candidates or [()] * len(consumers)
     candidates = {
         name: Candidate(name, sums_position=snapshot.claimed_positions.get(name, 0))
@@ -79,7 +79,6 @@ def claim_batch(
 def _document(
     pending: PendingCall, snapshot: RankingSnapshot, log_position: LogPosition, last_contact_s: float
 ) -> dict[str, Any]:
-    """Return the decision record; the store adds its answer."""
     ranking, lost_candidates = snapshot.ranking, pending.lost_candidates
     return document_header(pending.call, log_position, pending.policy.driver_name(pending.request)) | {
         "seed": snapshot.seed,
@@ -98,7 +97,7 @@ def _document(
 
 
 def _latest_own_claim(snapshot: RankingSnapshot) -> int:
-    """Return the log position of the latest claim that was known ahead of the log; 0 without one."""
+    """Return the log position of the latest claim applied ahead of the log, or 0."""
     positions = snapshot.claimed_positions
     names = {name for names in snapshot.ranking.candidates for name in names} if positions else ()
     return max((positions[name] for name in names if name in positions), default=0)
@@ -107,7 +106,6 @@ def _latest_own_claim(snapshot: RankingSnapshot) -> int:
 def refusal_document(
     call: SelectionCall, log_position: LogPosition, driver: str, error: errors.GanttError
 ) -> dict[str, Any]:
-    """Return the record of a refusal that was decided without ranking hosts."""
     refusal = {"hosts": 0, "reasons": {}, "best": [], "verdicts": [], "outcome": "refused", "why": error.sentence}
     return document_header(call, log_position, driver) | refusal
 
@@ -115,27 +113,25 @@ def refusal_document(
 def record_refusal(
     store: DecisionStore, call: SelectionCall, log_position: LogPosition, driver: str, error: errors.GanttError
 ) -> None:
-    """Record a refusal that was decided without ranking hosts; an unavailable store is logged."""
+    """Record a refusal that needed no ranking; only log an unavailable store."""
     try:
         store.record_decision(call.request.id, refusal_document(call, log_position, driver, error))
     except errors.Unavailable as failure:
-        # The caller needs the refusal, not this error.
+        # The caller needs the refusal rather than this error.
         LOG.warning("Cannot record the refusal of request %s: %s", call.request.id, failure)
 
 
 def _max_candidates(count: int, allocations_by_host: Sequence[Mapping[str, Allocations]]) -> int:
-    """Return how many candidates of each of ``count`` instances one batch may have."""
     widest = max((len(allocations) for by_host in allocations_by_host for allocations in by_host.values()), default=1)
     return max(1, min(MAX_BATCH_CANDIDATES // count, MAX_BATCH_PROVIDERS // (count * widest)))
 
 
 def _with_allocations(candidate: Candidate, allocations: Mapping[str, Allocations]) -> Candidate:
-    """Return the candidate with the allocations of one instance on that host."""
     return replace(candidate, allocations=allocations[candidate.host]) if candidate.host in allocations else candidate
 
 
 def document_header(call: SelectionCall, log_position: LogPosition, driver: str) -> dict[str, Any]:
-    """Return the fields of every decision record: driver, log position, request, and its project if it has one."""
+    """Return the common fields of decision records: driver, log position, request, and project if any."""
     return {
         **({"project": call.request.project} if call.request.project else {}),
         "driver": driver,

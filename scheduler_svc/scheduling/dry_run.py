@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dry run: decides a call without claims and without a decision record."""
+"""Dry run: a decision without claims or a decision record."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -27,9 +27,9 @@ LIMITS = RetryLimits(max_tries=1)
 
 
 class DryRunStore(ShadowStore):
-    """Records nothing; appends its partition's name and each batch to ``batches``.
+    """Store that records nothing but appends (partition, batch) to ``batches``.
 
-    Each call and each server group goes to the partition that the decision proposes, or where the group has members.
+    Calls and server groups go to the proposed partition, or to the one that has the group's members.
     """
 
     def __init__(self, store: Store, batches: list[tuple[str, ClaimBatch]]) -> None:
@@ -38,28 +38,25 @@ class DryRunStore(ShadowStore):
         self._batches = batches
 
     def record_answer(self, batch: ClaimBatch, answer: BatchAnswer) -> None:
-        """Keep the batch."""
         self._batches.append((self.partition, batch))
 
     def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
-        """Return ``partition``."""
         return partition
 
     def group_home(self, group_id: str, partition: str, ttl_ms: int, instead_of: str = "") -> GroupHome:
-        """Return ``partition``."""
         return GroupHome(partition, "")
 
     def leave_group(
         self, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool = False
     ) -> GroupMembership:
-        """Return the number of the group's members here."""
+        """Return the number of members here."""
         return GroupMembership(sum(self.group_hosts(group_id).values()), may_have_forgotten=False)
 
 
 class DryRun:
-    """Decides on the same table as selections do, and changes nothing; safe to call from many threads.
+    """Decides on the same table as selections, without changes. Thread-safe.
 
-    It reads from the stores only what a decision reads before it claims.
+    Stores are only read, as in a decision before its claims.
     """
 
     def __init__(self, current: CurrentPolicy, partitions: OpenPartitions, rewriter: RequestRewriter) -> None:
@@ -68,11 +65,11 @@ class DryRun:
         self._rewriter = rewriter
 
     def decide(self, ctxt: RequestContext, request: SchedulingRequest, count: int) -> tuple[str, dict[str, Any]]:
-        """Decide for ``count`` instances; return the partition and the document of the decision.
+        """Decide for ``count`` instances; return (partition, document of the decision).
 
-        Prefilters apply to the scope ALL only. Raises CallerRefused if a client of one project names another project's
-        instance in a hint: the answer would show the host of that instance. Also raises the errors of a selection,
-        except NoValidHost and errors about claims.
+        Only prefilters of scope ALL apply. Raises CallerRefused if a project's client names another project's instance
+        in a hint, as the answer would reveal that instance's host. Also raises the errors of a selection, except
+        NoValidHost and claim errors.
         """
         self._check_hints(ctxt.sender_project, request)
         policy = self._current.policy

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attempts that may already run, in whatever partition: looked for where the caller is not certain of them."""
+"""Search for attempts that may already run, in any partition, if the caller is not certain about them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from scheduler_svc.core.records import ClaimRef, ClaimResult
 from scheduler_svc.replication.partitions import OpenPartition
 from scheduler_svc.scheduling.calls import SelectionCall
 
-# The answers that all partitions together give for an attempt, the most important first.
+# Precedence of answers from different partitions about one attempt.
 ORDER = (
     Answer.CONFIRMED,
     Answer.CONFLICT,
@@ -26,18 +26,15 @@ ORDER = (
 
 
 class EarlierAttempts:
-    """Looks for claims in all partitions, and ends them.
-
-    A store checks its own hosts. Only this looks for attempts in the other partitions.
-    """
+    """Finds and ends claims across partitions; a store checks only its own hosts."""
 
     def __init__(self, partitions: Iterable[OpenPartition]) -> None:
         self._partitions = tuple(partitions)
 
     def locate(self, call: SelectionCall) -> str | None:
-        """Return the partition that knows an attempt of the call, a live one if there is any; None if none does.
+        """Return the partition that knows an attempt of the call, preferably a live one, or None.
 
-        Raises ClaimClosed while a host of any partition may run an attempt: its store forgot it, or does not answer.
+        Raises ClaimClosed while a host of any partition may run an attempt: the store forgot it or does not answer.
         """
         live, ended = [], []
         for partition in self._partitions:
@@ -63,11 +60,11 @@ class EarlierAttempts:
         answers: Sequence[ClaimResult],
         destinations: Sequence[str | None] | None,
     ) -> list[ClaimResult]:
-        """Abort in all other partitions than ``name`` the claims whose destination is None.
+        """Abort the claims without a destination (None) in all partitions except ``name``, which has done so already.
 
-        Returns the ``answers`` of that partition, which has aborted them, changed accordingly: such an attempt has
-        ended if no partition has it or a later one, awaits a host that may run it, or fails to answer. Where a later
-        attempt is live, the caller's record is older than the claims: CONFLICT. Answers of other partitions name them.
+        Returns ``answers`` of that partition, corrected: an attempt has ended only if no partition has it or a later
+        one, awaits a host that may run it, or fails to answer. CONFLICT means that a later attempt is live: the
+        caller's record predates the claims. Answers from other partitions name them.
         """
         hosts = destinations or [None] * len(refs)
         uncertain = [ref for ref, host in zip(refs, hosts, strict=True) if host is None]
@@ -82,7 +79,7 @@ class EarlierAttempts:
 
 
 def _end_in(partition: OpenPartition, refs: Sequence[ClaimRef], name: str) -> list[ClaimResult]:
-    """Return what the partition knows of claims once they are aborted there, as they are in partition ``name``."""
+    """Abort claims in the partition, unless it is ``name``; return their state there."""
     is_elsewhere = partition.name != name
     try:
         if is_elsewhere:

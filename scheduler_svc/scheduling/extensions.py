@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalogue of all filters and weighers, built-in and external, enabled or not, with their timings."""
+"""Catalogue of all filters and weighers, built in or external, enabled or not, with timings."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ BUILT_IN = "gantt"
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """One filter or weigher. ``form`` is None if it is not loaded because it is not enabled."""
+    """One filter or weigher. ``form`` is None if it is not enabled, and so not loaded."""
 
     name: str
     kind: str
@@ -31,7 +31,7 @@ class CatalogueEntry:
 
 
 def list_entries(driver: Driver, kind: str | None = None) -> list[CatalogueEntry]:
-    """Return all filters or weighers, or both: those that ``driver`` uses in its order, then the others."""
+    """Return filters, weighers or both: first those that ``driver`` uses, in its order, then all others."""
     entries: list[CatalogueEntry] = []
     if kind in (None, FILTER):
         built_in = {host_filter.name: host_filter.reads for host_filter in pipeline.pipeline()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decisions without the hosts whose reports make a built-in filter or weigher fail."""
+"""Isolation of hosts whose reports make a built-in filter or weigher fail."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -14,19 +14,19 @@ from scheduler_svc.core.table.view import View
 
 LOG = log.getLogger(__name__)
 
-# Repetitions for one failure after which a group of rows of one service host is not divided further.
+# Repetitions per failure before a service host's rows are no longer split.
 MAX_REPETITIONS = 256
-MAX_LOGGED = 10  # hosts of one log line
+MAX_LOGGED = 10  # hosts per log line
 
 T = TypeVar("T")
 _GUARDS: dict[tuple[str, str], PluginGuard] = {}
 
 
 def decide(view: View, function: Callable[[View], T]) -> T:
-    """Return ``function(view)``; hosts that make a built-in filter or weigher fail are set aside first.
+    """Return ``function(view)``, setting aside hosts that make a built-in filter or weigher fail.
 
-    A filter reads all hosts at once, so its error names no host: what failed is repeated with the facts of fewer and
-    fewer hosts. Raises the error if it does not depend on any host's facts.
+    Filters read all hosts at once, so an error names no host. The failed step is repeated with the facts of fewer and
+    fewer hosts (bisection). Raises the error if it does not depend on facts.
     """
     while True:
         try:
@@ -43,7 +43,7 @@ def decide(view: View, function: Callable[[View], T]) -> T:
 
 
 def find_failing_rows(view: View, repeat: Callable[[View], object]) -> list[int]:
-    """Return the rows whose facts make ``repeat`` raise; empty if it raises without any facts, too."""
+    """Return the rows whose facts make ``repeat`` raise; none if it raises even without facts."""
     if _fails(view, repeat, []):
         return []
     repetitions = 0
@@ -65,13 +65,12 @@ def find_failing_rows(view: View, repeat: Callable[[View], object]) -> list[int]
 def _fails(view: View, repeat: Callable[[View], object], rows: Sequence[int]) -> bool:
     try:
         repeat(view.with_facts_of(rows))
-    except Exception:  # any error of a filter
+    except Exception:  # filters may raise anything
         return True
     return False
 
 
 def _record(failure: BuiltInFailed, error: Exception, hosts: Sequence[str]) -> None:
-    """Count the failure and log it with its traceback, as for a plugin, and name the hosts."""
     named = ", ".join(hosts[:MAX_LOGGED]) + (f" and {len(hosts) - MAX_LOGGED} more" if len(hosts) > MAX_LOGGED else "")
     error.add_note(f"at hosts {named}")
     key = (failure.kind, failure.name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The partition of a server group: one at a time, agreed on by all workers, whatever fails between their steps."""
+"""Home partition of a server group, agreed between workers and safe against failures between their steps."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -14,26 +14,26 @@ from scheduler_svc.store.records import GroupHome
 
 Result = TypeVar("Result")
 
-LIFETIME_MS = 24 * 3600 * 1000  # how long a choice is recorded after its last use; members are found without it
+LIFETIME_MS = 24 * 3600 * 1000  # lifetime of a home after its last use; members are found without it
 
 
 class GroupHomes:
-    """Agrees on the home of a server group: the only partition in which it may have members.
+    """Agrees on a server group's home, the only partition that may have members of the group.
 
-    One partition, the recorder, derived from the group, records the home with a generation. A claim of the group
-    carries the generation that it was decided under. A partition that is left refuses claims of that generation and
-    earlier ones, in the script that finds it without members; so a claim that is under way cannot land there afterwards
-    (a fencing token: Kleppmann, "How to do distributed locking", 2016).
+    The recorder, a partition derived from the group's id, records the home with a generation. Each claim carries the
+    generation under which it was decided. When the group leaves a partition without members, the same script makes that
+    partition refuse claims of this and earlier generations, so a claim in flight cannot land there later (a fencing
+    token: Kleppmann, "How to do distributed locking", 2016).
     """
 
     def __init__(self, partitions: Iterable[OpenPartition]) -> None:
         self._partitions = {partition.name: partition for partition in partitions}
 
     def agree(self, group: ClaimGroup, proposed: str) -> GroupHome:
-        """Return the home of a group: the recorded one, the partition that has its members, or else ``proposed``.
+        """Return the group's home: the recorded one, the partition with its members, or ``proposed``.
 
-        Raises StoreUnavailable where a partition that may have members, or the recorder, does not answer, or where an
-        affinity group may have members that a partition forgot, until their hosts have been audited.
+        Raises StoreUnavailable if the recorder, or a partition that may have members, does not answer, or while an
+        affinity group may have forgotten members on hosts that have not audited.
         """
         home = self._record(group, proposed, "")
         if home.partition not in self._partitions:
@@ -48,14 +48,14 @@ class GroupHomes:
         raise errors.StoreUnavailable(why=f"server group {group.id} moves between partitions; retry")
 
     def leave(self, group: ClaimGroup, home: GroupHome) -> bool:
-        """Leave a home that refused a call; return False where the group has members there, and stays.
+        """Leave a home that refused a call; return False if it has members of the group.
 
-        Raises StoreUnavailable as ``agree`` does.
+        Raises StoreUnavailable like ``agree``.
         """
         return not self._leave(home.partition, group, home)
 
     def move(self, group: ClaimGroup, home: GroupHome, to: str) -> GroupHome:
-        """Return the home after ``home`` was left: ``to``, or the one that another worker chose meanwhile."""
+        """Return the home after ``home`` was left: ``to``, or another worker's choice."""
         return self._record(group, to, home.generation)
 
     def _record(self, group: ClaimGroup, partition: str, instead_of: str) -> GroupHome:
@@ -71,7 +71,7 @@ class GroupHomes:
         return sum(hosts.values())
 
     def _leave_others(self, group: ClaimGroup, home: GroupHome) -> str | None:
-        """Leave every partition but the home; return one that has members instead, None if none has."""
+        """Leave all partitions except the home; return one that has members, or None."""
         for name in self._partitions:
             if name == home.partition:
                 continue
@@ -80,9 +80,9 @@ class GroupHomes:
         return None
 
     def _leave(self, name: str, group: ClaimGroup, home: GroupHome) -> int:
-        """Leave a partition unless the group has members there; return their number.
+        """Leave a partition unless it has members; return their number.
 
-        Raises StoreUnavailable where it may have forgotten members of an affinity group.
+        Raises StoreUnavailable if it may have forgotten members of an affinity group.
         """
         is_affinity = group.policy is GroupPolicy.AFFINITY
         membership = self._call(

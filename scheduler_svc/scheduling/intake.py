@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Preparation of requests before hosts are ranked: resolves hints and applies prefilters."""
+"""Request preparation before ranking: resolves hints and applies prefilters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,22 +21,21 @@ from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
 
 Outcome = TypeVar("Outcome", bound=SelectionOutcome)
 
-SOURCE_PARTITION_HINT = "source_partition"  # the hint of a move: the partition of its instance
+SOURCE_PARTITION_HINT = "source_partition"  # hint of a move: partition of the instance
 
 
 class RequestRewriter:
-    """Resolves hints of requests and applies prefilters; safe to call from many threads."""
+    """Resolves hints and applies prefilters. Thread-safe."""
 
     def __init__(self, partitions: OpenPartitions, nova_state: NovaStateAge | None = None) -> None:
-        """``nova_state`` is that of the hosts, where they are Nova's."""
         self._partitions = partitions
         self._nova_state = nova_state
 
     def rewrite(self, policy: SchedulingPolicy, request: SchedulingRequest) -> SchedulingRequest:
-        """Return the request with its hints resolved and prefilters applied.
+        """Resolve the request's hints and apply prefilters.
 
-        Raises NoValidHost or InvalidSpec if a prefilter rejects the request, or NoValidHost if the state of Nova's
-        computes is too old, and StoreUnavailable if no partition can be asked for the hosts of hinted instances.
+        Raises NoValidHost or InvalidSpec if a prefilter rejects the request, NoValidHost if the state of Nova's
+        computes is too old, and StoreUnavailable if no partition answers about hinted instances.
         """
         if request.hints:
             source = single_value(request.hints.get(SOURCE_PARTITION_HINT))
@@ -51,7 +50,6 @@ class RequestRewriter:
             return pipeline.run(policy.prefilters, request, view.aggregates)
 
     def _find_instance_hosts(self, request: SchedulingRequest) -> Mapping[str, str]:
-        """Return the host of each instance that a hint names; instances without a host are left out."""
         instances = named_instances(request.hints)
         if not instances:
             return {}
@@ -66,14 +64,14 @@ class RequestRewriter:
             except errors.StoreUnavailable as error:
                 partition.presence.record_failure()
                 failures.append(error)
-        # Nothing can be claimed in an unavailable partition, so its instances do not matter.
+        # Instances of an unavailable partition do not matter: nothing can be claimed there.
         if len(failures) == len(partitions):
             raise failures[0]
         return instance_hosts
 
 
 class RequestIntake:
-    """Starts every call: reads the current policy, checks and rewrites the request, and selects hosts for it."""
+    """Entry point of calls: reads the current policy, rewrites the request and selects hosts."""
 
     def __init__(
         self,
@@ -90,7 +88,7 @@ class RequestIntake:
     def select(self, ctxt: RequestContext, call: SelectionCall) -> ServedCall:
         """Select and claim a host for every consumer, or for none.
 
-        Also raises UnknownDriver, and what RequestRewriter.rewrite raises.
+        Raises the errors of PartitionScheduler.select and RequestRewriter.rewrite, and UnknownDriver.
         """
         policy = self._current.policy
         rewritten = self._rewrite(policy, call)
@@ -100,7 +98,7 @@ class RequestIntake:
             raise self._note(policy, rewritten, error) from error.__cause__
 
     def select_batch(self, calls: Sequence[CallOrError]) -> list[SelectionOutcome]:
-        """Select for many calls; return for each its claims, or an error: its own, or that of ``select``."""
+        """Select for many calls; return each call's claims or error."""
         policy = self._current.policy
         rewritten = [self._try_rewrite(policy, call) for call in calls]
         ready = [call for call in rewritten if isinstance(call, tuple)]
@@ -108,7 +106,6 @@ class RequestIntake:
         return [self._note(policy, call[1], next(outcomes)) if isinstance(call, tuple) else call for call in rewritten]
 
     def _note(self, policy: SchedulingPolicy, call: SelectionCall, outcome: Outcome) -> Outcome | errors.GanttError:
-        """Count or record a refusal; return the outcome for the caller."""
         if isinstance(outcome, errors.NoValidHost):
             refusals.count(outcome)
             return nova_state.with_age(outcome, call.request)
@@ -134,6 +131,5 @@ class RequestIntake:
             raise
 
     def _record(self, policy: SchedulingPolicy, call: SelectionCall, cause: errors.GanttError) -> None:
-        """Record a refusal that was decided without ranking hosts."""
         own = self._partitions.own
         record_refusal(own.store, call, own.replica.log_position, policy.driver_name(call.request), cause)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How old the state of Nova's computes is, and the refusal of requests when it is too old."""
+"""Age of the state of Nova's computes; refuses requests if it is too old."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -12,24 +12,24 @@ from scheduler_svc.core.request import COMPUTE, SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.store.protocols.log import LogStore
 
-CLOCK_SECONDS = 60.0  # after which the store's clock is read again
+CLOCK_SECONDS = 60.0  # interval of reads of the store's clock
 
 
 class NovaStateAge:
-    """Judges by the store's clock, with which the bridge stamps each reading. Thread-safe."""
+    """Measures age by the store's clock, which the bridge stamps on each reading. Thread-safe."""
 
     def __init__(
         self, store: LogStore, *, noted_s: float, refused_s: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Above ``noted_s`` seconds answers say how old the state is, above ``refused_s`` requests are refused."""
+        """Ages above ``noted_s`` seconds are noted in answers; above ``refused_s`` requests are refused."""
         self._store = store
         self._noted_s, self._refused_s = noted_s, refused_s
         self._clock = clock
-        self._lead_ms = 0.0  # of the store's clock
+        self._lead_ms = 0.0  # store's clock minus the monotonic clock
         self._read_at: float | None = None
 
     def now_ms(self) -> float:
-        """Return the store's clock; raises StoreUnavailable. It is not to be called while a view is read."""
+        """Return the store's clock; raises StoreUnavailable. Do not call inside a view's block."""
         now = self._clock()
         if self._read_at is None or now - self._read_at >= CLOCK_SECONDS:
             self._lead_ms = self._store.clock_ms() - 1000 * now
@@ -37,9 +37,9 @@ class NovaStateAge:
         return 1000 * now + self._lead_ms
 
     def check(self, view: View, request: SchedulingRequest, now_ms: float) -> SchedulingRequest:
-        """Return the request with what is too old in its decision context: the state, or that of some cells.
+        """Note in the request's decision context if Nova's state, or the state of some cells, is too old.
 
-        Raises NoValidHost if the state is too old or was never read.
+        Raises NoValidHost if the state is far too old or was never read.
         """
         if request.service != COMPUTE:
             return request
@@ -62,7 +62,6 @@ class NovaStateAge:
         return request.with_decision(unread_cells=unread, nova_state_age_s=noted_s)
 
     def measure(self, view: View, now_ms: float) -> None:
-        """Set the metric."""
         bridge = self._bridge_document(view)
         if bridge is not None:
             metrics.NOVA_STATE_AGE.set(_age_s(now_ms, bridge["read_ms"]))
@@ -73,12 +72,11 @@ class NovaStateAge:
 
 
 def age_text(age_s: float) -> str:
-    """Return the part of a refusal that says how old the state is."""
     return f"Nova's databases were last read {age_s:.0f} s ago"
 
 
 def with_age(error: errors.NoValidHost, request: SchedulingRequest) -> errors.NoValidHost:
-    """Return a refusal that also says how old the state was, where it was too old to go without saying."""
+    """Add the noted age to a refusal."""
     age_s = request.decision.nova_state_age_s
     if not age_s:
         return error

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks the partitions that could serve a request, the one with the best host first."""
+"""Order in which partitions are tried for a request, best host first."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -17,10 +17,10 @@ from scheduler_svc.scheduling.ranking import RankingSnapshot
 
 
 class PartitionProspects:
-    """Ranks all hosts together first, so that a host's score does not depend on its partition.
+    """Ranks hosts of all partitions together, so that a score does not depend on the partition.
 
-    All instances of a call go to one partition: that of the best host if it has capacity for all, else the next. A
-    partition is ranked on its own only if the common ranking has too few of its hosts.
+    All instances of a call go to one partition: the one with the best host, if it has capacity for all, or the next.
+    Partitions with too few hosts in the common ranking are ranked again alone.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class PartitionProspects:
         schedulers: Sequence[PartitionScheduler],
         unavailable_partitions: Sequence[str],
     ) -> None:
-        """``schedulers`` has one for each partition, by its number in the table; some partitions must be available."""
+        """``schedulers`` are indexed by partition number; at least one partition must be available."""
         self._policy = policy
         self._call = call
         self._schedulers = schedulers
@@ -48,18 +48,18 @@ class PartitionProspects:
         self._remaining_partitions = self._search()
 
     def best(self, excluded: Collection[str] = ()) -> str | None:
-        """Return the best partition that could take all instances and is not ``excluded``, None if there is none."""
+        """Return the best partition with room for all instances that is not ``excluded``, or None."""
         for name in self._snapshots:
             if name not in excluded:
                 return name
         return next((name for name in self._remaining_partitions if name not in excluded), None)
 
     def snapshot(self, partition: str) -> RankingSnapshot | None:
-        """Return the ranking to start with in a partition, None if the partition was not ranked yet."""
+        """Return the first ranking to use in a partition; None if it was not ranked yet."""
         return self._snapshots.get(partition) if self.common_snapshot.ranking.candidates else self.common_snapshot
 
     def refusal(self, refused: Mapping[str, errors.NoValidHost]) -> errors.NoValidHost:
-        """Return the error for a call that these partitions refused, with the reasons of all that were ranked."""
+        """Return the error for a call that these partitions refused, with the combined reasons."""
         ranking = self.common_snapshot.ranking
         if not ranking.candidates:
             return refusals.no_valid_host(ranking.reasons)
@@ -91,7 +91,7 @@ class PartitionProspects:
                 self._rejected_snapshots[scheduler.partition] = snapshot
 
     def _partition_snapshot(self, scheduler: PartitionScheduler) -> RankingSnapshot:
-        """Rank one partition; its part of the common ranking is used if that has enough candidates."""
+        """Rank one partition, from the common ranking if that has enough candidates."""
         ranking, homes = self.common_snapshot.ranking, self.common_snapshot.homes
         if self._count == 1 and ranking.candidates:
             is_here = [homes[name] == scheduler.number for name in ranking.candidates[0]]
@@ -104,7 +104,6 @@ class PartitionProspects:
         return replace(snapshot, samples=snapshot.samples or self.common_snapshot.samples)
 
     def _ordered(self, first: Sequence[int]) -> Iterator[PartitionScheduler]:
-        """Yield the schedulers of available partitions: those of ``first``, then the others."""
         for number in dict.fromkeys([*first, *range(len(self._schedulers))]):
             if self._schedulers[number].partition not in self._unavailable_partitions:
                 yield self._schedulers[number]

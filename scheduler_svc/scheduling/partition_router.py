@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The decision over several partitions: selects the partition of a call, and falls back to the next."""
+"""Decision across partitions: chooses a call's partition and falls back to the next."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -22,17 +22,17 @@ from scheduler_svc.store.records import GroupHome
 
 LOG = log.getLogger(__name__)
 
-LINGER_S = 120.0  # longer than a call runs after its partition was agreed on
+LINGER_S = 120.0  # longer than any call runs after its partition is agreed
 SEVERAL_PARTITIONS = "there are several partitions"
 REASON_GROUP = "server group is in another partition"
 
 
 class PartitionRouter:
-    """Serves each call in one partition; safe to call from many threads.
+    """Serves each call in exactly one partition. Thread-safe.
 
-    The first worker to decide a call records its partition, and repeated calls go there while claims of the first may
-    live: no consumer has claims in two partitions. A partition that refused has no claims of the call, so another may
-    be recorded instead. A server group has a partition of its own, where its members are.
+    The first worker to decide a call pins its partition. Repeated calls go there while claims of the first may be live,
+    so no consumer has claims in two partitions. A partition that refused has no claims, so another may be pinned
+    instead. A server group has a home, where all its members are.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class PartitionRouter:
         make: Callable[[OpenPartition], PartitionScheduler],
         claim_ttl_s: float,
     ) -> None:
-        """``make`` builds the scheduler of a partition; ``claim_ttl_s`` is the lifetime of an unconfirmed claim."""
+        """``make`` builds a partition's scheduler; ``claim_ttl_s`` is the lifetime of an unconfirmed claim."""
         self._partitions = partitions
         self._schedulers: Mapping[str, PartitionScheduler] = {
             partition.name: make(partition) for partition in partitions
@@ -53,10 +53,11 @@ class PartitionRouter:
         self._earlier_attempts = EarlierAttempts(partitions)
 
     def select(self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall) -> ServedCall:
-        """Select as PartitionScheduler.select does, in the best partition or the one recorded for the call.
+        """Select in the call's pinned partition or the best one; see PartitionScheduler.select.
 
         Also raises StoreUnavailable if an unavailable partition may have claims of the call. A call that is not fresh
-        is served where its claims are, and else only when no partition awaits hosts that may run them.
+        goes to the partition with its claims; without any it is served only if no partition awaits hosts that may run
+        them.
         """
         ctxt.check_deadline()
         unavailable = [partition.name for partition in self._partitions if partition.presence.away]
@@ -70,7 +71,7 @@ class PartitionRouter:
     def select_batch(
         self, policy: SchedulingPolicy, contexts: Sequence[RequestContext], calls: Sequence[SelectionCall]
     ) -> list[SelectionOutcome]:
-        """Serve the calls one by one: the best partition of a call depends on what earlier calls took there."""
+        """Serve calls one by one: each depends on the capacity that earlier calls took."""
         outcomes: list[SelectionOutcome] = []
         for ctxt, call in zip(contexts, calls, strict=True):
             try:
@@ -83,13 +84,13 @@ class PartitionRouter:
     def _select(
         self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall, unavailable: list[str]
     ) -> ServedCall:
-        """Serve a call in its partition, and in the next one where it is refused.
+        """Serve a call in its partition, and in the next if refused.
 
-        A call of a server group goes to the group's home; a home that refuses it without members is left.
+        A server group's call goes to its home; a home that refuses and has no members is left.
         """
         group = call.request.group
         prospects = PartitionProspects(policy, call, list(self._schedulers.values()), unavailable)
-        # Read before a home is agreed on: a partition that begins a later epoch may forget that the group left it
+        # Read epochs before agreeing on a home: in a later epoch a partition may have forgotten that the group left.
         epochs = {partition.name: partition.replica.log_position.epoch for partition in self._partitions}
         proposed = self._propose(prospects, unavailable)
         home = GroupHome(self._agree(call, proposed), "") if group is None else self._homes.agree(group, proposed)
@@ -124,7 +125,7 @@ class PartitionRouter:
         partition: str,
         unavailable: list[str],
     ) -> ServedCall:
-        """Serve a call in the partition that knows an attempt of it, and in no other."""
+        """Serve a call only in the partition that knows an attempt of it."""
         prospects = PartitionProspects(policy, call, list(self._schedulers.values()), unavailable)
         outcome = self._schedule(policy, ctxt, call, GroupHome(partition, ""), prospects=prospects)
         if isinstance(outcome, errors.NoValidHost):
@@ -132,7 +133,7 @@ class PartitionRouter:
         return outcome
 
     def _refusal_at_home(self, home: str, error: errors.NoValidHost) -> errors.NoValidHost:
-        """Return the error for a call whose server group has members in a partition that refused it."""
+        """Return the error for a server group refused by the partition that has its members."""
         here = self._partitions.find(home).replica
         elsewhere = here.unchecked_table.hosts - here.host_counts.hosts
         return refusals.no_valid_host({**error.kwargs["reasons"], REASON_GROUP: elsewhere})
@@ -168,7 +169,7 @@ class PartitionRouter:
             )
 
     def _agree(self, call: SelectionCall, proposed: str, instead_of: str | None = None) -> str:
-        """Return the partition that serves the call; replace a recorded one that is no longer configured."""
+        """Return the call's partition; replace a pinned one that is no longer configured."""
         key = f"consumer:{call.consumers[0]}"
         partition = self._pins.agree(key, proposed, self._pin_ms, instead_of)
         if partition not in self._schedulers:
@@ -176,15 +177,14 @@ class PartitionRouter:
         return partition
 
     def _propose(self, prospects: PartitionProspects, unavailable: Iterable[str]) -> str:
-        """Return the best partition for a call of which none is recorded: one at its bound only if no other has room.
+        """Return the best partition for a call that is not pinned; one at its size limit only as a last resort.
 
-        A call that is recorded for a partition at its bound may have claims there, and is refused.
+        A call pinned to a partition at its limit may have claims there, and is refused.
         """
         full = [partition.name for partition in self._partitions if not partition.store.accepts_claims()]
         return (prospects.best(excluded=full) if full else None) or prospects.best() or self._any_but(unavailable)
 
     def _any_but(self, unavailable: Iterable[str]) -> str:
-        """Return this daemon's partition, or another one if it is unavailable."""
         return next(
             partition.name
             for partition in (self._partitions.own, *self._partitions)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The decision in one partition: ranks hosts on the table, claims them in the store, and retries lost claims."""
+"""Decision in one partition: ranks hosts on the table, claims them in the store, and retries lost claims."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -28,14 +28,14 @@ from scheduler_svc.scheduling.window import NO_WINDOW, WindowLimits
 
 LOG = log.getLogger(__name__)
 
-LARGEST_IN_ROUND = LARGE_REQUEST  # instances of a call that shares its round with others
-ROUND_SIZE = 4 * LARGEST_IN_ROUND  # instances of all calls of a round: its packet of scripts takes some milliseconds
+LARGEST_IN_ROUND = LARGE_REQUEST  # instances of one call that may share a round; larger calls run alone
+ROUND_SIZE = 4 * LARGEST_IN_ROUND  # instances per round, whose scripts take a few milliseconds
 ROUND_LIMIT = LARGEST_IN_ROUND
 
 
 @dataclass(frozen=True, slots=True)
 class RetryLimits:
-    """Limits on retries of a decision; see the options of [scheduler]."""
+    """Limits of a decision's retries; see the options of [scheduler]."""
 
     max_tries: int = 3
     ttl_ms: int = 60_000
@@ -43,10 +43,10 @@ class RetryLimits:
 
 
 class PartitionScheduler:
-    """Decides in one partition for one worker; safe to call from many threads.
+    """Decides in one partition for one worker. Thread-safe.
 
-    Concurrent calls are decided in rounds: what arrives while a round is ranked and claimed makes the next one. A call
-    of many instances is decided on its own, so that nobody waits for it.
+    Concurrent calls share rounds: calls that arrive while a round is ranked and claimed form the next one. A large call
+    runs alone, so that no other waits for it.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class PartitionScheduler:
         round_limit: int = ROUND_LIMIT,
         window: WindowLimits = NO_WINDOW,
     ) -> None:
-        """``round_limit`` is the number of instances of one project in a round while another project waits."""
+        """``round_limit``: instances of one project per round while another project waits."""
         self.store = store
         self._replica = replica
         self._limits = limits
@@ -67,19 +67,17 @@ class PartitionScheduler:
 
     @property
     def partition(self) -> str:
-        """The partition that it decides in."""
         return self._replica.partition
 
     @property
     def number(self) -> int:
-        """The partition's number in the table."""
         return self._replica.number
 
     def select(self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall) -> ServedCall:
-        """Select and claim a host for every consumer, or for none; ranked together with calls in the same window.
+        """Select and claim a host for every consumer, or for none; rank it with calls in the same window.
 
         A repeated call returns the same answer while its claims live. Raises NoValidHost, UnknownHost for an unknown
-        forced host, DeadlinePassed, ClaimEnded or ClaimConflict where the attempt has ended or another one lives,
+        forced host, DeadlinePassed, ClaimEnded or ClaimConflict if the attempt has ended or another one is live,
         NotReady and StoreUnavailable.
         """
         outcome = self.schedule(policy, ctxt, call, self._batch_ranker.rank_in_window(policy, call))
@@ -90,9 +88,9 @@ class PartitionScheduler:
     def select_batch(
         self, policy: SchedulingPolicy, contexts: Sequence[RequestContext], calls: Sequence[SelectionCall]
     ) -> list[SelectionOutcome]:
-        """Return for each call its claims, or the error that ``select`` would raise.
+        """Return each call's claims or error.
 
-        Candidates lost to others are decided again, and so, last, are the calls that did not fit beside the rest.
+        Lost candidates are retried. Calls that did not fit next to the others come last.
         """
         snapshots = self._batch_ranker.rank_together(policy, calls)
         pending = [self._pending(policy, *row) for row in zip(contexts, calls, snapshots, strict=True)]
@@ -109,9 +107,9 @@ class PartitionScheduler:
         call: SelectionCall,
         snapshot: RankingSnapshot | None = None,
     ) -> ServedCall | errors.NoValidHost:
-        """Select as ``select`` does, but return a refusal if the partition has no claims of the call.
+        """Like ``select``, but return NoValidHost if the partition has no claims of the call.
 
-        The first try uses ``snapshot``, if there is one.
+        ``snapshot`` is the ranking of the first try, if any.
         """
         pending = self._pending(policy, ctxt, call, snapshot)
         self._schedule([pending], self._decide_beside_others)
@@ -131,14 +129,14 @@ class PartitionScheduler:
         *,
         explains: bool = False,
     ) -> RankingSnapshot:
-        """Rank hosts of all partitions that the request allows on the current table, for ``count`` instances."""
+        """Rank hosts of all allowed partitions on the current table."""
         with self._replica.table.reading() as view:
             return rank_hosts(policy, view, request, count, request.seed ^ salt, explains=explains)
 
     def _pending(
         self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall, snapshot: RankingSnapshot | None
     ) -> PendingCall:
-        """Return the call before its first try; one with an unknown forced host has its outcome already."""
+        """Return the call before its first try; an unknown forced host already decides it."""
         pending = PendingCall(
             policy, ctxt, call, partition=self.partition, max_tries=self._limits.max_tries, snapshot=snapshot
         )
@@ -151,7 +149,6 @@ class PartitionScheduler:
         pending: Sequence[PendingCall],
         decide: Callable[[Sequence[PendingCall]], Sequence[DecidedTry | Exception]],
     ) -> None:
-        """Give calls their outcomes, with as many tries as the limits allow."""
         tries = self._next_tries(pending)
         while tries:
             position = 0
@@ -178,7 +175,7 @@ class PartitionScheduler:
         ]
 
     def _decide_beside_others(self, tries: Sequence[PendingCall]) -> Sequence[DecidedTry | Exception]:
-        """Decide a call's try in the next round, or one of many instances at once."""
+        """Decide a try in the next round, or a large one at once."""
         (call_try,) = tries
         if call_try.count > LARGEST_IN_ROUND:
             return self._round.decide(tries)
@@ -197,15 +194,14 @@ class PartitionScheduler:
         outcome = pending.outcome
         assert outcome is not None  # noqa: S101 - no tries are left
         if isinstance(outcome, ServedCall):
-            # Debug only: the caller logs the request id, `explain` has the details, and a log line costs a fifteenth of
-            # the call.
+            # Debug only: a log line costs a fifteenth of the call. The caller logs the request id, and `explain` has
+            # the details.
             LOG.debug("Selected hosts for %d instances", len(outcome.prepared))
         elif isinstance(outcome, errors.NoValidHost):
             LOG.info("Refused: %s", outcome)
         return outcome
 
     def _unknown_forced_host(self, policy: SchedulingPolicy, call: SelectionCall) -> errors.UnknownHost | None:
-        """Return the error for a forced host that no partition has, and record it."""
         for name in call.request.force_hosts:
             if not self._replica.table.find_partitions(name):
                 error = errors.UnknownHost(name=name)
@@ -217,12 +213,11 @@ class PartitionScheduler:
 
 
 def _is_first_choice(result: IntentResult) -> bool:
-    """Return whether no candidate was lost to other claims: those passed over were no longer better."""
+    """Return whether no candidate was lost to other claims; PASSED ones were merely no longer better."""
     return bool(result.verdicts) and set(result.verdicts) <= {Verdict.FITS, Verdict.PASSED}
 
 
 def _count(answer: BatchAnswer) -> None:
-    """Count what became of the candidates of a try."""
     for verdict, times in Counter(verdict for result in answer.prepared for verdict in result.verdicts).items():
         metrics.VERDICTS.labels(verdict=verdict).inc(times)
     if answer.accepted:
@@ -231,7 +226,7 @@ def _count(answer: BatchAnswer) -> None:
 
 
 def _chunks(tries: Sequence[PendingCall]) -> Iterator[list[PendingCall]]:
-    """Yield the tries in rounds of at most ROUND_SIZE instances, except for one that is larger by itself."""
+    """Split tries into rounds of at most ROUND_SIZE instances; a larger try gets its own."""
     chunk: list[PendingCall] = []
     size = 0
     for call_try in tries:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A call in one partition on its way from try to try, until it is claimed or refused."""
+"""State of a call between tries, until it is claimed or refused."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from scheduler_svc.scheduling.server_groups import add_group_members
 
 @dataclass(frozen=True, slots=True)
 class DecidedTry:
-    """What a try was decided on, its batch for the store, and the store's answer."""
+    """Ranking, batch and store's answer of a try."""
 
     snapshot: RankingSnapshot
     batch: ClaimBatch
@@ -26,12 +26,17 @@ class DecidedTry:
 
 
 class PendingCall:
-    """A call with its present try, and its ``outcome`` once there is one: an error is the one to raise.
+    """A call and its current try.
 
-    ``begin_try``, have it decided, and ``take`` what was decided, until there is an outcome. Of the try, ``retry`` is 0
-    for the first one, ``request`` is the call's with the members of its server group, ``snapshot`` the ranking if there
-    is one already, and ``lost_candidates`` has the store's verdicts on the candidates that earlier tries lost.
-    ``may_hold_claims``: the partition may hold claims of a refused call, from an earlier one.
+    Usage: ``begin_try``, decide, ``take``; repeat until ``outcome`` is set. The caller raises an outcome that is an
+    error.
+
+    Attributes:
+        retry: 0 in the first try.
+        request: The call's request with the members of its server group.
+        snapshot: Ranking, if made already.
+        lost_candidates: Store's verdicts on candidates lost in earlier tries.
+        may_hold_claims: The partition may hold claims of a refused call, made by an earlier call.
     """
 
     def __init__(
@@ -44,7 +49,6 @@ class PendingCall:
         max_tries: int,
         snapshot: RankingSnapshot | None = None,
     ) -> None:
-        """``snapshot`` is the ranking of the first try, if there is one already."""
         self.outcome: SelectionOutcome | None = None
         self.policy = policy
         self.ctxt = ctxt
@@ -62,11 +66,10 @@ class PendingCall:
 
     @property
     def count(self) -> int:
-        """The number of instances."""
         return len(self.call.consumers)
 
     def is_like(self, other: "PendingCall") -> bool:
-        """Return whether hosts pass and score alike for the tries of both."""
+        """Return whether hosts pass and score alike for both tries."""
         return (
             (self.policy, self.retry, self.call.explains) == (other.policy, other.retry, other.call.explains)
             and self.snapshot is other.snapshot is None
@@ -74,12 +77,12 @@ class PendingCall:
         )
 
     def begin_try(self, store: DecisionStore) -> bool:
-        """Begin the next try; return False where there is none, such as after the deadline, which is the outcome."""
+        """Begin the next try; return False if the outcome is decided instead, for example by the deadline."""
         try:
             self.ctxt.check_deadline()
             self.request = self.call.request
             if self.request.group is not None and (self.snapshot is None or self.snapshot.group_hosts is None):
-                # A ranking without members is of a batch that was refused: the store's present ones are read.
+                # A ranking without members comes from a refused batch: read the current members from the store.
                 self.request, self.snapshot = add_group_members(store, self.call), None
         except errors.GanttError as error:
             self.outcome = error
@@ -89,7 +92,6 @@ class PendingCall:
         return True
 
     def take(self, decided: DecidedTry | errors.GanttError) -> None:
-        """Take what became of the try."""
         if isinstance(decided, errors.GanttError):
             self.outcome = decided
         elif decided.answer.accepted and not decided.answer.claimed:
@@ -105,7 +107,7 @@ class PendingCall:
             self.outcome = refusals.claim_error(decided.answer.prepared, self._partition) or self._lose(decided)
 
     def _lose(self, decided: DecidedTry) -> errors.GanttError | None:
-        """Learn from a try that was refused; return the refusal of the call if there are no more tries."""
+        """Learn from a refused try; return the call's refusal if no tries are left."""
         ranking, answer = decided.snapshot.ranking, decided.answer
         verdicts = refusals.last_verdicts(decided.batch.intents, answer.prepared)
         self.lost_candidates = refusals.merge_lost_candidates(self.lost_candidates, verdicts)

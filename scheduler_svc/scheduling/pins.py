@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pins: the recorded partition of a request, shared by all workers."""
+"""Pins: the partition of a request, shared by all workers."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -11,14 +11,14 @@ from scheduler_svc.replication.partitions import OpenPartition
 
 LOG = log.getLogger(__name__)
 
-WITNESSES = 2  # partitions that store a pin, so that one of them may be unavailable
+WITNESSES = 2  # partitions that store each pin; one may be unavailable
 
 
 class PartitionPins:
-    """Makes workers agree on one partition for a key, as long as one of the key's witnesses stores the pin.
+    """Agreement of workers on one partition per key, while one of the key's witnesses stores the pin.
 
-    The witnesses are computed from the key. A witness that was unavailable within the last ``memory_s`` seconds may
-    have missed a pin, so it is not trusted alone, unless the other one has been unavailable for longer than that.
+    A witness that was unavailable in the last ``memory_s`` seconds may have missed a pin. It is not trusted alone,
+    unless the other witness has been unavailable for longer than that.
     """
 
     def __init__(self, partitions: Sequence[OpenPartition], memory_s: float) -> None:
@@ -26,17 +26,17 @@ class PartitionPins:
         self._memory_s = memory_s
 
     def agree(self, key: str, proposed: str, ttl_ms: int, instead_of: str | None = None) -> str:
-        """Return the partition that serves ``key``: the recorded one, or else ``proposed``, which is then recorded.
+        """Return the partition pinned for ``key``; pin ``proposed`` if there is none.
 
-        A pin expires ``ttl_ms`` after the last call for it. ``instead_of`` is a recorded partition that may be
-        replaced. Raises StoreUnavailable if no trusted witness answers.
+        A pin expires ``ttl_ms`` after its last use. A pin to ``instead_of`` is replaced. Raises StoreUnavailable if no
+        trusted witness answers.
         """
         answers: list[tuple[OpenPartition, str]] = []
         complete = True
-        # Pins of a partition that was away for longer have expired.
+        # Witnesses that have been away for longer only have expired pins.
         witnesses = [partition for partition in self._witnesses(key) if partition.presence.away_s < self._memory_s]
         if witnesses and not self._is_sure(witnesses[0]) and any(partition.presence.away for partition in witnesses):
-            witnesses = []  # a failed attempt would leave ``proposed`` stored, to be trusted later
+            witnesses = []  # a failed attempt would store ``proposed`` where it is trusted later
         for witness in witnesses:
             try:
                 suggestion = answers[0][1] if answers else proposed
@@ -50,11 +50,11 @@ class PartitionPins:
         return self._settle(key, proposed, ttl_ms, answers)
 
     def _settle(self, key: str, proposed: str, ttl_ms: int, answers: Sequence[tuple[OpenPartition, str]]) -> str:
-        """Resolve different answers of the witnesses, and correct those that differ."""
+        """Resolve different answers of the witnesses, and correct the wrong ones."""
         first, agreed = answers[0]
         others = [answer for _, answer in answers[1:] if answer != agreed]
         if others and agreed == proposed and not self._is_sure(first):
-            agreed = others[0]  # the first may have stored the key only now, from this call
+            agreed = others[0]  # the first witness may have stored the pin only in this call
         for witness, answer in answers:
             if answer != agreed:
                 try:
@@ -68,13 +68,13 @@ class PartitionPins:
         return witness.presence.steady_s >= self._memory_s
 
     def _witnesses(self, key: str) -> list[OpenPartition]:
-        """Return the key's witnesses, by rendezvous hashing; the longest available first."""
+        """Return the key's witnesses by rendezvous hashing, longest available first."""
         ranked = rank_by_key(self._partitions, key)[:WITNESSES]
         return sorted(ranked, key=lambda partition: partition.presence.steady_s, reverse=True)
 
 
 def rank_by_key(partitions: Iterable[OpenPartition], key: str) -> list[OpenPartition]:
-    """Return the partitions in the order in which they answer for ``key``, the same for every worker."""
+    """Order partitions by responsibility for ``key``; the same for every worker."""
     return sorted(partitions, key=lambda partition: _weight(partition.name, key), reverse=True)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The policy of decisions: the configured driver, filters and prefilters."""
+"""Policy of decisions: configured drivers, filters and prefilters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,10 +14,12 @@ from scheduler_svc.core.request import SchedulingRequest
 
 @dataclass(frozen=True, slots=True)
 class SchedulingPolicy:
-    """All configured rules of a decision. ``eligibility`` has the filters that candidates named by a caller must pass.
+    """All configured rules of a decision.
 
-    ``driver`` ranks the requests that name none of ``drivers``, in which it comes first. ``reads`` is the host state
-    that any of them reads.
+    Attributes:
+        driver: For requests that name no driver; the first of ``drivers``.
+        eligibility: Filters for candidates named by a caller.
+        reads: Host state read by any of them.
     """
 
     driver: Driver
@@ -32,7 +34,7 @@ class SchedulingPolicy:
         object.__setattr__(self, "reads", union([self.driver.reads, *reads]))
 
     def driver_for(self, request: SchedulingRequest) -> Driver:
-        """Return the driver of a request; raises UnknownDriver if the request names one that is not configured."""
+        """Return the request's driver; raises UnknownDriver."""
         if request.driver is None:
             return self.driver
         if request.driver not in self.drivers:
@@ -41,12 +43,11 @@ class SchedulingPolicy:
         return self.drivers[request.driver]
 
     def driver_name(self, request: SchedulingRequest) -> str:
-        """Return the name of the driver of a request, for the decision record."""
         return request.driver or next(iter(self.drivers), type(self.driver).__name__)
 
 
 class CurrentPolicy:
-    """The policy in force. A reload replaces it as a whole; each call reads it once, when it starts."""
+    """The policy in force. A reload replaces it as a whole; each call reads it once, at its start."""
 
     def __init__(self, policy: SchedulingPolicy) -> None:
         self.policy = policy

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The deciding function: ranks hosts of a view of the table for a request, by a policy."""
+"""The deciding function: ranks a view's hosts for a request under a policy."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from scheduler_svc.scheduling.policy import SchedulingPolicy
 
 
 class PlannedClaim(NamedTuple):
-    """The expected claim of another call in the round: host, allocations, and whether the host builds an instance."""
+    """Expected claim of another call in the round. ``is_build``: the host builds an instance."""
 
     host: str
     allocations: Allocations
@@ -26,7 +26,7 @@ class PlannedClaim(NamedTuple):
 
 
 class SharedRanking(NamedTuple):
-    """The part of a call in a ranking for several calls: its first instance, and the instances of all."""
+    """A call's share in a joint ranking: index of its first instance, and the total number of instances."""
 
     first: int
     instances: int
@@ -34,14 +34,16 @@ class SharedRanking(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RankingSnapshot:
-    """A ranking, and the log position of each partition of the table that it was made on.
+    """Ranking, and each partition's log position when it was made.
 
-    ``homes`` maps each candidate to its partition's number. ``claimed_positions`` has the log positions of candidates'
-    sums where these are later than their partition's: a worker knows its own claims before it reads them in the log.
-    ``group_hosts`` are those of the request's affinity group, None if the members of its server group were not known.
-    ``samples`` names some of the rejected hosts for each reason, if none passed or the call asks for them. ``shared``
-    is set where the ranking was made for several calls. ``planned``: claims of other calls in the round, which the
-    ranking counted as if they had been made.
+    Attributes:
+        homes: Partition number of each candidate.
+        claimed_positions: Log positions of candidates' sums that are newer than their partition's: a worker knows its
+            own claims before it reads them in the log.
+        group_hosts: Hosts of the request's affinity group; None if its members were not known.
+        samples: Some rejected hosts per reason, if none passed or the call asks for it.
+        shared: Set if the ranking was made for several calls.
+        planned: Claims of other calls in the round, counted as if already made.
     """
 
     ranking: Ranking
@@ -64,14 +66,14 @@ def rank_hosts(
     *,
     explains: bool = False,
 ) -> RankingSnapshot:
-    """Rank hosts of all partitions that the request allows, for ``count`` instances."""
+    """Rank hosts of all allowed partitions, for ``count`` instances."""
     began = time.perf_counter()
     driver = policy.driver_for(request)
     ranking = failing_hosts.decide(view, lambda view: rank(driver, view, request, count, seed))
     metrics.DECISION_SECONDS.observe(time.perf_counter() - began)
     homes = view.partitions.numbers({name for names in ranking.candidates for name in names})
     samples: Mapping[str, Sequence[str]] = {}
-    if explains or not ranking.candidates:  # collecting host names is expensive
+    if explains or not ranking.candidates:  # host names are expensive to collect
         survey = failing_hosts.decide(view, lambda view: driver.survey(view, request))
         samples = {**survey.samples(view), **ranking.samples}
     positions = _claimed_positions(view, ranking, homes)
@@ -79,9 +81,9 @@ def rank_hosts(
 
 
 def _claimed_positions(view: View, ranking: Ranking, homes: Mapping[str, int]) -> dict[str, int]:
-    """Return the log position of each candidate's sums, where it is later than its partition's.
+    """Return the log position of each candidate's sums if newer than its partition's.
 
-    With several providers it is the position of the one known least.
+    With several providers, the oldest one counts.
     """
     providers_by_host = {name: {name} for name in homes}
     for host_allocations in ranking.allocations:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refusals: reason counts, and the typed errors for answers of the store."""
+"""Refusals: counts of reasons, and errors for the store's answers."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,12 +9,12 @@ from rpcapi.resources.claims import CLAIM_REFUSALS, NOT_AUDITED, Answer, Verdict
 from scheduler_svc import metrics
 from scheduler_svc.core.records import Intent, IntentResult
 
-MAX_LOST_CANDIDATES = 32  # recorded in a decision
-MAX_COUNTED_REASONS = 200  # labels of the metric
+MAX_LOST_CANDIDATES = 32  # per decision record
+MAX_COUNTED_REASONS = 200  # label values of the metric
 OTHER_REASON = "other"
 NO_HOSTS = "no host has reported in this partition"
 
-# Reasons by verdict of the store on a candidate.
+# Verdict of the store on a candidate -> reason.
 REASONS: Mapping[str, str] = {
     Verdict.FULL: "claimed by others meanwhile",
     Verdict.CONCURRENT: "claimed by others meanwhile",
@@ -24,20 +24,20 @@ REASONS: Mapping[str, str] = {
     Verdict.UNKNOWN: "gone meanwhile",
 }
 
-# Answers that no retry changes: the attempt itself is refused.
+# Answers that no retry can change: the attempt itself is refused.
 _FINAL_ANSWERS = frozenset({Answer.ENDED, Answer.CONFLICT, Answer.CONFIRMED, Answer.CLOSED})
 
 _counted_reasons: set[str] = set()
 
 
 def no_valid_host(reasons: Mapping[str, int]) -> errors.NoValidHost:
-    """Return the error, with the reasons in the order of the filters: "812 not enough VCPU, 88 ..."."""
+    """Return the error, with reasons in filter order: "812 not enough VCPU, 88 ..."."""
     reason_texts = [f"{count} {reason}" for reason, count in reasons.items() if count]
     return errors.NoValidHost(reason=", ".join(reason_texts) or NO_HOSTS, reasons=dict(reasons))
 
 
 def count(error: errors.NoValidHost) -> None:
-    """Count a refusal in the metrics; the number of labels is bounded, since plugins word reasons as they like."""
+    """Count a refusal. The number of labels is limited, since plugins choose their reasons freely."""
     for reason in error.kwargs["reasons"]:
         if reason not in _counted_reasons and len(_counted_reasons) < MAX_COUNTED_REASONS:
             _counted_reasons.add(reason)
@@ -45,7 +45,7 @@ def count(error: errors.NoValidHost) -> None:
 
 
 def claim_error(prepared: Iterable[IntentResult], partition: str) -> errors.ClaimError | None:
-    """Return the ClaimError of the first refused attempt, with its claim's host and partition; None without one."""
+    """Return the ClaimError of the first refused attempt, with its claim's host and partition, or None."""
     for result in prepared:
         if result.answer in _FINAL_ANSWERS:
             return CLAIM_REFUSALS[result.answer].error(
@@ -59,7 +59,7 @@ def claim_error(prepared: Iterable[IntentResult], partition: str) -> errors.Clai
 
 
 def last_verdicts(intents: Sequence[Intent], prepared: Sequence[IntentResult]) -> dict[str, Verdict]:
-    """Return the last verdict of the store on each candidate that it tried."""
+    """Return the store's last verdict on each tried candidate."""
     return {
         candidate.host: verdict
         for intent, result in zip(intents, prepared, strict=True)
@@ -68,11 +68,9 @@ def last_verdicts(intents: Sequence[Intent], prepared: Sequence[IntentResult]) -
 
 
 def merge_lost_candidates(earlier: Mapping[str, Verdict], verdicts: Mapping[str, Verdict]) -> dict[str, Verdict]:
-    """Return the latest MAX_LOST_CANDIDATES of the candidates lost earlier and now."""
     candidates = {**earlier, **{host: verdict for host, verdict in verdicts.items() if verdict in REASONS}}
     return dict(list(candidates.items())[-MAX_LOST_CANDIDATES:])
 
 
 def count_lost_candidates(verdicts: Mapping[str, Verdict]) -> dict[str, int]:
-    """Count lost candidates by reason."""
     return dict(Counter(REASONS[verdict] for verdict in verdicts.values() if verdict in REASONS))

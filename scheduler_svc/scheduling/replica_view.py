@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The read interface of the deciding core to a partition's hosts."""
+"""Read interface to a partition's hosts, for the deciding core."""
 
 from collections.abc import Collection, Sequence
 from typing import Protocol
@@ -10,13 +10,13 @@ from scheduler_svc.core.table.table import HostTable
 
 
 class ReplicaView(Protocol):
-    """One partition's view of the host table, which other partitions may share."""
+    """One partition's view of the host table, which partitions may share."""
 
-    number: int  # the partition's, in the table
+    number: int  # number of the partition in the table
 
     @property
     def partition(self) -> str:
-        """The partition's name."""
+        """Name of the partition."""
 
     @property
     def table(self) -> HostTable:
@@ -24,14 +24,14 @@ class ReplicaView(Protocol):
 
     @property
     def log_position(self) -> LogPosition:
-        """Epoch and position up to which the table has the partition's log."""
+        """Epoch and position up to which the partition's log is applied."""
 
     @property
     def last_contact_s(self) -> float:
-        """Seconds since the partition's store last answered, with news or without."""
+        """Seconds since the partition's store last answered."""
 
     def apply_carried(self, entries: Sequence[LogEntry], epochs: Collection[int]) -> None:
-        """Apply log entries after ``log_position`` that came with answers to claims, which were of these epochs."""
+        """Apply log entries after ``log_position`` that came with answers to claims of these epochs."""
 
     def reach(self, position: int, timeout: float) -> bool:
-        """Wait until the table has the partition's log up to ``position``; return whether it has."""
+        """Wait until the partition's log is applied up to ``position``; return whether it is."""

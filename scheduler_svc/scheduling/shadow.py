@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shadow mode: decides and records beside another, active scheduler; claims nothing."""
+"""Shadow mode: decides and records next to the active scheduler, without claims."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
@@ -9,29 +9,28 @@ from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, ClaimBatch, Intent, IntentResult
 from scheduler_svc.scheduling.decision_store import ClaimStore
 
-SHADOW = "shadow"  # the outcome, and the answer for each consumer
+SHADOW = "shadow"  # outcome of decisions and answer for consumers
 
-RecordDecision = Callable[[str, Mapping[str, Any]], None]  # gets request id and document
+RecordDecision = Callable[[str, Mapping[str, Any]], None]  # arguments: request id, document
 
 
 class ShadowStore:
-    """Stand-in for a partition's store that accepts the first candidate of each instance and claims nothing."""
+    """Stand-in for a partition's store that accepts every first candidate and claims nothing."""
 
     def __init__(self, store: ClaimStore, record: RecordDecision | None = None) -> None:
-        """``record`` stores decision records, by default in the store."""
+        """``record`` stores decision records; default: in the store."""
         self.group_hosts, self.hosts_of, self.sources_of = store.group_hosts, store.hosts_of, store.sources_of
         self.claims = store.claims
         self.record_decision = record or store.record_decision
 
     def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
-        """Answer and record the batches as if they had been claimed; raises StoreUnavailable."""
+        """Answer and record the batches as if claimed; raises StoreUnavailable."""
         answers = [_accept_first_candidates(batch) for batch in batches]
         for batch, answer in zip(batches, answers, strict=True):
             self.record_answer(batch, answer)
         return BatchOutcomes([*answers])
 
     def record_answer(self, batch: ClaimBatch, answer: BatchAnswer) -> None:
-        """Record a batch with its answer."""
         verdicts: list[dict[str, Any]] = [
             {
                 "consumer": result.consumer,
@@ -50,12 +49,11 @@ class ShadowStore:
         self.record_decision(batch.request_id, {**(batch.record or {}), **shadow_fields})
 
     def prepare(self, batch: ClaimBatch) -> NoReturn:
-        """Raise NotClaimed: alternates are not decided on, only claimed."""
+        """Raise NotClaimed: alternates are only claimed, never decided."""
         raise errors.NotClaimed(request_id=batch.request_id, hosts=[])
 
 
 def _accept_first_candidates(batch: ClaimBatch) -> BatchAnswer:
-    """Return the answer of a store in which the first candidate of each instance could be claimed."""
     accepted = all(intent.candidates for intent in batch.intents)
     prepared = [_first_candidate(intent, batch.alternates, accepted) for intent in batch.intents]
     return BatchAnswer(accepted, True, batch.epoch, batch.position, prepared, claimed=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decisions of a shadow, with what was said about every host."""
+"""Shadow decisions with a verdict on every host."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ ONCE = RetryLimits(max_tries=1)
 
 
 class SurveyingScheduler(PartitionScheduler):
-    """Decides one call in shadow mode, and keeps the last survey and decision record; None where there is none."""
+    """Decides one call in shadow mode; keeps the last survey and decision record, or None."""
 
     def __init__(self, store: ClaimStore, replica: ReplicaView) -> None:
         self._claim_store = store
@@ -39,7 +39,6 @@ class SurveyingScheduler(PartitionScheduler):
         *,
         explains: bool = False,
     ) -> RankingSnapshot:
-        """Rank and survey hosts on the same view."""
         with self._replica.table.reading() as view:
             self.survey = failing_hosts.decide(view, lambda view: policy.driver_for(request).survey(view, request))
             return rank_hosts(policy, view, request, count, request.seed ^ salt, explains=explains)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks hosts for requests that claim nothing and leave no record."""
+"""Ranking for requests that neither claim nor leave a record."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -16,7 +16,7 @@ from scheduler_svc.scheduling.server_groups import add_group_members
 
 
 class UnclaimedRanker:
-    """Ranks by this worker's table alone; safe to call from many threads."""
+    """Ranks on this worker's table alone. Thread-safe."""
 
     def __init__(self, current: CurrentPolicy, partitions: OpenPartitions, rewriter: RequestRewriter) -> None:
         self._current = current
@@ -24,16 +24,15 @@ class UnclaimedRanker:
         self._rewriter = rewriter
 
     def with_group_members(self, call: SelectionCall) -> SchedulingRequest:
-        """Return a call's request with the members of its group, which the store knows; raises StoreUnavailable."""
+        """Add the server group's members to the call's request; raises StoreUnavailable."""
         return add_group_members(self._partitions.own.store, call)
 
     def rank(
         self, ctxt: RequestContext, request: SchedulingRequest, count: int, *, rewrites: bool
     ) -> Sequence[Sequence[str]]:
-        """Return the candidates of each of ``count`` instances, best first.
+        """Return the candidates of each of ``count`` instances, best first; raises NoValidHost.
 
-        ``rewrites``: prefilters apply, and provider trees must fit, as in all requests of Nova but rebuilds. Raises
-        NoValidHost.
+        ``rewrites``: apply prefilters and provider trees, as for all Nova requests except rebuilds.
         """
         ctxt.check_deadline()
         policy = self._current.policy

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A micro-batching window: calls that arrive within it are ranked together."""
+"""Micro-batching window: ranks calls together that arrive within it."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ RankTogether = Callable[[SchedulingPolicy, Sequence[SelectionCall]], Sequence[Ra
 
 
 class _Round:
-    """The calls of one batch, which are ranked by one policy."""
+    """Calls of one batch, all under one policy."""
 
     def __init__(self, policy: SchedulingPolicy | None = None) -> None:
         self.policy = policy
@@ -29,7 +29,7 @@ class _Round:
 
 @dataclass(frozen=True, slots=True)
 class WindowLimits:
-    """How long a call waits for others to join its batch, and the number of calls of a batch."""
+    """Maximum wait and size of a batch."""
 
     seconds: float = 0.0
     max_calls: int = 1
@@ -39,10 +39,10 @@ NO_WINDOW = WindowLimits()
 
 
 class BatchWindow:
-    """Collects calls into rounds: the first call waits, then ranks the whole round; the others wait for it."""
+    """Collects calls into rounds. A round's first caller waits and then ranks all; the others wait for it."""
 
     def __init__(self, rank: RankTogether, seconds: float, max_calls: int) -> None:
-        """A round closes after ``seconds``, or when it has ``max_calls`` calls."""
+        """A round closes after ``seconds`` or at ``max_calls`` calls."""
         self._rank = rank
         self._seconds = seconds
         self._max_calls = max_calls
@@ -50,7 +50,7 @@ class BatchWindow:
         self._round = _Round()
 
     def rank(self, policy: SchedulingPolicy, call: SelectionCall) -> RankingSnapshot | None:
-        """Join the open round; return this call's ranking, None if the call must be decided on its own."""
+        """Join the open round; return this call's ranking, or None to decide it alone."""
         future: Future[RankingSnapshot | None] = Future()
         with self._lock:
             if self._round.policy is not policy:  # the first call, or the first after a reload
@@ -77,6 +77,6 @@ class BatchWindow:
         except errors.GanttError as error:
             LOG.warning("%d requests are decided one by one: %s", len(closed_round.calls), error)
         finally:
-            # Always: the waiting calls must not hang.
+            # Even after an error: waiting calls must not hang.
             for (_, future), snapshot in zip(closed_round.calls, snapshots, strict=True):
                 future.set_result(snapshot)

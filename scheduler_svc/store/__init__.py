@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store: host state, claims and the log of one partition, behind one interface."""
+"""Store of one partition's host state, claims and log, behind one interface."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Effect of aggregate changes on claims: the names whose earlier decisions become stale."""
+"""Effect of aggregate changes on earlier decisions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,9 +8,9 @@ NAMESPACE = "aggregate"
 
 
 def touched(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> set[str]:
-    """Return the names that join or leave an aggregate; all members where its metadata changed.
+    """Return the names that join or leave an aggregate, or all members if its metadata changed.
 
-    A name may be a service host, a provider, or not exist yet. None means that there is no such document.
+    Names are service hosts or providers, and need not exist yet. None stands for no document.
     """
     old_members, new_members = _members(before), _members(after)
     if _metadata(before) != _metadata(after):

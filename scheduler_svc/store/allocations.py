@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations as clients of the Placement API read and replace them.
+"""Allocations as clients of the Placement API read and write them.
 
-What a consumer holds by the API is one live claim, confirmed from the beginning, on the service host that stands for
-the API: no agent audits, confirms or releases it, and it leaves no tombstone. One that the scheduler made is on the
-node that it chose.
+A client's allocations are one live claim, confirmed from the beginning, on the pseudo service host of the API: no agent
+audits, confirms or releases it, and it leaves no tombstone. If the scheduler wrote the claim, it is on the selected
+node.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from scheduler_svc.core.records import Allocations, Amounts, Claim
 from scheduler_svc.store import validation
 from scheduler_svc.store.unverified import consumer_of
 
-MAX_CONSUMERS = 1000  # of one call
-IMPORT_REQUEST = "placement-import"  # the request id of claims that nothing but imports wrote
+MAX_CONSUMERS = 1000  # per call
+IMPORT_REQUEST = "placement-import"  # request id of claims written only by imports
 
 
 class AnyGeneration(Enum):
-    """The marker for a change that is made whatever the consumer's generation is (microversions before 1.28)."""
+    """Marker for a write without a generation check (microversions before 1.28)."""
 
     ANY = auto()
 
@@ -31,12 +31,14 @@ ANY = AnyGeneration.ANY
 
 @dataclass(frozen=True, slots=True)
 class AllocationChange:
-    """What one consumer is to hold, in place of all that it held.
+    """New allocations of one consumer, replacing all former ones.
 
-    ``allocations`` {} ends what it holds. ``generation`` is the consumer's as the client read it; None: it must hold
-    nothing. ``type`` None leaves the type of a consumer that holds something; "" is none. The generations of the
-    providers in ``allocations`` are increased; where these are empty, those of the providers that the consumer held
-    from, unless ``is_deletion`` (DELETE of the consumer's allocations).
+    Attributes:
+        allocations: {} ends the consumer's allocations.
+        generation: Consumer generation that the client read; None: the consumer must have no allocations.
+        type: Consumer type; None keeps the current one, "" is none.
+        is_deletion: DELETE of allocations, which keeps the generations of the providers given up. Other changes
+            increase the generations of all providers in ``allocations``; if that is empty, of the providers given up.
     """
 
     consumer: str
@@ -50,10 +52,10 @@ class AllocationChange:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerImport:
-    """What one consumer holds in another Placement, in place of what it held by an earlier import.
+    """Allocations of one consumer in another Placement, replacing an earlier import. {} ends them.
 
-    ``allocations`` {} ends that. The consumer's generation becomes ``generation``, or the one at which the epoch began
-    if that is larger. The generations of providers stay.
+    The consumer's generation becomes ``generation``, but at least the one at which the epoch began. Generations of
+    providers stay.
     """
 
     consumer: str
@@ -67,9 +69,9 @@ class ConsumerImport:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerState:
-    """What a consumer holds by its live claim, of either owner. ``generation`` is the one that clients send back.
+    """Allocations of a consumer's live claim, owned by an agent or the Placement API.
 
-    ``is_imported`` is whether an import wrote it, and nobody since.
+    ``generation`` is the one that clients send back. ``is_imported``: nobody wrote the claim since its import.
     """
 
     consumer: str
@@ -84,24 +86,24 @@ class ConsumerState:
 
 
 def is_api_claim(claim: Claim) -> bool:
-    """Return whether the Placement API owns a claim: a client wrote it, or the scheduler for the node that it chose."""
+    """Return whether the Placement API owns a claim: written by a client, or by the scheduler for a client."""
     return names.host_of(claim.host) == names.API_HOST
 
 
 def is_imported(claim: Claim) -> bool:
-    """Return whether a claim is as an import wrote it."""
+    """Return whether nobody wrote the claim since its import."""
     return is_api_claim(claim) and claim.request_id == IMPORT_REQUEST
 
 
 def reported_allocations(claim: Claim) -> Allocations:
-    """Return the amounts of the claim's guest by its agent's last report, or else by its confirmation."""
+    """Return the amounts of the claim's guest, from its agent's last report or its confirmation."""
     return claim.allocations if claim.reported is None else claim.reported
 
 
 def lowered_amounts(claim: Claim, requested: Allocations) -> tuple[str, tuple[str, ...]] | None:
-    """Return the first provider from which an agent's guest uses more than ``requested``, and the classes, or None.
+    """Return the first provider whose ``requested`` amounts are below the use of an agent's guest, and the classes.
 
-    Reported amounts that the claim does not hold need not be requested: the store did not believe them.
+    Returns None if there is none. Reported amounts that the store did not believe are ignored.
     """
     for provider, amounts in sorted(reported_allocations(claim).items()):
         claim_amounts, remaining = claim.allocations.get(provider, {}), requested.get(provider, {})
@@ -116,7 +118,7 @@ def lowered_amounts(claim: Claim, requested: Allocations) -> tuple[str, tuple[st
 
 
 def unheld_amounts(claim: Claim) -> Allocations:
-    """Return the amounts of the claim's guest, by its agent's report, that exceed the claim, in order."""
+    """Return the reported amounts of the claim's guest that exceed the claim, in order."""
     unheld = {
         provider: {
             name: amount
@@ -129,15 +131,14 @@ def unheld_amounts(claim: Claim) -> Allocations:
 
 
 def generation_of(claim: Claim, generation_base: int) -> int:
-    """Return the consumer's generation: that of its claim, or if that is of an earlier epoch what this one begins at.
+    """Return the consumer's generation: its claim's, but at least the one at which the epoch began.
 
-    It is never larger than the partition's position, so that it does not repeat in a later epoch.
+    It never exceeds the partition's position, so it does not repeat in a later epoch.
     """
     return max(claim.generation, generation_base)
 
 
 def state_of(claim: Claim, generation_base: int) -> ConsumerState:
-    """Return what a consumer holds by its live claim."""
     return ConsumerState(
         consumer_of(claim.consumer),
         generation_of(claim, generation_base),
@@ -153,26 +154,26 @@ def state_of(claim: Claim, generation_base: int) -> ConsumerState:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the consumers of one type hold: their number, and the sums by resource class."""
+    """Number of consumers of one type, and the sums of their allocations by resource class."""
 
     consumers: int
     amounts: Amounts
 
 
 def holder_keys(claim: Claim) -> list[str]:
-    """Return the entries of a claim in the index of holders: the index by host has that of its own host."""
+    """Return the claim's entries in the index of holders; the index by host covers its own host."""
     return [f"{provider}|{claim.consumer}" for provider in claim.allocations if provider != claim.host]
 
 
 def check(changes: Sequence[AllocationChange]) -> None:
-    """Raise InvalidRequest or InvalidName unless these are valid changes of 1 to MAX_CONSUMERS different consumers."""
+    """Raise InvalidRequest or InvalidName for invalid changes; allows 1 to MAX_CONSUMERS different consumers."""
     _check_consumers(changes)
     for change in changes:
         _check_rest(change.generation, change.type)
 
 
 def check_imports(imports: Sequence[ConsumerImport]) -> None:
-    """Raise InvalidRequest or InvalidName unless these are valid imports of 1 to MAX_CONSUMERS different consumers."""
+    """Raise InvalidRequest or InvalidName for invalid imports; allows 1 to MAX_CONSUMERS different consumers."""
     _check_consumers(imports)
     for item in imports:
         validation.check_text("consumer type", item.type)
@@ -194,7 +195,7 @@ def _check_consumers(changes: Sequence[AllocationChange | ConsumerImport]) -> No
 
 
 def check_usages(project: Any, user: Any, consumer_type: Any) -> None:
-    """Raise InvalidRequest unless these can be a project, a user or None, and a consumer type or None."""
+    """Raise InvalidRequest for an invalid project, user or consumer type; the latter two may be None."""
     for what, value in (("project", project), ("user", user), ("consumer type", consumer_type)):
         if value is not None or what == "project":
             validation.check_text(what, value)

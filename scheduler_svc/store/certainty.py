@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refusals of writes by the Placement API whose first run may have been carried out."""
+"""Retried writes of the Placement API: a refusal is not certain if an earlier try may have succeeded."""
 
 import threading
 from collections.abc import Callable
@@ -12,21 +12,20 @@ T = TypeVar("T")
 
 
 class RepeatCounter(threading.local):
-    """Counts for each thread what it has sent again since no answer came: the first run may have been carried out."""
+    """Per-thread count of requests sent again because no answer came."""
 
     count = 0
 
     def add(self) -> None:
-        """Count one more."""
         self.count += 1
 
 
 def certain(repeats: RepeatCounter, write: Callable[[], T]) -> T:
-    """Return the answer of a write that depends on what the client has read.
+    """Run a generation-checked write and return its answer.
 
-    What gets no answer is sent again. Where its first run was carried out, the client's generation, or the name of a
-    new provider, does not fit any more, and the refusal would say that the write has not been carried out: raises
-    StoreUnavailable instead, after which the client reads again.
+    A request without an answer is sent again. If the first try had succeeded, the second would be refused for its stale
+    generation or a duplicate name, which is misleading. Raises StoreUnavailable instead, so that the client reads
+    again.
     """
     before = repeats.count
     answer = write()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encoding of a partition's data as stored text, and back."""
+"""Text encoding of stored values."""
 
 import json
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from scheduler_svc.store.registrations import AppliedReport
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """Functions that encode a stored value and decode it."""
+    """Encoder and decoder of a stored value."""
 
     encode: Callable[[Any], Any]
     decode: Callable[[Any], Any]

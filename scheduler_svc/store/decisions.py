@@ -8,7 +8,7 @@ from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 
 
 def outcome(batch: ClaimBatch, answer: BatchAnswer) -> dict[str, Any]:
-    """Return the store's part of a decision record: the verdict of each candidate that was tried."""
+    """Return the store's part of a decision record: the verdict of each tried candidate."""
     candidates = {intent.consumer: [candidate.host for candidate in intent.candidates] for intent in batch.intents}
     return {
         "outcome": "selected" if answer.accepted else "refused",
@@ -29,13 +29,12 @@ def outcome(batch: ClaimBatch, answer: BatchAnswer) -> dict[str, Any]:
 
 
 def project_of(document: Mapping[str, Any]) -> str:
-    """Return the project of a decision record; '' without one."""
     project = document.get("project")
     return project if isinstance(project, str) else ""
 
 
 def record_bytes(request_id: str, project: str, text: str) -> int:
-    """Return the size that a recorded decision counts with: its JSON, its keys, and 200 bytes for their storage."""
+    """Return the accounted size of a recorded decision: its JSON, its keys, and 200 bytes of overhead."""
     request_bytes, project_bytes = len(request_id.encode()), len(project.encode())
     by_project = request_bytes + 2 * project_bytes if project else 0
     return len(text.encode()) + 2 * request_bytes + by_project + 200

@@ -10,26 +10,26 @@ from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import Claim, ClaimGroup
 from scheduler_svc.store.records import SCHEMA
 
-_ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True, ensure_ascii=False)  # json.dumps makes one each time
+_ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True, ensure_ascii=False)  # json.dumps makes a new one
 
 
 def encode(document: Any) -> str:
-    """Return ``document`` as canonical JSON: equal documents have equal encodings."""
+    """Encode as canonical JSON: equal documents have equal encodings."""
     return _ENCODER.encode(document)
 
 
 def encode_in_order(document: Any) -> str:
-    """Return ``document`` as JSON whose members are in its own order: for allocations, which are shown as they came."""
+    """Encode as JSON that keeps the order of keys: allocations are shown in the order given by clients."""
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
 def is_same(first: Any, second: Any) -> bool:
-    """Return whether two documents encode to the same JSON; Python's ``==`` alone takes 1, 1.0 and True as equal."""
+    """Return whether two documents have the same JSON; ``==`` alone treats 1, 1.0 and True as equal."""
     return first == second and encode(first) == encode(second)
 
 
 def decode(text: str | bytes, what: str) -> dict[str, Any]:
-    """Decode a stored document; raises IncompatibleObject where a newer gantt wrote it."""
+    """Decode a stored document; raises IncompatibleObject if a newer gantt wrote it."""
     document = json.loads(text)
     if document.get("schema") != SCHEMA:
         raise errors.IncompatibleObject(name=f"stored {what}", version=document.get("schema"), supported=SCHEMA)
@@ -37,13 +37,13 @@ def decode(text: str | bytes, what: str) -> dict[str, Any]:
 
 
 def decode_state(text: str | bytes) -> tuple[int, dict[str, Any]]:
-    """Return (version, document) of a declared namespace's stored document."""
+    """Decode a declared namespace's document to (version, document)."""
     raw = decode(text, "host state")
     return raw["version"], raw["state"]
 
 
 def decode_claim(text: str | bytes) -> Claim:
-    """Decode a live claim. Its alternates are stored as one string separated by spaces: Lua encodes [] as {}."""
+    """Decode a live claim. Alternates are one space-separated string, because Lua encodes [] as {}."""
     raw = decode(text, "claim")
     group = raw.get("group")
     return Claim(
@@ -69,10 +69,8 @@ def decode_claim(text: str | bytes) -> Claim:
 
 
 def encode_group(group: ClaimGroup) -> dict[str, Any]:
-    """Return the stored form of a group's policy."""
     return {"id": group.id, "policy": group.policy.value, "max_per_host": group.max_per_host}
 
 
 def decode_group(raw: Mapping[str, Any]) -> ClaimGroup:
-    """Decode the stored form of a group's policy."""
     return ClaimGroup(raw["id"], GroupPolicy(raw["policy"]), int(raw["max_per_host"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents of declared namespaces on another server than the rest of the partition."""
+"""Declared namespaces whose documents are on another server than the rest of the partition."""
 
 import logging
 import time
@@ -12,11 +12,11 @@ from scheduler_svc.store.namespaces import Versioned
 
 LOG = logging.getLogger(__name__)
 
-POLL_MS = 500  # between polls for changed documents: memcached sends no notifications
+POLL_MS = 500  # interval of polls for changed documents; memcached has no notifications
 
 
 class DeclaredStateStore(Protocol):
-    """Storage of declared namespaces' documents; see scheduler_svc.store.memcached."""
+    """Storage of documents of declared namespaces; see scheduler_svc.store.memcached."""
 
     def get(self, namespace: str, name: str) -> Versioned:
         """Return (version, document)."""
@@ -43,26 +43,24 @@ class DeclaredStateStore(Protocol):
 
 
 class ExternalStates:
-    """The documents of ``namespaces``, in ``server``.
+    """Documents of ``namespaces`` on ``server``.
 
-    Changes of these documents are in no log. Only the process that took the snapshot may follow them: ``changes`` polls
-    their versions.
+    Their changes are in no log: ``changes`` polls versions. Only the process that took the snapshot may follow them.
     """
 
     def __init__(self, server: DeclaredStateStore, namespaces: Collection[str]) -> None:
         self._server = server
         self._namespaces = frozenset(namespaces)
-        self._follower_versions: dict[str, dict[str, int]] = {}  # namespace -> name -> version that the follower has
+        self._follower_versions: dict[str, dict[str, int]] = {}  # namespace -> name -> version known to the follower
         self._next_poll = 0.0
         self._is_unavailable = False
 
     def server_of(self, namespace: str) -> DeclaredStateStore | None:
-        """Return the server if it has the documents of ``namespace``."""
         return self._server if namespace in self._namespaces else None
 
     def snapshot(self, namespaces: Collection[str]) -> dict[str, dict[str, dict[str, Any]]]:
-        """Return the documents of those of ``namespaces`` that are here, by namespace and name."""
-        # Versions are read first: a document that changes meanwhile is returned again.
+        """Return the documents of the external ones among ``namespaces``, by namespace and name."""
+        # Read versions first, so that a document changed meanwhile is returned again.
         self._follower_versions = {
             namespace: self._server.versions(namespace) for namespace in namespaces if namespace in self._namespaces
         }
@@ -76,13 +74,13 @@ class ExternalStates:
         }
 
     def wait_ms(self, block_ms: int) -> int:
-        """Return for how long the log may be waited for: until the next poll, if there is one."""
+        """Limit a wait for log entries to the next poll."""
         return min(block_ms, POLL_MS) if self._follower_versions else block_ms
 
     def changes(self, position: int) -> list[LogEntry]:
-        """Return the documents that changed since the last poll as entries at ``position``, if a poll is due.
+        """Return documents changed since the last poll as entries at ``position``, if a poll is due.
 
-        While the server is unavailable, there are none, and followers keep the last known documents.
+        Returns nothing while the server is unavailable: followers keep the last known documents.
         """
         if not self._follower_versions or time.monotonic() < self._next_poll:
             return []
@@ -98,11 +96,9 @@ class ExternalStates:
         return entries
 
     def close(self) -> None:
-        """Close all connections."""
         self._server.close()
 
     def _changes(self, position: int) -> list[LogEntry]:
-        """Return the documents that changed since the last poll."""
         entries, current = [], {}
         for namespace, previous in self._follower_versions.items():
             current[namespace] = self._server.versions(namespace)

@@ -30,16 +30,21 @@ def open_store(
     max_step_ms: int = MAX_STEP_MS,
     wait_seconds: float | None = None,
 ) -> Store:
-    """Return the store of ``partition`` at ``url``, whose scheme is one of SCHEMES.
+    """Return the store of ``partition`` at ``url``. Connects on first use.
 
-    Nothing is sent yet: an unavailable server fails the first verb. ``durability`` is the server's appendfsync
-    setting: with "always" on a single server a restart forgets nothing and begins no new epoch.
-    ``log_length`` bounds the log in entries, ``decision_bytes`` the decision record. ``liveness`` is what decides
-    which services are alive, ``namespaces`` are the declared namespaces of host state. ``replicas`` is the number of
-    Redis replicas that must have a claim before it is acknowledged. ``max_step_ms`` is the longest step of the server's
-    clock that advances the partition's time. ``wait_seconds`` limits how long a command waits for a server that does
-    not answer, for callers whose clients wait.
-    Raises BadConfiguration for a URL of another scheme, InvalidName for an invalid partition name.
+    Args:
+        durability: The server's appendfsync setting. With "always" on a single server, a restart begins no new epoch.
+        log_length: Maximum number of log entries.
+        decision_bytes: Maximum size of the decision record.
+        liveness: What decides which services are alive.
+        namespaces: Declared namespaces of host state.
+        replicas: Redis replicas that must have a claim before it is acknowledged.
+        max_step_ms: Longest step of the server's clock that advances partition time.
+        wait_seconds: Longest wait for a server that does not answer, for callers with waiting clients.
+
+    Raises:
+        BadConfiguration: unsupported URL scheme; see SCHEMES.
+        InvalidName: invalid partition name.
     """
     validation.check_service_host(partition)
     scheme = url.partition("://")[0]
@@ -70,7 +75,7 @@ def open_store(
 def attach_state_store(
     store: Store, url: str | None, external_namespaces: Collection[str], declared: Collection[str]
 ) -> None:
-    """Keep the documents of ``external_namespaces`` in the memcached at ``url``, or in the store itself (None).
+    """Store documents of ``external_namespaces`` in the memcached at ``url``; None: in the store itself.
 
     Raises BadConfiguration for a namespace that is not ``declared``.
     """

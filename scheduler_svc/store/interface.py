@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store: its verbs, which every backend implements and one shared test suite checks."""
+"""The store interface, implemented by every backend and checked by one shared test suite."""
 
 from collections.abc import Collection
 
@@ -24,17 +24,15 @@ class Store(
     MaintenanceStore,
     PinStore,
 ):
-    """One partition's host state, claims and log.
+    """Host state, claims and log of one partition.
 
-    Each verb is atomic and idempotent by its identity: repeating it changes nothing and returns the recorded
-    answer. Time is the store's own. Every verb raises StoreUnavailable when the store does not answer, or answers
-    that it cannot serve. A rejection is a return value.
-
-    It raises StoreFull for new claims, pins, hosts and documents while their collection is at its bound.
+    Every verb is atomic and idempotent: repeating it changes nothing and returns the recorded answer. Times are
+    partition time. Rejections are return values. Every verb raises StoreUnavailable if the store does not answer or
+    cannot serve, and StoreFull for new claims, pins, hosts and documents while their collection is at its bound.
     """
 
     def __init__(self, partition: str, *, decision_bytes: int, namespaces: Collection[str]) -> None:
-        """``decision_bytes`` bounds the decision record, ``namespaces`` are declared."""
+        """``decision_bytes`` limits the decision record; ``namespaces`` are the declared ones."""
         self.partition = partition
         self.bounds = StoreBounds("", {})
         self.external: ExternalStates | None = None
@@ -43,6 +41,6 @@ class Store(
         self._declared: Collection[str] = frozenset(namespaces)
 
     def close(self) -> None:
-        """Close all connections; the stored data stays."""
+        """Close all connections; stored data stays."""
         if self.external is not None:
             self.external.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lease: a store document under compare-and-set that one process owns at a time."""
+"""Lease on a store document under compare-and-set, owned by one process at a time."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -12,13 +12,13 @@ NO_OWNER = ""  # owner of a released lease
 
 
 class LeaseLost(Exception):
-    """Raised where another process may have taken over."""
+    """Raised when another process may have taken over."""
 
 
 class DocumentLease:
-    """A lease as one process sees it; its document has what the owner records for the next one.
+    """Lease as seen by one process. Its document holds what the owner records for its successor.
 
-    It expires when its document has not changed for ``seconds``; clocks of processes are never compared.
+    It expires when the document has not changed for ``seconds``. Clocks of processes are never compared.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class DocumentLease:
         seconds: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``place`` is the document's namespace, which is internal to the store, and name."""
+        """``place`` is (store-internal namespace, name) of the document."""
         self._store = store
         self._namespace, self._name = place
         self._owner = owner
@@ -46,13 +46,13 @@ class DocumentLease:
 
     @property
     def renewal_due(self) -> bool:
-        """Whether the lease must be renewed, even if nothing is to be recorded."""
+        """Whether the lease must be renewed even with nothing to record."""
         return self._clock() - self._changed_at >= self._seconds / 4
 
     def acquire(self, start: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any] | None:
-        """Try to acquire the lease; return what its last owner recorded, or None if another one has it.
+        """Try to acquire the lease; return the last owner's record, or None if another process owns the lease.
 
-        ``start`` returns what counts as recorded if there never was an owner. Raises StoreUnavailable.
+        ``start`` returns the record if there never was an owner. Raises StoreUnavailable.
         """
         self._owned = False
         version, document = self._store.find_state(self._namespace, self._name)
@@ -65,21 +65,20 @@ class DocumentLease:
         return recorded if self.renew(recorded) else None
 
     def renew(self, record: Mapping[str, Any]) -> bool:
-        """Record ``record`` and renew the lease; return False if another process has taken over."""
+        """Store ``record`` and renew the lease; return False if another process has taken over."""
         return self._put(self._owner, record)
 
     def keep(self) -> None:
-        """Renew the lease if that is due, with nothing to record; raises LeaseLost, and StoreUnavailable."""
+        """Renew the lease if due, with an empty record; raises LeaseLost and StoreUnavailable."""
         if (not self.is_valid or self.renewal_due) and not self.renew({}):
             raise LeaseLost
 
     def release(self, record: Mapping[str, Any]) -> None:
-        """Record ``record`` and release the lease for others."""
         self._put(NO_OWNER, record)
         self._owned = False
 
     def _put(self, owner: str, record: Mapping[str, Any]) -> bool:
-        # The last key makes every write a change.
+        # "beat" differs in every write, so that each one is a change.
         document = {**record, "owner": owner, "beat": self._version}
         try:
             self._version = self._store.put_state(self._namespace, self._name, self._version, document)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of the provider trees in a report: parents and roots."""
+"""Validation of the provider trees in a report."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -7,16 +7,16 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.resources import names
 
-MAX_DEPTH = 8  # providers from a root down to a leaf, both counted
-KINDS = ("compute", "volume", "network")  # of roots: the service that the resource belongs to
-ROOTS_ONLY = ("kind", "availability_zone", "metrics", "facts", "host_ip", "numa")  # fields that only roots may report
+MAX_DEPTH = 8  # levels of a tree, root and leaf included
+KINDS = ("compute", "volume", "network")  # services that a root's resources belong to
+ROOTS_ONLY = ("kind", "availability_zone", "metrics", "facts", "host_ip", "numa")  # fields of roots only
 
 
 def check_full(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return the root of each provider in ``nodes``, a full report; raises InvalidStats unless they form trees.
+    """Return the root of each provider in a full report; raises InvalidStats unless the providers form trees.
 
-    Each parent must be in the report, and a tree is at most MAX_DEPTH deep. A child's name must begin with the name
-    of its root and a separator.
+    Every parent must be in the report, a tree has at most MAX_DEPTH levels, and a child's name begins with its root's
+    name and a separator.
     """
     roots = {name: _root(name, nodes) for name in nodes}
     for name, root in roots.items():
@@ -28,9 +28,9 @@ def check_full(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def check_delta(nodes: Mapping[str, Mapping[str, Any]], stored: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return the root of each provider in ``nodes``, a delta to ``stored``; raises InvalidStats where one would move.
+    """Return the root of each provider in a delta to ``stored``; raises InvalidStats if a provider would move.
 
-    Trees change in full reports only: a delta may contain only a part of a tree.
+    Only full reports change trees: a delta may lack the rest of a tree.
     """
     for name, node in nodes.items():
         recorded = stored[name]
@@ -43,12 +43,11 @@ def check_delta(nodes: Mapping[str, Mapping[str, Any]], stored: Mapping[str, Map
 
 
 def kind_of(root: Mapping[str, Any]) -> str:
-    """Return the kind of a root, or the default kind."""
     return str(root.get("kind") or KINDS[0])
 
 
 def possible_roots(name: str, roots: Collection[str]) -> list[str]:
-    """Return those of ``roots`` that a removed child of this name may have been below, by the name alone."""
+    """Return the ``roots`` under which a removed child may have been, judging by its name."""
     parts = name.split(names.SEPARATOR)
     heads = (names.SEPARATOR.join(parts[:count]) for count in range(1, len(parts)))
     return [head for head in heads if head in roots]

@@ -3,11 +3,11 @@
 
 from scheduler_svc.core.records import LogEntry
 
-CARRIED_ENTRIES = 256  # that the answers to claims carry; a longer gap is left to the follower of the log
+CARRIED_ENTRIES = 256  # log entries returned with claims; the log's follower reads longer gaps
 
 
 def without_gap(position: int, entries: list[LogEntry], newest: int) -> list[LogEntry] | None:
-    """Return ``entries``, which were read after ``position``, or None where entries are missing.
+    """Return the ``entries`` read after ``position``, or None if some are missing.
 
     ``newest`` is the log's last position. Only an ``epoch`` entry may skip positions: its reader resyncs anyway.
     """

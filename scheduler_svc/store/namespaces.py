@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of host state namespaces, and the form in which readers get their documents."""
+"""Rules of host state namespaces, and the reader's view of their documents."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -10,20 +10,20 @@ from rpcapi.version import is_too_old
 from scheduler_svc.store import aggregates, validation
 from scheduler_svc.store.registrations import DUPLICATE
 
-COMPUTE = "compute"  # one document a node, written by its host's reports only
-SERVICE = "service"  # one document a service
+COMPUTE = "compute"  # one document per node, written only by its host's reports
+SERVICE = "service"  # one document per service
 BUILT_IN = (COMPUTE, SERVICE)
-# Of a service: the RPC version by topic of the oldest of its processes (None or missing: it reports none), and when
-# that one reported last, while a newer one reports under the same name.
+# Fields of a service: RPC versions by topic of its oldest process (None or missing: not reported), and the time of the
+# last report of that process while a newer one reports under the same name.
 RPC_VERSIONS, OLDER_SEEN_MS = "rpc_versions", "older_seen_ms"
-TOO_OLD = "too_old"  # key in the documents of agents with an unsupported RPC version
+TOO_OLD = "too_old"  # set in documents of agents with an unsupported RPC version
 _REMOVABLE = (DUPLICATE, OLDER_SEEN_MS)
 
 Versioned = tuple[int, dict[str, Any]]
 
 
 def entry_of(namespace: str, name: str) -> str:
-    """Return the name of a declared namespace's document among those of all."""
+    """Return the key of a declared namespace's document."""
     return f"{namespace}|{name}"
 
 
@@ -34,7 +34,7 @@ def check(namespace: str, declared: Collection[str]) -> None:
 
 
 def check_document(namespace: str, document: Mapping[str, Any]) -> None:
-    """Raise InvalidRequest unless ``document`` may be put into the namespace, which exists."""
+    """Raise InvalidRequest unless ``document`` may be put into the existing namespace."""
     if namespace == COMPUTE:
         raise validation.refuse(f"namespace {namespace!r} can be changed by host reports only")
     is_aggregate = namespace == aggregates.NAMESPACE
@@ -44,7 +44,7 @@ def check_document(namespace: str, document: Mapping[str, Any]) -> None:
 
 
 def check_deletable(namespace: str) -> None:
-    """Raise InvalidRequest for a namespace whose documents are deleted with their hosts only."""
+    """Raise InvalidRequest for the built-in namespaces: their documents go with their hosts."""
     if namespace in BUILT_IN:
         raise validation.refuse(f"documents in namespace {namespace!r} cannot be deleted; remove the host instead")
 
@@ -63,9 +63,9 @@ def _check_service(changes: Mapping[str, Any]) -> None:
 
 
 def merge(name: str, stored: Mapping[str, Any], version: int, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document with ``changes`` and the next version, or unchanged where it already has them.
+    """Apply ``changes`` to a document and increase its version, unless they are already applied.
 
-    Raises VersionConflict where it has changed since ``version``. Repeating an update changes nothing.
+    Raises VersionConflict if the document changed since ``version``.
     """
     if all(stored.get(key) == value for key, value in changes.items()):
         return dict(stored)
@@ -76,12 +76,11 @@ def merge(name: str, stored: Mapping[str, Any], version: int, changes: Mapping[s
 
 
 def conflict(namespace: str, name: str, recorded: int, expected: int) -> errors.VersionConflict:
-    """Return the error for a write that expected another version than the recorded one."""
     return errors.VersionConflict(what=f"{namespace} {name!r}", version=recorded, expected=expected)
 
 
 def compute(document: Mapping[str, Any], used: Mapping[str, int]) -> Versioned:
-    """Return (version, document) of a node in the form for readers."""
+    """Return (version, document) of a node as readers see it."""
     version, shown = _open(document)
     return version, shown | {"used": dict(used)}
 
@@ -94,7 +93,7 @@ def service(
     last_report_ms: int | None,
     clock_offset_ms: int | None,
 ) -> Versioned:
-    """Return (version, document) of a service in the form for readers."""
+    """Return (version, document) of a service as readers see it."""
     version, shown = _open(document)
     figures: dict[str, Any] = {"last_report_ms": last_report_ms, "clock_offset_ms": clock_offset_ms}
     if is_too_old(document.get(RPC_VERSIONS)):
@@ -103,9 +102,9 @@ def service(
 
 
 def shown_offset(noted: Sequence[int] | None, beat: int | None) -> int | None:
-    """Return the offset of a service's clock in ms, or None where a heartbeat came after it was noted.
+    """Return a service's clock offset in ms, or None if a later heartbeat settled it.
 
-    ``noted`` is (offset, time of the note), ``beat`` the time of the last heartbeat.
+    ``noted`` is (offset, time of the note); ``beat`` is the time of the last heartbeat.
     """
     return noted[0] if noted is not None and (beat is None or noted[1] >= beat) else None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paging of lists ordered by name, and of calls of which each takes a limited number of elements."""
+"""Paging of lists by name, and splitting of calls with limited batch size."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
@@ -11,22 +11,22 @@ _Item = TypeVar("_Item")
 
 
 def cut(names: Iterable[str], marker: str | None, limit: int) -> tuple[list[str], str | None]:
-    """Return the first ``limit`` of ``names`` after ``marker``, in order, and the marker of the page after them."""
+    """Return the first ``limit`` names after ``marker``, sorted, and the next marker."""
     remaining = sorted(name for name in names if marker is None or name > marker)
     return remaining[:limit], remaining[limit - 1] if len(remaining) > limit else None
 
 
 def batches(items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:
-    """Yield all items in order, ``size`` at a time and at last the rest; nothing if there are none."""
+    """Yield slices of at most ``size`` items, in order."""
     return (items[start : start + size] for start in range(0, len(items), size))
 
 
 def entries(
     read_page: Callable[[str | None], tuple[Iterable[_Item], str | None]], marker: str | None = None
 ) -> Iterator[_Item]:
-    """Yield the entries of all pages after ``marker``; pages are of different moments.
+    """Yield the entries of all pages after ``marker``. Pages are not one atomic read.
 
-    ``read_page`` returns the page after a marker, and the marker of the next page, None on the last.
+    ``read_page`` takes a marker and returns (page, next marker); the last page has marker None.
     """
     while True:
         page, marker = read_page(marker)
@@ -36,7 +36,7 @@ def entries(
 
 
 def read_generations(store: ProviderStore, ids: Sequence[str]) -> dict[str, int]:
-    """Return the generation of each of ``ids``, however many; those of different calls are of different moments."""
+    """Return the generations of any number of ids. Batches are not one atomic read."""
     generations: dict[str, int] = {}
     for batch in batches(ids, MAX_GENERATIONS):
         generations |= store.read_generations(batch)

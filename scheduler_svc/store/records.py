@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of reports, audits and verification, and settings of a store."""
+"""Results of reports, audits and verification; default settings of a store."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,21 +8,22 @@ from typing import Any, Literal, NamedTuple
 from rpcapi.resources.claims import ClaimRole
 from scheduler_svc.core.records import Allocations, ClaimGroup, ClaimRef, ClaimResult
 
-DECISION_BYTES = 32 << 20  # default bound of the decision record
-MAX_STEP_MS = 15_000  # default of the longest step of a partition's time, see conf/store.py
-MAX_CLOCK_OFFSET_MS = 5_000  # by which a service's clock, or the age of its heartbeat, may differ before it is shown
-COLLECT_MS = 120_000  # how long names of forgotten hosts are collected, unless configured otherwise
-SCHEMA = 1  # version of every stored document and log entry; an unknown version is rejected
+DECISION_BYTES = 32 << 20  # default size limit of the decision record
+MAX_STEP_MS = 15_000  # default of the longest step of partition time; see conf/store.py
+MAX_CLOCK_OFFSET_MS = 5_000  # smaller offsets of a service's clock are not shown
+COLLECT_MS = 120_000  # default duration of the collection of forgotten hosts' names
+SCHEMA = 1  # schema version of stored documents and log entries; other versions are rejected
 
-Durability = Literal["everysec", "always"]  # what the server's appendfsync is set to
-Liveness = Literal["beats", "group"]  # what decides which services are alive: their heartbeats, or a service group
+Durability = Literal["everysec", "always"]  # the server's appendfsync setting
+Liveness = Literal["beats", "group"]  # source of liveness: heartbeats, or a service group
 
 
 @dataclass(frozen=True, slots=True)
 class RunningClaim:
-    """Claim in an agent's audit; ``confirmed`` is false if the agent has not confirmed it yet.
+    """Claim of a guest in an agent's audit.
 
-    ``role`` and ``migration`` are as the agent knows them from the last message about a move.
+    ``confirmed`` is False if the agent has not confirmed it yet. ``role`` and ``migration`` come from the last message
+    about a move that the agent got.
     """
 
     consumer: str
@@ -40,13 +41,12 @@ class RunningClaim:
 
     @property
     def ref(self) -> ClaimRef:
-        """Identity of the claim."""
         return ClaimRef(self.consumer, self.attempt)
 
 
 @dataclass(frozen=True, slots=True)
 class AuditOutcome:
-    """The result of an audit; see rpcapi.objects.AuditAnswer. ``position`` is 0 where nothing was done."""
+    """Result of an audit; see rpcapi.objects.AuditAnswer. ``position`` is 0 if nothing was done."""
 
     epoch: int
     answers: Sequence[ClaimResult]
@@ -59,7 +59,7 @@ class AuditOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The result of ``verify``, as of one atomic read."""
+    """Result of ``verify``, as of one atomic read."""
 
     epoch: int
     position: int
@@ -67,19 +67,21 @@ class Verification:
     providers: int
     problems: Sequence[str]
     excess: Sequence[Mapping[str, Any]]
-    awaited: Sequence[str]  # hosts that may run claims which the store forgot, and have not audited since
+    awaited: Sequence[str]  # hosts that may run forgotten claims and have not audited yet
 
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """A report of a service host; see rpcapi.objects.StatsReport.
+    """Report of a service host; see rpcapi.objects.StatsReport.
 
-    ``nodes`` has all nodes of a ``full`` report, else the changes since the report numbered ``base``. A report that
-    registers requests a new incarnation; its own is then the last one that its agent had, or 0. ``proof`` is a verified
-    (epoch, position) that the store once had.
-
-    A report that registers has the uuid of the agent's state folder, or ""; whether a store has ``served`` that folder
-    before; and a ``refusal``, the reason if the agent takes no new guests.
+    Attributes:
+        incarnation: Issued by the last registration. In a registration, the agent's previous one, or 0.
+        nodes: All nodes if ``full``, otherwise the changes since report number ``base``.
+        register: Requests a new incarnation.
+        proof: Verified (epoch, position) that the store once had.
+        host_uuid: In a registration, the uuid of the agent's state folder, or "".
+        served: Whether a store has served that folder before.
+        refusal: Reason why the agent takes no new guests, or "".
     """
 
     incarnation: int
@@ -97,9 +99,13 @@ class HostReport:
 
 @dataclass(frozen=True, slots=True)
 class StatsOutcome:
-    """The result of ``update_stats``: ``need_full`` requests a full report, ``audit`` an audit in ``epoch``.
+    """Result of ``update_stats``.
 
-    ``superseded`` requests a new registration. ``incarnation`` is that of the host, 0 if it is not the agent's.
+    Attributes:
+        need_full: Requests a full report.
+        audit: Requests an audit in ``epoch``.
+        incarnation: The host's incarnation, or 0 if another agent has it.
+        superseded: Requests a new registration.
     """
 
     need_full: bool
@@ -111,30 +117,24 @@ class StatsOutcome:
 
 
 def home_key(group_id: str) -> str:
-    """Return the key of the pin that records a server group's home."""
     return f"group:{group_id}"
 
 
 def departure_key(group_id: str) -> str:
-    """Return the key of the pin that records under which generation of its home a server group left."""
     return f"left:{group_id}"
 
 
 class GroupHome(NamedTuple):
-    """The partition that serves a server group.
-
-    ``generation`` grows, as text, with each choice for the group, in all epochs of the store that records it.
-    """
+    """Partition that serves a server group. ``generation`` grows (as text) with each choice, across epochs."""
 
     partition: str
     generation: str
 
 
 class ReapResult(NamedTuple):
-    """The number of claims that a cleanup ended, and whether it removed as much as it may, so that more may be due.
+    """Number of ended claims, and whether more work may be due.
 
-    ``prepared_ms`` is the age of the prepared claim whose deadline is the next one, by the server's clock, and 0
-    without one.
+    ``prepared_ms`` is the age (server clock) of the prepared claim with the next deadline, or 0.
     """
 
     ended: int
@@ -143,7 +143,7 @@ class ReapResult(NamedTuple):
 
 
 class GroupMembership(NamedTuple):
-    """The number of a server group's live claims in a partition, and whether the store may have forgotten others."""
+    """Live claims of a server group in a partition, and whether the store may have forgotten others."""
 
     members: int
     may_have_forgotten: bool

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of a service host's report with the stored documents: what the report changes."""
+"""Comparison of a service host's report with the stored documents."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,14 +16,14 @@ from scheduler_svc.store.providers.reported import NO_API_PROVIDERS, ApiProvider
 from scheduler_svc.store.records import SCHEMA, HostReport
 from scheduler_svc.store.registrations import MAX_INCARNATION, REFUSAL, AppliedReport
 
-COMPUTE = "gantt-compute"  # the binary of services that report nodes
-# Reasons why a host is not removed.
+COMPUTE = "gantt-compute"  # binary of services that report nodes
+# Reasons not to remove a host.
 AWAITED = "it may run claims that the store forgot: let it audit, or fence it first"
 AWAITED_AND_UP = "it is up, and may run claims that the store forgot: power it off, or let it audit"
 API_CHILDREN = "providers made by the Placement API are below its nodes: delete or move those first"
 SHARED = "claims on other hosts hold what it shares: delete or move those first"
 MAX_REFUSAL = 1000  # characters
-MAX_COUNTER = 10**20 - 1  # of reports
+MAX_COUNTER = 10**20 - 1  # largest report number
 _EMPTY: Mapping[str, Any] = {
     "inventories": {},
     "traits": [],
@@ -33,23 +33,21 @@ _EMPTY: Mapping[str, Any] = {
     "host_ip": None,
     "numa": None,
 }
-_OPTIONAL = frozenset({"facts", "host_ip", "numa"})  # omitted from a document when empty: most providers have none
-_ELIGIBILITY = frozenset({"traits", "availability_zone", "parent", "kind"})  # fields that decide eligibility
+_OPTIONAL = frozenset({"facts", "host_ip", "numa"})  # omitted if empty, as in most providers
+_ELIGIBILITY = frozenset({"traits", "availability_zone", "parent", "kind"})  # fields that affect filtering
 
 
 class ReportHandling(Enum):
-    """How a report is handled."""
-
     APPLY = auto()
     REGISTER = auto()  # applied under a new incarnation
-    IGNORE = auto()  # repeated, or older than one that was applied
-    NEED_FULL = auto()  # a delta whose base is not what is stored
-    SUPERSEDED = auto()  # of another incarnation than the host's
+    IGNORE = auto()  # repeated, or older than the last applied report
+    NEED_FULL = auto()  # delta to another base than the stored report
+    SUPERSEDED = auto()  # another incarnation than the host's
 
 
 @dataclass(frozen=True, slots=True)
 class NodeChange:
-    """A provider's new document, and whether its inventories changed."""
+    """New document of a provider; ``inventory`` is whether its inventories changed."""
 
     document: Mapping[str, Any]
     inventory: bool
@@ -57,10 +55,12 @@ class NodeChange:
 
 @dataclass(frozen=True, slots=True)
 class ReportPlan:
-    """What a report changes: new or changed providers, removed ones, and all nodes that the host has then.
+    """Changes made by a report.
 
-    ``stale_roots`` are the roots of trees whose eligibility changed: earlier decisions on them are stale. ``linked``
-    and ``unlinked`` are child -> parent, of nodes that become the Placement API's, and that were.
+    Attributes:
+        nodes: All nodes of the host afterwards.
+        stale_roots: Roots of trees with changed eligibility; earlier decisions on them are stale.
+        linked, unlinked: Child -> parent of API-owned children to add to and remove from the index.
     """
 
     changes: Sequence[NodeChange]
@@ -72,7 +72,7 @@ class ReportPlan:
 
 
 def check(host: str, report: HostReport) -> None:
-    """Raise InvalidRequest, or InvalidName, for invalid counters or names; the figures were validated before."""
+    """Raise InvalidRequest or InvalidName for invalid counters or names. Nodes are already validated."""
     validation.check_service_host(host)
     validation.check_number("incarnation", report.incarnation, 0, MAX_INCARNATION)
     for what, value in (("sequence", report.sequence), ("base", report.base)):
@@ -91,9 +91,9 @@ def check(host: str, report: HostReport) -> None:
 
 
 def report_handling(last: AppliedReport | None, report: HostReport) -> ReportHandling:
-    """Return how to handle ``report`` after ``last``.
+    """Decide how to handle ``report`` after ``last``.
 
-    An agent's sequence numbers grow through all its registrations, so that a late or repeated one is recognised.
+    An agent's sequence numbers grow across registrations, so late and repeated ones are recognised.
     """
     if report.register:
         is_repeated = last is not None and report.agent == last.agent and report.sequence <= last.sequence
@@ -112,10 +112,10 @@ def plan(
     stored: Mapping[str, Mapping[str, Any]],
     api: ApiProviders = NO_API_PROVIDERS,
 ) -> ReportPlan:
-    """Compare the nodes of ``report`` with the ``stored`` documents of those nodes, and with the Placement API's share.
+    """Compare a report's nodes with their ``stored`` documents and with API-owned providers in the trees.
 
-    Raises UnknownHost where a delta names a node that the host never reported, and InvalidStats where parents are
-    unknown, form a cycle or would be changed by a delta, or where a provider of the API has the name of a node.
+    Raises UnknownHost if a delta names a node that the host never reported. Raises InvalidStats if parents are unknown,
+    form a cycle or would be changed by a delta, or if an API-owned provider has a node's name.
     """
     reported.check_names(api)
     nodes, full = report.nodes, report.full
@@ -156,9 +156,9 @@ def plan(
 
 
 def capacity_of(document: Mapping[str, Any]) -> dict[str, int | list[int]]:
-    """Return for each resource class its capacity, or [capacity, min_unit, max_unit, step_size].
+    """Return {class: capacity or [capacity, min_unit, max_unit, step_size]}.
 
-    The capacity alone is stored where any amount is allowed, because decoding it is most of the work of a claim.
+    The plain number stands for "any amount": decoding the list is most of the cost of a claim.
     """
     return {name: _unit(inventory) for name, inventory in document["inventories"].items()}
 
@@ -169,29 +169,26 @@ def _unit(inventory: Mapping[str, Any]) -> int | list[int]:
 
 
 def capacity_in(unit: int | Sequence[int] | None) -> int:
-    """Return the capacity in an element of ``capacity_of``; None is 0."""
     return (unit if isinstance(unit, int) else unit[0]) if unit is not None else 0
 
 
 def _is_child(document: Mapping[str, Any] | None) -> bool:
-    """Return whether a provider is the Placement API's, and below another one."""
     return document is not None and is_api_owned(document) and document["parent"] is not None
 
 
 def new_service(binary: str) -> dict[str, Any]:
-    """Return the document of a service that reports for the first time."""
     return {"schema": SCHEMA, "version": 1, "binary": binary, "enabled": True, "disabled_reason": None}
 
 
 def service_name(host: str, binary: str) -> str:
-    """Return the name of a service without nodes; the bare host is the name of its compute service."""
+    """Return the name of a service; the compute service has the bare host's."""
     return host if binary == COMPUTE else f"{binary}@{host}"
 
 
 def _compare(
     fixed: dict[str, Any], node: Mapping[str, Any], stored: Mapping[str, Any] | None, full: bool
 ) -> tuple[NodeChange | None, set[str]]:
-    """Return a provider's change, or None, and the parts of its document that differ."""
+    """Return a provider's change or None, and the names of the fields that differ."""
     before = {**_EMPTY, "kind": lineage.KINDS[0], **(stored or {})}
     defaults = _EMPTY if full else before
     parts = {part: node.get(part, defaults[part]) for part in _EMPTY} | fixed

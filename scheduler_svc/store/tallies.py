@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of what consumers hold, by project, user and consumer type, which are kept beside the claims."""
+"""Usage sums by project, user and consumer type, maintained with the claims."""
 
 import functools
 import hashlib
@@ -12,30 +12,26 @@ from scheduler_svc.core.records import Claim
 from scheduler_svc.store import documents
 from scheduler_svc.store.allocations import Usage
 
-NUMBER = ""  # in place of a resource class: the number of consumers
-KEY_LENGTH = 32  # hexadecimal digits
+NUMBER = ""  # pseudo resource class that counts consumers
+KEY_LENGTH = 32  # hex digits
 
-# {"owner": [project, user, consumer type], "amounts": {resource class or NUMBER: sum}}; no sum is 0
+# {"owner": [project, user, consumer type], "amounts": {resource class or NUMBER: sum}}; zero sums are omitted
 Tally = dict[str, Any]
 Sums = Mapping[tuple[str, ...], int]  # by project, user, consumer type, and resource class or NUMBER
 
 
 def key_of(claim: Claim) -> str:
-    """Return the key of the tally that counts a claim."""
     return key_of_owner(claim.project, claim.user, claim.type)
 
 
 @functools.lru_cache(maxsize=1 << 14)
 def key_of_owner(project: str, user: str, consumer_type: str) -> str:
-    """Return the key of the tally of a user's consumers of one type in a project.
-
-    It is a digest, since databases limit the length of what they index.
-    """
+    """Return the tally key of a user's consumers of one type in a project: a digest, as databases limit index size."""
     return hashlib.sha256(documents.encode([project, user, consumer_type]).encode()).hexdigest()[:KEY_LENGTH]
 
 
 def add(tallies: MutableMapping[str, Tally], claim: Claim, sign: int) -> None:
-    """Add a claim to the tallies (1), or subtract it (-1); unverified ones are nobody's."""
+    """Add a claim to the tallies (``sign`` 1), or subtract it (-1). Unverified claims do not count."""
     if claim.state == ClaimState.UNVERIFIED:
         return
     key = key_of(claim)
@@ -50,7 +46,6 @@ def add(tallies: MutableMapping[str, Tally], claim: Claim, sign: int) -> None:
 
 
 def count(claims: Iterable[Claim]) -> dict[str, Tally]:
-    """Return the tallies of these claims."""
     sums: defaultdict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
     for claim in claims:
         if claim.state != ClaimState.UNVERIFIED:
@@ -61,12 +56,11 @@ def count(claims: Iterable[Claim]) -> dict[str, Tally]:
 
 
 def flat(tallies: Mapping[str, Tally]) -> Sums:
-    """Return the sums of these tallies."""
     return {(*tally["owner"], name): amount for tally in tallies.values() for name, amount in tally["amounts"].items()}
 
 
 def usages(rows: Iterable[tuple[str, str, int]], consumer_type: str | None) -> dict[str, Usage]:
-    """Return the usage of each consumer type, or of one, from (consumer type, class or NUMBER, sum)."""
+    """Return the usage per consumer type, or of one type, from (consumer type, class or NUMBER, sum) rows."""
     consumers: Counter[str] = Counter()
     sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for type_name, resource_class, amount in rows:
@@ -80,7 +74,7 @@ def usages(rows: Iterable[tuple[str, str, int]], consumer_type: str | None) -> d
 
 
 def rows_of(tallies: Iterable[Tally], user: str | None) -> Iterator[tuple[str, str, int]]:
-    """Yield (consumer type, class or NUMBER, sum) of the tallies of all users, or of one."""
+    """Yield (consumer type, class or NUMBER, sum) of all users, or of one."""
     for tally in tallies:
         _project, its_user, type_name = tally["owner"]
         if user in (None, its_user):

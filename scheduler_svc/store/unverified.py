@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of unverified claims: attempts that a host's audit reports against what the store knows.
+"""Unverified claims: attempts in a host's audit that contradict the store.
 
-An unverified claim is stored under a name of its own, so that it counts against its host's capacity and is no claim of
-its consumer. The blanks of the name keep it apart from consumers.
+They are stored under names of their own, so that they use capacity without being their consumers' claims. Spaces keep
+these names apart from consumers.
 """
 
 from rpcapi.resources import names
@@ -13,7 +13,7 @@ PREFIX = "unverified "
 
 
 def unverified_name(consumer: str, attempt: int, host: str) -> str:
-    """Return the name under which the attempt is stored while it is unverified on service host ``host``."""
+    """Return the stored name of an unverified attempt on service host ``host``."""
     return f"{PREFIX}{consumer} {attempt} {host}"
 
 
@@ -23,7 +23,7 @@ def consumer_of(name: str) -> str:
 
 
 def counted_allocations(claim: Claim) -> Allocations:
-    """Return what a claim counts at providers: an unverified one only on its own host."""
+    """Return the allocations that count in sums: of an unverified claim, only those on its own host."""
     if claim.state != ClaimState.UNVERIFIED:
         return claim.allocations
     host = names.host_of(claim.host)

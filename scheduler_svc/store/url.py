@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of store URLs, without the libraries of back ends, which a daemon's master process must not need."""
+"""Validation of store URLs without importing backend libraries, which a daemon's master process must not load."""
 
 from collections.abc import Sequence
 from urllib.parse import parse_qsl, urlsplit
@@ -22,9 +22,9 @@ _POSTGRESQL_OPTIONS = frozenset(
 
 
 def check(group: str, url: str) -> None:
-    """Raise BadConfiguration unless option ``url`` of ``group`` is valid for a store.
+    """Raise BadConfiguration unless option ``url`` of ``group`` is a valid store URL.
 
-    The URL is not shown: in a mistyped URL the password may be anywhere.
+    The error omits the URL: in a mistyped one, the password may be anywhere.
     """
     scheme = url.partition("://")[0] if "://" in url else ""
     if scheme == MEMCACHED:
@@ -41,7 +41,7 @@ def check(group: str, url: str) -> None:
 
 
 def check_state_url(group: str, url: str | None, namespaces: Sequence[str]) -> None:
-    """Raise BadConfiguration unless ``state_url`` is None or a memcached URL with ``namespaces``."""
+    """Raise BadConfiguration unless ``state_url`` is None, or a memcached URL with ``namespaces``."""
     if (url is None) != (not namespaces):
         raise errors.BadConfiguration(why=f"[{group}] state_url and state_namespaces must be set together, or neither")
     if url is None:
@@ -56,7 +56,7 @@ def check_state_url(group: str, url: str | None, namespaces: Sequence[str]) -> N
         raise errors.BadConfiguration(
             why=f"[{group}] state_url must be memcached://host:port or memcached:///path/memcached.sock"
         )
-    # The document of an aggregate is written atomically with its effects on claims of members.
+    # A write of an aggregate must be atomic with its effect on claims of its members.
     reserved = sorted({"compute", "service", "aggregate"} & set(namespaces))
     if reserved:
         raise errors.BadConfiguration(why=f"[{group}] state_namespaces: {', '.join(reserved)} must stay in the store")
@@ -83,6 +83,6 @@ def _check_postgresql(group: str, url: str) -> None:
         raise errors.BadConfiguration(why=f"[{group}] url has no database: write postgresql://user@host/database")
     unknown = {name for name, _value in parse_qsl(parts.query, keep_blank_values=True)} - _POSTGRESQL_OPTIONS
     if unknown:
-        # Only allowed options are shown: if a password has an unescaped '?', the rest of it would be here.
+        # Show allowed options only: after an unescaped '?' in a password, its rest would appear here.
         allowed = ", ".join(sorted(_POSTGRESQL_OPTIONS))
         raise errors.BadConfiguration(why=f"[{group}] url has an unknown option after '?'; allowed: {allowed}")

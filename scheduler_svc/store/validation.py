@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of the arguments of store verbs, before anything is sent."""
+"""Validation of the arguments of store verbs."""
 
 import json
 import re
@@ -14,20 +14,20 @@ from rpcapi.resources.inventory import MAX_AMOUNT
 from scheduler_svc.core.records import Allocations, Amounts, ClaimBatch, ClaimGroup, ClaimRef, GroupMembers, Intent
 from scheduler_svc.store.records import RunningClaim
 
-MAX_INTENTS = MAX_INSTANCES  # of one batch, which is a whole request
-MAX_CANDIDATES = 16  # of one intent
-# Of one batch, in all: they bound the run time of one script.
+MAX_INTENTS = MAX_INSTANCES  # per batch, which is a whole request
+MAX_CANDIDATES = 16  # per intent
+# Totals per batch limit the run time of one script.
 MAX_BATCH_CANDIDATES = 8 * MAX_INTENTS
-MAX_BATCH_PROVIDERS = 64 * MAX_INTENTS  # of all candidates with allocations
-MAX_CLASSES = 32  # of one provider in one claim
-MAX_PROVIDERS = 64  # of one claim
-MAX_REFS = 1000  # of one confirm, abort or release
-MAX_PAGE = 1000  # elements of one page of claims or documents
-MAX_MARKER = 3 * names.MAX_LENGTH + 32  # of claims: node|consumer, or node|the name of an unverified claim
-MAX_STATE = 64 * 1024  # bytes of one document of host state
-MAX_AGGREGATE = 1024 * 1024  # bytes of an aggregate's document, which lists up to 10,000 members
-MAX_NAMED_HOSTS = 1000  # in one call
-MAX_MEMBERS = 1000  # of a server group, as its caller knows them
+MAX_BATCH_PROVIDERS = 64 * MAX_INTENTS  # in candidates with allocations
+MAX_CLASSES = 32  # per provider and claim
+MAX_PROVIDERS = 64  # per claim
+MAX_REFS = 1000  # claims per confirm, abort or release
+MAX_PAGE = 1000  # claims or documents per page
+MAX_MARKER = 3 * names.MAX_LENGTH + 32  # length of "node|name of an unverified claim"
+MAX_STATE = 64 * 1024  # bytes per document of host state
+MAX_AGGREGATE = 1024 * 1024  # bytes per aggregate, which lists up to 10,000 members
+MAX_NAMED_HOSTS = 1000  # per call
+MAX_MEMBERS = 1000  # members of a server group named by a caller
 MAX_TTL_MS = 24 * 3600 * 1000
 MAX_NUMBER = 2**53 - 1  # larger numbers are not exact in Lua
 
@@ -35,12 +35,11 @@ _CLASS = re.compile(r"[A-Z][A-Z0-9_]{0,254}")
 
 
 def refuse(why: str) -> errors.InvalidRequest:
-    """Return the error for an invalid request."""
     return errors.InvalidRequest(why=why)
 
 
 def check_batch(batch: ClaimBatch) -> None:
-    """Raise InvalidRequest, or InvalidName, unless every number and name of the batch is valid."""
+    """Raise InvalidRequest or InvalidName for an invalid number or name in the batch."""
     check_number("epoch", batch.epoch, 0, MAX_NUMBER)
     check_number("position", batch.position, 0, MAX_NUMBER)
     check_number("claim lifetime in milliseconds", batch.ttl_ms, 1, MAX_TTL_MS)
@@ -72,7 +71,6 @@ def check_batch(batch: ClaimBatch) -> None:
 
 
 def is_valid_batch(batch: ClaimBatch) -> bool:
-    """Return whether check_batch accepts the batch."""
     try:
         check_batch(batch)
     except errors.InvalidRequest:
@@ -97,7 +95,7 @@ def _check_intent(intent: Intent, resources: Amounts) -> None:
 
 
 def check_allocations(allocations: Allocations) -> None:
-    """Raise InvalidRequest unless these are positive amounts of valid classes at valid provider names."""
+    """Raise InvalidRequest unless amounts are positive, and names of classes and providers valid."""
     if not isinstance(allocations, Mapping):
         raise refuse(f"allocations must be amounts by provider, not of type {type(allocations).__name__}")
     if not 1 <= len(allocations) <= MAX_PROVIDERS:
@@ -124,7 +122,7 @@ def check_running(host: str, running: Sequence[RunningClaim]) -> None:
 
 
 def check_consumers(consumers: Sequence[str]) -> None:
-    """Raise InvalidRequest, or InvalidName, unless these are at most MAX_REFS valid consumer names."""
+    """Raise InvalidRequest or InvalidName unless these are at most MAX_REFS valid consumers."""
     if len(consumers) > MAX_REFS:
         raise refuse(f"a call may contain at most {MAX_REFS} consumers, got {len(consumers)}; split it")
     for consumer in consumers:
@@ -132,7 +130,7 @@ def check_consumers(consumers: Sequence[str]) -> None:
 
 
 def check_refs(refs: Sequence[ClaimRef]) -> None:
-    """Raise InvalidRequest, or InvalidName, unless these are at most MAX_REFS valid claim identities."""
+    """Raise InvalidRequest or InvalidName unless these are at most MAX_REFS valid claim identities."""
     if len(refs) > MAX_REFS:
         raise refuse(f"a call may contain at most {MAX_REFS} claims, got {len(refs)}; split it")
     for ref in refs:
@@ -142,7 +140,7 @@ def check_refs(refs: Sequence[ClaimRef]) -> None:
 def check_abort(
     refs: Sequence[ClaimRef], host: str | None, destinations: Sequence[str | None] | None
 ) -> Sequence[str | None]:
-    """Return one destination for each claim; raises InvalidRequest or InvalidName for invalid arguments of abort."""
+    """Return one destination per claim; raises InvalidRequest or InvalidName."""
     check_refs(refs)
     if host is not None:
         check_service_host(host)
@@ -157,7 +155,7 @@ def check_abort(
 
 
 def check_moves(refs: Sequence[ClaimRef], migrations: Sequence[str]) -> None:
-    """Raise InvalidRequest, or InvalidName, unless these are valid claims with a migration for each."""
+    """Raise InvalidRequest or InvalidName unless each valid claim has a migration."""
     check_refs(refs)
     check_consumers(migrations)
     if len(migrations) != len(refs):
@@ -165,13 +163,13 @@ def check_moves(refs: Sequence[ClaimRef], migrations: Sequence[str]) -> None:
 
 
 def check_ref(ref: ClaimRef) -> None:
-    """Raise InvalidRequest, or InvalidName, unless ``ref`` is a valid claim identity."""
+    """Raise InvalidRequest or InvalidName for an invalid claim identity."""
     _check_consumer(ref.consumer)
     check_number("attempt", ref.attempt, 1, MAX_AMOUNT)
 
 
 def check_service_host(host: Any) -> None:
-    """Raise InvalidName unless ``host`` is a service host: a name without a node."""
+    """Raise InvalidName unless ``host`` is a name without a node part."""
     check_name(host)
     if names.SEPARATOR in host:
         raise errors.InvalidName(name=host, why="it must be a service host, not one of its nodes")
@@ -180,37 +178,35 @@ def check_service_host(host: Any) -> None:
 
 
 def check_name(name: Any) -> None:
-    """Raise InvalidName unless ``name`` is a canonical name."""
     if not isinstance(name, str):
         raise errors.InvalidName(name=name, why="it is not a string")
     _canonical(name)
 
 
 def _check_consumer(consumer: Any) -> None:
-    """Raise InvalidName unless ``consumer`` is a canonical name; not cached, because consumers are new each time."""
+    """Raise InvalidName unless ``consumer`` is canonical. Not cached: consumers rarely repeat."""
     if not isinstance(consumer, str):
         raise errors.InvalidName(name=consumer, why="it is not a string")
     names.canonical(consumer)
 
 
-_canonical = lru_cache(maxsize=1 << 17)(names.canonical)  # the same host names come in every batch
+_canonical = lru_cache(maxsize=1 << 17)(names.canonical)  # host names repeat in every batch
 
 
 def check_number(what: str, value: Any, least: int, most: int) -> None:
-    """Raise InvalidRequest unless ``value`` is an integer from ``least`` to ``most``."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise refuse(f"the {what} must be an integer from {least} to {most}, got {value!r:.80}")
 
 
 def check_page(limit: Any, marker: Any = None) -> None:
-    """Raise InvalidRequest unless ``limit`` is a valid page length, and ``marker`` None or a possible one."""
+    """Raise InvalidRequest for an invalid page length or marker."""
     check_number("limit of a page", limit, 1, MAX_PAGE)
     if marker is not None:
         check_text("marker", marker, MAX_MARKER)
 
 
 def check_text(what: str, value: Any, most: int = names.MAX_LENGTH) -> None:
-    """Raise InvalidRequest unless ``value`` is a string of at most ``most`` characters that every backend can store."""
+    """Raise InvalidRequest unless ``value`` is a string of at most ``most`` characters, storable by every backend."""
     if not isinstance(value, str) or len(value) > most:
         raise refuse(f"{what} must be a string of at most {most} characters, got {value!r:.80}")
     if "\0" in value or not _is_unicode(value):
@@ -218,7 +214,7 @@ def check_text(what: str, value: Any, most: int = names.MAX_LENGTH) -> None:
 
 
 def _is_unicode(text: str) -> bool:
-    """Return whether a string can be encoded as UTF-8: it has no unpaired surrogate, which JSON allows."""
+    """Return whether the string encodes as UTF-8. JSON allows unpaired surrogates, UTF-8 does not."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -227,7 +223,6 @@ def _is_unicode(text: str) -> bool:
 
 
 def check_resource_class(name: Any) -> None:
-    """Raise InvalidRequest unless ``name`` is a resource class."""
     if not isinstance(name, str) or not _CLASS.fullmatch(name):
         raise refuse(f"{name!r:.80} is not a resource class")
 
@@ -276,14 +271,14 @@ def check_state(document: Any, most: int = MAX_STATE) -> None:
 
 
 def check_group_home(group_id: str, partition: str, ttl_ms: int) -> None:
-    """Raise InvalidRequest unless a server group, a partition and the lifetime of a choice are valid."""
+    """Raise InvalidRequest or InvalidName for an invalid server group, partition or lifetime."""
     check_name(group_id)
     check_name(partition)
     check_number("lifetime in milliseconds", ttl_ms, 1, MAX_TTL_MS)
 
 
 def check_named_hosts(hosts: Sequence[str]) -> None:
-    """Raise InvalidRequest or InvalidName unless these are at most MAX_NAMED_HOSTS names of service hosts."""
+    """Raise InvalidRequest or InvalidName unless these are at most MAX_NAMED_HOSTS service hosts."""
     if len(hosts) > MAX_NAMED_HOSTS:
         raise errors.InvalidRequest(why=f"at most {MAX_NAMED_HOSTS} hosts may be named at once, got {len(hosts)}")
     for host in hosts:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A store with the verbs in Python: each runs with exclusive access to the partition."""
+"""Store whose verbs all run in Python, with exclusive access to the partition."""
 
 from collections.abc import Collection, Mapping
 
@@ -14,10 +14,7 @@ from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 
 class VerbStore(Store):
-    """The verbs for any backend.
-
-    A backend runs each verb as a transaction with exclusive access to the partition, or as a read of one state.
-    """
+    """Base of backends that run each verb as an exclusive transaction, or as a read of one consistent state."""
 
     def counts(self) -> Mapping[str, int]:
         return self._read(lambda partition: partition.counts())
@@ -30,7 +27,7 @@ class VerbStore(Store):
 
     def verify(self) -> Verification:
         self._run(lambda partition, now: partition.expire(now, ALL))
-        # A second, separate read: verbs need not wait while everything is read.
+        # A separate read, so that verbs need not wait for it.
         return verification.verify(self._read(copies.dump))
 
     def reap(

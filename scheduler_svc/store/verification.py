@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verification: recomputes every sum and index from the claims, and compares."""
+"""Verification: recomputes every sum and index from the claims."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -17,15 +17,21 @@ from scheduler_svc.store.unverified import consumer_of, counted_allocations
 
 @dataclass(frozen=True, slots=True)
 class StoreDump:
-    """The claims, sums and indexes of a partition, as of one atomic read.
+    """Claims, sums and indexes of a partition, as of one atomic read.
 
-    ``capacity`` is {provider: {class: see reports.capacity_of}}, ``excess`` {(provider, class): since_ms}, ``by_host``
-    the (host, consumer) pairs of the index, ``deadlines`` {consumer: ms}, ``unverified`` {consumer: number of them},
-    ``sources`` {instance: migration that holds the source of its move}.
-    Of the Placement API's providers, ``provider_names`` is {name: id}, ``children`` the (parent, child) pairs of the
-    index and ``api_providers`` their documents by id. ``holders`` are the entries provider|claim of the index.
-    ``tallies`` are the sums by (project, user, consumer type, resource class), '' for the number of consumers;
-    ``tallied`` are the keys of their index.
+    Attributes:
+        capacity: {provider: {class: see reports.capacity_of}}.
+        deadlines: {consumer: ms}.
+        by_host: Index of (host, consumer).
+        excess: {(provider, class): since_ms}.
+        unverified: {consumer: number of unverified claims}.
+        sources: {instance: migration of the source claim}.
+        provider_names: {name: id} of API-owned providers.
+        children: Index of (parent, child) of API-owned providers.
+        api_providers: Documents of API-owned providers, by id.
+        holders: Index of "provider|claim".
+        tallies: Sums by (project, user, consumer type, resource class); class '' counts consumers.
+        tallied: Index of the keys of ``tallies``.
     """
 
     epoch: int
@@ -50,7 +56,7 @@ class StoreDump:
 
 
 def verify(dump: StoreDump) -> Verification:
-    """Return the problems (inconsistent records) and the flagged excess of ``dump``."""
+    """Return inconsistent records and flagged excess of ``dump``."""
     sums = _sums(dump.claims)
     problems = [
         *(*_sum_problems(dump, sums), *_index_problems(dump), *_excess_problems(dump, sums)),
@@ -106,7 +112,7 @@ def _index_problems(dump: StoreDump) -> Iterator[str]:
     )
     recorded = {(group, host): n for group, hosts in dump.groups.items() for host, n in hosts.items()}
     yield from _differences("group count", group_counts, recorded)
-    # On a host that is not open, a claim past its deadline waits for the audit and has no deadline entry.
+    # On a closed host, an overdue claim waits for the audit without a deadline entry.
     parked = {
         claim.consumer
         for claim in dump.claims
@@ -129,7 +135,7 @@ def _is_open(dump: StoreDump, host: str) -> bool:
 
 
 def _provider_problems(dump: StoreDump) -> Iterator[str]:
-    """Compare the names and the children of the Placement API's providers with their documents."""
+    """Compare names and children of API-owned providers with their documents."""
     documents = {name: document for name, document in dump.api_providers.items() if names.is_api_provider(name)}
     expected_names = {document["name"]: name for name, document in documents.items()}
     yield from _differences("provider of the name", expected_names, dump.provider_names, "documents")
@@ -139,13 +145,11 @@ def _provider_problems(dump: StoreDump) -> Iterator[str]:
 
 
 def _holder_problems(dump: StoreDump) -> Iterator[str]:
-    """Compare the index of holders with the claims."""
     expected = {key: 1 for claim in dump.claims for key in holder_keys(claim)}
     yield from _differences("holder", expected, dict.fromkeys(dump.holders, 1))
 
 
 def _tally_problems(dump: StoreDump) -> Iterator[str]:
-    """Compare the sums by project with the claims."""
     expected = tallies.flat(tallies.count(dump.claims))
     yield from _differences("tally", {key: amount for key, amount in expected.items() if amount}, dump.tallies)
     yield from _differences("index of tallies", dict.fromkeys(dump.tallies, 1), dict.fromkeys(dump.tallied, 1), "sums")
@@ -160,7 +164,7 @@ def _differences(
 
 
 def _report_problems(dump: StoreDump) -> Iterator[str]:
-    """Yield the amounts that agents report and that their claims do not hold."""
+    """Yield amounts that agents report beyond their claims."""
     for claim in sorted(dump.claims, key=lambda claim: claim.consumer):
         for provider, amounts in unheld_amounts(claim).items():
             for resource_class, amount in amounts.items():

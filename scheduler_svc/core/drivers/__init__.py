@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drivers: how hosts are ranked for a request; found under the entry point group ``gantt.drivers``."""
+"""Drivers rank hosts for a request; they are loaded from entry point group ``gantt.drivers``."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver that selects hosts at random among those that pass the filters: a baseline for comparisons."""
+"""Driver that selects at random among the hosts that pass the filters; a baseline for comparisons."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.weighers.scoring import WeigherSet
 
-DRAWN_HOSTS = 128  # hosts that the instances of a request are drawn from, themselves drawn from all that pass
+DRAWN_HOSTS = 128  # random sample of passing hosts from which the instances draw theirs
 
 
 class ChanceDriver(FilterDriver):
-    """Ranks the hosts that pass the filters in random order: without weighers all hosts are equal."""
+    """Ranks passing hosts in random order: without weighers all are equal."""
 
     draws_alternates = True
 

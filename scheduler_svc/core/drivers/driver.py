@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver interface: ranks hosts for requests."""
+"""Driver interface."""
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
@@ -15,22 +15,25 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers.weigher import Weigher
 
-MAX_CANDIDATES = 16  # candidates per instance that one claim script takes
-MAX_CANDIDATES_LARGE = 8  # candidates per instance of large requests, whose instances are spread over many hosts anyway
-LARGE_REQUEST = 16  # instances; a request with more is large
+MAX_CANDIDATES = 16  # per instance, limited by the claim script
+MAX_CANDIDATES_LARGE = 8  # per instance of a large request, which uses many hosts anyway
+LARGE_REQUEST = 16  # a request with more instances is large
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The candidate hosts of each instance, best first; empty if not every instance can be served.
+    """Candidate hosts of each instance, best first; empty if not every instance can be served.
 
-    ``hosts`` is the number of hosts that were considered, ``reasons`` the number rejected for each reason, ``best`` the
-    leading hosts for the decision record: name, score, and the weight of each weigher. ``near`` is the number of
-    leading candidates that are about equally good: one more instance would make the best worse than they are.
-    ``batch`` is the part of the decision record about the batch, if the request was ranked in one. ``allocations`` has
-    for each instance the allocations by candidate, where they differ from the request's resources on the root provider;
-    ``samples`` names some of the hosts whose trees do not fit, by reason. A driver may leave out both (see
-    scheduler_svc.core.trees.ranking). ``nears`` is ``near`` of each instance, for a ranking that several calls share.
+    Attributes:
+        hosts: Number of considered hosts.
+        reasons: Number of rejected hosts per reason.
+        best: Leading hosts for the decision record: name, score, and weight per weigher.
+        near: Number of leading candidates that are about equally good: with one more instance, the best would be worse.
+        nears: ``near`` per instance, in a ranking shared by several calls.
+        allocations: Per instance, allocations by candidate where they differ from the request's resources on the root
+            provider. Optional, like ``samples``; see scheduler_svc.core.trees.ranking.
+        samples: Some hosts whose trees do not fit, by reason.
+        batch: Batch part of the decision record, if ranked in a batch.
     """
 
     candidates: Sequence[Sequence[str]]
@@ -46,7 +49,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class RankRequest:
-    """One call to rank: ``count`` identical instances."""
+    """Call to rank: ``count`` identical instances."""
 
     request: SchedulingRequest
     count: int
@@ -55,9 +58,9 @@ class RankRequest:
 
 @dataclass(frozen=True, slots=True)
 class BatchRanking:
-    """The rankings of a batch of calls; None for a call that should be decided on its own.
+    """Rankings of a batch of calls; None for a call to decide alone.
 
-    ``unbatched`` counts by reason the calls that are not, or were not, placed together with others.
+    ``unbatched`` counts the calls that were not placed with others, by reason.
     """
 
     rankings: Sequence[Ranking | None]
@@ -68,37 +71,36 @@ PendingRanking = Callable[[], BatchRanking]
 
 
 def max_candidates(count: int) -> int:
-    """Return the number of candidates for each of ``count`` instances."""
     return MAX_CANDIDATES if count <= LARGE_REQUEST else MAX_CANDIDATES_LARGE
 
 
 class Driver(abc.ABC):
-    """Ranks hosts: no I/O, no clock, and no randomness but from the seed.
+    """Ranks hosts without I/O, clock, or randomness other than the seed.
 
-    ``reads`` lists the host state that ``rank`` may read: the view has no other. A driver from outside is a class in
-    the entry point group gantt.drivers with a class method ``from_conf(conf)``, which may raise BadConfiguration.
+    The view has only the host state listed in ``reads``. An external driver is a class in entry point group
+    gantt.drivers with class method ``from_conf(conf)``, which may raise BadConfiguration.
     """
 
     reads: Reads = MappingProxyType({"compute": frozenset({"availability_zone", "traits"})})
-    filters: Sequence[Filter] = ()  # in the order in which they run
+    filters: Sequence[Filter] = ()  # in order of application
     weighers: Sequence[Weigher] = ()
 
     @abc.abstractmethod
     def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
-        """Rank hosts for ``count`` identical instances: up to ``max_candidates(count)`` host names each."""
+        """Rank hosts for ``count`` identical instances: up to ``max_candidates(count)`` names each."""
 
     def survey(self, view: View, request: SchedulingRequest) -> HostSurvey:
-        """Return what is said about each host; this costs more than ``rank``. Of trees only the columns are judged."""
+        """Return the verdict on every host; more expensive than ``rank``. Judges trees only by their columns."""
         return survey_filters(self.filters, view, request)
 
     def rank_batch(self, view: View, requests: Sequence[RankRequest]) -> PendingRanking:
-        """Read the hosts for many calls now, and return a function that ranks them without the view.
+        """Read hosts for many calls; return a function that ranks them without the view.
 
-        The function may take long, and may be called once, from another thread. By default each call is left to be
-        decided on its own, after the calls before it.
+        The function may be slow, and runs at most once, possibly in another thread. The default leaves each call to be
+        decided alone, in order.
         """
         return lambda: BatchRanking([None] * len(requests))
 
     def batches(self, request: SchedulingRequest) -> bool:
-        """Return whether ``rank_batch`` may rank such a request together with others."""
+        """Return whether ``rank_batch`` may rank the request with others."""
         return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The default driver: filters and weighs hosts, and ranks the best first."""
+"""Default driver: filters, weighs and ranks hosts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,15 +19,15 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers import scoring
 
 RECORDED_HOSTS = 5  # leading hosts in the decision record
-SPREAD_HOSTS = 128  # leading hosts from which several instances draw their near candidates
-SAMPLED = 8  # one host in this many is considered after a lost try
+SPREAD_HOSTS = 128  # leading hosts from which several instances draw near candidates
+SAMPLED = 8  # after a lost try, one host of SAMPLED is considered
 REASON_COUNT = "no room beside the rest of this request"
 
 
 class FilterDriver(Driver):
-    """Nova's FilterScheduler over columns, with host_subset_size.
+    """Nova's FilterScheduler on columns, with host_subset_size.
 
-    ``draws_alternates``: equally good alternates are drawn for each instance, whether others are decided or not.
+    ``draws_alternates``: draw equally good alternates for each instance even without contention.
     """
 
     draws_alternates = False
@@ -40,9 +40,9 @@ class FilterDriver(Driver):
         self.reads = union([*(filter_.reads for filter_ in filters), weigher_set.reads])
 
     def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
-        """Filter and weigh all hosts once, then assign the instances one by one to the best.
+        """Filter and weigh all hosts once, then assign instances one by one to the best.
 
-        A request that lost a try gets the best of a random sample: those that race would choose the same hosts again.
+        After a lost try, only a random sample is ranked: competing workers would choose the same hosts again.
         """
         survivors = pipeline.run(self.filters, view, request)
         if not survivors.count:
@@ -54,7 +54,7 @@ class FilterDriver(Driver):
             if not len(rows):
                 return _refuse_count(survivors)
         random = SeededRandom(seed)
-        # Members that exclude each other, and instances after a lost try: each has a host, and another to move to.
+        # Instances that exclude each other, or lost a try, need two hosts each: the second to move to.
         is_separated = bool(request.max_instances_per_host or request.decision.lost_tries)
         hosts_per_instance = 2 if is_separated else 1
         if request.decision.lost_tries:
@@ -94,7 +94,7 @@ class FilterDriver(Driver):
         return Ranking(candidates, survivors.hosts, survivors.reasons, best, near, nears=nears)
 
     def survey(self, view: View, request: SchedulingRequest) -> HostSurvey:
-        """Return the reasons with the scores of the hosts that passed."""
+        """Return rejection reasons, and scores of the hosts that passed."""
         survey = survey_filters(self.filters, view, request)
         rows = np.flatnonzero(survey.codes == PASSED)
         if not len(rows):
@@ -102,7 +102,7 @@ class FilterDriver(Driver):
         return with_scores(survey, rows, scoring.score(self.weigher_set, view, request, rows).values)
 
     def _first_candidates(self, size: int, random: SeededRandom) -> list[int]:
-        """Return MAX_CANDIDATES of ``size`` ranked hosts, the first drawn from the host subset."""
+        """Return MAX_CANDIDATES ranked hosts, the first drawn from the host subset."""
         first = random.random_index(min(self.subset, size))
         return [first, *(index for index in range(size) if index != first)][:MAX_CANDIDATES]
 
@@ -110,13 +110,11 @@ class FilterDriver(Driver):
 def _rows_that_fit_all(
     view: View, request: SchedulingRequest, rows: Rows | None, count: int, filters: Sequence[Filter]
 ) -> Rows:
-    """Return those of ``rows`` that have capacity for all instances."""
     candidate_rows = np.arange(view.size) if rows is None else rows
     return candidate_rows[instance_capacity(view, request, candidate_rows, filters) >= count]
 
 
 def _sample(view: View, rows: Rows | None, fewest: int, random: SeededRandom) -> Rows:
-    """Return a random share of ``rows``, at least ``fewest`` of them, in their order."""
     candidate_rows = np.arange(view.size) if rows is None else rows
     size = max(fewest, len(candidate_rows) // SAMPLED)
     return candidate_rows if size >= len(candidate_rows) else random.sample(candidate_rows, size, view.size)
@@ -127,7 +125,7 @@ def _refuse_count(survivors: pipeline.Survivors) -> Ranking:
 
 
 def _near(scores: scoring.HostScores, top: Rows) -> int:
-    """Return the number of leading hosts that are no worse than the first one with one more instance."""
+    """Return the number of leading hosts at least as good as the first with one more instance."""
     leading = scores.values[top[:MAX_CANDIDATES]]
     step = abs(scores.steps(top[:1])[0]) * (1 + ROUNDING)
     return int(np.count_nonzero(leading >= leading[0] - step))

@@ -8,7 +8,7 @@ Rows = npt.NDArray[np.intp]
 
 
 class SeededRandom:
-    """A random generator that is created on first use: most decisions need none."""
+    """Random generator, created on first use: most decisions need none."""
 
     __slots__ = ("_generator", "_seed")
 
@@ -17,23 +17,21 @@ class SeededRandom:
         self._generator: np.random.Generator | None = None
 
     def draw(self, rows: Rows, count: int) -> Rows:
-        """Return ``count`` distinct entries of ``rows``, in random order."""
+        """Return ``count`` distinct rows in random order."""
         return self._lazy_generator().choice(rows, count, replace=False)
 
     def shuffle(self, rows: Rows) -> Rows:
-        """Return ``rows`` in random order."""
         return self._lazy_generator().permutation(rows)
 
     def sample(self, rows: Rows, size: int, bound: int) -> Rows:
-        """Return ``size`` of ``rows``, which are numbers below ``bound``, in their order.
+        """Return ``size`` of ``rows``, which are below ``bound``, in order.
 
-        The sample is the same for the same seed and bound, but for rows that are missing: the next ones replace those.
+        For the same seed and bound, samples of different ``rows`` differ only by replacements of missing rows.
         """
         keys = self._lazy_generator().random(bound)[rows]
         return np.sort(rows[np.argpartition(keys, size - 1)[:size]])
 
     def random_index(self, bound: int) -> int:
-        """Return a number from 0 to ``bound`` - 1."""
         return int(self._lazy_generator().integers(bound)) if bound > 1 else 0
 
     def _lazy_generator(self) -> np.random.Generator:

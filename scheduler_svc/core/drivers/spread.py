@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spreads identical instances over the best hosts one by one, without weighing all hosts again."""
+"""Spreads identical instances one by one over the best hosts, without weighing all hosts again."""
 
 import bisect
 from collections.abc import Sequence
@@ -15,14 +15,13 @@ from scheduler_svc.core.table.provider_columns import ProviderColumns
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.tree_request import total_resources
 
-ROUNDING = 1e-9  # relative error of sums of floats, as a share of a step
+ROUNDING = 1e-9  # rounding error of scores, as a share of a step
 
 
 def instance_capacity(view: View, request: SchedulingRequest, rows: Rows, filters: Sequence[Filter] = ()) -> IntColumn:
-    """Return how many more instances fit on each of ``rows``, by free amounts, the group's policy and ``filters``.
+    """Return how many more instances fit on each row, by free amounts, group policy and ``filters``; at least 1.
 
-    At least 1: the filters have checked that one fits. A tree may take fewer than its summed amounts suggest;
-    ``view.instance_limits`` has the limit, where it is known.
+    A tree may take fewer than its sums suggest; ``view.instance_limits`` has known limits.
     """
     capacities = np.full(len(rows), request.max_instances_per_host or np.iinfo(np.int64).max, np.int64)
     for resource_class, amount in total_resources(request).items():
@@ -53,14 +52,17 @@ def spread(
     random: SeededRandom,
     draws_near: bool = False,
 ) -> tuple[list[list[int]], list[int]]:
-    """Return for each of ``count`` instances up to ``max_candidates(count)`` indexes into ``scores``, best first.
+    """Return, for each of ``count`` instances, up to ``max_candidates(count)`` indexes into ``scores``, best first.
 
-    With ``draws_near``, also the number of its leading ones that are near, no worse than the first with one more
-    instance; where more are near than fit, each instance draws its own, so that workers do not all try the same.
+    Empty if the hosts cannot take all instances. With ``draws_near``, also returns the number of near candidates per
+    instance: those no worse than the first with one more instance. If there are more than fit, each instance draws its
+    own, so that workers do not all try the same.
 
-    ``scores`` come best first. An assigned instance changes its host's score by the host's entry in ``steps``, usually
-    a negative number; a host leaves the queue when it has its ``capacities`` of instances. ``subset`` is the number of
-    best hosts that each choice is drawn from. The result is empty if the hosts do not take all instances.
+    Args:
+        scores: Best first.
+        steps: Change of each host's score by one instance, usually negative.
+        capacities: Number of instances that each host takes.
+        subset: Number of best hosts from which each choice is drawn.
     """
     queue = [(-score, index) for index, score in enumerate(scores)]
     remaining = list(capacities)
@@ -85,10 +87,10 @@ def spread(
 
 
 def separate_alternates(choices: Sequence[Sequence[int]], others: Sequence[int]) -> list[list[int]]:
-    """Return the choices with alternates among ``others`` that are the first host of no instance, as far as possible.
+    """Replace alternates by ``others`` that are no instance's first host, as far as possible.
 
-    For instances that exclude each other: a sibling's host refuses them. Each instance begins at another host, so that
-    all of them can move at the same time.
+    For instances that exclude each other, a sibling's host is no alternate. Each instance starts at another host, so
+    that all can move at once.
     """
     firsts = {order[0] for order in choices}
     unused = [index for index in others if index not in firsts]

@@ -10,7 +10,7 @@ BLOCK = 32  # scores
 
 
 def top_indexes(scores: FloatColumn, count: int, random: SeededRandom) -> Rows:
-    """Return the indexes of the ``count`` highest scores (or of all), best first.
+    """Return the indexes of the ``count`` highest scores, best first; fewer if there are fewer scores.
 
     Ties are broken at random, both for inclusion and for order.
     """
@@ -25,7 +25,6 @@ def top_indexes(scores: FloatColumn, count: int, random: SeededRandom) -> Rows:
 
 
 def _unordered_top(scores: FloatColumn, count: int, random: SeededRandom) -> Rows:
-    """Return the indexes of the ``count`` highest scores, unsorted."""
     eligible: Rows = np.flatnonzero(scores >= _threshold(scores, count))
     values = scores[eligible]
     lowest = np.partition(values, len(values) - count)[len(values) - count]
@@ -38,14 +37,14 @@ def _unordered_top(scores: FloatColumn, count: int, random: SeededRandom) -> Row
 
 
 def _threshold(scores: FloatColumn, count: int) -> float:
-    """Return a threshold that at least ``count`` scores reach, and few more.
+    """Return a threshold reached by at least ``count`` scores, and few more.
 
     Each of the ``count`` blocks with the highest maxima has a score that reaches the lowest of these maxima. This cheap
-    pass leaves few scores to partition; partitioning all of them would take most of a decision's time.
+    pass leaves few scores to partition; partitioning all would take most of a decision's time.
     """
     blocks = len(scores) // BLOCK
     if blocks < count:
         return float(scores.min())
-    # Blocks of interleaved scores: their maxima are found a whole row at a time, ten times as fast as one by one.
+    # Interleaved blocks: maxima are computed row by row, ten times as fast as block by block.
     block_maxima = scores[: blocks * BLOCK].reshape(BLOCK, blocks).max(axis=0)
     return float(np.partition(block_maxima, blocks - count)[blocks - count])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The application of filters to a view, in the order of scheduler_svc.core.built_in."""
+"""Application of filters to a view, in the order of scheduler_svc.core.built_in."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ from scheduler_svc.core.timings import FILTER, Laps, measured_decisions
 
 
 def pipeline(options: FilterOptions = DEFAULTS) -> Sequence[Filter]:
-    """Return all built-in filters in their order, bound to the configured options."""
+    """Return all built-in filters in order, bound to the options."""
     loaded = [entry.load() for entry in built_in.FILTERS]
     return [item if isinstance(item, Filter) else item(options) for item in loaded]
 
 
 CAPACITY_FILTERS = (pci_passthrough, resources, request_groups)
-# Prefilters that restrict projects to aggregates depend on it: no other filter applies their conditions to flat hosts.
+# Prefilters that restrict projects to aggregates rely on this filter alone to check flat hosts.
 ALWAYS_ENABLED = frozenset({membership.NAME})
 _IS_MEASURED = measured_decisions()
 NAMES = built_in.names(built_in.FILTERS)
@@ -42,7 +42,7 @@ NAMES = built_in.names(built_in.FILTERS)
 
 @dataclass(frozen=True, slots=True)
 class Survivors:
-    """A mask of the rows that passed all filters, their count, the number of hosts, and rejections per reason."""
+    """Mask and count of the rows that passed all filters, number of hosts, and rejections per reason."""
 
     passes: Column
     count: int
@@ -53,10 +53,10 @@ class Survivors:
 def build(
     enabled: Iterable[str], options: FilterOptions = DEFAULTS, plugins: Sequence[Filter] = ()
 ) -> Sequence[Filter]:
-    """Return the enabled filters in the pipeline's order, then those of ``plugins``.
+    """Return the enabled filters in the pipeline's order, then ``plugins``.
 
-    Filters in ALWAYS_ENABLED cannot be disabled. With ``options.nova_enabled`` the filter of Nova's services comes
-    first. Raises BadConfiguration for an unknown name.
+    ALWAYS_ENABLED cannot be disabled. With ``options.nova_enabled`` the filter of Nova's services comes first. Raises
+    BadConfiguration for an unknown name.
     """
     available = (*pipeline(options), *plugins)
     names = [host_filter.name for host_filter in available]
@@ -64,7 +64,7 @@ def build(
     unknown = selected - set(names)
     if unknown:
         raise errors.BadConfiguration(why=f"unknown filter {', '.join(sorted(unknown))}; allowed: {', '.join(names)}")
-    # Before all others: their reasons count only hosts on which Nova could build.
+    # First, so that other reasons count only hosts on which Nova could build.
     first = [nova.FILTER] if options.nova_enabled else []
     return [*first, *(host_filter for host_filter in available if host_filter.name in selected)]
 
@@ -84,11 +84,11 @@ def run(
     ignored_reasons: Collection[str] = (),
     on_rejected: Callable[[str, Column], None] | None = None,
 ) -> Survivors:
-    """Apply ``filters`` to all hosts; a rejected host is counted for the first reason only.
+    """Apply ``filters`` to all hosts; a rejected host counts only for its first reason.
 
     Tests with a reason in ``ignored_reasons`` are skipped. If the request names a partition, only its hosts count.
-    ``on_rejected`` is called with each reason and the mask of rejected hosts, which costs more than counting them.
-    Raises BuiltInFailed if a filter raises, and PluginFailed.
+    ``on_rejected`` gets each reason with the mask of rejected hosts, at extra cost. Raises BuiltInFailed and
+    PluginFailed.
     """
     passes = _hosts(view, request)
     hosts = count = int(np.count_nonzero(passes))
@@ -124,7 +124,6 @@ def run(
 
 
 def _hosts(view: View, request: SchedulingRequest) -> Column:
-    """Return a mask of the hosts that a request may be for."""
     hosts = view.present.copy()
     kind = view.of_kind(request.service)
     if kind is not None:
@@ -135,9 +134,9 @@ def _hosts(view: View, request: SchedulingRequest) -> Column:
 
 
 def _applied(filters: Sequence[Filter], view: View, request: SchedulingRequest) -> Sequence[Filter]:
-    """Return the filters of the request's scope, and before them the mandatory filters."""
+    """Return the mandatory filters, then those in the request's scope."""
     filters = scopes.select(filters, request.scope)
-    # Hosts of unreachable partitions take no claims.
+    # Hosts of unavailable partitions take no claims.
     if request.stays_in_partition or request.decision.unavailable_partitions:
         filters = (partition.FILTER, *filters)
     return (set_aside.FILTER, *filters) if view.rows_set_aside else filters

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The filters of requests that not all filters apply to, as Nova applies its own."""
+"""Filters of requests to which Nova applies only some of its own."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -18,11 +18,11 @@ from scheduler_svc.core.filters import (
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.request import FilterScope
 
-_HOSTS = (nova.NAME, host_names.FORCED.name, host_names.IGNORED.name)  # which hosts the request is about at all
+_HOSTS = (nova.NAME, host_names.FORCED.name, host_names.IGNORED.name)  # hosts named by the request
 _PLACEMENT = (availability_zone.NAME, membership.NAME, traits.NAME, resources.NAME, request_groups.NAME)
 NAMES: Mapping[FilterScope, Collection[str]] = {
     FilterScope.FORCED: {*_HOSTS, *_PLACEMENT},
-    # The host that is requested, or the first forced one, is a condition of the request to Placement.
+    # Nova passes the requested or first forced host to Placement.
     FilterScope.PLACEMENT: {nova.NAME, host_names.FORCED.name, *_PLACEMENT},
     FilterScope.REBUILD: {
         *_HOSTS,
@@ -32,7 +32,6 @@ NAMES: Mapping[FilterScope, Collection[str]] = {
 
 
 def select(filters: Sequence[Filter], scope: FilterScope) -> Sequence[Filter]:
-    """Return those of ``filters`` that apply in a scope, in their order."""
     if scope is FilterScope.ALL:
         return filters
     return [host_filter for host_filter in filters if host_filter.name in NAMES[scope]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What filters and weighers say about each host, for explain and for comparisons with another scheduler's choice."""
+"""Verdicts of filters and weighers on each host, for explain and for comparison with another scheduler."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from scheduler_svc.core.table.view import View
 MAX_SAMPLES = 5  # hosts per reason
 PASSED, ABSENT = -1, -2  # codes of rows without a reason
 REASON_ABSENT = "it is not among the hosts"
-TOLERANCE = 1e-5  # of scores, which are kept as 32-bit floats
+TOLERANCE = 1e-5  # precision of scores kept as 32-bit floats
 
 
 @dataclass(frozen=True, slots=True)
 class HostVerdict:
-    """Why a host was rejected, or its rank, from 1, among the ``count`` hosts that passed, and its score."""
+    """Rejection reason of a host; or rank (from 1) among the ``count`` hosts that passed, and score."""
 
     reason: str | None
     rank: int = 0
@@ -31,9 +31,10 @@ class HostVerdict:
 
 @dataclass(frozen=True, slots=True)
 class HostSurvey:
-    """The first reason of each row as an index of ``reasons``, PASSED or ABSENT; and scores, NaN where it was rejected.
+    """Verdicts on all rows; six bytes per row.
 
-    ``scores`` is None for a driver that does not weigh. It takes six bytes a row.
+    ``codes`` are indexes of ``reasons``, PASSED or ABSENT. ``scores`` are NaN for rejected rows; None if the driver
+    does not weigh.
     """
 
     reasons: Sequence[str]
@@ -41,7 +42,7 @@ class HostSurvey:
     scores: npt.NDArray[np.float32] | None = None
 
     def verdict(self, row: int | None) -> HostVerdict:
-        """Return what was said about a row; None, and rows that have been added since, are no host."""
+        """Return the verdict on a row; None and rows added later are absent."""
         code = int(self.codes[row]) if row is not None and row < len(self.codes) else ABSENT
         if code == ABSENT:
             return HostVerdict(REASON_ABSENT)
@@ -55,13 +56,13 @@ class HostSurvey:
         return HostVerdict(None, 1 + better, count, score)
 
     def samples(self, view: View) -> Mapping[str, Sequence[str]]:
-        """Return up to MAX_SAMPLES names of rejected hosts per reason, in the order in which the filters reject."""
+        """Return up to MAX_SAMPLES rejected hosts per reason, in filter order."""
         rows = {reason: np.flatnonzero(self.codes == code)[:MAX_SAMPLES] for code, reason in enumerate(self.reasons)}
         return {reason: view.names(rejected) for reason, rejected in rows.items() if len(rejected)}
 
 
 def survey_filters(filters: Sequence[Filter], view: View, request: SchedulingRequest) -> HostSurvey:
-    """Return the survey without scores; this costs more than a ranking."""
+    """Return a survey without scores; more expensive than a ranking."""
     codes = np.full(view.size, ABSENT, np.int16)
     reasons: dict[str, int] = {}
 
@@ -74,7 +75,6 @@ def survey_filters(filters: Sequence[Filter], view: View, request: SchedulingReq
 
 
 def with_scores(survey: HostSurvey, rows: npt.NDArray[np.intp], values: FloatColumn) -> HostSurvey:
-    """Return the survey with the scores of the ``rows`` that passed, in their order."""
     scores = np.full(len(survey.codes), np.nan, np.float32)
     scores[rows] = values
     return HostSurvey(survey.reasons, survey.codes, scores)

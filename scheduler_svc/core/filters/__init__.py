@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters: pure functions from the host table and a request to a mask of the hosts that pass."""
+"""Filters: pure functions from a view and a request to masks of the hosts that pass."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Restricts hosts by the metadata of their aggregates: Nova's filters of projects, flavors, extra specs and images."""
+"""Restrictions by aggregate metadata: Nova's filters by project, flavor, extra specs and image properties."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -12,7 +12,7 @@ from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.view import View
 
 PROJECTS_NAME = "AggregateMultiTenancyIsolation"
-PROJECTS_KEY = "filter_tenant_id"  # and all keys with this prefix, since the length of one value is limited
+PROJECTS_KEY = "filter_tenant_id"  # prefix of the keys: one value's length is limited
 FLAVOR_NAME = "AggregateTypeAffinityFilter"
 FLAVOR_KEY = "instance_type"
 EXTRA_SPECS_NAME = "AggregateInstanceExtraSpecsFilter"
@@ -22,22 +22,19 @@ IMAGE_NAME = "AggregateImagePropertiesIsolation"
 
 
 def split_values(text: str) -> list[str]:
-    """Return the comma-separated values of a text, stripped of spaces."""
     return [value.strip() for value in text.split(",")]
 
 
 def members_with_value(view: View, texts: Mapping[str, str], is_match: Callable[[str], bool]) -> Column:
-    """Return a mask of the rows in an aggregate with at least one value for which ``is_match`` is true."""
     return view.aggregates.members([name for name, text in texts.items() if any(map(is_match, split_values(text)))])
 
 
 def _allowing(view: View, texts: Mapping[str, str], value: str | None) -> Column:
-    """Return a mask of the rows in none of these aggregates, or in one with this value."""
     return ~view.aggregates.members(texts) | members_with_value(view, texts, lambda allowed: allowed == value)
 
 
 def projects(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts with no aggregate that names projects, or with one that names the requested project."""
+    """Accept hosts whose aggregates name no project, or the requested one."""
     restricted = view.aggregates.get_or_compute(PROJECTS_NAME, lambda: _projects_by_aggregate(view))
     if not restricted:
         return
@@ -52,7 +49,6 @@ def projects(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
 
 
 def _projects_by_aggregate(view: View) -> dict[str, set[str]]:
-    """Return the projects that each aggregate names; aggregates that name none are omitted."""
     projects_by_name = {name: _projects(view.aggregates.metadata(name)) for name in view.aggregates.names}
     return {name: named_projects for name, named_projects in projects_by_name.items() if named_projects}
 
@@ -62,7 +58,7 @@ def _projects(metadata: Mapping[str, str]) -> set[str]:
 
 
 def flavor(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts with no aggregate that names flavors, or with one that names the requested flavor."""
+    """Accept hosts whose aggregates name no flavor, or the requested one."""
     flavors = view.aggregates.metadata_values(FLAVOR_KEY)
     if flavors:
         passes = view.aggregates.get_or_compute(
@@ -72,7 +68,7 @@ def flavor(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
 
 
 def extra_specs(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts that have a matching aggregate for each extra spec of this scope or without a scope."""
+    """Accept hosts with a matching aggregate for each extra spec in this scope or without a scope."""
     for spec, requirement in request.extra_specs.items():
         scope, colon, rest = spec.partition(":")
         if not colon or scope == EXTRA_SPECS_SCOPE:
@@ -90,7 +86,7 @@ def _members_matching(view: View, key: str, requirement: str) -> Column:
 
 
 def build_image_properties(options: FilterOptions = DEFAULTS) -> Filter:
-    """Return the filter; with ``options.properties_namespace`` only properties with this prefix are checked."""
+    """Build the filter; ``options.properties_namespace`` limits it to properties with this prefix."""
     namespace = options.properties_namespace
     prefix = namespace + options.properties_separator if namespace else ""
 

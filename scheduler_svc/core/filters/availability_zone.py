@@ -10,11 +10,10 @@ from scheduler_svc.core.table.view import View
 
 NAME = "AvailabilityZoneFilter"
 REASON = "availability zone"
-REASON_UNKNOWN = "unknown availability zone"  # neither a host nor an aggregate has it
+REASON_UNKNOWN = "unknown availability zone"  # no host or aggregate has it
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts in the requested zone; all hosts if the request has none."""
     zone = request.availability_zone
     if zone is not None:
         inside = view.in_zone(zone)

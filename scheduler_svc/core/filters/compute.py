@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts whose service host is down, disabled or too old, or has not audited in the current epoch."""
+"""Rejects hosts whose service host is down, disabled, too old, or not audited in this epoch."""
 
 from collections.abc import Iterator
 
@@ -17,14 +17,14 @@ AUDIT_REASONS = (REASON_OVERDUE, NOT_AUDITED)
 
 
 def service(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts with a service that is alive, enabled and of a supported version."""
+    """Accept hosts whose service is alive, enabled and of a supported version."""
     yield HostPredicate(REASON_DOWN, view.services.alive)
     yield HostPredicate(REASON_DISABLED, view.services.enabled)
     yield HostPredicate(REASON_TOO_OLD, ~view.services.too_old)
 
 
 def audited(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts that were audited in this epoch; an overdue audit has its own reason."""
+    """Accept hosts audited in this epoch; an overdue audit has a reason of its own."""
     if view.services.audits_overdue:
         yield HostPredicate(REASON_OVERDUE, view.services.opened | view.services.audit_pending)
     yield HostPredicate(NOT_AUDITED, view.services.opened)

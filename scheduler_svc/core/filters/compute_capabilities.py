@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matches flavor extra specs with host attributes: Nova's ComputeCapabilitiesFilter.
 
-An extra spec of the scope ``capabilities`` is a colon-separated path that begins with an attribute of Nova's HostState
-or a key of the host's facts. An extra spec without a scope is checked only on hosts with such an attribute or key.
+An extra spec in scope ``capabilities`` is a colon-separated path that begins with an attribute of Nova's HostState or a
+key of the host's facts. An extra spec without a scope applies only to hosts with such an attribute or key.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,13 +22,13 @@ from scheduler_svc.core.table.view import View
 NAME = "ComputeCapabilitiesFilter"
 SCOPE = "capabilities"
 REASON = "capability {}"
-# The only extra spec of another scope that Nova matches with host attributes.
+# The only extra spec in another scope that Nova matches with host attributes.
 ADDRESS_BITS = "hw:maxphysaddr_bits"
 ADDRESS_BITS_PATH = ("cpu_info", "maxphysaddr", "bits")
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts that match each of these extra specs."""
+    """Accept hosts that match all of these extra specs."""
     for spec, requirement in request.extra_specs.items():
         scope, *path = spec.split(":")
         if spec == ADDRESS_BITS:
@@ -48,11 +48,11 @@ def _matches_capability(view: View, path: Sequence[str], requirement: str) -> Co
         return view.facts.where(_fact_predicate(keys, requirement), (NAME, *keys, requirement))
     if kind is TermType.NUMBER and path[0] == "metrics":
         return matches_column(attributes.number(view, ("metrics", ":".join(path[1:]))), requirement)
-    if len(path) > 1:  # numbers and names have no nested keys
+    if len(path) > 1:  # only facts have nested keys
         return np.zeros(view.size, np.bool_)
     if kind is TermType.NUMBER:
         return matches_column(attributes.number(view, path), requirement)
-    if kind is TermType.ADDRESS:  # addresses support equality only
+    if kind is TermType.ADDRESS:  # supports only equality
         return attributes.matches_name(view, path[0], accepted_texts(requirement) or ())
     return view.aggregates.get_or_compute(
         (NAME, path[0], requirement), lambda: _match_names(view, path[0], requirement)
@@ -60,7 +60,7 @@ def _matches_capability(view: View, path: Sequence[str], requirement: str) -> Co
 
 
 def _match_names(view: View, attribute: str, requirement: str) -> Column:
-    """Match each row's name. Names never change, so the result is cached like other aggregate answers."""
+    """Match each row's name. Names never change, so the result is cached with aggregate answers."""
     all_names = map(view.name, range(view.size))
     matched_names = all_names if attribute in attributes.NODES else map(names.host_of, all_names)
     return np.fromiter((matches(name, requirement) for name in matched_names), np.bool_, view.size)

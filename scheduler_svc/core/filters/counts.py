@@ -17,7 +17,7 @@ from scheduler_svc.core.table.view import View
 
 
 class LimitedCount(NamedTuple):
-    """A metric, its limit as a field of FilterOptions and as aggregate metadata, and the reason of a host at it."""
+    """A metric; its limit, both a field of FilterOptions and a metadata key; and the rejection reason."""
 
     metric: str
     limit: str
@@ -29,9 +29,9 @@ INSTANCES = LimitedCount("metrics.instances", "max_instances_per_host", "too man
 
 
 def _build(name: str, counted: LimitedCount, options: FilterOptions = DEFAULTS, *, by_aggregate: bool) -> Filter:
-    """Return the filter; each instance of a request counts for the next one, as in Nova.
+    """Build the filter. Each instance of a request counts for the next one, as in Nova.
 
-    ``by_aggregate``: the smallest limit in the metadata of a host's aggregates overrides the configured one.
+    ``by_aggregate``: the smallest limit in aggregate metadata overrides the configured one.
     """
     configured: int = getattr(options, counted.limit)
 
@@ -49,7 +49,7 @@ def _build(name: str, counted: LimitedCount, options: FilterOptions = DEFAULTS, 
         yield HostPredicate(counted.reason, count(view) < limit(view))
 
     def room(view: View, request: SchedulingRequest) -> FloatColumn:
-        # Counts may have fractions.
+        # Counts may be fractional.
         return np.ceil(limit(view) - count(view))
 
     reads = union([{"compute": frozenset({counted.metric})}, READS if by_aggregate else {}])

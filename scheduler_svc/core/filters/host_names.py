@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters by names of hosts: those in the request, and those that the store reported for hints and server groups.
+"""Filters by host name: from the request, and from the store for hints and server groups.
 
-The claim script enforces the policies of server groups without races; their filters avoid candidates that it would
-reject.
+The claim verb enforces server group policies without races; these filters only avoid candidates that it would reject.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +15,7 @@ from scheduler_svc.core.table.view import View
 def _build(
     name: str, reason: str, find_names: Callable[[SchedulingRequest], Sequence[str] | None], *, accepts: bool = False
 ) -> Filter:
-    """Return the filter that accepts or rejects the nodes and service hosts of these names; None accepts all hosts."""
+    """Build a filter that accepts or rejects nodes and service hosts by name; names None accept all."""
 
     def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
         names = find_names(request)
@@ -28,7 +27,7 @@ def _build(
 
 
 def _hosts_of_instances(request: SchedulingRequest, hint: str) -> list[str] | None:
-    """Return the hosts of a hint's instances, None without the hint; instances without a known host are skipped."""
+    """Return the known hosts of a hint's instances; None without the hint."""
     if not request.hints.get(hint):
         return None
     located = request.decision.instance_hosts
@@ -52,7 +51,7 @@ DIFFERENT = _build(
 ANTI_AFFINITY = _build(
     "ServerGroupAntiAffinityFilter", "server group policy", lambda request: request.decision.excluded_hosts or None
 )
-# An affinity group without members accepts all hosts.
+# An affinity group without members allows all hosts.
 AFFINITY = _build(
     "ServerGroupAffinityFilter",
     "server group policy",

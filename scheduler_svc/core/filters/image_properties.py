@@ -16,7 +16,7 @@ from scheduler_svc.core.table.view import View
 NAME = "ImagePropertiesFilter"
 REASON = "image properties"
 
-# Aliases of canonical names.
+# Alias -> canonical name.
 _ARCHITECTURES = {
     **dict.fromkeys(("i386", "i486", "i586", "x86_32", "x86_32p"), "i686"),
     "amd64": "x86_64",
@@ -27,14 +27,14 @@ _MODES = {"pv": "xen", "hv": "hvm", "baremetal": "hvm"}
 
 @dataclass(frozen=True, slots=True)
 class RequiredImageProperties:
-    """The requirements of an image. One entry of a host's ``supported_instances`` must contain all ``kinds``."""
+    """Requirements of an image. One entry of the host's ``supported_instances`` must contain all ``kinds``."""
 
     kinds: tuple[str, ...]
     version: str
     address_bits: int
 
     def supported_by(self, facts: Mapping[str, Any]) -> bool:
-        """Return whether a host with these facts can run the image; facts that it does not report are not checked."""
+        """Return whether a host with these facts can run the image; missing facts are not checked."""
         supported = facts.get("supported_instances") or ()
         return (
             any(set(self.kinds) <= set(entry) for entry in supported)
@@ -45,12 +45,12 @@ class RequiredImageProperties:
     def _version_matches(self, version: int | None) -> bool:
         if not (self.version and version):
             return True
-        if not 0 < version <= MAX_VERSION:  # the conversion of a negative or infinite number does not end
+        if not 0 < version <= MAX_VERSION:  # converting a negative or infinite number would not terminate
             return False
         try:
             text = versionutils.convert_version_to_str(version)
             return versionutils.VersionPredicate(self.version).satisfied_by(text)
-        except ValueError:  # the image names no version
+        except ValueError:  # not a version in the image
             return False
 
     def _address_size_matches(self, cpu_info: Mapping[str, Any] | None) -> bool:
@@ -59,7 +59,7 @@ class RequiredImageProperties:
 
 
 def build(options: FilterOptions = DEFAULTS) -> Filter:
-    """Return the filter; ``options.default_architecture`` is used for images that specify none."""
+    """Build the filter; ``options.default_architecture`` applies to images without one."""
 
     def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
         """Accept hosts that support the image; all hosts if it specifies no architecture, type or mode."""

@@ -14,8 +14,6 @@ REASON_INSIDE = "host for isolated images"
 
 
 def build(options: FilterOptions = DEFAULTS) -> Filter:
-    """Return the filter for the isolated images and hosts of ``options``."""
-
     def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
         """Accept isolated hosts only for isolated images; other images too unless the hosts are restricted."""
         if request.image.get("id") in options.isolated_images:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluates the scheduler hint ``query`` on columns: Nova's JsonFilter."""
+"""Evaluates scheduler hint ``query`` on columns: Nova's JsonFilter."""
 
 import functools
 import json
@@ -34,7 +34,7 @@ _parse = functools.lru_cache(maxsize=256)(query.parse)
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts for which the query is true. Request validation rejects malformed queries."""
+    """Accept hosts that satisfy the query, which is already validated."""
     hint = request.hints.get(query.HINT)
     if not hint:
         return
@@ -44,13 +44,12 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
 
 
 class _QueryEvaluator:
-    """Evaluates query terms for all rows of a view. As in Nova, operands that a host does not report are skipped."""
+    """Evaluates query terms for all rows. As in Nova, operands that a host does not report are skipped."""
 
     def __init__(self, view: View) -> None:
         self._view = view
 
     def truth(self, term: Term) -> Column:
-        """Return a mask of the rows for which ``term`` is true."""
         if term.operator in query.COMPARISONS:
             return self._compare(term)
         truths = [self._presence_and_truth(operand) for operand in term.operands]
@@ -58,10 +57,10 @@ class _QueryEvaluator:
             return self._any(truth for _, truth in truths)
         if term.operator == "and":
             return ~self._any(present & ~truth for present, truth in truths)
-        return self._any(present & ~truth for present, truth in truths)  # not: true if any operand is false
+        return self._any(present & ~truth for present, truth in truths)  # "not" is true if any operand is false
 
     def _presence_and_truth(self, operand: Operand) -> tuple[Column, Column]:
-        """Return two masks: where an operand is present, and where it is present and true."""
+        """Return masks of the rows where the operand is present, and where it is also true."""
         present = self._presence(operand)
         if isinstance(operand, Term):
             return present, self.truth(operand)
@@ -72,7 +71,7 @@ class _QueryEvaluator:
         )
 
     def _compare(self, term: Term) -> Column:
-        """Compare the first operand that is present in a row with the later ones that are; at least one must be."""
+        """Compare a row's first present operand with its later ones; needs at least one."""
         passes, open_rows = self._no_rows(), ~self._no_rows()
         operands = list(term.operands)
         present = [self._presence(operand) for operand in operands]
@@ -91,7 +90,7 @@ class _QueryEvaluator:
         return passes
 
     def _compare_pair(self, sign: str, left: Operand, right: Operand) -> Column:
-        """Return a mask of the rows for which the comparison is true; valid where both operands are present."""
+        """Return a mask of the rows that satisfy the comparison; valid only where both operands are present."""
         test = _TESTS[sign]
         for variable, other in ((left, right), (right, left)):
             if isinstance(variable, Variable) and variable.kind in (TermType.NAME, TermType.ADDRESS):
@@ -101,7 +100,7 @@ class _QueryEvaluator:
         if all(isinstance(operand, Literal) or _is_fact(operand) for operand in pair):
             return self._of_facts(_ignore_type_errors(test), left, right)
         if any(isinstance(operand, Literal) and isinstance(operand.value, str) for operand in pair):
-            return self._no_rows()  # a text is not a number
+            return self._no_rows()  # texts are not numbers
         column: Column = test(self._numbers(left), self._numbers(right))
         return column
 

@@ -18,10 +18,10 @@ REASON_TREE = "not the requested tree"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Apply ``member_of``, ``forbidden_aggregates`` and ``in_tree`` of the group without a suffix.
+    """Apply the unsuffixed group's ``member_of``, ``forbidden_aggregates`` and ``in_tree``.
 
-    A host's aggregates apply to its whole tree. A host outside ``member_of`` passes if a provider below it or a sharing
-    provider is a member.
+    A host's aggregates cover its whole tree. A host outside ``member_of`` passes if a child or sharing provider is a
+    member.
     """
     if request.in_tree is not None:
         yield HostPredicate(REASON_TREE, view.trees.containing(request.in_tree))

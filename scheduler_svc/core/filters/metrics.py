@@ -15,7 +15,6 @@ REASON = "metric {} not reported"
 
 
 def build(options: FilterOptions = DEFAULTS) -> Filter:
-    """Return the filter for the metrics that hosts must report."""
     keys = {name: f"metrics.{name}" for name in options.metrics}
 
     def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:

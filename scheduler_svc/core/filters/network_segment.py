@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts that are not on the physical networks and segments of the requested ports."""
+"""Rejects hosts without the physical networks and segments of the requested ports."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ _TESTS = (("physnet", "physnets", REASON_PHYSNET), ("segment", "segments", REASO
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts that are on all of them according to the network service."""
+    """Accept hosts that have all of them according to the network service."""
     for port_key, key, reason in _TESTS:
         for name in dict.fromkeys(port[port_key] for port in request.ports if port.get(port_key)):
             yield HostPredicate(reason.format(name), view.state_contains(NAMESPACE, key, name))

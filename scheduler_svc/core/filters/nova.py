@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts on which Nova could not build: by the records of its compute services, as gantt-nova-bridge read them.
+"""Rejects hosts on which Nova cannot build, from the service records read by gantt-nova-bridge.
 
-Not configurable: applied before all other filters where [nova] enabled is true.
+Always applied, and first, if [nova] enabled is true.
 """
 
 from collections.abc import Iterator
@@ -32,12 +32,12 @@ REASONS = (
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept mapped hosts of enabled cells whose compute service is up and enabled."""
+    """Accept mapped hosts of enabled cells with a compute service that is up and enabled."""
     if request.service != COMPUTE:
         return
     if request.scope is not FilterScope.PLACEMENT:
         up = view.state(nova.NAMESPACE, "up")
-        yield HostPredicate(REASON_UNKNOWN, up == up)  # noqa: PLR0124 - NaN, where there is no document, is not itself
+        yield HostPredicate(REASON_UNKNOWN, up == up)  # noqa: PLR0124 - false for NaN, which means no document
     bridge = view.documents(nova.BRIDGE_NAMESPACE).get(nova.BRIDGE, {})
     if bridge.get("all_computes_own") and request.scope is not FilterScope.REBUILD:
         yield HostPredicate(REASON_OWNER, view.hosts.has_all([OWNER_TRAIT]))
@@ -49,7 +49,7 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
 def _cell_predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     yield HostPredicate(REASON_UNMAPPED, _is(view, "mapped", 1))
     if request.stays_in_cell:
-        # As in Nova: an instance may move within its cell while that is disabled.
+        # As in Nova, an instance may move within a disabled cell.
         yield HostPredicate(REASON_OTHER_CELL, view.state_is(nova.NAMESPACE, "cell", request.source_cell or ""))
     else:
         yield HostPredicate(REASON_CELL, _is(view, "cell_disabled", 0))
@@ -58,13 +58,13 @@ def _cell_predicates(view: View, request: SchedulingRequest) -> Iterator[HostPre
 
 
 def _service_predicates(view: View, scope: FilterScope) -> Iterator[HostPredicate]:
-    """Accept hosts whose compute service is up and enabled. For forced hosts, Nova looks at the trait alone."""
+    """Accept hosts with a compute service that is up and enabled. For forced hosts, Nova checks only the trait."""
     if scope is FilterScope.ALL:
         yield HostPredicate(REASON_FORCED_DOWN, _is(view, "forced_down", 0))
         yield HostPredicate(REASON_DOWN, _is(view, "up", 1))
         yield HostPredicate(REASON_DISABLED, _is(view, "disabled", 0))
     if scope is not FilterScope.REBUILD:
-        # The trait follows when the service is disabled, and may be late or early.
+        # The trait and the service's disabled flag change at different times.
         yield HostPredicate(REASON_DISABLED, view.hosts.has_none([DISABLED_TRAIT]))
 
 

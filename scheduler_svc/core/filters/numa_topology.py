@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rejects hosts without NUMA cells if the request has a topology: Nova's NUMATopologyFilter.
 
-The tree search selects the cells later, and only for the best hosts.
+The tree search later selects the cells of the best hosts.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,6 @@ REASON = "no NUMA cells"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts that reported NUMA cells; all hosts if the request has no topology."""
     if request.numa:
         yield HostPredicate(REASON, view.numa.has_cells)
 

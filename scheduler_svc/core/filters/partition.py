@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts in partitions whose store is unreachable, and those that a move may not go to."""
+"""Rejects hosts in unavailable partitions, and partitions that a move may not leave for."""
 
 from collections.abc import Iterator
 
@@ -10,13 +10,13 @@ from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 
-NAME = "PartitionFilter"  # not configurable: always applied
+NAME = "PartitionFilter"  # always applied
 REASON = PARTITION_UNAVAILABLE
 REASON_OTHER = "in another partition than the server"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts in the server's own partition if it must stay there, and in partitions that are reachable."""
+    """Accept hosts in available partitions; for a move that must stay, only in the server's own."""
     if request.stays_in_partition and request.source_partition is not None:
         yield HostPredicate(REASON_OTHER, view.partitions.members(request.source_partition))
     if request.decision.unavailable_partitions:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rejects hosts without enough free PCI devices in their trees: Nova's PciPassthroughFilter.
 
-The tree search selects the devices later, and only for the best hosts.
+The tree search later selects the devices of the best hosts.
 """
 
 from collections import Counter
@@ -13,12 +13,12 @@ from scheduler_svc.core.table.provider_columns import ProviderColumns
 from scheduler_svc.core.table.view import View
 
 NAME = "PciPassthroughFilter"
-GROUP = "_pci"  # prefix of the suffixes of device request groups
+GROUP = "_pci"  # suffixes of device request groups begin with this
 REASON = "not enough free {}"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts with enough free devices of each resource class, anywhere in their trees."""
+    """Accept hosts with enough free devices per resource class, anywhere in their trees."""
     requested: Counter[str] = Counter()
     for group in request.groups:
         if group.suffix.startswith(GROUP):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts whose trees lack providers for one of the request groups.
+"""Rejects hosts whose trees lack providers for a request group.
 
-Each group is checked by itself; the tree search of the best hosts checks all groups together.
+Each group is checked alone; the tree search later checks all groups together on the best hosts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
 
 
 def _usable(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts where some provider without forbidden traits can allocate each class of the unsuffixed group."""
+    """Accept hosts where a provider without forbidden traits can allocate each class of the unsuffixed group."""
     if not request.forbidden_traits:
         return
     for resource_class, amount in request.resources.items():

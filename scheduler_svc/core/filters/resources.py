@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts without enough free capacity: the arithmetic of rpcapi.resources.fit on columns."""
+"""Rejects hosts without enough free capacity; same rules as rpcapi.resources.fit, on columns."""
 
 from collections.abc import Iterator
 
@@ -14,9 +14,9 @@ REASON_UNIT = "unit rules of {}"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts with free capacity for each requested class whose unit rules allow the amount.
+    """Accept hosts with free capacity for each requested class, and unit rules that allow the amount.
 
-    Different classes may be provided by different providers of the host's tree, or by sharing providers.
+    Each class may come from another provider of the tree, or from a sharing provider.
     """
     trees = view.trees
     for resource_class, amount in request.resources.items():

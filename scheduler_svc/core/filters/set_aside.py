@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts that were set aside because their reports made a filter or weigher fail.
+"""Rejects hosts whose reports made a filter or weigher fail.
 
-It cannot be disabled: the pipeline adds it while there are such hosts.
+Cannot be disabled: the pipeline adds it while there are such hosts.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,6 @@ REASON = "its report makes a filter fail"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Reject the hosts that were set aside."""
     passes = np.ones(view.size, np.bool_)
     passes[list(view.rows_set_aside)] = False
     yield HostPredicate(REASON, passes)

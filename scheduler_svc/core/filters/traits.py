@@ -16,11 +16,11 @@ REASON_FORBIDDEN = "forbidden traits"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts that have all required traits, one trait of each choice, and no forbidden trait.
+    """Accept hosts with all required traits, one of each choice, and no forbidden one.
 
     In a nested tree, the providers that serve the request must have the traits together. This filter only checks that
-    each required trait is on some provider of the tree, and that some provider has no forbidden trait; the tree search
-    checks the rest. ``root_required`` and ``root_forbidden`` apply to the host itself.
+    each required trait is somewhere in the tree, and that some provider has no forbidden one; the tree search checks
+    the rest. ``root_required`` and ``root_forbidden`` apply to the host itself.
     """
     if request.root_required:
         yield HostPredicate(REASON_REQUIRED, view.hosts.has_all(request.root_required))

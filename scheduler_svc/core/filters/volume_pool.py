@@ -16,13 +16,13 @@ NAMESPACE = "volume"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts with access to every pool. Volumes that do not exist yet are handled by their request groups."""
+    """Accept hosts with access to every pool. New volumes are covered by their request groups."""
     for pool in dict.fromkeys(volume["pool"] for volume in request.volumes if volume.get("pool")):
         yield HostPredicate(REASON.format(pool), _hosts_with_access(view, pool))
 
 
 def _hosts_with_access(view: View, pool: str) -> Column:
-    """Return the hosts with access to a pool: its own list, else those of its aggregates, else those of its zone."""
+    """Return the hosts with access to a pool: by its own list, or else its aggregates, or else its zone."""
     document = view.documents(NAMESPACE).get(pool)
     if document is None:
         return np.zeros(view.size, np.bool_)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What filters are made of: their interface, and the comparisons that several share."""
+"""Interface of filters, and comparisons that several filters share."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host attributes by their names in Nova's HostState, for extra specs and queries that use those names."""
+"""Host attributes by their names in Nova's HostState, for extra specs and queries."""
 
 import ipaddress
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from scheduler_svc.core.table.view import View
 
 MIB_PER_GIB = 1024
 COUNTS = {"num_instances": "instances", "num_io_ops": "io_ops", "failed_builds": "failed_builds"}
-NODES = ("nodename", "hypervisor_hostname")  # the canonical name of a node here
+NODES = ("nodename", "hypervisor_hostname")  # gantt's canonical name of a node
 
 READS: Reads = {"compute": frozenset({"facts", "host_ip", "inventories", "used"})}
 COUNT_READS: Reads = {"compute": frozenset(f"metrics.{metric}" for metric in COUNTS.values())}
@@ -30,7 +30,7 @@ def _used(view: View, resource_class: str) -> FloatColumn:
     return view.trees.capacity(resource_class) - view.trees.free(resource_class)
 
 
-# Sums over host trees. Totals are capacities: reserved amounts are subtracted and allocation ratios applied.
+# Sums over host trees. Totals are capacities, after reserved amounts and allocation ratios.
 NUMBERS: Mapping[str, Callable[[View], FloatColumn]] = {
     "vcpus_total": lambda view: view.trees.capacity("VCPU"),
     "vcpus_used": lambda view: _used(view, "VCPU"),
@@ -44,22 +44,21 @@ NUMBERS: Mapping[str, Callable[[View], FloatColumn]] = {
 
 
 def number(view: View, path: Sequence[str]) -> FloatColumn:
-    """Return a number per row, NaN if unknown: an attribute of NUMBERS, or a metric that the worker stores."""
+    """Return a number per row, NaN if unknown: an attribute in NUMBERS, or a stored metric."""
     try:
         if path[0] in NUMBERS:
             return NUMBERS[path[0]](view)
         return view.state("compute", f"metrics.{path[1]}")
-    except LookupError:  # no filter or weigher reads this metric, so agents do not send it
+    except LookupError:  # agents send only metrics that a filter or weigher reads
         return np.full(view.size, np.nan)
 
 
 def fact_path(path: Sequence[str]) -> Sequence[str]:
-    """Return the path within a host's facts for an attribute path."""
+    """Convert an attribute path to a path within the host's facts."""
     return path[1:] if path[0] in ("facts", "stats") else path
 
 
 def lookup(facts: Mapping[str, Any], path: Sequence[str]) -> Any:
-    """Return the value at ``path``, or None."""
     value: Any = facts
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None
@@ -67,7 +66,7 @@ def lookup(facts: Mapping[str, Any], path: Sequence[str]) -> Any:
 
 
 def matches_name(view: View, attribute: str, texts: Sequence[str]) -> Column:
-    """Return a mask of the rows whose host, node or address is in ``texts``; invalid texts match no row."""
+    """Return a mask of the rows whose host, node or address is in ``texts``; invalid texts match nothing."""
     if ATTRIBUTES[attribute] is TermType.ADDRESS:
         networks = [ipaddress.ip_network(text) for text in texts if _is_valid(ipaddress.ip_address, text)]
         return _any_of([_no_rows(view), *(view.addresses.within(network) for network in networks)])
@@ -81,7 +80,6 @@ def matches_name(view: View, attribute: str, texts: Sequence[str]) -> Column:
 
 
 def has_address(view: View) -> Column:
-    """Return a mask of the rows that reported an address."""
     return _any_of([view.addresses.within(ipaddress.ip_network(text)) for text in ("0.0.0.0/0", "::/0")])
 
 

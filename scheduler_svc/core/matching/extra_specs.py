@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators of flavor extra specs, as in Nova.
+"""Operators of flavor extra specs, as in Nova.
 
-``"4096"`` requires this text. Before a number, ``=`` and ``>=`` require at least that number; ``<=``, ``==`` and ``!=``
-compare numbers; ``s==`` and similar operators compare texts; ``<in>`` requires a substring, ``<all-in>`` several
-substrings, and ``<or>`` one of several texts: ``<or> a <or> b``.
+``"4096"`` requires this text. With a number, ``=`` and ``>=`` require at least that; ``<=``, ``==`` and ``!=`` compare
+numbers. ``s==`` and similar operators compare texts; ``<in>`` requires a substring, ``<all-in>`` several substrings,
+and ``<or>`` one of several texts: ``<or> a <or> b``.
 """
 
 import operator
@@ -36,7 +36,7 @@ _TEXTS: dict[str, Callable[[str, Sequence[str]], bool]] = {
 
 
 def matches(value: str, requirement: str) -> bool:
-    """Return whether ``value`` meets the requirement; False if an operand is missing or not a number."""
+    """Return whether ``value`` meets the requirement; False if an operand is missing or no number."""
     sign, *words = requirement.split() or [""]
     if sign in _NUMBERS:
         number, bound = _number(value), _number(words[0] if words else "")
@@ -53,14 +53,14 @@ def matches_column(values: FloatColumn, requirement: str) -> Column:
     if sign in _NUMBERS:
         bound = _number(words[0] if words else "")
         return np.zeros(len(values), np.bool_) if bound is None else present & _NUMBERS[sign](values, bound)
-    # Text operators are rare for numbers: each distinct number is tested once.
+    # Text operators on numbers are rare: test each distinct number once.
     distinct, indexes = np.unique(values, return_inverse=True)
     answers = np.array([matches(_text(number), requirement) for number in distinct.tolist()], np.bool_)
     return present & answers[indexes] if len(distinct) else present
 
 
 def accepted_texts(requirement: str) -> Sequence[str] | None:
-    """Return the texts of which one is required; None if the requirement is not an equality of texts."""
+    """Return the accepted texts, or None if the requirement is no equality of texts."""
     sign, *words = requirement.split() or [""]
     if sign == OR:
         return words[::2]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which providers, and which hosts' trees, could serve a request group, by columns."""
+"""Column tests of providers and host trees for a request group."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from scheduler_svc.core.table.trees import TreeColumns
 
 
 def has_properties(providers: ProviderColumns, group: RequestGroup) -> Column:
-    """Return a mask of the providers with the traits and aggregates that a group requires and none that it forbids."""
+    """Return a mask of the providers with the group's required, and without its forbidden, traits and aggregates."""
     column = providers.has_all(group.required) & ~providers.has_any(group.forbidden)
     for choice in group.any_of:
         column &= providers.has_any(choice)
@@ -24,7 +24,7 @@ def has_properties(providers: ProviderColumns, group: RequestGroup) -> Column:
 
 
 def can_serve_alone(providers: ProviderColumns, group: RequestGroup) -> Column:
-    """Return a mask of the providers with these properties that can allocate all amounts of a group."""
+    """Return a mask of the providers that satisfy ``has_properties`` and can allocate all amounts of the group."""
     column = has_properties(providers, group)
     for resource_class, amount in group.resources.items():
         column &= providers.can_allocate(resource_class, amount)
@@ -32,9 +32,9 @@ def can_serve_alone(providers: ProviderColumns, group: RequestGroup) -> Column:
 
 
 def can_serve(trees: TreeColumns, group: RequestGroup, times: int, *, isolated: bool) -> Column:
-    """Return a mask of the hosts whose trees and sharing providers can serve ``times`` such suffixed groups.
+    """Return a mask of the hosts whose tree and sharing providers can serve the suffixed group ``times`` times.
 
-    ``isolated``: each by another provider.
+    ``isolated``: each time by another provider.
     """
 
     def count(providers: ProviderColumns) -> IntColumn:
@@ -49,7 +49,7 @@ def can_serve(trees: TreeColumns, group: RequestGroup, times: int, *, isolated: 
 
 
 def could_use(providers: ProviderColumns, groups: Sequence[RequestGroup]) -> Column:
-    """Return a mask of the providers that one of these groups could use for anything, regardless of other providers."""
+    """Return a mask of the providers that one of these groups could use for anything."""
     column = np.zeros(providers.size, np.bool_)
     for group in groups:
         if group.suffix:
@@ -61,9 +61,9 @@ def could_use(providers: ProviderColumns, groups: Sequence[RequestGroup]) -> Col
 
 
 def could_serve_unsuffixed(trees: TreeColumns, group: RequestGroup) -> Column:
-    """Return a mask of the hosts whose providers could serve an unsuffixed group, together with those that share.
+    """Return a mask of the hosts that could serve an unsuffixed group with their trees and sharing providers.
 
-    Each condition is tested by itself, so of a tree it says what is necessary. Of a host alone it is sufficient too.
+    Each condition is tested alone: necessary for a nested tree, also sufficient for a single host.
     """
     hosts = trees.hosts
     column = np.ones(hosts.size, np.bool_)
@@ -81,7 +81,7 @@ def could_serve_unsuffixed(trees: TreeColumns, group: RequestGroup) -> Column:
     for names in group.member_of:
         column &= trees.any(ProviderColumns.members, names)
     if group.forbidden_aggregates:
-        column &= ~hosts.members(group.forbidden_aggregates)  # the root's exclude its whole tree
+        column &= ~hosts.members(group.forbidden_aggregates)  # the root's aggregates exclude its whole tree
     if group.in_tree is not None:
         column &= trees.containing(group.in_tree)
     return column

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configured options of filters; scheduler_svc.conf.filters builds them."""
+"""Options of filters, built by scheduler_svc.conf.filters."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class FilterOptions:
-    """``metrics`` are the metrics that a host must report. The other options have Nova's meanings and defaults.
+    """Options with Nova's meanings and defaults, except ``metrics``, which hosts must report.
 
-    An empty ``default_architecture`` or ``properties_namespace`` means none. With ``nova_enabled`` the hosts are
-    Nova's.
+    Empty ``default_architecture`` or ``properties_namespace``: none. ``nova_enabled``: the hosts are Nova's.
     """
 
     metrics: tuple[str, ...] = ()

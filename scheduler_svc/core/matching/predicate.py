@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interface of filters."""
+"""Filter interface."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -12,25 +12,27 @@ from scheduler_svc.core.table.view import View
 
 
 class HostPredicate(NamedTuple):
-    """One test of a filter: a mask that is True for each row that passes, and the reason for rejecting the others."""
+    """One test of a filter: a mask of the rows that pass, and the reason for rejecting the others."""
 
     reason: str
     passes: Column
 
 
-# Yields one HostPredicate per test, and none for tests that the request does not need.
+# Yields one HostPredicate per test that the request needs.
 Predicates = Callable[[View, SchedulingRequest], Iterable[HostPredicate]]
-# The same for filters that examine single hosts; the column is a mask of the rows that passed the previous filters.
+# The same for filters that examine one host at a time; the column masks the rows that passed all previous filters.
 PerHostPredicates = Callable[[View, SchedulingRequest, Column], Iterable[HostPredicate]]
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A filter by its name in the configuration. ``reads`` lists the host state keys that its ``predicates`` may read.
+    """A filter by its configured name.
 
-    ``per_host`` is called instead of ``predicates`` if it is not None. ``room`` returns for each row how many instances
-    of the request it takes, where each of them changes what the filter reads. ``reasons`` are those of its predicates:
-    {} stands for a name in the request.
+    Attributes:
+        reads: Host state keys that the predicates may read.
+        per_host: Called instead of ``predicates`` if set.
+        room: Number of the request's instances that each row takes, if an instance changes what the filter reads.
+        reasons: Reasons of the predicates; {} stands for a name from the request.
     """
 
     name: str

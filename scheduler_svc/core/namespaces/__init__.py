@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Namespaces of host state: the writer and the document schema of each."""
+"""Namespaces of host state, each with a writer and a document schema."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The namespaces that every deployment has. docs/host-state.md describes them for operators and writers."""
+"""Namespaces of every deployment; see docs/host-state.md."""
 
 from rpcapi.resources.inventory import MAX_AMOUNT
 from scheduler_svc.core.namespaces import nova
@@ -9,8 +9,8 @@ _TEXT = {"type": "string", "minLength": 1, "maxLength": 255}
 _TEXTS = {"type": "array", "items": _TEXT, "uniqueItems": True}
 _AMOUNT = {"type": "number", "minimum": 0}
 
-# A host aggregate, as in Nova: members and metadata. Members are service hosts, nodes and other providers, by name. The
-# version orders the owner's messages; a deleted aggregate leaves a document with key "deleted".
+# Host aggregate, as in Nova. Members are names of service hosts, nodes and other providers. The version orders the
+# owner's messages; a deleted aggregate leaves a document with key "deleted".
 AGGREGATE: Schema = {
     "type": "object",
     "properties": {
@@ -24,7 +24,7 @@ AGGREGATE: Schema = {
     "additionalProperties": False,
 }
 
-# A storage pool, as Cinder's back ends report it. Further keys are allowed: back ends have many.
+# Storage pool, as reported by Cinder's back ends, which add many keys of their own.
 VOLUME: Schema = {
     "type": "object",
     "properties": {
@@ -45,7 +45,7 @@ VOLUME: Schema = {
     "required": ["service_host", "total_gb", "free_gb"],
 }
 
-# The networks that reach a host. Further keys are allowed: mechanism drivers have their own.
+# Networks that reach a host. Mechanism drivers may add keys.
 NETWORK: Schema = {
     "type": "object",
     "properties": {
@@ -57,14 +57,14 @@ NETWORK: Schema = {
 }
 
 
-# A custom trait or resource class, by its name, that exists though no provider may have it.
+# Custom trait or resource class by name; it exists even if no provider has it.
 VOCABULARY: Schema = {
     "type": "object",
     "properties": {"changed_ms": {"type": "integer", "minimum": 0}},
     "additionalProperties": False,
 }
 
-# The epoch up to which nothing that clients of the Placement API stored is missing, of a partition, by its name.
+# By partition: epoch up to which no write of Placement API clients is missing.
 PLACEMENT: Schema = {
     "type": "object",
     "properties": {"acknowledged_epoch": {"type": "integer", "minimum": 0}},
@@ -75,7 +75,7 @@ PLACEMENT: Schema = {
 _SIZE = {"type": "integer", "minimum": 0, "maximum": MAX_AMOUNT}
 _PAIRS = {"type": "object", "additionalProperties": {"type": "string", "maxLength": 1024}, "maxProperties": 256}
 
-# A flavor and an image that clients find without a file of their own: rpcapi.spec_builder.catalog_documents.
+# Flavor or image for clients without a catalog file; see rpcapi.spec_builder.catalog_documents.
 FLAVOR: Schema = {
     "type": "object",
     "properties": {"name": _TEXT, "vcpus": _SIZE, "memory_mb": _SIZE, "disk_gb": _SIZE, "extra_specs": _PAIRS},

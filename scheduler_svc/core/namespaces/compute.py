@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types and bounds of the facts, metrics and NUMA cells that built-in filters and weighers read.
+"""Types and bounds of reported facts, metrics and NUMA cells that built-in filters and weighers read.
 
-A filter reads the values of all hosts at once, and one bad value would make it fail for all of them. So reported values
-are checked before they are stored.
+Values are checked before they are stored: a filter reads all hosts at once, so one bad value would make it fail for
+all.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from rpcapi.resources.numa import cpu_sets
 from rpcapi.resources.query import MAX_NUMBER
 
 MAX_TEXT = 255  # characters
-MAX_DEPTH = 16  # lists and objects within each other, in a fact of no declared type
+MAX_DEPTH = 16  # nesting of lists and objects in a fact without a declared type
 MAX_VERSION = 2**31 - 1  # as in Nova's database
 MAX_ADDRESS_BITS = 128
 MAX_PAGE_KB = 2**30
@@ -22,14 +22,14 @@ MAX_THREADS = 64  # CPUs per core
 
 
 class ValueType(NamedTuple):
-    """The type of a reported value: a description for errors, and a test."""
+    """Type of a reported value: description for errors, and test."""
 
     allowed: str
     is_valid: Callable[[Any], bool]
 
 
 def integer(least: int, most: int) -> ValueType:
-    """Return the type of integers within these bounds."""
+    """Integers within these bounds."""
     return ValueType(
         f"an integer from {least} to {most}",
         lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= most,
@@ -37,7 +37,7 @@ def integer(least: int, most: int) -> ValueType:
 
 
 def number(least: int, most: int) -> ValueType:
-    """Return the type of finite numbers within these bounds."""
+    """Finite numbers within these bounds."""
     return ValueType(
         f"a number from {least} to {most}",
         lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most,
@@ -45,14 +45,14 @@ def number(least: int, most: int) -> ValueType:
 
 
 def text(most: int = MAX_TEXT) -> ValueType:
-    """Return the type of texts with at most so many characters."""
+    """Texts of at most this length."""
     return ValueType(
         f"a text of at most {most} characters", lambda value: isinstance(value, str) and len(value) <= most
     )
 
 
 def array(element: ValueType, least: int, most: int) -> ValueType:
-    """Return the type of lists with so many of these elements."""
+    """Lists of ``least`` to ``most`` elements."""
     return ValueType(
         f"a list of {least if least == most else f'{least} to {most}'} elements, each {element.allowed}",
         lambda value: (
@@ -62,7 +62,7 @@ def array(element: ValueType, least: int, most: int) -> ValueType:
 
 
 def mapping(key: ValueType, value_type: ValueType) -> ValueType:
-    """Return the type of JSON objects with such keys and values."""
+    """JSON objects with such keys and values."""
     return ValueType(
         f"an object of {value_type.allowed}, by {key.allowed}",
         lambda value: (
@@ -73,7 +73,7 @@ def mapping(key: ValueType, value_type: ValueType) -> ValueType:
 
 
 def record(fields: Mapping[str, ValueType], *, required: bool = False) -> ValueType:
-    """Return the type of JSON objects whose fields of these names are of these types; others are like any fact."""
+    """JSON objects whose named fields have these types; further fields are like any fact."""
     described = ", ".join(f"{name}: {field.allowed}" for name, field in fields.items())
     return ValueType(
         f"an object with {described}",
@@ -110,10 +110,10 @@ _COUNT = integer(0, MAX_NUMBER)
 _CPU = integer(0, cpu_sets.MAX_CPU)
 _CPU_SET = ValueType("a list of CPUs such as '0-3,8'", _is_cpu_set)
 _PAGE_SIZE = ValueType("page size in kB", _is_page_size)
-# A fact that a flavor, a query or a plugin may name.
+# Type of facts that a flavor, a query or a plugin may name.
 ANY_FACT = ValueType(f"JSON of at most {MAX_DEPTH} levels, with numbers up to {MAX_NUMBER}", _is_plain)
 METRIC = _NUMBER
-# Facts that built-in filters and weighers read by their names. Null means that a fact is not reported.
+# Facts read by built-in filters and weighers; null means not reported.
 FACTS: Mapping[str, ValueType] = {
     "hypervisor_type": text(),
     "hypervisor_version": integer(0, MAX_VERSION),
@@ -121,7 +121,7 @@ FACTS: Mapping[str, ValueType] = {
     "cpu_info": record({"maxphysaddr": record({"bits": integer(0, MAX_ADDRESS_BITS)})}),
     "location": text(),
 }
-# A NUMA cell, as in rpcapi.resources.numa.cells.HostCell.as_dict.
+# NUMA cell, as in rpcapi.resources.numa.cells.HostCell.as_dict.
 CELL = record(
     {
         "id": _CPU,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A namespace of host state: its name, its only writer, and the schema of its documents."""
+"""Namespace of host state: its name, its only writer, and its document schema."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from rpcapi import errors
 
 Schema = Mapping[str, Any]
 
-SHOWN = 100  # characters shown of each end of a validation message, which may quote the whole document
+SHOWN = 100  # characters shown from each end of a validation message, which may quote the whole document
 
 
 class Namespace:
@@ -52,7 +52,7 @@ def _validator(schema: Schema) -> jsonschema.Draft202012Validator:
         jsonschema.Draft202012Validator.check_schema(schema)
     except jsonschema.SchemaError as error:
         raise ValueError(f"it is not a JSON Schema: {error.json_path}: {_short(error.message)}") from error
-    # An own registry: the default one would fetch unknown references from the network.
+    # The default registry would fetch unknown references from the network.
     registry: referencing.Registry[Schema] = referencing.Registry()
     resolver = registry.with_resource("", DRAFT202012.create_resource(schema)).resolver()
     for reference in _references(schema):
@@ -64,7 +64,6 @@ def _validator(schema: Schema) -> jsonschema.Draft202012Validator:
 
 
 def _references(node: Any) -> Iterator[str]:
-    """Yield the targets of all references in a schema."""
     if isinstance(node, Mapping):
         for key, value in node.items():
             if key in ("$ref", "$dynamicRef") and isinstance(value, str):

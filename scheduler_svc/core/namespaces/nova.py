@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The namespaces that gantt-nova-bridge writes from Nova's databases."""
+"""Namespaces that gantt-nova-bridge fills from Nova's databases."""
 
 from typing import Any
 
-NAMESPACE = "nova"  # a document per compute node, named as its provider
-BRIDGE_NAMESPACE = "nova_bridge"  # the bridge's own document
-BRIDGE = "bridge"  # its name
+NAMESPACE = "nova"  # one document per compute node, named like its provider
+BRIDGE_NAMESPACE = "nova_bridge"  # has only the bridge's document
+BRIDGE = "bridge"  # name of the bridge's document
 WRITER = "gantt-nova-bridge"
-HOST_KEYS = frozenset({"facts", "metrics", "host_ip"})  # what an agent would report of its host
+HOST_KEYS = frozenset({"facts", "metrics", "host_ip"})  # keys that an agent would report
 FREE_PCI_DEVICES = "free_pci_devices"
 STATUS_KEYS = ("up", "disabled", "forced_down", "mapped", "cell_disabled")
 
@@ -27,7 +27,7 @@ COMPUTE_NODE: dict[str, Any] = {
         "facts": {"type": "object"},
         "metrics": {"type": "object", "additionalProperties": {"type": "number"}},
         "host_ip": {"type": ["string", "null"]},
-        # By Nova's columns: amounts, and their allocation ratios; a NUMATopology; device pools, and their devices.
+        # Named like Nova's columns: amounts and allocation ratios, a NUMATopology, device pools and devices.
         "amounts": {"type": "object", "additionalProperties": {"type": "number"}},
         "numa_topology": {"type": "object"},
         "pci_pools": {"type": "array", "items": {"type": "object"}},
@@ -37,8 +37,8 @@ COMPUTE_NODE: dict[str, Any] = {
     "additionalProperties": False,
 }
 
-# ``read_ms`` is the store's clock when the last reading began in which the API database answered. A cell whose database
-# did not answer in it has ``unread_since_ms``, the clock at the first such reading.
+# ``read_ms``: store clock at the start of the last reading with an answer from the API database. ``unread_since_ms``:
+# store clock at the first reading without an answer from the cell's database.
 BRIDGE_STATE: dict[str, Any] = {
     "type": "object",
     "properties": {

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""External filters and weighers: loaded by entry point, isolated from decisions when they fail, and measured."""
+"""External filters and weighers: loaded from entry points, isolated on failure, and timed."""

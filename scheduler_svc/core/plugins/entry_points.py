@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installed entry points of filter and weigher plugins, found without importing them."""
+"""Entry points of installed filter and weigher plugins, found without importing them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from importlib import metadata
@@ -11,7 +11,6 @@ WEIGHERS = "gantt.weighers"
 
 
 def installed(group: str) -> Mapping[str, Sequence[metadata.EntryPoint]]:
-    """Return the entry points of ``group`` by name."""
     points: dict[str, list[metadata.EntryPoint]] = {}
     for point in metadata.entry_points(group=group):
         points.setdefault(point.name, []).append(point)
@@ -19,12 +18,11 @@ def installed(group: str) -> Mapping[str, Sequence[metadata.EntryPoint]]:
 
 
 def source(point: metadata.EntryPoint) -> str:
-    """Return the distribution of an entry point, with its version."""
     return f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown distribution"
 
 
 def enabled(names: Collection[str], group: str, built_in: Collection[str]) -> list[metadata.EntryPoint]:
-    """Return the entry points that ``names`` enable, in the order of the names.
+    """Return the entry points enabled by ``names``, in their order.
 
     Raises BadConfiguration for an ambiguous name.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Protects decisions from external filters and weighers that raise, return invalid values or modify their input."""
+"""Protection against plugins that raise, return invalid values or modify their input."""
 
 import copy
 import time
@@ -30,9 +30,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FailurePolicy:
-    """What a plugin failure causes. If ``fatal``, it fails the request; otherwise the decision continues without it.
+    """Effect of a plugin failure: ``fatal`` fails the request, otherwise the decision continues without the plugin.
 
-    ``count`` is called with the kind and the name of the plugin, for metrics.
+    ``count`` gets the plugin's kind and name, for metrics.
     """
 
     fatal: bool
@@ -40,10 +40,10 @@ class FailurePolicy:
 
 
 class PluginGuard:
-    """Calls one plugin, and handles its failures by a policy."""
+    """Calls one plugin and handles its failures."""
 
     def __init__(self, kind: str, name: str, source: str, policy: FailurePolicy) -> None:
-        """``kind`` is "filter" or "weigher", ``source`` the distribution of the plugin."""
+        """``kind``: "filter" or "weigher"; ``source``: the plugin's distribution."""
         self.kind = kind
         self.name = name
         self.source = source
@@ -52,7 +52,7 @@ class PluginGuard:
         self._logged_at = -QUIET_SECONDS
 
     def call(self, function: Callable[[], T], default: T, hosts: int) -> T:
-        """Return the plugin's result, or ``default`` if it fails; raises PluginFailed if failures are fatal."""
+        """Return the plugin's result, or ``default`` on failure; raises PluginFailed if failures are fatal."""
         started = time.perf_counter()
         try:
             return function()
@@ -63,7 +63,7 @@ class PluginGuard:
             self.timings.add(time.perf_counter() - started, hosts)
 
     def record_failure(self, error: Exception) -> None:
-        """Count a failure and log it at most once per QUIET_SECONDS; raises PluginFailed if failures are fatal."""
+        """Count a failure, log it at most once per QUIET_SECONDS; raises PluginFailed if failures are fatal."""
         self.timings.errors += 1
         self.timings.last_error = describe_error(error)
         self.policy.count(self.kind, self.name)
@@ -83,7 +83,7 @@ class PluginGuard:
 
 
 def guard_filter(plugin: Filter, guard: PluginGuard) -> Filter:
-    """Return the filter protected by ``guard``: a failing filter has no effect at all."""
+    """Wrap the filter; if it fails, it has no effect at all."""
     per_host_function = plugin.per_host
     guard.timings.form = timings.COLUMNAR if per_host_function is None else timings.PER_HOST
 
@@ -104,7 +104,7 @@ def guard_filter(plugin: Filter, guard: PluginGuard) -> Filter:
 
 
 def guard_weigher(plugin: Weigher, guard: PluginGuard) -> Weigher:
-    """Return the weigher protected by ``guard``: a failing weigher adds nothing."""
+    """Wrap the weigher; if it fails, it adds nothing."""
     per_host_function = plugin.per_host
     guard.timings.form = timings.COLUMNAR if per_host_function is None else timings.PER_HOST
 
@@ -124,7 +124,7 @@ def guard_weigher(plugin: Weigher, guard: PluginGuard) -> Weigher:
         return guard.call(call_plugin, np.zeros(count), count if per_host_function is not None else view.size)
 
     def step(request: SchedulingRequest) -> float:
-        # Not counted as a separate call unless it fails.
+        # Only failures count as calls.
         try:
             change = float(plugin.step(copy_request(request)))
         except Exception as error:  # plugin code may raise anything
@@ -136,7 +136,7 @@ def guard_weigher(plugin: Weigher, guard: PluginGuard) -> Weigher:
 
 
 def copy_request(request: SchedulingRequest) -> SchedulingRequest:
-    """Return a copy of the request with copied mappings, so that a plugin cannot modify the original."""
+    """Copy the request and its mappings, so that a plugin cannot modify the original."""
     mappings = {name: getattr(request, name) for name in _MAPPINGS}
     copies: dict[str, Any] = {name: copy.deepcopy(dict(value)) for name, value in mappings.items() if value}
     decision = request.decision
@@ -146,7 +146,6 @@ def copy_request(request: SchedulingRequest) -> SchedulingRequest:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the type, text and notes of an error."""
     notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     return f"{type(error).__name__}: {str(error)[:300]}{notes}"
 

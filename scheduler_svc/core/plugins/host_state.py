@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host_state object of Nova-style plugins, which reads the columns on access."""
+"""The host_state object of Nova-style plugins, which reads columns on access."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from scheduler_svc.core.table.read_errors import METRIC_PREFIX
 from scheduler_svc.core.table.view import View
 
 MIB = 1024  # MiB per GiB
-# What all plugins may read; other metrics only if the plugin's reads name them.
+# Readable by all plugins; other metrics must be in the plugin's reads.
 READS: Reads = {
     "compute": frozenset(
         {"inventories", "used", "traits", "availability_zone", "facts", "host_ip"}
@@ -29,8 +29,8 @@ READS: Reads = {
 class PluginHostState:
     """A row of the view with the attributes of Nova's HostState; valid only during the plugin call.
 
-    Unlike in Nova, amounts are claimable amounts: capacities include the allocation ratio and exclude the reserved
-    part, so each ratio is 1.0. Attributes of Nova's HostState without a value in gantt are not defined.
+    Unlike in Nova, amounts are claimable: capacities include the allocation ratio and exclude the reserved part, so all
+    ratios are 1.0. HostState attributes without a value in gantt are undefined.
     """
 
     ram_allocation_ratio = cpu_allocation_ratio = disk_allocation_ratio = 1.0
@@ -48,28 +48,28 @@ class PluginHostState:
         return f"PluginHostState({self.name!r})"
 
     def free(self, resource_class: str) -> int:
-        """Return the free capacity of a class at the root provider; negative if usage exceeds the capacity."""
+        """Return the free capacity at the root provider; negative if overcommitted."""
         return int(self._view.hosts.free(resource_class)[self._row])
 
     def capacity(self, resource_class: str) -> int:
-        """Return the capacity of a class at the root provider."""
+        """Return the capacity at the root provider."""
         column: IntColumn = self._view.hosts.capacity(resource_class)
         return int(column[self._row])
 
     def used(self, resource_class: str) -> int:
-        """Return the usage of a class at the root provider."""
+        """Return the usage at the root provider."""
         return self.capacity(resource_class) - self.free(resource_class)
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Return the reported metrics that are in the plugin's reads."""
+        """Reported metrics in the plugin's reads."""
         keys = (key for key in self._reads.get("compute", ()) if key.startswith(METRIC_PREFIX))
         values = {key.removeprefix(METRIC_PREFIX): float(self._view.state("compute", key)[self._row]) for key in keys}
         return {name: value for name, value in values.items() if not math.isnan(value)}
 
     @property
     def aggregates(self) -> list[SimpleNamespace]:
-        """Return the aggregates of the host, with the attributes ``name`` and ``metadata``."""
+        """Aggregates of the host, with attributes ``name`` and ``metadata``."""
         aggregates = self._view.aggregates
         return [
             SimpleNamespace(name=name, metadata=dict(aggregates.metadata(name)))
@@ -78,7 +78,7 @@ class PluginHostState:
 
     @property
     def service(self) -> dict[str, bool]:
-        """Return {"disabled", "up"} of the service host."""
+        """{"disabled", "up"} of the service host."""
         return {
             "disabled": not self._view.services.enabled[self._row],
             "up": bool(self._view.services.alive[self._row]),
@@ -86,7 +86,7 @@ class PluginHostState:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return the host's facts."""
+        """The host's facts."""
         return dict(self._view.facts.of(self._row))
 
     def __getattr__(self, name: str) -> Any:
@@ -107,8 +107,8 @@ def _count(metric: str) -> Callable[[PluginHostState], int]:
     return lambda host: int(host.metrics.get(metric, 0))
 
 
-# Attributes that are computed at each access: amounts, counts of metrics that are 0 unless reported, facts, and columns
-# of the view. CPUs are shared and dedicated ones.
+# Attributes computed on access: amounts, metrics (0 unless reported), facts and view columns. CPUs include dedicated
+# ones.
 _ATTRIBUTES: Mapping[str, Callable[[PluginHostState], Any]] = {
     "free_ram_mb": lambda host: host.free(MEMORY_MB),
     "total_usable_ram_mb": lambda host: host.capacity(MEMORY_MB),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads external filters and weighers from their entry points."""
+"""Loading of external filters and weighers from entry points."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,10 +15,10 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 
 def filters(points: Sequence[EntryPoint], configuration: object, policy: FailurePolicy) -> list[Filter]:
-    """Return the external filters of these entry points: columnar ones first, then per-host ones.
+    """Load external filters: columnar ones first, then per-host ones.
 
-    ``configuration`` is passed to entry points that are factories; ``policy`` is what a failure of a
-    plugin causes. Raises BadConfiguration if an entry point cannot be loaded or is not a filter.
+    Factories get ``configuration``; ``policy`` handles failures. Raises BadConfiguration if an entry point cannot be
+    loaded or is no filter.
     """
     loaded = [(point, _load(configuration, point, Filter)) for point in points]
     ordered = sorted(loaded, key=lambda pair: pair[1].per_host is not None)
@@ -26,7 +26,7 @@ def filters(points: Sequence[EntryPoint], configuration: object, policy: Failure
 
 
 def weighers(points: Sequence[EntryPoint], configuration: object, policy: FailurePolicy) -> list[Weigher]:
-    """Return the external weighers of these entry points; raises BadConfiguration as above."""
+    """Load external weighers; raises BadConfiguration as above."""
     loaded = [(point, _load(configuration, point, Weigher)) for point in points]
     return [guard_weigher(plugin, _guard(WEIGHER, point, policy)) for point, plugin in loaded]
 
@@ -36,7 +36,6 @@ def _guard(kind: str, point: EntryPoint, policy: FailurePolicy) -> PluginGuard:
 
 
 def _load(configuration: object, point: EntryPoint, kind: type) -> Any:
-    """Return the plugin of an entry point: the loaded object, or its result when called with the configuration."""
     try:
         plugin = _adapt(kind, point.name, point.load())
         if callable(plugin):
@@ -51,7 +50,7 @@ def _load(configuration: object, point: EntryPoint, kind: type) -> Any:
 
 
 def _adapt(kind: type, name: str, plugin: Any) -> Any:
-    """Return a plugin in the form of gantt, under the name by which it is enabled; anything else as it is."""
+    """Convert a Nova-style plugin, and set the name by which it is enabled; return anything else unchanged."""
     if isinstance(plugin, kind):
         return replace(plugin, name=name)  # type: ignore[type-var]
     is_nova_style, adapt = _NOVA_STYLES[kind]

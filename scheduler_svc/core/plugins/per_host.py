@@ -16,16 +16,15 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers.weigher import Weigher
 
 PASSES = "host_passes"
-WEIGHS = ("weigh", "_weigh_object")  # gantt's name and Nova's name
+WEIGHS = ("weigh", "_weigh_object")  # gantt's and Nova's method name
 
 
 def find_weigh_method(plugin: Any) -> str | None:
-    """Return the name of the plugin's method that weighs a host, or None."""
     return next((name for name in WEIGHS if callable(getattr(plugin, name, None))), None)
 
 
 def adapt_filter(name: str, plugin: Any) -> Filter:
-    """Return a filter that calls ``plugin.host_passes(host_state, spec)`` for each host that passed so far."""
+    """Return a filter that calls ``plugin.host_passes(host_state, spec)`` for each remaining host."""
     reads = _reads(plugin)
     reason = str(getattr(plugin, "reason", name))
 
@@ -44,7 +43,7 @@ def adapt_filter(name: str, plugin: Any) -> Filter:
 def adapt_weigher(name: str, plugin: Any) -> Weigher:
     """Return a weigher that calls ``plugin.weigh(host_state, spec)`` for each host that passed the filters.
 
-    The effect of an instance is unknown, so ``step`` is 0.
+    An instance's effect is unknown, so ``step`` is 0.
     """
     reads = _reads(plugin)
     weigh = getattr(plugin, str(find_weigh_method(plugin)))
@@ -79,6 +78,5 @@ def _call_plugin(
 
 
 def _reads(plugin: Any) -> Reads:
-    """Return what the plugin may read: READS and its own attribute ``reads``."""
     plugin_reads: Mapping[str, Iterable[str]] = getattr(plugin, "reads", {})
     return union([READS, {namespace: frozenset(keys) for namespace, keys in plugin_reads.items()}])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The spec_obj of Nova-style plugins: a request with the attributes of Nova's RequestSpec."""
+"""The spec_obj of Nova-style plugins."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -10,9 +10,9 @@ from scheduler_svc.core.request import SchedulingRequest
 
 
 class PluginRequestSpec:
-    """A subset of nova.objects.RequestSpec; ``request`` is gantt's complete request.
+    """Subset of nova.objects.RequestSpec; ``request`` is gantt's complete request.
 
-    A request for many instances is filtered once: ``num_instances`` is always 1, and there is no instance_uuid.
+    Many instances are filtered once, so ``num_instances`` is always 1 and there is no instance_uuid.
     """
 
     num_instances = 1
@@ -38,7 +38,7 @@ class PluginRequestSpec:
         self.image = SimpleNamespace(id=request.image.get("id"), properties=request.image.get("properties", {}))
 
     def get_scheduler_hint(self, hint_name: str, default: Any = None) -> Any:
-        """Return a hint (the element of a list of length 1), or ``default`` if the request does not have it."""
+        """Return a hint, unwrapped from a list of length 1, or ``default``."""
         if hint_name not in self.scheduler_hints:
             return default
         hint = self.scheduler_hints[hint_name]

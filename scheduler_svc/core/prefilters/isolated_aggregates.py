@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Excludes aggregates that are reserved for requests with certain traits: Nova's isolate_aggregates."""
+"""Excludes aggregates reserved for requests with certain traits: Nova's isolate_aggregates."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ REQUIRED = "required"
 
 
 def rewrite(request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
-    """Forbid aggregates whose metadata requires a trait that the request does not require."""
+    """Forbid aggregates whose metadata requires a trait that the request does not."""
     isolated = aggregates.get_or_compute(NAME, lambda: _isolated_aggregates(aggregates))
     if not isolated:
         return request
@@ -24,7 +24,6 @@ def rewrite(request: SchedulingRequest, aggregates: AggregateView) -> Scheduling
 
 
 def _isolated_aggregates(aggregates: AggregateView) -> dict[str, frozenset[str]]:
-    """Return the traits that each aggregate requires; aggregates that require none are omitted."""
     traits_by_name = {
         name: frozenset(
             key.removeprefix(PREFIX)

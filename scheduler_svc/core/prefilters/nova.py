@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The prefilter of availability zones for the hosts of a Nova, where zones are aggregates."""
+"""Availability zones of a Nova's hosts, where zones are aggregates."""
 
 from dataclasses import replace
 
@@ -14,10 +14,10 @@ UNKNOWN_ZONE = "unknown availability zone {!r}: no aggregate has it"
 
 
 def build_map_zone(options: PrefilterOptions) -> Prefilter:
-    """Return the prefilter that requires the aggregates of the requested zone.
+    """Build the prefilter that requires the aggregates of the requested zone.
 
-    It rejects a zone without aggregates, because nobody knows which hosts are in it. Nova's default zone is the
-    exception: like Nova, the prefilter then adds no condition.
+    A zone without aggregates is rejected, as its hosts are unknown, except Nova's default zone, which adds no
+    condition, as in Nova.
     """
 
     def map_zone(request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configured options of prefilters."""
+"""Options of prefilters."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class PrefilterOptions:
-    """Options of the prefilters; conf.prefilters describes each.
+    """Options of prefilters; see conf.prefilters.
 
     Attributes:
-        nova_enabled: Whether the hosts are Nova's.
+        nova_enabled: The hosts are Nova's.
         default_zone: Nova's zone of hosts in no aggregate with a zone.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The prefilters in their order, and their application to a request."""
+"""Prefilters in order, and their application to a request."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.core.request import COMPUTE, SchedulingRequest
 from scheduler_svc.core.table.aggregates import AggregateView
 
-# The request fields that prefilters may extend.
+# Request fields that prefilters may extend.
 REWRITTEN = ("member_of", "forbidden_aggregates", "root_required")
 
 
@@ -19,19 +19,19 @@ def build(options: PrefilterOptions = DEFAULTS) -> Sequence[Prefilter]:
 
 
 def _available(options: PrefilterOptions) -> Sequence[tuple[bool, Prefilter]]:
-    """Return (enabled, prefilter) for all prefilters.
+    """Return (enabled, prefilter) of all prefilters.
 
-    Six of Nova's fourteen prefilters are not needed here. map_az_to_placement_aggregate: the table resolves zones of
-    aggregates. compute_status_filter: the table has the disabled hosts. accelerators_filter: devices are providers.
-    routed_networks_filter: a filter checks the segments of ports. remote_managed_ports_filter: ports are translated
-    when the request is built. owner_nova_filter: a filter checks the trait where the hosts are Nova's.
+    Six of Nova's fourteen are not needed: map_az_to_placement_aggregate (the table resolves zones),
+    compute_status_filter (the table knows disabled hosts), accelerators_filter (devices are providers),
+    routed_networks_filter and owner_nova_filter (filters check segments and trait), remote_managed_ports_filter
+    (request conversion handles ports).
     """
     return (
-        # First: it may exclude most hosts, or all.
+        # First: may exclude most hosts.
         (options.limit_tenants, tenant_aggregates.build(options)),
         (options.nova_enabled, nova.build_map_zone(options)),
         (options.image_types, traits.IMAGE_TYPE),
-        # Before other prefilters add traits: it checks the traits of the original request.
+        # Checks the original request, so before other prefilters add traits.
         (options.isolated_aggregates, isolated_aggregates.PREFILTER),
         (options.image_metadata, traits.IMAGE_METADATA),
         # One key lookup each.
@@ -47,9 +47,9 @@ NAMES = tuple(prefilter.name for _, prefilter in _available(DEFAULTS))
 
 
 def run(prefilters: Sequence[Prefilter], request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
-    """Return the rewritten request, with the additions per prefilter; raises NoValidHost and InvalidSpec.
+    """Apply the prefilters; the request records what each added. Raises NoValidHost and InvalidSpec.
 
-    Prefilters apply to servers only, not to volumes or ports that are placed alone.
+    Only servers are rewritten, not volumes or ports placed alone.
     """
     if request.service != COMPUTE:
         return request
@@ -63,7 +63,7 @@ def run(prefilters: Sequence[Prefilter], request: SchedulingRequest, aggregates:
 
 def _find_additions(before: SchedulingRequest, after: SchedulingRequest) -> Mapping[str, list[object]]:
     additions = {name: getattr(after, name)[len(getattr(before, name)) :] for name in REWRITTEN}
-    # JSON types, for the decision record.
+    # JSON types for the decision record.
     return {
         name: [list(value) if isinstance(value, tuple) else value for value in values]
         for name, values in additions.items()

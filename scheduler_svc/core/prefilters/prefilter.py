@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interface of prefilters."""
+"""Prefilter interface."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ Rewrite = Callable[[SchedulingRequest, AggregateView], SchedulingRequest]
 
 @dataclass(frozen=True, slots=True)
 class Prefilter:
-    """A prefilter by its Nova name. ``rewrite`` returns the same request object if nothing changes.
+    """A prefilter by its Nova name. ``rewrite`` returns the same object if nothing changes.
 
     It raises NoValidHost or InvalidSpec if no host can match. ``reads`` lists the host state keys that it reads.
     """

@@ -11,11 +11,11 @@ from scheduler_svc.core.table.aggregates import READS, AggregateView
 
 NAME = "require_tenant_aggregate"
 REFUSAL = "no aggregate for project"
-KEY = "filter_tenant_id"  # and all keys with this prefix, each with one project
+KEY = "filter_tenant_id"  # prefix of keys, each with one project
 
 
 def build(options: PrefilterOptions) -> Prefilter:
-    """Return the prefilter; if projects need an aggregate, it rejects those without one."""
+    """Build the prefilter; depending on the options, it rejects projects without an aggregate."""
 
     def rewrite(request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
         names = aggregates.get_or_compute(NAME, lambda: _by_project(aggregates)).get(request.project)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requires traits of the root provider for what flavor and image request: Nova's prefilters of images and devices."""
+"""Requires root provider traits for flavor and image settings: Nova's prefilters of images and devices."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from scheduler_svc.core.table.aggregates import AggregateView
 
 ENCRYPTION = "COMPUTE_EPHEMERAL_ENCRYPTION"
 TPM_SECRET = "COMPUTE_SECURITY_TPM_SECRET_SECURITY"  # noqa: S105 - the name of a trait
-# Image property -> prefix of the traits of its values.
+# Image property -> prefix of its values' traits.
 PREFIXES: Mapping[str, str] = {
     "hw_cdrom_bus": "COMPUTE_STORAGE_BUS",
     "hw_disk_bus": "COMPUTE_STORAGE_BUS",
@@ -27,13 +27,11 @@ PREFIXES: Mapping[str, str] = {
 
 
 def require_traits(request: SchedulingRequest, *traits: str) -> SchedulingRequest:
-    """Return the request with these traits required of the root provider."""
     added = tuple(trait for trait in dict.fromkeys(traits) if trait not in request.root_required)
     return replace(request, root_required=(*request.root_required, *added)) if added else request
 
 
 def find_standard_trait(name: str) -> str | None:
-    """Return ``name`` if it is a standard trait, else None."""
     return name if hasattr(os_traits, name) else None
 
 
@@ -46,14 +44,14 @@ def _build(name: str, find_traits: Callable[[SchedulingRequest], Sequence[str]])
 
 
 def _of_disk_format(request: SchedulingRequest) -> Sequence[str]:
-    """Return the trait of the image's disk format, if it is standard. Volumes have no format."""
+    """Return the trait of the image's disk format, if standard. Volumes have no format."""
     disk_format = request.image.get("disk_format")
     trait = f"COMPUTE_IMAGE_TYPE_{disk_format.upper()}" if isinstance(disk_format, str) else ""
     return [trait] if find_standard_trait(trait) else []
 
 
 def _of_image_properties(request: SchedulingRequest) -> Sequence[str]:
-    """Return the trait of each property value; none at all if a value has no trait, as in Nova."""
+    """Return the trait of each property value; none at all if any value lacks one, as in Nova."""
     properties = request.image.get("properties", {})
     traits = [
         f"{prefix}_{str(properties[key]).replace('-', '_').upper()}"
@@ -64,7 +62,6 @@ def _of_image_properties(request: SchedulingRequest) -> Sequence[str]:
 
 
 def _of_encryption(request: SchedulingRequest) -> Sequence[str]:
-    """Return the traits of ephemeral disk encryption if it is requested, and of the requested format."""
     if not read_flag(request, "ephemeral_encryption"):
         return []
     value = read_text(request, "ephemeral_encryption_format")
@@ -72,7 +69,7 @@ def _of_encryption(request: SchedulingRequest) -> Sequence[str]:
 
 
 def _of_tpm_secrets(request: SchedulingRequest) -> Sequence[str]:
-    """Return the trait of the flavor's TPM secret security, for guests with a TPM; the default is "user"."""
+    """Return the trait of the flavor's TPM secret security (default "user"), for guests with a TPM."""
     if read_text(request, "tpm_version") is None:
         return []
     return [_trait_of("tpm_secret_security", TPM_SECRET, request.extra_specs.get("hw:tpm_secret_security") or "user")]
@@ -87,7 +84,7 @@ def _trait_of(key: str, prefix: str, value: str) -> str:
 
 IMAGE_TYPE = _build("require_image_type_support", _of_disk_format)
 IMAGE_METADATA = _build("transform_image_metadata", _of_image_properties)
-# Computes of a Nova that attach accelerators, for flavors with a device profile.
+# Nova computes that attach accelerators, for flavors with a device profile.
 ACCELERATORS = _build(
     "accelerators_filter",
     lambda request: ["COMPUTE_ACCELERATORS"] if request.extra_specs.get("accel:device_profile") else [],

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host table: a columnar copy of all hosts, updated from the logs and read by decisions."""
+"""Host table: columnar copy of all hosts, updated from the logs and read by decisions."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host addresses as number columns, so that one vectorised comparison tests all hosts against a network."""
+"""Host addresses as number columns: one vectorised comparison tests all hosts against a network."""
 
 import ipaddress
 from typing import ClassVar
@@ -11,12 +11,12 @@ from scheduler_svc.core.table.columns import Column, ColumnGroup
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-HALF = 64  # bits in each of the two address columns
+HALF = 64  # bits per address column
 _MASK = 2**HALF - 1
 
 
 class AddressColumn(ColumnGroup):
-    """The IPv4 or IPv6 address of each row; a row may have none (version 0)."""
+    """IPv4 or IPv6 address per row; version 0 means none."""
 
     __slots__ = ("_high", "_low", "_version")
 
@@ -27,7 +27,6 @@ class AddressColumn(ColumnGroup):
     _version: npt.NDArray[np.int8]
 
     def set_row(self, row: int, text: str | None) -> None:
-        """Set the address of ``row``; None removes it."""
         address = None if text is None else ipaddress.ip_address(text)
         number = 0 if address is None else int(address)
         self._high[row] = number >> HALF
@@ -35,17 +34,15 @@ class AddressColumn(ColumnGroup):
         self._version[row] = 0 if address is None else address.version
 
     def of(self, row: int) -> str | None:
-        """Return the address of ``row``, or None."""
         number = (int(self._high[row]) << HALF) | int(self._low[row])
         kinds = {4: ipaddress.IPv4Address, 6: ipaddress.IPv6Address}
         version = int(self._version[row])
         return str(kinds[version](number)) if version else None
 
     def within(self, network: Network, size: int) -> Column:
-        """Return a mask of the first ``size`` rows: True where the address is in ``network``."""
         mask, prefix = int(network.netmask), int(network.network_address)
         if network.version == 4:
-            mask |= _MASK << HALF  # the high half of an IPv4 address is 0
+            mask |= _MASK << HALF  # high half of IPv4 addresses is 0
         column: Column = self._version[:size] == network.version
         column &= (self._high[:size] & np.uint64(mask >> HALF)) == np.uint64(prefix >> HALF)
         column &= (self._low[:size] & np.uint64(mask & _MASK)) == np.uint64(prefix & _MASK)
@@ -53,7 +50,7 @@ class AddressColumn(ColumnGroup):
 
 
 class AddressView:
-    """The host addresses within a view."""
+    """Host addresses of a view."""
 
     __slots__ = ("_column", "_size")
 
@@ -62,9 +59,9 @@ class AddressView:
         self._size = size
 
     def within(self, network: Network) -> Column:
-        """Return a mask of the rows whose address is in ``network``."""
+        """Return a mask of the rows with an address in ``network``."""
         return self._column.within(network, self._size)
 
     def of(self, row: int) -> str | None:
-        """Return the address that a row reported, or None."""
+        """Return the reported address of ``row``, or None."""
         return self._column.of(row)

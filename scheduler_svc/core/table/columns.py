@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types of table columns, columns that grow and are copied together, and functions that return read-only ones."""
+"""Types and helpers of table columns."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self, TypeVar
@@ -17,16 +17,15 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def extend_column(column: npt.NDArray[Any], size: int, fill: float | bool | np.generic = 0) -> npt.NDArray[Any]:
-    """Return a copy of ``column`` with ``size`` rows; new rows contain ``fill``."""
     larger = np.full(size, fill, dtype=column.dtype)
     larger[: len(column)] = column
     return larger
 
 
 class ColumnGroup:
-    """Columns of the same rows, each an attribute of this object.
+    """Columns over the same rows, one per attribute.
 
-    ``EMPTY`` maps the name of each column to the value of a row without data, whose type is the column's.
+    ``EMPTY`` maps column names to the value of an empty row, which also determines the type.
     """
 
     __slots__ = ()
@@ -38,22 +37,19 @@ class ColumnGroup:
             setattr(self, name, np.full(size, value))
 
     def grow(self, size: int) -> None:
-        """Extend the columns to ``size`` rows."""
         for name, value in self.EMPTY.items():
             setattr(self, name, extend_column(getattr(self, name), size, value))
 
     def copy_from(self, rows: Rows, other: Self) -> None:
-        """Copy the first rows of ``other`` to ``rows``."""
         for name in self.EMPTY:
             getattr(self, name)[rows] = getattr(other, name)[: len(rows)]
 
     def clear(self, rows: Rows) -> None:
-        """Remove the data of ``rows``."""
         self.copy_from(rows, type(self)(len(rows)))
 
 
 def read_only(column: npt.NDArray[Scalar], size: int) -> npt.NDArray[Scalar]:
-    """Return the first ``size`` elements as a read-only array that shares memory with ``column``."""
+    """Return a read-only view of the first ``size`` elements."""
     part = column[:size]
     part.setflags(write=False)
     return part

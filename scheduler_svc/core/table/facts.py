@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host facts: documents that many hosts share, so that a predicate runs once per different document."""
+"""Host facts: documents shared by many hosts, so that a predicate runs once per distinct document."""
 
 import json
 from collections.abc import Callable, Hashable, Mapping
@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from scheduler_svc.core.table.columns import Column, ColumnGroup, FloatColumn, IntColumn, Rows
 
-NO_FACTS = 0  # the code of rows without facts, which have an empty document
-MAX_CACHED_FACT_ANSWERS = 1024  # entries in the cache of predicate results
+NO_FACTS = 0  # code of rows without facts: the empty document
+MAX_CACHED_FACT_ANSWERS = 1024  # cached predicate results
 
 Facts = Mapping[str, Any]
 
 
 class FactColumn(ColumnGroup):
-    """The facts document of each row, stored as a code per row; there are few different documents."""
+    """Code per row of its facts document; there are few distinct documents."""
 
     __slots__ = ("_answers", "_codes", "_documents", "_free", "_numbers")
 
@@ -34,14 +34,12 @@ class FactColumn(ColumnGroup):
         self._answers: dict[Hashable, Any] = {}
 
     def set_row(self, row: int, facts: Facts | None) -> None:
-        """Set the facts of ``row``; None removes them."""
         former, code = int(self._codes[row]), self._code(facts or {})
         self._codes[row] = code
         if former not in (code, NO_FACTS) and not (self._codes == former).any():
             self._drop({former})
 
     def copy_from(self, rows: Rows, other: Self) -> None:
-        """Copy the first rows of ``other`` to ``rows``."""
         former = set(self._codes[rows].tolist())
         codes = np.array([self._code(facts) for facts in other._documents], np.int64)
         self._codes[rows] = codes[other._codes[: len(rows)]]
@@ -49,34 +47,26 @@ class FactColumn(ColumnGroup):
 
     @property
     def rows(self) -> list[int]:
-        """The rows with facts."""
         return np.flatnonzero(self._codes != NO_FACTS).tolist()
 
     def of(self, row: int) -> Facts:
-        """Return the facts of ``row``."""
         return self._documents[int(self._codes[row])]
 
     def map_rows(self, rows: Column, function: Callable[[Facts], Any]) -> npt.NDArray[Any]:
-        """Return ``function`` of the facts of these rows, a mask, and of no facts for all others.
+        """Return ``function`` of the facts of the rows in mask ``rows``, and of no facts for all others.
 
-        It is called for no document of the others.
+        Only documents of rows in the mask are passed to ``function``.
         """
         codes, indexes = np.unique(np.where(rows, self._codes[: len(rows)], NO_FACTS), return_inverse=True)
         return np.array([function(self._documents[code]) for code in codes.tolist()])[indexes]
 
     def where(self, size: int, predicate: Callable[[Facts], bool], key: Hashable | None = None) -> Column:
-        """Return a mask of the first ``size`` rows: True where ``predicate`` is true for the row's facts.
-
-        With a ``key``, unique to the predicate, the result is cached until a document is added or removed.
-        """
         return self._map_documents(lambda facts: bool(predicate(facts)), key)[self._codes[:size]]
 
     def numbers(self, size: int, path: str) -> FloatColumn:
-        """Return the number at a dotted path of the facts of the first ``size`` rows; NaN where it is not a number."""
         return self._map_documents(lambda facts: _number(facts, path), ("number at", path))[self._codes[:size]]
 
     def _map_documents(self, function: Callable[[Facts], Any], key: Hashable | None) -> npt.NDArray[Any]:
-        """Return ``function`` of each document, cached under ``key``."""
         answers: npt.NDArray[Any] | None = self._answers.get(key) if key is not None else None
         if answers is None:
             answers = np.array([function(facts) for facts in self._documents])
@@ -99,7 +89,6 @@ class FactColumn(ColumnGroup):
         return code
 
     def _drop(self, codes: AbstractSet[int]) -> None:
-        """Remove the documents of codes that no row has."""
         for code in codes - {NO_FACTS}:
             del self._numbers[_text(self._documents[code])]
             self._documents[code] = {}
@@ -119,9 +108,9 @@ def _number(facts: Facts, path: str) -> float:
 
 
 class FactView:
-    """The host facts within a view: columns have one element per row of the view.
+    """Host facts of a view; columns have one element per row.
 
-    Only the rows in the mask ``only`` have facts, None: all rows.
+    Rows outside mask ``only`` (None: all rows) have no facts.
     """
 
     __slots__ = ("_column", "_only", "_size")
@@ -132,10 +121,10 @@ class FactView:
         self._only = only
 
     def where(self, predicate: Callable[[Facts], bool], key: Hashable | None = None) -> Column:
-        """Return a mask: True where ``predicate`` is true for the row's facts ({} if it has none).
+        """Return a mask of the rows whose facts ({} if none) satisfy ``predicate``.
 
-        The predicate is called once per different document. With a ``key`` the result is cached until a document is
-        added or removed. The key must be unique to the predicate.
+        The predicate runs once per distinct document. With a ``key`` that identifies the predicate, the result is
+        cached until a document is added or removed.
         """
         if self._only is not None:
             mask: Column = self._column.map_rows(self._only, lambda facts: bool(predicate(facts)))
@@ -143,12 +132,11 @@ class FactView:
         return self._column.where(self._size, predicate, key)
 
     def numbers(self, path: str) -> FloatColumn:
-        """Return the number at a dotted path of each row's facts; NaN if it is not a number, true is 1 and false 0."""
+        """Return the number at a dotted path per row; True is 1, False 0, anything else NaN."""
         if self._only is not None:
             values: FloatColumn = self._column.map_rows(self._only, lambda facts: _number(facts, path))
             return values
         return self._column.numbers(self._size, path)
 
     def of(self, row: int) -> Facts:
-        """Return the facts of ``row``."""
         return self._column.of(row) if self._only is None or self._only[row] else {}

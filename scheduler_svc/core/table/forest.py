@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Child providers of one partition's hosts, in rows of their own."""
+"""Child providers of one partition's hosts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -15,10 +15,10 @@ NO_HOST = -1
 
 
 class Forest(ProviderRows):
-    """The child (non-root) providers of one partition, one row each. A row is never reused for another provider.
+    """Child (non-root) providers of one partition, one row each. Rows are never reused.
 
-    ``root`` is the host row of a provider's root, or NO_HOST if the provider was deleted. ``version`` increases
-    whenever a provider's root or its aggregates change.
+    ``root`` is the host row of a provider's root, or NO_HOST after deletion. ``version`` grows whenever a root or
+    aggregates change.
     """
 
     EMPTY: ClassVar = {**ProviderRows.EMPTY, "root": np.int64(NO_HOST)}
@@ -36,7 +36,6 @@ class Forest(ProviderRows):
 
     @property
     def size(self) -> int:
-        """The number of rows."""
         return len(self.names)
 
     @property
@@ -49,35 +48,32 @@ class Forest(ProviderRows):
         return self._descendants.get(host, ())
 
     def rows_below(self, hosts: Column) -> Rows:
-        """Return the rows of all providers below the hosts of a mask."""
         return np.flatnonzero(hosts[self.root[: self.size]] & self.present[: self.size])
 
     @property
     def hosts(self) -> Iterable[int]:
-        """The rows of the hosts that have child providers."""
         return self._descendants.keys()
 
     def parent(self, row: int) -> str:
-        """Return the name of the parent provider."""
         return self._parents[row]
 
     def ancestors(self, row: int) -> list[str]:
-        """Return the names of the providers above a provider, its parent first and its root last."""
+        """Return the names of the providers above, from the parent to the root."""
         names = [self._parents[row]]
         while (above := self.rows.get(names[-1])) is not None and self.present[above]:
             names.append(self._parents[above])
         return names
 
     def provider_position(self, name: str) -> int:
-        """Return the log position of a provider's document; 0 if there never was one."""
+        """Return the log position of a provider's document, or 0."""
         return int(self._provider_positions[self.rows[name]]) if name in self.rows else 0
 
     def used_position(self, name: str) -> int:
-        """Return the log position of a provider's usage; 0 if there never was one."""
+        """Return the log position of a provider's usage, or 0."""
         return int(self._used_positions[self.rows[name]]) if name in self.rows else 0
 
     def set_provider(self, name: str, provider: Mapping[str, Any] | None, host: int, position: int) -> None:
-        """Set a provider's document; None marks it as deleted. ``host`` is the host row of its root."""
+        """Set or delete (None) a provider's document. ``host`` is the host row of its root."""
         row = self._row(name)
         document = provider or {}
         self._set_document(row, document, position)
@@ -85,15 +81,14 @@ class Forest(ProviderRows):
         self._attach(row, NO_HOST if provider is None else host)
 
     def set_used(self, name: str, amounts: Amounts, position: int) -> None:
-        """Set the sums of live claims; ignored if later sums were already set."""
+        """Set the usage, unless newer usage is already set."""
         self.set_row_used(self._row(name), amounts, position)
 
     def used(self, name: str) -> dict[str, int]:
-        """Return the sum of live claims by resource class."""
         return self.resources.used(self.rows[name])
 
     def set_aggregates(self, name: str, aggregates: Iterable[str]) -> None:
-        """Replace the aggregates of a provider; unknown names are ignored."""
+        """Replace a provider's aggregates; ignores unknown providers."""
         if name in self.rows:
             row, aggregate_names = self.rows[name], set(aggregates)
             if aggregate_names != self.aggregates.of(row):
@@ -110,7 +105,7 @@ class Forest(ProviderRows):
     def _attach(self, row: int, host: int) -> None:
         former = int(self.root[row])
         if former == host:
-            return  # the usual report: the root is unchanged
+            return  # usual case: same root
         if former != NO_HOST:
             self._descendants[former].remove(row)
             if not self._descendants[former]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hosts of a Nova by the names that Nova gives them."""
+"""Hosts of a Nova, by the names that Nova uses."""
 
 from rpcapi.resources import names
 from rpcapi.resources.names import SEPARATOR
@@ -9,12 +9,12 @@ from scheduler_svc.core.table.state_columns import StateColumns
 
 
 def match(states: StateColumns, name: str) -> Column | None:
-    """Return a mask of the rows of this service host, node or pair of them; None for a name that Nova does not give.
+    """Return a mask of the rows of a service host, node or "host/node" pair; None if Nova has no such name.
 
-    The case of letters in a service host does not matter, as in Nova.
+    Service hosts match case-insensitively, as in Nova.
     """
     if names.is_api_provider(name):
-        return None  # the name of a row
+        return None  # a row's own name
     try:
         host, separator, node = name.partition(SEPARATOR)
         host = states.spelling(nova.NAMESPACE, "service_host", host)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NUMA cells as the hosts reported them."""
+"""Reported NUMA cells."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from scheduler_svc.core.table.columns import Column
 
 
 class NumaView:
-    """The NUMA cells within a view; only the rows in the mask ``only`` have cells, None: all rows."""
+    """NUMA cells of a view. Rows outside mask ``only`` (None: all rows) have no cells."""
 
     __slots__ = ("_cells", "_size")
 
@@ -20,11 +20,10 @@ class NumaView:
 
     @property
     def has_cells(self) -> Column:
-        """Return a mask of the rows that reported cells."""
         column = np.zeros(self._size, np.bool_)
         column[list(self._cells)] = True
         return column
 
     def of(self, row: int) -> Sequence[Any]:
-        """Return the states of a row's cells, as reported; empty if it has none."""
+        """Return the reported state of a row's cells; empty if none."""
         return self._cells.get(row, ())

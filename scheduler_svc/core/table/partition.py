@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of the host table that belongs to one partition."""
+"""One partition's part of the host table."""
 
 from typing import NamedTuple
 
@@ -7,22 +7,22 @@ from scheduler_svc.core.table.forest import Forest
 from scheduler_svc.core.table.partition_documents import PartitionDocuments
 from scheduler_svc.core.table.services import ServiceColumns, ServiceStates
 
-MIN_DEPARTURES = 1000  # before a partition is compacted
+MIN_DEPARTURES = 1000  # departures before a partition is compacted
 
 
 class LogPosition(NamedTuple):
-    """The point up to which a partition's log is applied: all entries up to ``position``, in ``epoch``."""
+    """Point up to which a partition's log is applied."""
 
     epoch: int
     position: int
 
 
 class PartitionRows:
-    """The rows of one partition, and the position up to which its log is applied.
+    """Rows of one partition, and its log position.
 
-    ``number`` is the partition's index in the table. A partition that was never loaded has epoch 0.
-    ``departures`` counts providers, service hosts and documents that were deleted since it was loaded, of which the
-    table keeps the names and log positions until it is loaded again.
+    ``number`` is the partition's index in the table. ``epoch`` is 0 before the first load. ``departures`` counts
+    deleted providers, service hosts and documents since the last load; until the next load the table keeps their names
+    and log positions.
     """
 
     __slots__ = ("departures", "documents", "epoch", "forest", "name", "number", "position", "rows", "services")
@@ -40,22 +40,22 @@ class PartitionRows:
 
     @property
     def log_position(self) -> LogPosition:
-        """Return the epoch and the position up to which the log is applied."""
+        """Epoch and position up to which the log is applied."""
         return LogPosition(self.epoch, self.position)
 
     def set_epoch(self, epoch: int) -> None:
-        """Begin an epoch; ignored unless it is later than the current one."""
+        """Begin an epoch, if it is later than the current one."""
         if epoch > self.epoch:
             self.epoch = epoch
             self.services.set_epoch(epoch)
 
     @property
     def needs_compaction(self) -> bool:
-        """Whether most names in the table departed, so that loading the partition again frees their rows."""
+        """Whether most names have departed, so that a reload would free their rows."""
         return 2 * self.departures > max(2 * MIN_DEPARTURES, len(self.rows) + self.forest.size)
 
     def find_rows(self, name: str) -> list[int]:
-        """Return the rows of a canonical name: the row of a node, or all rows a service host ever had."""
+        """Return the rows of a canonical name: a node's row, or all rows that a service host ever had."""
         row = self.rows.get(name)
         host_rows = self.services.rows_of(name)
         return host_rows if row is None else [*host_rows, row]

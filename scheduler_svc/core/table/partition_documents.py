@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host state documents of one partition, for lists, objects and documents that are not named after a host."""
+"""Host state documents of one partition: lists, objects, and documents that are not named after a host."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ Document = Mapping[str, Any]
 
 
 class PartitionDocuments:
-    """The documents of one partition, reduced to the keys that are read."""
+    """Documents of one partition, reduced to the keys in ``reads``."""
 
     __slots__ = ("_documents", "_keys", "_positions")
 
@@ -25,7 +25,7 @@ class PartitionDocuments:
         self.add_reads(reads)
 
     def add_reads(self, reads: Reads) -> None:
-        """Add keys to store; this affects documents that are put afterwards."""
+        """Store more keys, of documents put from now on."""
         for namespace, keys in reads.items():
             if namespace not in COMPOSED:
                 self._keys[namespace] = self._keys.get(namespace, frozenset()) | keys
@@ -33,11 +33,10 @@ class PartitionDocuments:
 
     @property
     def namespaces(self) -> list[str]:
-        """The namespaces whose documents are stored."""
         return list(self._documents)
 
     def put(self, namespace: str, name: str, document: Document | None, position: int) -> bool:
-        """Store a document, None to delete it; return whether stored keys changed. Older positions are ignored."""
+        """Store or delete (None) a document; return whether stored keys changed. Ignores older positions."""
         documents = self._documents.get(namespace)
         if documents is None or position < self._positions.get((namespace, name), 0):
             return False

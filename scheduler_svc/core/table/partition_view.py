@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The partitions of the host table, as a decision reads them."""
+"""Partitions of the host table, as decisions read them."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,7 +11,7 @@ from scheduler_svc.core.table.rows import HostRows
 
 
 class PartitionView:
-    """The partitions within a view, numbered in the table's order."""
+    """Partitions of a view, numbered in the table's order."""
 
     __slots__ = ("_table",)
 
@@ -22,18 +22,17 @@ class PartitionView:
         return len(self._table.partitions)
 
     def members(self, partition: str) -> Column:
-        """Return a mask of the rows in a partition; all False if there is no such partition."""
+        """Return a mask of the rows in a partition; all False if it is unknown."""
         size = len(self._table.names)
         numbers = [part.number for part in self._table.partitions if part.name == partition]
         return self._table.partition[:size] == numbers[0] if numbers else np.zeros(size, np.bool_)
 
     @property
     def log_positions(self) -> Sequence[LogPosition]:
-        """Return the log position of each partition."""
         return [part.log_position for part in self._table.partitions]
 
     def numbers(self, names: Iterable[str]) -> dict[str, int]:
-        """Return the partition number of each of these nodes; the first one if a node is in several."""
+        """Return {node: partition number}; a node in several partitions gets the first."""
         if len(self._table.partitions) == 1:
             return dict.fromkeys(names, 0)
         return {
@@ -44,8 +43,8 @@ class PartitionView:
         }
 
     def sums_since(self, name: str, number: int = 0) -> int:
-        """Return the log position of a provider's usage if it is later than its partition's position, else 0.
+        """Return the log position of a provider's usage if newer than its partition's position, else 0.
 
-        A worker applies its own claims before it receives their log entries.
+        A worker applies its own claims before it reads their log entries.
         """
         return self._table.sums_since(name, number)

@@ -11,7 +11,7 @@ from scheduler_svc.core.table.traits import TraitColumns
 
 
 class ProviderColumns:
-    """Columns with one element per provider: of all hosts, or of all child providers of a partition."""
+    """Columns with one element per provider: all hosts, or all child providers of a partition."""
 
     __slots__ = ("_aggregates", "resources", "size", "traits")
 
@@ -28,29 +28,26 @@ class ProviderColumns:
         self.size = size
 
     def free(self, resource_class: str) -> FloatColumn:
-        """Return capacity minus usage; 0 where a provider lacks the class."""
+        """Return capacity minus usage; 0 without the class."""
         columns = self.resources.get(resource_class)
         return np.zeros(self.size, np.float64) if columns is None else read_only(columns.free, self.size)
 
     def unit_share(self, resource_class: str) -> FloatColumn:
-        """Return the share of the capacity that one unit is; 0 where a provider lacks the class."""
+        """Return one unit's share of the capacity; 0 without the class."""
         columns = self.resources.get(resource_class)
         return np.zeros(self.size, np.float64) if columns is None else read_only(columns.unit_share, self.size)
 
     def available(self, resource_class: str) -> FloatColumn:
-        """Return the free capacity, and 0 where usage exceeds the capacity.
-
-        An overcommitted provider then does not reduce the sum over its tree.
-        """
+        """Return the free capacity, at least 0: an overcommitted provider must not reduce the sum over its tree."""
         return np.maximum(self.free(resource_class), 0.0)
 
     def capacity(self, resource_class: str) -> IntColumn:
-        """Return the capacity, used or not; 0 where a provider lacks the class."""
+        """Return the capacity, used or not; 0 without the class."""
         columns = self.resources.get(resource_class)
         return np.zeros(self.size, np.int64) if columns is None else read_only(columns.capacity, self.size)
 
     def reserved(self, resource_class: str) -> IntColumn:
-        """Return the amount that the capacity is without; 0 where a provider lacks the class."""
+        """Return the reserved amount, which is not part of the capacity; 0 without the class."""
         columns = self.resources.get(resource_class)
         return np.zeros(self.size, np.int64) if columns is None else read_only(columns.reserved, self.size)
 
@@ -59,7 +56,7 @@ class ProviderColumns:
         return self.free(resource_class) >= amount
 
     def can_allocate(self, resource_class: str, amount: int) -> Column:
-        """Return a mask of the providers with ``amount`` free whose unit rules allow it."""
+        """Return a mask of the providers with ``amount`` free and unit rules that allow it."""
         columns = self.resources.get(resource_class)
         if columns is None:
             return np.zeros(self.size, np.bool_)
@@ -67,7 +64,7 @@ class ProviderColumns:
         return fits & columns.allows_amount(amount)[: self.size] if columns.rules else fits
 
     def can_hold(self, resource_class: str, amount: int) -> Column:
-        """Return a mask of the providers of which one consumer can get ``amount``, summed over its request groups."""
+        """Return a mask of the providers that can give one consumer ``amount``, summed over its request groups."""
         columns = self.resources.get(resource_class)
         if columns is None:
             return np.zeros(self.size, np.bool_)
@@ -83,21 +80,21 @@ class ProviderColumns:
         return np.where(self.can_allocate(resource_class, amount), fits // amount, 0).astype(np.int64)
 
     def has_all(self, traits: Iterable[str]) -> Column:
-        """Return a mask of the providers that have all of ``traits``."""
+        """Return a mask of the providers with all of ``traits``."""
         return self.traits.has_all(traits, self.size)
 
     def has_any(self, traits: Iterable[str]) -> Column:
-        """Return a mask of the providers that have at least one of ``traits``."""
+        """Return a mask of the providers with any of ``traits``."""
         return self.traits.has_any(traits, self.size)
 
     def has_none(self, traits: Iterable[str]) -> Column:
-        """Return a mask of the providers that have none of ``traits``."""
+        """Return a mask of the providers with none of ``traits``."""
         return ~self.has_any(traits)
 
     def traits_of(self, row: int, among: Collection[str] | None = None) -> set[str]:
-        """Return the traits of one provider; with ``among``, only those that are also in it."""
+        """Return the traits of one provider, optionally only those in ``among``."""
         return self.traits.of(row, among)
 
     def members(self, aggregates: Iterable[str]) -> Column:
-        """Return a mask of the providers that are themselves in at least one of these aggregates."""
+        """Return a mask of the providers that are members of any of these aggregates."""
         return self._aggregates(aggregates)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of providers, of hosts or of the providers below them, with what is stored of every provider."""
+"""Rows common to hosts and child providers."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -14,9 +14,9 @@ from scheduler_svc.core.table.traits import TraitColumns
 
 
 class ProviderRows(ColumnGroup):
-    """Inventories, usage, traits and name of one provider per row; ``present`` is True for providers that exist.
+    """Inventories, usage, traits and name of one provider per row; ``present`` is False after deletion.
 
-    Document and usage of a row have the log positions that they were set at.
+    Document and usage each have the log position at which they were set.
     """
 
     EMPTY: ClassVar = {
@@ -35,23 +35,21 @@ class ProviderRows(ColumnGroup):
         self.api = ApiColumns(FIRST_ROWS)
         self.traits = TraitColumns(FIRST_ROWS)
         self.resources = ResourceTable(FIRST_ROWS)
-        # What is stored of each row beside the arrays of this object.
+        # Column groups in addition to the arrays of this object.
         self._parts: tuple[Any, ...] = (self.api, self.traits, self.resources)
 
     def grow(self, size: int) -> None:
-        """Extend all columns to ``size`` rows."""
         super().grow(size)
         for columns in self._parts:
             columns.grow(size)
 
     def set_row_used(self, row: int, amounts: Amounts, position: int) -> None:
-        """Set the sums of live claims of a row; ignored if later sums were already set."""
+        """Set the usage of a row, unless newer usage is already set."""
         if position >= self._used_positions[row]:
             self._used_positions[row] = position
             self.resources.set_used(row, amounts)
 
     def _append(self, name: str) -> int:
-        """Return a new row."""
         row = len(self.names)
         if row == len(self.present):
             self.grow(2 * row)
@@ -59,7 +57,7 @@ class ProviderRows(ColumnGroup):
         return row
 
     def _set_document(self, row: int, document: Mapping[str, Any], position: int) -> None:
-        """Set what every provider's document has; {} for one that was deleted."""
+        """Set the fields common to all providers; {} for a deleted one."""
         self._provider_positions[row] = position
         self.resources.set_inventories(row, document.get("inventories", {}))
         self.api.set_row(row, document)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All providers of one partition, of either owner: roots in one set of columns, those below them in another."""
+"""All providers of one partition: roots in one set of columns, child providers in another."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -15,9 +15,9 @@ from scheduler_svc.core.table.trees import TreeColumns, descendant_columns
 
 
 class ProviderRow(NamedTuple):
-    """What the table knows of one provider beside its resources; ``parent`` and ``root`` are ids.
+    """A provider without its resources. ``parent`` and ``root`` are ids.
 
-    ``changed_ms`` is when a client last changed it, None for an agent's.
+    ``changed_ms`` is the time of a client's last change, or None for an agent's provider.
     """
 
     id: str
@@ -28,7 +28,7 @@ class ProviderRow(NamedTuple):
 
 
 class ProviderMask(NamedTuple):
-    """A mask of the roots, and one of the providers below them."""
+    """Masks of roots and of child providers."""
 
     roots: Column
     below: Column
@@ -38,7 +38,7 @@ class ProviderMask(NamedTuple):
 
 
 class PartitionProviders:
-    """The providers of one partition, hosts or not; ``present`` is the mask of those that exist."""
+    """Providers of one partition, whether hosts or not; ``present`` masks the existing ones."""
 
     __slots__ = ("_below", "_part", "_roots", "_table", "present")
 
@@ -52,11 +52,9 @@ class PartitionProviders:
         self.present = ProviderMask(present_roots, self._part.forest.present[: self._below.size])
 
     def matching(self, test: Callable[[ProviderColumns], Column]) -> ProviderMask:
-        """Return the mask of the providers for which ``test`` is true."""
         return ProviderMask(test(self._roots), test(self._below))
 
     def with_id(self, provider: str) -> ProviderMask:
-        """Return the mask of the provider with this id."""
         mask = self._no_rows()
         for column, rows in zip(mask, (self._part.rows, self._part.forest.rows), strict=True):
             if provider in rows:
@@ -64,7 +62,6 @@ class PartitionProviders:
         return mask
 
     def named(self, name: str) -> ProviderMask:
-        """Return the mask of the providers with this name."""
         mask = self._no_rows() if names.is_api_provider(name) else self.with_id(name)
         forest = self._part.forest
         for column, api in zip(mask, (self._table.api, forest.api), strict=True):
@@ -72,7 +69,6 @@ class PartitionProviders:
         return mask
 
     def in_tree(self, provider: str) -> ProviderMask:
-        """Return the mask of the tree that contains the provider with this id."""
         mask, forest = self._no_rows(), self._part.forest
         root_row, row = self._part.rows.get(provider), forest.rows.get(provider)
         if root_row is None or not self.present.roots[root_row]:
@@ -84,7 +80,7 @@ class PartitionProviders:
         return mask
 
     def rows(self, mask: ProviderMask) -> Iterator[ProviderRow]:
-        """Yield the providers of a mask, those that exist: the roots first, each kind in the order of rows."""
+        """Yield the existing providers of a mask: roots, then child providers, each in row order."""
         existing, ids, forest = mask & self.present, self._table.names, self._part.forest
         rows = np.flatnonzero(existing.roots)
         times = self._table.api.changed_ms[rows].tolist()
@@ -99,12 +95,10 @@ class PartitionProviders:
             yield ProviderRow(provider, name, parent, ids[root_row], _time(changed_ms))
 
     def traits_in_use(self) -> set[str]:
-        """Return the traits that any provider has."""
         tables = (self._table.traits, self._part.forest.traits)
         return set().union(*(traits.in_use(column) for traits, column in zip(tables, self.present, strict=True)))
 
     def classes_in_use(self) -> set[str]:
-        """Return the resource classes of which any provider has an inventory."""
         return {
             name
             for columns, rows in zip((self._roots, self._below), map(np.flatnonzero, self.present), strict=True)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts of the errors for plugins that read a key which View.state or View.documents does not have."""
+"""Error texts for plugins that read a key missing in View.state or View.documents."""
 
 from collections.abc import Mapping
 
 from scheduler_svc.core.namespaces.registry import COMPOSED
 
 METRIC_PREFIX = "metrics."  # prefix of metric keys in namespace compute
-# The members of the view that have the keys which are not state columns. Other keys of these namespaces are not stored.
+# View members for keys without state columns; further keys of these namespaces are not stored.
 MEMBERS: Mapping[str, Mapping[str, str]] = {
     "compute": {
         "inventories": "hosts.capacity or trees.capacity",
@@ -32,7 +32,7 @@ MEMBERS: Mapping[str, Mapping[str, str]] = {
 
 
 def explain_key(namespace: str, key: str) -> str:
-    """Return why View.state has no column of a key, and what to do."""
+    """Return why View.state lacks a key, and what to do."""
     members = MEMBERS.get(namespace, {})
     if key in members:
         return f"key {key!r} of namespace {namespace!r} is not a state column: use view.{members[key]}"
@@ -42,7 +42,7 @@ def explain_key(namespace: str, key: str) -> str:
 
 
 def explain_namespace(namespace: str) -> str:
-    """Return why View.documents has no documents of a namespace, and what to do."""
+    """Return why View.documents lacks a namespace, and what to do."""
     if namespace in COMPOSED:
         members = ", ".join(f"view.{member} ({key})" for key, member in MEMBERS[namespace].items())
         return f"namespace {namespace!r} has no documents in a worker, its keys are columns: {members}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inventory and usage columns of one resource class."""
+"""Inventory and usage columns of one resource class."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
@@ -9,7 +9,7 @@ import numpy as np
 from rpcapi.resources.inventory import MAX_AMOUNT
 from scheduler_svc.core.table.columns import Column, ColumnGroup, FloatColumn, IntColumn, Rows
 
-NO_INVENTORY = 0  # as min_unit, which is at least 1 in an inventory
+NO_INVENTORY = 0  # min_unit without an inventory; inventories have at least 1
 
 _ABSENT: Mapping[str, Any] = {
     **{"capacity": 0, "reserved": 0},
@@ -20,13 +20,10 @@ _ABSENT: Mapping[str, Any] = {
 class ResourceColumns(ColumnGroup):
     """Capacity, usage and unit rules of one resource class, one row per provider.
 
-    ``capacity`` has the reserved amount subtracted already; ``reserved`` is only for those who show it.
-
-    A provider without the class has capacity 0: an amount is at least 1, so nothing fits there. Its min_unit is
-    NO_INVENTORY, which distinguishes it from one whose inventory is reserved as a whole.
-    ``free`` is stored although it is derived, because every decision reads it. It is a float column because weighers
-    compute with it (amounts are far below 2**53, up to which floats are exact). ``unit_share`` is the share of the
-    capacity that one unit is, stored for the same reason; 0 without capacity.
+    ``capacity`` excludes ``reserved``, which is kept only for display. A provider without the class has capacity 0, so
+    that no amount fits, and min_unit NO_INVENTORY, unlike a fully reserved one. ``free`` and ``unit_share`` (one unit's
+    share of the capacity, 0 without capacity) are derived, but stored because every decision reads them. They are
+    floats because weighers compute with them; amounts are far below 2**53, the limit of exact floats.
     """
 
     EMPTY: ClassVar = {
@@ -47,10 +44,10 @@ class ResourceColumns(ColumnGroup):
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
-        self.rules = 0  # rows whose unit rules can reject an amount that the capacity allows; usually 0
+        self.rules = 0  # rows whose unit rules may reject an amount within capacity; usually 0
 
     def set_inventory(self, row: int, inventory: Mapping[str, Any] | None) -> None:
-        """Set a provider's inventory of this class; None removes it."""
+        """Set or remove (None) a provider's inventory of this class."""
         values = _ABSENT if inventory is None else inventory
         capacity, least, most, step = (
             values["capacity"],
@@ -70,67 +67,59 @@ class ResourceColumns(ColumnGroup):
         self._has_rules[row] = has_rules
 
     def set_used(self, row: int, amount: int) -> None:
-        """Set the usage of ``row`` to the absolute sum of live claims."""
         self.used[row] = amount
         self.free[row] = self.capacity[row] - amount
 
     def has_inventory(self, rows: Rows | Column) -> Column:
-        """Return a mask of ``rows``: True for providers with an inventory of this class, whatever its capacity."""
+        """Return a mask of ``rows`` with an inventory, whatever its capacity."""
         column: Column = self.min_unit[rows] != NO_INVENTORY
         return column
 
     def allows_amount(self, amount: int) -> Column:
-        """Return a mask of the rows whose unit rules (min_unit, max_unit, step_size) allow ``amount``."""
         allowed: Column = (self.min_unit <= amount) & (self.max_unit >= amount) & (amount % self.step_size == 0)
         return allowed
 
     def copy_from(self, rows: Rows, other: Self) -> None:
-        """Copy the first rows of ``other`` to ``rows``."""
         super().copy_from(rows, other)
         self.rules = int(np.count_nonzero(self._has_rules))
 
 
 class ResourceTable(dict[str, ResourceColumns]):
-    """The columns of each resource class that a provider has or had, all of the same rows."""
+    """Columns by resource class, over the same rows; classes are never dropped."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self._size = size
 
     def __missing__(self, resource_class: str) -> ResourceColumns:
-        """Add the columns of a class."""
         return self.setdefault(resource_class, ResourceColumns(self._size))
 
     def grow(self, size: int) -> None:
-        """Extend the columns to ``size`` rows."""
         self._size = size
         for columns in self.values():
             columns.grow(size)
 
     def set_inventories(self, row: int, inventories: Mapping[str, Mapping[str, Any]]) -> None:
-        """Set all inventories of a provider."""
         for resource_class in self.keys() | inventories.keys():
             self[resource_class].set_inventory(row, inventories.get(resource_class))
 
     def set_used(self, row: int, amounts: Mapping[str, int]) -> None:
-        """Set the usage of a provider to these absolute sums, and to 0 in all other classes."""
+        """Set a provider's usage to absolute sums, and to 0 in all other classes."""
         for resource_class in self.keys() | amounts.keys():
             self[resource_class].set_used(row, amounts.get(resource_class, 0))
 
     def used(self, row: int) -> dict[str, int]:
-        """Return the usage of a provider by resource class, without zeros."""
+        """Return a provider's nonzero usage by resource class."""
         amounts = {resource_class: int(columns.used[row]) for resource_class, columns in self.items()}
         return {resource_class: amount for resource_class, amount in amounts.items() if amount}
 
     def copy_from(self, rows: Rows, other: "ResourceTable") -> None:
-        """Copy the first rows of ``other`` to ``rows``."""
         for resource_class in self.keys() | other.keys():
             if resource_class in other:
                 self[resource_class].copy_from(rows, other[resource_class])
             else:
                 self[resource_class].clear(rows)
 
-    def clear(self, rows: Rows) -> None:  # type: ignore[override]  # of rows, not of classes
-        """Remove the data of ``rows``."""
+    def clear(self, rows: Rows) -> None:  # type: ignore[override]  # clears rows, not classes
         for columns in self.values():
             columns.clear(rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of the host table and all their columns."""
+"""Rows of the host table, with all their columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -21,19 +21,17 @@ from scheduler_svc.core.table.provider_rows import ProviderRows
 from scheduler_svc.core.table.services import ServiceColumns
 from scheduler_svc.core.table.state_columns import StateColumns
 
-PROVIDER = "provider"  # the kind of the API's providers, in their documents
+PROVIDER = "provider"  # kind of API-owned providers
 NO_ZONE = -1
-COMPUTE = 0  # the code of kind "compute"
+COMPUTE = 0  # code of kind "compute"
 
 
 class HostRows(ProviderRows):
     """One row per root provider of a partition.
 
-    A provider that was deleted, or of which only the usage is known so far, has a row with ``present`` False. Its row,
-    and the log positions that it stands for, are kept until the partition is loaded again: then rows of providers that
-    the snapshot does not have are freed, to be reused for others. A free row has the name "" and ``present`` False.
-    Partitions are numbered in the order of the argument. While a host moves its name may be in two partitions, and then
-    it has two rows.
+    A deleted provider, or one with only usage known so far, has a row with ``present`` False. Such rows and their log
+    positions stay until the partition is reloaded; then rows absent from the snapshot are freed for reuse, with name
+    "". A host that moves between partitions may have two rows. Partitions are numbered in the order of the argument.
     """
 
     EMPTY: ClassVar = {
@@ -55,8 +53,8 @@ class HostRows(ProviderRows):
         self.kinds: dict[str, int] = {"compute": COMPUTE}
         self.facts = FactColumn(FIRST_ROWS)
         self.addresses = AddressColumn(FIRST_ROWS)
-        self.numa: dict[int, Sequence[Any]] = {}  # NUMA cell states of the rows that have cells
-        # Rows whose facts or NUMA cells made a built-in filter or weigher fail, with both as their hosts reported them.
+        self.numa: dict[int, Sequence[Any]] = {}  # row -> state of its NUMA cells
+        # Rows that made a built-in filter or weigher fail -> their reported (facts, NUMA cells).
         self.rows_set_aside: dict[int, tuple[Any, Any]] = {}
         self.aggregates = AggregateColumns(FIRST_ROWS)
         self.services = ServiceColumns(FIRST_ROWS)
@@ -65,12 +63,12 @@ class HostRows(ProviderRows):
             PartitionRows(name, number, self.services, PartitionDocuments(reads))
             for number, name in enumerate(partitions)
         ]
-        # Partitions are copied without their aggregates.
+        # Column groups that a partition's load copies: all but aggregates.
         self._copied: tuple[Any, ...] = (*self._parts, self.facts, self.addresses, self.services, self.states)
         self._parts = (*self._copied, self.aggregates)
 
     def sums_since(self, name: str, number: int = 0) -> int:
-        """Return the log position of a provider's usage if it is later than the partition's position, else 0."""
+        """Return the log position of a provider's usage if newer than the partition's, else 0."""
         part = self.partitions[number]
         position = self._used_position(part, name)
         return position if position > part.position else 0
@@ -82,13 +80,13 @@ class HostRows(ProviderRows):
             self._apply_compute_node(row, document)
 
     def _apply_compute_node(self, row: int, document: Document | None) -> None:
-        """Set a provider of the Placement API that is a compute node of Nova as a host, and others as no host."""
+        """Make an API-owned provider a host if it is a compute node of Nova."""
         kind = "compute" if document else PROVIDER
         self.kind[row] = self.kinds.setdefault(kind, len(self.kinds))
         self._apply_host_keys(row, document or {})
 
     def _apply_host_keys(self, row: int, document: Document) -> None:
-        """Set what a host says of itself: an agent in its provider's document, Nova's in its compute node's."""
+        """Set the keys reported by a host: from an agent's provider document, or from Nova's compute node document."""
         self.states.set_metrics(row, document.get("metrics", {}))
         self.addresses.set_row(row, document.get("host_ip"))
         facts, numa = document.get("facts") or None, document.get("numa") or None
@@ -105,16 +103,16 @@ class HostRows(ProviderRows):
             self.numa[row] = numa
 
     def set_aside(self, rows: Iterable[int]) -> None:
-        """Exclude rows from decisions, and drop their facts and NUMA cells until their hosts report other ones."""
+        """Exclude rows from decisions without facts and NUMA cells, until their hosts report others."""
         for row in rows:
             self.rows_set_aside.setdefault(row, (self.facts.of(row) or None, self.numa.get(row)))
             self._set_facts(row, None, None)
 
     def _find_document(self, namespace: str, row: int) -> Document | None:
-        """Return the document that applies to a node: that of its own name, else that of its service host.
+        """Return the document of a node: under its own name, or its service host's.
 
-        The document may be in another partition than the node: documents are not moved with hosts, and may be created
-        before their host. The node's own partition has precedence.
+        The node's own partition has precedence, but any may have the document: documents do not move with hosts, and
+        may be created before them.
         """
         home = self.partitions[int(self.partition[row])]
         for name in (self.names[row], names.host_of(self.names[row])):
@@ -132,7 +130,7 @@ class HostRows(ProviderRows):
         part.forest.set_aggregates(name, self.aggregates.of(name) | self.aggregates.own_of(name))
 
     def _apply_members(self, members: Iterable[str]) -> None:
-        """Update the aggregates of the rows and child providers with these names."""
+        """Update the aggregates of rows and child providers with these names."""
         for name in members:
             for part in self.partitions:
                 for row in part.find_rows(name):
@@ -143,14 +141,13 @@ class HostRows(ProviderRows):
         return [other for other in self.partitions if other is not part]
 
     def _apply_documents(self, part: PartitionRows, documents: PartitionDocuments) -> None:
-        """Update the state columns of a partition's rows that are named in ``documents``."""
         for namespace in documents.namespaces:
             for name in documents.of(namespace):
                 for row in part.find_rows(name):
                     self._apply_state(namespace, row)
 
     def _replace_partition(self, part: PartitionRows, source: "HostRows") -> None:
-        """Replace a partition's rows by those of a table of this partition only; ``source`` must not be used again."""
+        """Replace a partition's rows by the rows of ``source``, a table of this partition alone, which is consumed."""
         (source_part,) = source.partitions
         self._free_rows(part, [name for name in part.rows if name not in source_part.rows])
         numbers = [self._allocate_row(part, name) for name in source.names]
@@ -190,7 +187,6 @@ class HostRows(ProviderRows):
             self._apply_child_aggregates(part, name)
 
     def _free_rows(self, part: PartitionRows, departed: Iterable[str]) -> None:
-        """Free the rows of these names for other providers."""
         numbers = [part.rows.pop(name) for name in departed]
         for row in numbers:
             self.names[row] = ""
@@ -198,7 +194,7 @@ class HostRows(ProviderRows):
         self._free += numbers
 
     def clear(self, rows: Rows) -> None:
-        """Reset all columns of ``rows`` except their names."""
+        """Reset all columns of ``rows`` except names."""
         for name, value in self.EMPTY.items():
             getattr(self, name)[rows] = value
         for row in rows.tolist():
@@ -215,7 +211,7 @@ class HostRows(ProviderRows):
         return row
 
     def _initialize_row(self, part: PartitionRows, row: int, name: str) -> None:
-        """Fill a new row with the known state of its service host and its name."""
+        """Fill a new row with the known state of its name and service host."""
         part.services.add_row(row, names.host_of(name))
         for namespace in part.documents.namespaces:
             self._apply_state(namespace, row)
@@ -225,12 +221,11 @@ class HostRows(ProviderRows):
             self.resources.set_used(row, part.forest.used(name))
 
     def _used_position(self, part: PartitionRows, name: str) -> int:
-        """Return the log position of a provider's sums, 0 if it has none."""
         row = part.rows.get(name)
         return part.forest.used_position(name) if row is None else int(self._used_positions[row])
 
     def _allocate_row(self, part: PartitionRows, name: str) -> int:
-        """Return the row of a name, allocated if it is new; a new row is not yet assigned to its service host."""
+        """Return the row of a name; a new row is not assigned to its service host yet."""
         row = part.rows.get(name)
         if row is not None:
             return row

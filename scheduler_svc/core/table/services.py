@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Service host state as columns of the host rows: alive, enabled, too_old, opened, audit_pending."""
+"""Service host state, as columns of the host rows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -9,16 +9,16 @@ import numpy as np
 from rpcapi.resources import names
 from scheduler_svc.core.table.columns import Column, ColumnGroup, read_only
 
-# A live host learns of a new epoch at once or from the answer to its next report, and an audit takes seconds. A missing
-# audit is overdue after this time.
+# Time after which a missing audit is overdue. Hosts learn of a new epoch from the answer to their next report at the
+# latest, and an audit takes seconds.
 AUDIT_SECONDS = 120.0
 
 
 class ServiceColumns(ColumnGroup):
     """Service host state per row.
 
-    ``too_old``: its agent has an unsupported RPC version; ``opened``: audited in the current epoch; ``audit_pending``:
-    audit expected soon.
+    ``too_old``: the agent has an unsupported RPC version; ``opened``: audited in this epoch; ``audit_pending``: audit
+    expected soon.
     """
 
     __slots__ = ("alive", "audit_pending", "enabled", "opened", "too_old")
@@ -33,7 +33,7 @@ class ServiceColumns(ColumnGroup):
 
 
 class ServiceView:
-    """The service host state within a view: read-only masks with one element per row of the view."""
+    """Service host state of a view: read-only masks with one element per row."""
 
     __slots__ = ("_columns", "_partitions", "_size")
 
@@ -44,58 +44,54 @@ class ServiceView:
 
     @property
     def alive(self) -> Column:
-        """Return a mask of the rows whose service host is alive."""
         return read_only(self._columns.alive, self._size)
 
     @property
     def enabled(self) -> Column:
-        """Return a mask of the rows whose service host is enabled."""
         return read_only(self._columns.enabled, self._size)
 
     @property
     def too_old(self) -> Column:
-        """Return a mask of the rows whose agent has an unsupported RPC version."""
         return read_only(self._columns.too_old, self._size)
 
     @property
     def opened(self) -> Column:
-        """Return a mask of the rows whose service host was audited in the current epoch."""
         return read_only(self._columns.opened, self._size)
 
     @property
     def audit_pending(self) -> Column:
-        """Return a mask of the rows whose service host is alive and has time left for its audit in this epoch."""
+        """Mask of the rows whose live service host still has time for its audit."""
         return read_only(self._columns.audit_pending, self._size)
 
     @property
     def audits_overdue(self) -> bool:
-        """Whether the audit of a live service host is overdue."""
+        """Whether a live service host's audit is overdue."""
         return any(partition.overdue for partition in self._partitions)
 
 
 @dataclass(slots=True)
 class ServiceState:
-    """The state of one service host, and the log position of each value (0: no log entry)."""
+    """State of one service host, and the log position of each value (0: none)."""
 
     alive: bool = False
     enabled: bool = True
     too_old: bool = False
-    opened: int = 0  # the epoch of its last audit
+    opened: int = 0  # epoch of the last audit
     alive_at: int = 0
     enabled_at: int = 0
     opened_at: int = 0
-    always_open: bool = False  # nobody audits it
+    always_open: bool = False  # never audited
     rows: list[int] = field(default_factory=list)
 
     def is_open(self, epoch: int) -> bool:
-        """Return whether it may take claims in ``epoch``."""
+        """Return whether the host may take claims in ``epoch``."""
         return self.always_open or self.opened == epoch
 
 
 class ServiceStates:
-    """The service hosts of one partition. A change of a service host updates the columns of all its rows.
+    """Service hosts of one partition. Each change updates the columns of all rows of the host.
 
-    ``overdue`` contains the live hosts that have not audited within AUDIT_SECONDS of this epoch.
+    ``overdue`` has the live hosts that have not audited within AUDIT_SECONDS of this epoch.
     """
 
     __slots__ = ("_columns", "_epoch", "_hosts", "_waiting_since", "overdue")
@@ -108,12 +104,12 @@ class ServiceStates:
         self.overdue: set[str] = set()
 
     def rows_of(self, host: str) -> list[int]:
-        """Return all rows that ever belonged to a service host; empty if it is unknown."""
+        """Return all rows that a service host ever had."""
         service = self._hosts.get(host)
         return service.rows if service else []
 
     def add_row(self, row: int, host: str) -> None:
-        """Add ``row`` to the rows of service host ``host``, permanently: the host follows from the row's name."""
+        """Assign ``row`` to ``host`` for good: a row's name determines its service host."""
         service = self._find(host)
         service.rows.append(row)
         self._columns.alive[row] = service.alive
@@ -123,7 +119,7 @@ class ServiceStates:
         self._columns.audit_pending[row] = host in self._waiting_since
 
     def set_alive(self, host: str, alive: bool, position: int) -> None:
-        """Set whether the host is alive; ignored if a later value was already set."""
+        """Set liveness, unless a newer value is set."""
         service = self._find(host)
         if position >= service.alive_at:
             service.alive, service.alive_at = alive, position
@@ -131,7 +127,7 @@ class ServiceStates:
             self._update_audit_wait(host, service)
 
     def set_enabled(self, host: str, enabled: bool, position: int, *, too_old: bool = False) -> None:
-        """Set whether the host is enabled, and its agent too old; ignored if a later value was already set."""
+        """Set whether the host is enabled and its agent too old, unless a newer value is set."""
         service = self._find(host)
         if position >= service.enabled_at:
             service.enabled, service.too_old, service.enabled_at = enabled, too_old, position
@@ -139,7 +135,7 @@ class ServiceStates:
             self._columns.too_old[service.rows] = too_old
 
     def set_opened(self, host: str, epoch: int, position: int) -> None:
-        """Record that the host was audited in ``epoch``; ignored if a later audit was already recorded."""
+        """Record an audit in ``epoch``, unless a newer one is recorded."""
         service = self._find(host)
         if position >= service.opened_at:
             service.opened, service.opened_at = epoch, position
@@ -147,17 +143,17 @@ class ServiceStates:
             self._update_audit_wait(host, service)
 
     def set_deleted(self, host: str, position: int) -> None:
-        """Mark the host as deleted; values from later log positions are kept."""
+        """Mark the host as deleted; keep values of later positions."""
         self.set_alive(host, False, position)
         self.set_opened(host, 0, position)
-        self.set_enabled(host, True, position)  # the default of a new host
+        self.set_enabled(host, True, position)  # default of new hosts
 
     def audited_hosts(self) -> list[str]:
-        """Return the hosts that were audited in any epoch, and neither fenced nor removed since."""
+        """Return the hosts audited in any epoch, and neither fenced nor removed since."""
         return [host for host, service in self._hosts.items() if service.opened > 0]
 
     def set_epoch(self, epoch: int) -> None:
-        """Begin an epoch: hosts that were audited only in other epochs are no longer opened."""
+        """Begin an epoch, in which no host is open unless audited in it."""
         self._epoch = epoch
         self._waiting_since.clear()
         self.overdue.clear()
@@ -166,7 +162,7 @@ class ServiceStates:
             self._update_audit_wait(host, service)
 
     def expire_audit_waits(self, clock: Callable[[], float]) -> None:
-        """Mark hosts as overdue whose audit has been pending for AUDIT_SECONDS."""
+        """Mark hosts as overdue whose audit is pending for AUDIT_SECONDS."""
         if not self._waiting_since:
             return
         now = clock()
@@ -177,7 +173,7 @@ class ServiceStates:
                 self._mark_overdue(host)
 
     def copy_from(self, rows: Sequence[int], other: "ServiceStates") -> None:
-        """Take over the hosts of ``other``, whose row i is ``rows[i]`` here; ``other`` must not be used afterwards."""
+        """Take over the hosts of ``other``, which is consumed; its row i is ``rows[i]`` here."""
         for service in other._hosts.values():
             service.rows = [rows[row] for row in service.rows]
         waiting_since, overdue = (self._waiting_since, self.overdue) if other._epoch == self._epoch else ({}, set())
@@ -188,7 +184,6 @@ class ServiceStates:
             self._mark_overdue(host)
 
     def _update_audit_wait(self, host: str, service: ServiceState) -> None:
-        """Update whether the host's audit is pending."""
         if not service.alive or service.is_open(self._epoch):
             self._waiting_since.pop(host, None)
             self.overdue.discard(host)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values of one key of host state, a row per host."""
+"""Values of one host state key, one row per host."""
 
 from typing import Any, ClassVar, Self
 
@@ -12,10 +12,10 @@ NO_TEXT = -1
 
 
 class StateColumn(ColumnGroup):
-    """The values of one key of a namespace's documents: per row a number, a text, a list of texts, or nothing.
+    """Values of one document key: a number, text, list of texts, or nothing per row.
 
-    ``numbers`` is NaN where the value is not a number; true is 1 and false 0. ``codes`` are the codes of texts, or
-    NO_TEXT. Lists are stored as bits per text, allocated when the first list is set.
+    ``numbers`` has NaN for anything but a number; True is 1, False 0. ``codes`` has NO_TEXT for anything but a text.
+    Lists are bits per text, allocated with the first list.
     """
 
     __slots__ = ("_lists", "codes", "numbers", "texts")
@@ -31,13 +31,12 @@ class StateColumn(ColumnGroup):
         self._lists: TraitColumns | None = None
 
     def grow(self, size: int) -> None:
-        """Extend the column to ``size`` rows."""
         super().grow(size)
         if self._lists is not None:
             self._lists.grow(size)
 
     def set_row(self, row: int, value: Any) -> None:
-        """Set a JSON value. Objects are ignored, and so are elements of a list that are not texts."""
+        """Set a JSON value; objects, and list elements other than texts, are ignored."""
         self.numbers[row] = value if isinstance(value, (int, float)) else np.nan
         text = isinstance(value, str)
         self.codes[row] = self.texts.setdefault(value, len(self.texts)) if text else NO_TEXT
@@ -45,15 +44,12 @@ class StateColumn(ColumnGroup):
             self._list_columns().set_row(row, _texts(value))
 
     def contains(self, text: str, size: int) -> Column:
-        """Return a mask of the first ``size`` rows: True where the list contains this text."""
         return np.zeros(size, np.bool_) if self._lists is None else self._lists.has_all((text,), size)
 
     def elements(self, row: int) -> list[str]:
-        """Return the elements of a row's list, sorted."""
         return [] if self._lists is None else sorted(self._lists.of(row))
 
     def copy_from(self, rows: Rows, other: Self) -> None:
-        """Copy the first rows of ``other`` to ``rows``."""
         count = len(rows)
         codes = [self.texts.setdefault(text, len(self.texts)) for text in other.texts]
         self.numbers[rows] = other.numbers[:count]

@@ -16,12 +16,12 @@ from scheduler_svc.core.table.read_errors import METRIC_PREFIX, explain_key
 from scheduler_svc.core.table.state_column import NO_TEXT, StateColumn
 from scheduler_svc.core.table.unreported_builds import METRICS, UnreportedBuilds
 
-FAMILY_SUFFIX = "="  # suffix of a key that stands for all metrics with this prefix (a metric family)
-MAX_FAMILY_COLUMNS = 256  # limit of columns for metrics of families; further metrics are ignored
+FAMILY_SUFFIX = "="  # last character of a key that stands for all metrics with this prefix (a metric family)
+MAX_FAMILY_COLUMNS = 256  # columns for metrics of families; more are ignored
 
 
 class StateColumns:
-    """One column per key in ``reads``: of the hosts' metrics, and of the documents named after hosts."""
+    """One column per key in ``reads``: metrics of hosts, and keys of documents named after hosts."""
 
     __slots__ = ("_columns", "_families", "_family_columns", "_metrics", "_size", "builds")
 
@@ -35,7 +35,6 @@ class StateColumns:
         self.add_reads(reads)
 
     def add_reads(self, reads: Reads) -> None:
-        """Add an empty column for each new key of ``reads``."""
         for namespace, keys in reads.items():
             columns = self._columns.setdefault(namespace, {})
             for key in keys - columns.keys():
@@ -48,19 +47,16 @@ class StateColumns:
         self._families = tuple({*self._families, *(name for name in metrics if name.endswith(FAMILY_SUFFIX))})
 
     def grow(self, size: int) -> None:
-        """Extend the column to ``size`` rows."""
         self._size = size
         for _, column in self._all_columns():
             column.grow(size)
 
     def set_document(self, row: int, namespace: str, document: Document | None) -> None:
-        """Set the values of ``row`` in a namespace from ``document``; None removes them."""
         values = document or {}
         for key, column in self._columns.get(namespace, {}).items():
             column.set_row(row, values.get(key))
 
     def set_metrics(self, row: int, metrics: Mapping[str, float]) -> None:
-        """Set the metrics of ``row``, as reported by its host."""
         self.builds.forget(row)
         if self._families:
             for name in metrics.keys() - self._metrics.keys():
@@ -70,25 +66,25 @@ class StateColumns:
             column.set_row(row, metrics.get(name))
 
     def count_build(self, row: int, now: float) -> None:
-        """Count a build on ``row`` in its metrics, until its host reports them or UnreportedBuilds loses patience."""
+        """Count a build in the metrics of ``row`` until its host reports or UnreportedBuilds gives up."""
         columns = [self._metrics[name] for name in METRICS if name in self._metrics]
-        if columns:  # by default nothing reads them
+        if columns:  # not read by default
             self.builds.add(row, columns, now)
 
     def numbers(self, namespace: str, key: str) -> FloatColumn:
-        """Return the column of a key; raises LookupError if the key has no column."""
+        """Return the numbers of a key; raises LookupError without a column."""
         return self._find(namespace, key).numbers
 
     def equals(self, namespace: str, key: str, text: str) -> Column:
-        """Return a mask: True where the value is exactly this text; raises LookupError if the key has no column."""
+        """Return a mask of the rows with exactly this text; raises LookupError without a column."""
         column = self._find(namespace, key)
         mask: Column = column.codes == column.texts.get(text, NO_TEXT - 1)
         return mask
 
     def spelling(self, namespace: str, key: str, text: str) -> str:
-        """Return the text that a row has or had and that differs from this one by case at most, if there is one.
+        """Return the spelling of ``text`` that a row has or had, ignoring case; ``text`` itself if there is none.
 
-        Raises LookupError if the key has no column.
+        Raises LookupError without a column.
         """
         texts = self._find(namespace, key).texts
         if text in texts:
@@ -97,11 +93,10 @@ class StateColumns:
         return next((spelling for spelling in texts if spelling.lower() == folded), text)
 
     def contains(self, namespace: str, key: str, text: str, size: int) -> Column:
-        """Return a mask of the first ``size`` rows: True where the list contains this text; LookupError as above."""
+        """Return a mask of the first ``size`` rows whose list contains this text; raises LookupError as above."""
         return self._find(namespace, key).contains(text, size)
 
     def of(self, row: int) -> dict[tuple[str, str], Any]:
-        """Return the values of ``row`` by namespace and key."""
         values: dict[tuple[str, str], Any] = {}
         for key, column in self._all_columns():
             if not np.isnan(column.numbers[row]):
@@ -113,7 +108,6 @@ class StateColumns:
         return values
 
     def copy_from(self, rows: Rows, other: "StateColumns") -> None:
-        """Copy the first rows of ``other`` to ``rows``."""
         self.builds.clear()
         for name in other._metrics.keys() - self._metrics.keys():
             if name.startswith(self._families):
@@ -126,13 +120,12 @@ class StateColumns:
                 column.clear(rows)
 
     def clear(self, rows: Rows) -> None:
-        """Remove all values of ``rows``."""
         self.builds.clear()
         for _, column in self._all_columns():
             column.clear(rows)
 
     def _add_family_column(self, name: str) -> None:
-        """Add a column for a metric of a family, unless MAX_FAMILY_COLUMNS is reached."""
+        """Add a column for a metric of a family, up to MAX_FAMILY_COLUMNS."""
         if self._family_columns < MAX_FAMILY_COLUMNS:
             self._family_columns += 1
             self._metrics[name] = self._columns["compute"][METRIC_PREFIX + name] = StateColumn(self._size)
@@ -145,15 +138,15 @@ class StateColumns:
     def _find(self, namespace: str, key: str) -> StateColumn:
         column = self._columns.get(namespace, {}).get(key)
         if column is None and namespace == "compute" and key.removeprefix(METRIC_PREFIX).startswith(self._families):
-            return StateColumn(self._size)  # no host has reported this metric
+            return StateColumn(self._size)  # metric of a family, not reported yet
         if column is None:
             raise LookupError(explain_key(namespace, key))
         return column
 
 
 def _has_column(namespace: str, key: str) -> bool:
-    # Aggregates, what Nova's computes say of their hosts, and the other keys of the two namespaces that the store
-    # composes have dedicated columns in the table.
+    # Aggregates, documents of Nova's computes, and other keys of namespaces composed by the store have dedicated
+    # columns in the table.
     if namespace == "compute":
         return _is_metric(key) and not key.endswith(FAMILY_SUFFIX)
     if namespace == nova.NAMESPACE:

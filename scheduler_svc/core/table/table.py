@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host table: a scheduler worker's columnar copy of all hosts, read by decisions."""
+"""Host table: a scheduler worker's columnar copy of all hosts."""
 
 import contextlib
 import threading
@@ -25,7 +25,7 @@ from scheduler_svc.core.table.view import View
 
 
 class HostCounts(NamedTuple):
-    """Numbers of hosts by state: those that take instances (regardless of capacity), and why the others do not."""
+    """Hosts by state: schedulable (regardless of capacity), or why not."""
 
     schedulable: int
     disabled: int
@@ -36,16 +36,15 @@ class HostCounts(NamedTuple):
 
     @property
     def hosts(self) -> int:
-        """The number of all hosts."""
         return sum(self)
 
 
 class HostTable(HostRows):
-    """The rows of all partitions, filled from their snapshots and logs.
+    """Rows of all partitions, filled from snapshots and logs.
 
-    Values are absolute, and each kind of value of a row or service host has its own log position: applying an entry
-    twice, late, or after a snapshot that contains it changes nothing. Of documents by declared writers only the keys in
-    ``reads`` are stored.
+    Values are absolute, and each kind of value has a log position per row or service host. Applying an entry twice,
+    late, or after a snapshot that contains it changes nothing. Documents of declared namespaces are reduced to the keys
+    in ``reads``.
     """
 
     def __init__(
@@ -60,7 +59,6 @@ class HostTable(HostRows):
 
     @classmethod
     def from_snapshot(cls, snapshot: Snapshot, partition: str = "default", reads: Reads = NO_READS) -> "HostTable":
-        """Return a table of one partition, filled from ``snapshot``."""
         table = cls([partition], reads)
         (part,) = table.partitions
         part.set_epoch(snapshot.epoch)
@@ -80,11 +78,9 @@ class HostTable(HostRows):
 
     @property
     def hosts(self) -> int:
-        """The number of rows that are hosts now."""
         return int(np.count_nonzero(self.present))
 
     def provider_ids(self, number: int = 0) -> list[str]:
-        """Return the ids of the providers of one partition: hosts, and those below them."""
         part = self.partitions[number]
         with self._lock:
             below = part.forest
@@ -94,7 +90,6 @@ class HostTable(HostRows):
             ]
 
     def host_counts(self, number: int) -> HostCounts:
-        """Count the hosts of one partition."""
         present = self.present & (self.partition == number)
         services = self.services
         alive = present & services.alive
@@ -113,12 +108,12 @@ class HostTable(HostRows):
         return HostCounts(*(int(np.count_nonzero(mask)) for mask in masks))
 
     def audited_hosts(self, number: int) -> list[str]:
-        """Return the service hosts of one partition on which claims may run, as far as its log was applied."""
+        """Return the service hosts of a partition that may run claims, as of its applied log."""
         with self._lock:
             return self.partitions[number].services.audited_hosts()
 
     def find_partitions(self, name: str) -> list[int]:
-        """Return the numbers of the partitions that have a node, or a service host with nodes, of this name."""
+        """Return the numbers of the partitions with a node, or a service host with nodes, of this name."""
         numbers = {part.number for part in self.partitions if self.present[part.find_rows(name)].any()}
         of_nova = nova_names.match(self.states, name)
         if of_nova is not None:
@@ -127,7 +122,7 @@ class HostTable(HostRows):
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[View]:
-        """Return a context manager that yields a View. Changes wait until the block ends, so it must be short."""
+        """Context manager that yields a View. Changes wait for its end, so keep it short."""
         with self._lock:
             for part in self.partitions:
                 part.services.expire_audit_waits(self._clock)
@@ -136,11 +131,10 @@ class HostTable(HostRows):
 
     @contextlib.contextmanager
     def planning(self, number: int = 0) -> Iterator[Callable[[str, Allocations, bool], None]]:
-        """Return a context manager that yields a function which plans a claim until the block ends.
+        """Context manager that yields ``take(host, allocations, is_build)``, which plans a claim until the block ends.
 
-        Its arguments are the claim's host and allocations, and whether the host builds an instance. Nodes have so much
-        less free and so many builds more. Only this thread sees that: changes and other readers wait, so the block must
-        be short. Allocations from other providers than nodes have no effect.
+        A planned claim reduces free amounts and counts builds. Changes and other readers wait, so nobody else sees it;
+        keep the block short. Allocations from child providers have no effect.
         """
         former: dict[tuple[str, int], int] = {}
         builds: list[int] = []
@@ -168,12 +162,12 @@ class HostTable(HostRows):
 
     @contextlib.contextmanager
     def reading_providers(self, number: int = 0) -> Iterator[PartitionProviders]:
-        """Return a context manager that yields all providers of one partition; what holds of ``reading`` holds here."""
+        """Context manager that yields all providers of a partition; see ``reading``."""
         with self.reading() as view:
             yield PartitionProviders(self, view.trees, number)
 
     def add_reads(self, reads: Reads) -> None:
-        """Store the keys in ``reads`` too; their columns are complete after each partition was loaded again."""
+        """Store more keys; their columns are complete after each partition is reloaded."""
         with self._lock:
             self.reads = union((self.reads, reads))
             self.states.add_reads(self.reads)
@@ -181,16 +175,16 @@ class HostTable(HostRows):
                 part.documents.add_reads(self.reads)
 
     def load(self, snapshot: Snapshot, number: int = 0) -> None:
-        """Replace all data of one partition by a snapshot. Readers wait only while columns are copied."""
+        """Replace a partition by a snapshot. Readers wait only for the copy of the columns."""
         part = self.partitions[number]
         source = HostTable.from_snapshot(snapshot, part.name, self.reads)
         with self._lock:
             self._replace_partition(part, source)
 
     def apply(self, entry: LogEntry, number: int = 0) -> bool:
-        """Apply one entry of a partition's log; return whether ``apply_used`` had applied all of it before.
+        """Apply a log entry; return whether ``apply_used`` had already applied all of it.
 
-        Raises ValueError for an entry kind unknown to this version.
+        Raises ValueError for an unknown kind of entry.
         """
         part = self.partitions[number]
         with self._lock:
@@ -202,13 +196,13 @@ class HostTable(HostRows):
             return was_applied
 
     def apply_used(self, used: Mapping[str, Amounts], position: int, number: int = 0) -> None:
-        """Apply the usage that a claim returned, ahead of its log entry; the partition's position is unchanged."""
+        """Apply the usage returned by a claim ahead of its log entry; the partition's position stays."""
         with self._lock:
             for name, amounts in used.items():
                 self._set_used(self.partitions[number], name, amounts, position)
 
     def count_builds(self, nodes: Iterable[str], number: int = 0) -> None:
-        """Count an instance that this worker placed in the metrics of each of ``nodes``, until the node reports."""
+        """Count an instance placed by this worker in the metrics of each node, until the node reports."""
         with self._lock:
             rows, now = self.partitions[number].rows, self._clock()
             for row in (rows[name] for name in nodes if name in rows):
@@ -241,7 +235,7 @@ class HostTable(HostRows):
         if service is None:
             part.services.set_deleted(host, position)
         else:
-            # Of two agents that share a host's name, either may get a build: such a host takes no claims.
+            # A host with two agents takes no claims: either might get the build.
             # The agent of a renamed host refuses new guests.
             takes_claims = service["enabled"] and service.keys().isdisjoint(("duplicate_ms", "refusal"))
             part.services.set_enabled(host, takes_claims, position, too_old=is_too_old(service.get("rpc_versions")))
@@ -307,7 +301,6 @@ class HostTable(HostRows):
 
 
 def _departures(entry: LogEntry) -> int:
-    """Return the number of names that a log entry deletes."""
     match entry.kind:
         case "gone":
             return len(entry.payload)

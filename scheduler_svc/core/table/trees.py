@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns over whole provider trees: tests and sums over all providers, reduced to their hosts."""
+"""Columns over whole provider trees: tests and sums over all providers of each host."""
 
 import copy
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -21,7 +21,7 @@ ProviderCount = Callable[Concatenate[ProviderColumns, P], IntColumn | FloatColum
 
 
 class SharingChild(NamedTuple):
-    """A sharing provider that is not a root: the forest of its partition, its row there, and that of its root."""
+    """Sharing provider below a root: its partition's forest, its row there, and its root's row."""
 
     forest: Forest
     row: int
@@ -29,10 +29,10 @@ class SharingChild(NamedTuple):
 
 
 class TreeColumns:
-    """The hosts with their child providers, and with the sharing providers of their aggregates.
+    """Hosts with their child providers and the providers that share with them.
 
-    For decisions only root providers that take claims now share, with compute hosts. ``everywhere``: all that exist
-    share with all trees, as in Placement.
+    For decisions, only roots that currently take claims share, and only with compute hosts. ``everywhere``: every
+    existing provider shares with all trees, as in Placement.
     """
 
     __slots__ = ("_aggregates", "_everywhere", "_sharing_children", "_sharing_rows", "_table", "forests", "hosts")
@@ -49,7 +49,7 @@ class TreeColumns:
         ]
 
     def roots_only(self) -> "TreeColumns":
-        """Return these trees without the providers below their roots, and without those that share with them."""
+        """Return these trees without child or sharing providers."""
         roots = copy.copy(self)
         roots.forests = []
         roots._sharing_rows, roots._sharing_children = np.zeros(0, np.intp), []
@@ -57,7 +57,7 @@ class TreeColumns:
 
     @property
     def sharing_rows(self) -> Rows:
-        """Return the rows of the sharing providers that take claims now, or of all that are roots."""
+        """Rows of sharing roots that take claims now; with ``everywhere``, of all sharing roots."""
         if self._sharing_rows is None:
             table, size = self._table, self.hosts.size
             if table.traits.contains(SHARING_TRAIT):
@@ -71,7 +71,7 @@ class TreeColumns:
 
     @property
     def sharing_children(self) -> Sequence[SharingChild]:
-        """Return the sharing providers that are not roots; none for decisions."""
+        """Sharing providers below roots; none for decisions."""
         if self._sharing_children is None:
             self._sharing_children = []
             for forest, below in self.forests if self._everywhere else ():
@@ -84,12 +84,12 @@ class TreeColumns:
 
     @property
     def are_flat(self) -> bool:
-        """Whether no host has child providers or is served by a sharing provider."""
+        """Whether no host has child or sharing providers."""
         return not self.forests and not len(self.sharing_rows)
 
     @property
     def nested_hosts(self) -> Column:
-        """Return a mask of the hosts that have child providers or are served by a sharing provider."""
+        """Mask of the hosts with child or sharing providers."""
         column = np.zeros(self.hosts.size, np.bool_)
         for forest, _ in self.forests:
             column[list(forest.hosts)] = True
@@ -101,16 +101,15 @@ class TreeColumns:
 
     @property
     def classes(self) -> list[str]:
-        """The resource classes that hosts and the providers below them have or had."""
+        """Resource classes that any provider has or had."""
         tables = (self.hosts.resources, *(part.forest.resources for part in self._table.partitions))
         return list(dict.fromkeys(name for resources in tables for name in resources))
 
     def forest(self, row: int) -> Forest:
-        """Return the forest that contains the providers below ``row``."""
         return self._table.partitions[int(self._table.partition[row])].forest
 
     def containing(self, name: str, *, sharing: bool = False) -> Column:
-        """Return a mask of the hosts whose tree contains a provider; with ``sharing`` also of those it shares with."""
+        """Return a mask of the hosts whose tree contains a provider; with ``sharing``, also of hosts served by it."""
         column = np.zeros(self.hosts.size, np.bool_)
         for part in self._table.partitions:
             row = part.rows.get(name)
@@ -126,14 +125,14 @@ class TreeColumns:
         return column
 
     def has_rules(self, resource_class: str) -> bool:
-        """Return whether any provider's unit rules of a class can reject an amount that its capacity allows."""
+        """Return whether any provider's unit rules of a class may reject an amount within capacity."""
         tables = (self._table.resources, *(forest.resources for forest, _ in self.forests))
         return any(table[resource_class].rules for table in tables if resource_class in table)
 
     def served_by(self, row: int) -> Column:
-        """Return a mask of the hosts that ``row`` shares with: those with a tree member in one of its aggregates.
+        """Return a mask of the hosts that ``row`` shares with: hosts with a tree member in one of its aggregates.
 
-        Only compute hosts are served: a volume that is placed on a pool uses that pool itself.
+        Only compute hosts are served: a volume on a pool uses that pool itself.
         """
         forests = [part.forest for part in self._table.partitions]
         key = ("served", row, *(forest.version for forest in forests))
@@ -146,27 +145,27 @@ class TreeColumns:
         return column & servable
 
     def served_by_child(self, child: SharingChild) -> Column:
-        """Return a mask of the hosts that a sharing provider below a root shares with, without its own root."""
+        """Return a mask of the hosts, except its own root, that a sharing child provider shares with."""
         names = child.forest.aggregates.of(child.row)
         column = self._find_served_by(names, int(self._table.partition[child.root]))
         column[child.root] = False
         return column
 
     def any(self, test: ProviderTest[P], *args: P.args, **kwargs: P.kwargs) -> Column:
-        """Return a mask of the hosts for which ``test`` is true of any provider in their tree or sharing with it.
+        """Return a mask of the hosts with a provider, in their tree or sharing with it, that satisfies ``test``.
 
-        ``test`` is called with ProviderColumns and the further arguments.
+        ``test`` gets ProviderColumns and the further arguments.
         """
         own = test(self.hosts, *args, **kwargs)
         return own if self.are_flat else own | self._any_other(own, test, *args, **kwargs)
 
     def any_other(self, test: ProviderTest[P], *args: P.args, **kwargs: P.kwargs) -> Column:
-        """Return a mask of the hosts for which ``test`` is true of any other provider of their tree or sharing it."""
+        """Return a mask of the hosts with any such provider except the host itself."""
         own = test(self.hosts, *args, **kwargs) if len(self.sharing_rows) else np.zeros(self.hosts.size, np.bool_)
         return self._any_other(own, test, *args, **kwargs)
 
     def _any_other(self, own: Column, test: ProviderTest[P], *args: P.args, **kwargs: P.kwargs) -> Column:
-        """Return the answer of any_other; ``own`` is that of ``test`` for the hosts, or anything if none shares."""
+        """Implement ``any_other``; ``own`` is ``test`` of the hosts, and irrelevant if none shares."""
         column = np.zeros(self.hosts.size, np.bool_)
         for forest, below in self.forests:
             inside = test(below, *args, **kwargs) & forest.present[: forest.size]
@@ -181,7 +180,7 @@ class TreeColumns:
         return column
 
     def sum(self, count: ProviderCount[P], *args: P.args, **kwargs: P.kwargs) -> FloatColumn:
-        """Return per host the sum of ``count`` over the providers of its tree and those sharing with it."""
+        """Return per host the sum of ``count`` over its tree and the providers sharing with it."""
         own = count(self.hosts, *args, **kwargs)
         column = own.astype(np.float64)
         for forest, below in self.forests:
@@ -194,22 +193,22 @@ class TreeColumns:
         for row in self.sharing_rows.tolist():
             if own[row]:
                 served = self.served_by(row).copy()
-                served[row] = False  # already counted in its own tree
+                served[row] = False  # counted in its own tree
                 column[served] += own[row]
         return column
 
     def free(self, resource_class: str) -> FloatColumn:
-        """Return the sum of capacity minus usage of each host and the providers below it."""
+        """Return capacity minus usage per host, summed over its tree."""
         if not self.forests:
             return self.hosts.free(resource_class)
         return self._sum_over_tree(resource_class, ProviderColumns.free)
 
     def capacity(self, resource_class: str) -> FloatColumn:
-        """Return the sum of capacity, used or not, of each host and the providers below it."""
+        """Return the capacity per host, used or not, summed over its tree."""
         return self._sum_over_tree(resource_class, ProviderColumns.capacity)
 
     def unit_share(self, resource_class: str) -> FloatColumn:
-        """Return the share of the capacity of host and providers below it that one unit is; 0 without capacity."""
+        """Return one unit's share of the capacity of the host's tree; 0 without capacity."""
         if not self.forests:
             return self.hosts.unit_share(resource_class)
         capacity = self.capacity(resource_class)
@@ -225,17 +224,17 @@ class TreeColumns:
         return column
 
     def find_sharing_rows(self, row: int) -> Iterator[int]:
-        """Yield the rows of the root providers that share with the tree of ``row``, except ``row`` itself."""
+        """Yield the rows of other roots that share with the tree of ``row``."""
         for sharing_row in self.sharing_rows.tolist():
             if sharing_row != row and self.served_by(sharing_row)[row]:
                 yield sharing_row
 
     def find_sharing_children(self, row: int) -> Iterator[SharingChild]:
-        """Yield the providers below other roots that share with the tree of ``row``."""
+        """Yield the sharing providers below other roots that share with the tree of ``row``."""
         return (child for child in self.sharing_children if self.served_by_child(child)[row])
 
     def _find_served_by(self, names: Collection[str], number: int) -> Column:
-        """Return a mask of the hosts of partition ``number`` with a tree member in one of these aggregates."""
+        """Return a mask of the hosts of a partition with a tree member in one of these aggregates."""
         column = self._aggregates.members(names).copy()
         for forest, below in self.forests:
             inside = below.members(names) & forest.present[: forest.size]
@@ -246,6 +245,5 @@ class TreeColumns:
 
 
 def descendant_columns(forest: Forest) -> ProviderColumns:
-    """Return the columns of all providers of a forest."""
     size = forest.size
     return ProviderColumns(forest.resources, forest.traits, lambda names: forest.aggregates.has_any(names, size), size)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The read-only view of the host table that a decision uses. docs/plugins.md lists what plugins may read of it."""
+"""Read-only view of the host table for decisions; docs/plugins.md lists what plugins may use."""
 
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,11 +21,11 @@ from scheduler_svc.core.table.services import ServiceView
 from scheduler_svc.core.table.trees import TreeColumns
 
 NO_LIMITS: Mapping[int, int] = MappingProxyType({})
-UNKNOWN_ZONE = -2  # the code of a zone that no host reported
+UNKNOWN_ZONE = -2  # code of a zone that no host reported
 
 
 class View:
-    """The table's columns, one element per row, in groups; valid within the block of HostTable.reading.
+    """The table's columns, one element per row. Valid only within the block of HostTable.reading.
 
     Columns are read-only or copies. ``size`` is the number of rows.
     """
@@ -36,8 +36,8 @@ class View:
         self, table: HostRows, instance_limits: Mapping[int, int] = NO_LIMITS, only: Column | None = None
     ) -> None:
         self._table = table
-        self._only = only  # mask of the rows with facts and NUMA cells, None: all
-        # Rows that take fewer instances in this decision than their columns allow, and how many; 0 excludes the row.
+        self._only = only  # mask of the rows that keep facts and NUMA cells; None: all
+        # Row -> maximum number of instances in this decision, below what its columns allow; 0 excludes the row.
         self.instance_limits = instance_limits
         self._trees: TreeColumns | None = None
         self.size = len(table.names)
@@ -47,14 +47,14 @@ class View:
         return View(self._table, dict(instance_limits), self._only)
 
     def with_facts_of(self, rows: Sequence[int]) -> "View":
-        """Return this view without the facts and NUMA cells of all other rows."""
+        """Return this view with facts and NUMA cells of these rows only."""
         only = np.zeros(self.size, np.bool_)
         only[rows] = True
         return View(self._table, self.instance_limits, only)
 
     @property
     def rows_with_facts(self) -> list[int]:
-        """The rows with facts or NUMA cells, in the order of their names."""
+        """Rows with facts or NUMA cells, by name."""
         return sorted({*self._table.facts.rows, *self._table.numa}, key=self._table.names.__getitem__)
 
     def set_aside(self, rows: Iterable[int]) -> None:
@@ -63,12 +63,12 @@ class View:
 
     @property
     def rows_set_aside(self) -> Collection[int]:
-        """The rows that ``set_aside`` excluded."""
+        """Rows excluded by ``set_aside``."""
         return self._table.rows_set_aside.keys()
 
     @property
     def present(self) -> Column:
-        """Return a mask of the rows that are hosts now."""
+        """Mask of the current hosts."""
         column = read_only(self._table.present, self.size)
         if self.instance_limits:
             column = column.copy()
@@ -84,28 +84,28 @@ class View:
         return np.zeros(self.size, np.bool_) if code is None else table.kind[: self.size] == code
 
     def name(self, row: int) -> str:
-        """Return the canonical resource name of ``row``."""
+        """Return the canonical name of ``row``."""
         return self._table.names[row]
 
     def names(self, rows: Rows) -> list[str]:
-        """Return the canonical resource names of ``rows``."""
+        """Return the canonical names of ``rows``."""
         names = self._table.names
         return [names[row] for row in rows.tolist()]
 
     def rows(self, names: Iterable[str], number: int = 0) -> Rows:
-        """Return the rows of those of these canonical names that a partition knows, in their order."""
+        """Return the rows of those names that a partition knows, in order."""
         rows = self._table.partitions[number].rows
         return np.array([rows[name] for name in names if name in rows], np.intp)
 
     def row(self, name: str, number: int = 0) -> int | None:
-        """Return the row of a canonical name in a partition, or None if it is unknown there."""
+        """Return the row of a name in a partition, or None."""
         return self._table.partitions[number].rows.get(name)
 
     def match_names(self, names: Iterable[str]) -> Column:
-        """Return a mask of the rows with these names: of nodes, or of service hosts with all their nodes.
+        """Return a mask of the rows with these names: nodes, or service hosts with all their nodes.
 
-        Hosts of a Nova have the names that Nova gives them too, pairs as "host/node". Invalid names match no row; they
-        may occur in documents of other namespaces.
+        Hosts of a Nova also match Nova's names, and pairs "host/node". Invalid names, which may occur in documents,
+        match no row.
         """
         column = np.zeros(self.size, np.bool_)
         for name in names:
@@ -117,12 +117,12 @@ class View:
         return column
 
     def in_zone(self, zone: str) -> Column:
-        """Return a mask of the rows in an availability zone: by their aggregates, else by their own report."""
+        """Return a mask of the rows in an availability zone, by aggregates or else by their own report."""
         code = self._table.zones.get(zone, UNKNOWN_ZONE)
         return self.aggregates.in_zone(zone, lambda: self._table.zone[: self.size] == code)
 
     def zone(self, row: int) -> str | None:
-        """Return the availability zone of ``row``: of its first aggregate by name that has one, else as reported."""
+        """Return a row's availability zone: from its first aggregate (by name) with one, or else as reported."""
         zones = self.aggregates.metadata_values(ZONE)
         names = sorted(zones.keys() & self.aggregates.of_row(row))
         if names:
@@ -132,68 +132,68 @@ class View:
 
     @property
     def partitions(self) -> PartitionView:
-        """Return the partitions and their log positions."""
+        """Partitions and their log positions."""
         return PartitionView(self._table)
 
     @property
     def services(self) -> ServiceView:
-        """Return the state of the rows' service hosts."""
+        """State of the rows' service hosts."""
         return ServiceView(self._table.services, [part.services for part in self._table.partitions], self.size)
 
     @property
     def aggregates(self) -> AggregateView:
-        """Return the aggregates of the rows."""
+        """Aggregates of the rows."""
         return AggregateView(self._table.aggregates, self.size)
 
     @property
     def facts(self) -> FactView:
-        """Return the facts that hosts reported about themselves."""
+        """Facts reported by hosts."""
         return FactView(self._table.facts, self.size, self._only)
 
     @property
     def addresses(self) -> AddressView:
-        """Return the addresses that hosts reported."""
+        """Addresses reported by hosts."""
         return AddressView(self._table.addresses, self.size)
 
     @property
     def numa(self) -> NumaView:
-        """Return the NUMA cells that hosts reported."""
+        """NUMA cells reported by hosts."""
         return NumaView(self._table.numa, self.size, self._only)
 
     @property
     def hosts(self) -> ProviderColumns:
-        """Return resources and traits of the hosts themselves, without the providers below them."""
+        """Resources and traits of the hosts themselves, without child providers."""
         return self.trees.hosts
 
     @property
     def trees(self) -> TreeColumns:
-        """Return the hosts with their child providers and sharing providers."""
+        """Hosts with their child and sharing providers."""
         if self._trees is None:
             self._trees = TreeColumns(self._table, self.aggregates, self.size)
         return self._trees
 
     @property
     def all_trees(self) -> TreeColumns:
-        """Return the trees as Placement sees them: every provider that exists shares with all trees."""
+        """Trees as in Placement: every existing provider shares with all trees."""
         return TreeColumns(self._table, self.aggregates, self.size, everywhere=True)
 
     def state(self, namespace: str, key: str) -> FloatColumn:
-        """Return a key of the hosts' documents as numbers; NaN where it is not a number, true is 1 and false 0.
+        """Return a key of the hosts' documents as numbers; True is 1, False 0, anything else NaN.
 
-        In ``compute`` the key "metrics.<name>" is the metric that each node reported. In other namespaces a row has the
-        value from the document of its own name or, if there is none, of its service host. Raises LookupError if the
-        key is in no filter's or weigher's ``reads``, or is read by another member of the view.
+        In ``compute``, key "metrics.<name>" is a metric reported by the node. In other namespaces, a row has the value
+        from the document of its own name, or else of its service host. Raises LookupError if no filter or weigher lists
+        the key in ``reads``, or another member of the view provides it.
         """
         return read_only(self._table.states.numbers(namespace, key), self.size)
 
     def state_is(self, namespace: str, key: str, text: str) -> Column:
-        """Return a mask of the rows in which a key of the hosts' documents, as above, is this text."""
+        """Return a mask of the rows whose key, as above, is this text."""
         return self._table.states.equals(namespace, key, text)[: self.size]
 
     def state_contains(self, namespace: str, key: str, text: str) -> Column:
-        """Return a mask of the rows in which a key of the hosts' documents, as above, is a list with this text."""
+        """Return a mask of the rows whose key, as above, is a list with this text."""
         return self._table.states.contains(namespace, key, text, self.size)
 
     def documents(self, namespace: str) -> Mapping[str, Mapping[str, Any]]:
-        """Return all documents of a namespace by name, reduced to keys in ``reads``; raises LookupError as above."""
+        """Return a namespace's documents by name, reduced to the keys in ``reads``; raises LookupError as above."""
         return ChainMap(*(part.documents.of(namespace) for part in self._table.partitions))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocation candidates for ranked hosts: provider trees are searched exactly, and only on demand."""
+"""Allocation candidates of ranked hosts: exact searches of provider trees, only on demand."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations of one more instance of a request on a host, searched in the host's provider tree on demand."""
+"""Allocations of one more instance on a host, searched in its provider tree on demand."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable
@@ -15,41 +15,41 @@ from scheduler_svc.core.tree_request import tree_request
 from scheduler_svc.core.trees.numa import NumaFit
 from scheduler_svc.core.trees.reader import TreeReader
 
-MAX_DECISION_STEPS = 5 * MAX_STEPS  # of all searches of one decision, for each hundred instances
-TREE_READ_STEPS = 8  # search steps that reading one tree counts for
+MAX_DECISION_STEPS = 5 * MAX_STEPS  # search steps of one decision, per hundred instances
+TREE_READ_STEPS = 8  # cost of reading one tree, in search steps
 
 
-# The allocations of an instance on a host; None: all of the request's resources from the root provider.
+# Allocations of an instance on a host; None: all resources of the request from the root provider.
 HostAllocation = Allocations | None
 
 
 class AllocationFinder:
-    """Searches the trees of single hosts, on top of what is reserved for other instances of the same call."""
+    """Searches trees of single hosts, given the reservations for other instances of the same call."""
 
     def __init__(self, view: View, request: SchedulingRequest, count: int = 1) -> None:
-        """``count`` is the number of instances that allocations are searched for: it bounds the search steps."""
+        """``count`` is the number of instances to search for, which limits the search steps."""
         self._view = view
         self._request = request
         self._tree_request = tree_request(request)
-        # The check of NUMA cells needs the usage of all classes.
+        # NUMA checks need the usage of all classes.
         self._reader = TreeReader(view, view.trees, self._tree_request, all_classes=bool(request.numa))
         self._remaining_steps = MAX_DECISION_STEPS * max(1, -(-count // 100))
-        self._initial_allocations: dict[int, HostAllocation | NoCandidateReason] = {}  # with nothing reserved
+        self._initial_allocations: dict[int, HostAllocation | NoCandidateReason] = {}  # without reservations
         self._allocations = self._initial_allocations
         self._ledger: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     @property
     def is_needed(self) -> bool:
-        """Return whether trees must be searched: flat hosts serve a request without groups from the root."""
+        """Whether trees must be searched: on flat hosts, the root serves a request without groups."""
         return bool(self._request.groups) or not self._view.trees.are_flat
 
     @property
     def is_exhausted(self) -> bool:
-        """Return whether the search steps of this decision are used up."""
+        """Whether this decision's search steps are used up."""
         return self._remaining_steps <= 0
 
     def find(self, row: int) -> HostAllocation | NoCandidateReason:
-        """Return an allocation of one more instance on a host, or the reason without one; raises BuiltInFailed."""
+        """Return an allocation of one more instance, or the reason why there is none; raises BuiltInFailed."""
         if row not in self._allocations:
             try:
                 self._allocations[row] = self._search_host(row)
@@ -61,7 +61,7 @@ class AllocationFinder:
         return lambda view: AllocationFinder(view, self._request)._search_host(row)
 
     def reserve(self, row: int) -> Allocations | None:
-        """Reserve the allocations of one instance on a host; later searches count them as used."""
+        """Reserve one instance's allocations on a host; later searches count them as used."""
         allocation = self.find(row)
         if isinstance(allocation, NoCandidateReason):
             raise ValueError(f"{self._view.name(row)} has no allocation for this request")
@@ -77,12 +77,11 @@ class AllocationFinder:
         return allocation
 
     def assume_released(self, allocations: Allocations) -> None:
-        """Count these allocations as free in later searches; call it before the first ``find``."""
+        """Count these allocations as free in later searches; call before the first ``find``."""
         for name, amounts in allocations.items():
             self._ledger[name].subtract(amounts)
 
     def reset(self) -> None:
-        """Drop all reservations."""
         self._ledger = defaultdict(Counter)
         self._allocations = self._initial_allocations
 
@@ -92,8 +91,8 @@ class AllocationFinder:
     def _search_host(self, row: int) -> HostAllocation | NoCandidateReason:
         if not self._request.groups:
             if self._reader.is_bare(row):
-                return None  # the columns have counted how many instances fit
-            # The root of most nested hosts serves an ordinary request by itself.
+                return None  # column tests have counted how many instances fit
+            # On most nested hosts, the root alone serves an ordinary request.
             if provider_satisfies(self._reader.root(row, self._ledger), self._tree_request.groups[0]):
                 return None
         tree = self._reader.tree(row, self._ledger)
@@ -101,10 +100,10 @@ class AllocationFinder:
         return candidate if isinstance(candidate, NoCandidateReason) else candidate.allocations
 
     def _search_numa(self, row: int, tree: ProviderTree) -> AllocationCandidate | NoCandidateReason:
-        """Search for allocations that the host can pin the guest to.
+        """Search for allocations to which the host can pin the guest.
 
-        Cells that look equivalent may differ in what the host last reported. So if one of them is rejected, the search
-        is repeated with each cell on its own.
+        Cells that look equivalent may differ in the host's last report. If one is rejected, the search is repeated with
+        each cell distinct.
         """
         fit = NumaFit(self._request.numa, self._view.numa.of(row), tree)
         candidate = self._search_tree(_with_marks(tree, fit.symmetry_key), fit.accepts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks whether a host can pin a guest to an allocation candidate, by the rules that the agent uses."""
+"""Check whether a host can pin a guest to an allocation candidate, by the agent's rules."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
@@ -12,14 +12,14 @@ from rpcapi.resources.trees.tree import AllocationCandidate, ProviderTree
 
 
 class NumaFit:
-    """The cells of one host, for one guest's topology.
+    """Cells of one host, for one guest's topology.
 
-    The host's last report has the pinned CPUs; the claims have the current usage. The difference is assumed to be
-    guests like this one, so a host may still reject a guest that is accepted here; it then reports at once.
+    The host's last report has the pinned CPUs, claims have the current usage. The difference is taken to be guests like
+    this one, so the host may still reject an accepted guest; it then reports at once.
     """
 
     def __init__(self, numa: Mapping[str, Any], cell_states: Sequence[Any], tree: ProviderTree) -> None:
-        """``numa`` is the request's topology, ``cell_states`` are the reported cells, ``tree`` has the current usage.
+        """``numa``: the request's topology; ``cell_states``: the reported cells; ``tree``: the current usage.
 
         Malformed cell states are ignored.
         """
@@ -46,8 +46,10 @@ class NumaFit:
         return not isinstance(fit(self._cells, self._topology, cells_by_suffix, allocations), str)
 
     def symmetry_key(self, provider: str) -> Hashable:
-        """Return what distinguishes a cell from equivalent ones besides amounts, if it matters to the guest: the cores
-        of its free CPUs, and its id. None for a provider that is not a cell.
+        """Return what distinguishes a cell from an equivalent one for this guest, besides amounts.
+
+        That is the sizes of its free cores if the guest requires siblings, and its id if the guest has devices. None if
+        the provider is no cell.
         """
         path = _path(self._root, provider)
         for cell in self._cells:

@@ -13,15 +13,15 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.trees.finder import AllocationFinder
 
-MAX_RANKINGS = 3  # of one instance that has a candidate: more can only find worse ones
+MAX_RANKINGS = 3  # rankings of one instance with a candidate; more would only find worse ones
 REASON_REQUEST_TREES = "no provider tree fits beside the rest of this request"
 
 
 def rank(driver: Driver, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
-    """Return ``driver``'s ranking of hosts whose trees fit the request, with allocations where needed.
+    """Return ``driver``'s ranking of hosts whose trees fit, with allocations where needed.
 
-    The columns only show which trees could serve each part of a request on its own. A host whose tree cannot serve all
-    parts together is dropped, and the rest is ranked again, until the search steps are used up.
+    Columns only show which trees could serve each part of a request alone. A host that cannot serve all parts together
+    is dropped and the rest ranked again, until the search steps are used up.
     """
     ranking = driver.rank(view, request, count, seed)
     finder = AllocationFinder(view, request, count)
@@ -39,9 +39,9 @@ def rank(driver: Driver, view: View, request: SchedulingRequest, count: int, see
 
 
 def fit_to_trees(view: View, request: SchedulingRequest, ranking: Ranking) -> Ranking | None:
-    """Return the ranking with allocations where needed, without the hosts whose trees do not fit.
+    """Add allocations where needed and drop hosts whose trees do not fit.
 
-    None if some instance has no host left, and should be ranked on its own.
+    None if an instance has no host left and needs a ranking of its own.
     """
     finder = AllocationFinder(view, request, len(ranking.candidates))
     if not ranking.candidates or not finder.is_needed:
@@ -52,9 +52,9 @@ def fit_to_trees(view: View, request: SchedulingRequest, ranking: Ranking) -> Ra
 
 
 class _AssignmentPlan:
-    """Assigns allocations in the order of a ranking's instances: each instance takes the first of its hosts that fits.
+    """Assigns allocations in the ranking's order: each instance takes its first host that fits.
 
-    ``instance_limits`` has the number of instances that a row takes, where it is less than its columns suggest.
+    ``instance_limits`` has the number of instances of rows that take fewer than their columns suggest.
     """
 
     def __init__(self, view: View, request: SchedulingRequest, finder: AllocationFinder, base: Ranking) -> None:
@@ -69,17 +69,16 @@ class _AssignmentPlan:
 
     @property
     def is_served(self) -> bool:
-        """Return whether each instance has a host."""
         return bool(self._assignments) and all(self._assignments)
 
     def is_enough(self, count: int, rankings: int) -> bool:
-        """Return whether another ranking would not improve the result, or not enough."""
+        """Return whether to stop ranking: nothing more to gain, or no search steps left."""
         if not self.is_served:
             return self._finder.is_exhausted
         return count > 1 or rankings >= MAX_RANKINGS or len(self._assignments[0]) >= max_candidates(count)
 
     def assign(self) -> bool:
-        """Assign allocations to the ranking's instances; return whether any host's limit changed."""
+        """Assign allocations to all instances; return whether any host's limit changed."""
         earlier_limits = dict(self.instance_limits)
         homes = self._view.partitions.numbers({name for names in self.base.candidates for name in names})
         rows = {name: row for name, number in homes.items() if (row := self._view.row(name, number)) is not None}
@@ -94,7 +93,7 @@ class _AssignmentPlan:
         return self.instance_limits != earlier_limits
 
     def ranking(self) -> Ranking:
-        """Return the ranking with allocations; without candidates if some instance has none."""
+        """Return the ranking with allocations; without candidates if any instance has none."""
         reasons = Counter(self.base.reasons)
         reasons.update(str(self._miss_reasons[row]) for row, limit in self.instance_limits.items() if not limit)
         if not self.is_served:
@@ -119,7 +118,7 @@ class _AssignmentPlan:
         )
 
     def _samples(self) -> dict[str, list[str]]:
-        """Return up to MAX_SAMPLES names of hosts whose trees do not fit, by reason."""
+        """Return up to MAX_SAMPLES hosts with unfit trees per reason."""
         samples: dict[str, list[str]] = {}
         for row in sorted(row for row, limit in self.instance_limits.items() if not limit):
             names = samples.setdefault(str(self._miss_reasons[row]), [])

@@ -10,13 +10,13 @@ from scheduler_svc.core.table.resources import ResourceColumns
 from scheduler_svc.core.table.trees import TreeColumns
 from scheduler_svc.core.table.view import View
 
-# Reservations (or, below 0, releases) by provider, of instances of the same call, which the table does not have yet.
+# Provider -> amounts reserved (negative: released) by instances of the same call, which the table does not have yet.
 AllocationLedger = Mapping[str, Mapping[str, int]]
 NO_RESERVATIONS: AllocationLedger = {}
 
 
 class TreeReader:
-    """Reads from each provider only the resource classes, traits and aggregates that a request uses."""
+    """Reads only the resource classes, traits and aggregates that a request uses."""
 
     def __init__(self, view: View, trees: TreeColumns, tree_request: TreeRequest, *, all_classes: bool = False) -> None:
         self._view = view
@@ -29,18 +29,18 @@ class TreeReader:
         self._reads_aggregates = any(group.member_of or group.forbidden_aggregates for group in groups)
 
     def is_bare(self, row: int) -> bool:
-        """Return whether a host has no child providers and no sharing ones."""
+        """Return whether a host has neither child nor sharing providers."""
         return not self._trees.forest(row).descendants(row) and not any(self._trees.find_sharing_rows(row))
 
     def tree(self, row: int, ledger: AllocationLedger = NO_RESERVATIONS) -> ProviderTree:
-        """Return the tree of a host with its sharing providers; ``ledger`` counts as used."""
+        """Return the host's tree with sharing providers; ``ledger`` counts as used."""
         root = self.root(row, ledger)
         sharing = [self.root(sharing_row, ledger) for sharing_row in self._trees.find_sharing_rows(row)]
         sharing += self._sharing_children(row, {provider.id for provider in sharing}, ledger)
         return ProviderTree([root, *self._below(row, root.id, ledger)], sharing)
 
     def _sharing_children(self, row: int, roots: set[str], ledger: AllocationLedger) -> Iterator[Provider]:
-        """Yield the providers below other roots that share with a host; ``roots`` are the roots that do."""
+        """Yield the sharing child providers of other trees; ``roots`` are the roots that share."""
         children = [
             (child, self._trees.forest(child.root).ancestors(child.row))
             for child in self._trees.find_sharing_children(row)
@@ -51,7 +51,7 @@ class TreeReader:
             yield replace(self._child(child.forest, child.row, parent, ledger), root=self._view.name(child.root))
 
     def _below(self, row: int, root: str, ledger: AllocationLedger) -> Iterator[Provider]:
-        """Yield the descendants of a host, each after its parent."""
+        """Yield the host's descendants, parents first."""
         forest = self._trees.forest(row)
         children: dict[str, list[int]] = {}
         for child_row in sorted(forest.descendants(row), key=forest.names.__getitem__):
@@ -64,7 +64,7 @@ class TreeReader:
             pending += [(name, child) for child in reversed(children.get(name, ()))]
 
     def root(self, row: int, ledger: AllocationLedger) -> Provider:
-        """Return the root provider of a host; ``ledger`` counts as used."""
+        """Return the host's root provider; ``ledger`` counts as used."""
         view, name = self._view, self._view.name(row)
         aggregates = frozenset(view.aggregates.of_row(row)) if self._reads_aggregates else frozenset[str]()
         inventories = self._inventories(view.hosts.resources, row, ledger.get(name, {}))

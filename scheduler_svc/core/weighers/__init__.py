@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weighers: pure functions from the host table and a request to a number per host."""
+"""Weighers: pure functions from a view and a request to a number per host."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers hosts whose free shares of CPUs and memory the instance makes more equal, so that neither is stranded.
+"""Prefers hosts whose free shares of CPU and memory become more equal, so that neither is stranded.
 
-The imbalance of a host is the difference of the two free shares. What is weighed is how much the instance changes it,
-not what is left: an uneven host is no worse than another one for an instance that makes both as much worse. Kubernetes
-scores what is left (NodeResourcesBalancedAllocation). See ADR 0295.
+The imbalance of a host is the difference of the two shares. The weight is the change of the imbalance, not the
+imbalance afterwards: an instance that affects two hosts alike does not prefer the balanced one. Kubernetes scores the
+result (NodeResourcesBalancedAllocation). See ADR 0295.
 """
 
 import numpy as np
@@ -17,18 +17,18 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
-    """Return the decrease of the imbalance by one instance; None for a request that does not take both classes."""
+    """Return the decrease of the imbalance by one instance; None unless the request takes both classes."""
     if not total_resources(request).keys() >= {VCPU, MEMORY_MB}:
         return None
     imbalance, change = _imbalances(view, request)
-    left = np.subtract(imbalance, change, out=change)  # in place: new columns cost as much as the arithmetic
+    left = np.subtract(imbalance, change, out=change)  # in place: allocation costs as much as the arithmetic
     decrease = np.abs(imbalance, out=imbalance)
     decrease -= np.abs(left, out=left)
     return decrease
 
 
 def row_steps(view: View, request: SchedulingRequest, rows: Rows) -> FloatColumn:
-    """Return the difference between the decrease by a second instance and that by the first one."""
+    """Return the decrease by a second instance minus the decrease by the first."""
     imbalance, change = _imbalances(view, request, rows)
     return 2 * np.abs(imbalance - change) - np.abs(imbalance) - np.abs(imbalance - 2 * change)
 
@@ -36,7 +36,7 @@ def row_steps(view: View, request: SchedulingRequest, rows: Rows) -> FloatColumn
 def _imbalances(
     view: View, request: SchedulingRequest, rows: Rows | slice = slice(None)
 ) -> tuple[FloatColumn, FloatColumn]:
-    """Return new columns: the imbalance of ``rows``, and the part of it that an instance takes away."""
+    """Return new columns: imbalance of ``rows``, and the part removed by one instance."""
     trees, amounts = view.trees, total_resources(request)
     cpu_share, memory_share = trees.unit_share(VCPU)[rows], trees.unit_share(MEMORY_MB)[rows]
     imbalance = trees.free(VCPU)[rows] * cpu_share
@@ -50,5 +50,5 @@ WEIGHER = Weigher(
     "BalanceWeigher",
     raw,
     reads={"compute": frozenset({"inventories", "used"})},
-    row_steps=row_steps,  # instead of a step: the effect of another instance differs between hosts
+    row_steps=row_steps,  # the effect of another instance differs between hosts
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers hosts in the source partition of a move, or in its cell of Nova, since moves within one are cheaper."""
+"""Prefers hosts in the source partition or Nova cell of a move, where moves are cheaper."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
-    """Return 1 for rows of the source cell or partition and -1 for others; None if the request is not a move."""
+    """Return 1 for rows in the source cell or partition, -1 for others; None if the request is no move."""
     if request.source_cell is not None:
         return np.where(view.state_is(nova.NAMESPACE, "cell", request.source_cell), 1.0, -1.0)
     if request.source_partition is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers hosts with more free memory, CPUs or disk; with a negative multiplier, with less."""
+"""Prefers hosts with more free memory, CPUs or disk; with a negative multiplier, less."""
 
 from os_resource_classes import DISK_GB, MEMORY_MB, VCPU
 
@@ -10,8 +10,6 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 
 def _build(name: str, resource_class: str) -> Weigher:
-    """Return the weigher of the free amount of each row and the providers below it."""
-
     def raw(view: View, request: SchedulingRequest) -> FloatColumn:
         return view.trees.free(resource_class)
 

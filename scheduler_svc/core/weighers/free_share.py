@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers hosts with larger free shares of CPUs and memory; with a negative multiplier, with smaller ones.
+"""Prefers hosts with larger free shares of CPU and memory; with a negative multiplier, smaller ones.
 
-As in Kubernetes (NodeResourcesLeastAllocated): equal servers are spread over equal hosts one by one, and over unlike
-hosts in proportion to their sizes. Free amounts would fill the largest host first. See ADR 0295.
+As in Kubernetes (NodeResourcesLeastAllocated), equal servers are spread evenly over equal hosts, and over unequal hosts
+in proportion to size. Weighing free amounts would fill the largest host first. See ADR 0295.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ CLASSES = (VCPU, MEMORY_MB)
 
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn:
-    """Return the sum of the free shares of each provider tree after it took one instance."""
+    """Return each tree's sum of free shares after one instance."""
     left = np.zeros(view.size, np.float64)
     for resource_class, amount in _weighed_amounts(request).items():
         share = view.trees.free(resource_class) - amount
@@ -29,7 +29,7 @@ def raw(view: View, request: SchedulingRequest) -> FloatColumn:
 
 
 def row_steps(view: View, request: SchedulingRequest, rows: Rows) -> FloatColumn:
-    """Return the change of the sum by a further instance, for each of ``rows``."""
+    """Return the change of the sum by a further instance, per row."""
     shares = np.zeros(len(rows), np.float64)
     for resource_class, amount in _weighed_amounts(request).items():
         shares += amount * view.trees.unit_share(resource_class)[rows]
@@ -37,7 +37,7 @@ def row_steps(view: View, request: SchedulingRequest, rows: Rows) -> FloatColumn
 
 
 def _weighed_amounts(request: SchedulingRequest) -> Amounts:
-    """Return the amounts of CPUs and memory, or all amounts of a request that takes neither."""
+    """Return the amounts of CPU and memory, or all amounts if the request takes neither."""
     amounts = total_resources(request)
     if amounts.keys().isdisjoint(CLASSES):
         return amounts
@@ -48,6 +48,6 @@ WEIGHER = Weigher(
     "FreeShareWeigher",
     raw,
     reads={"compute": frozenset({"inventories", "used"})},
-    row_steps=row_steps,  # instead of a step: the effect of another instance differs between hosts
+    row_steps=row_steps,  # the effect of another instance differs between hosts
     floor=0.0,
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers hosts with a newer hypervisor, by the reported version number; 0 if none is reported."""
+"""Prefers hosts with a newer hypervisor by reported version number; 0 if not reported."""
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn:
-    """Return the hypervisor version of each row."""
     return np.fmax(view.facts.numbers("hypervisor_version"), 0.0)
 
 

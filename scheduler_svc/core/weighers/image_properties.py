@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weighs hosts by the number of their instances that have the request's image properties.
+"""Weighs hosts by the number of their instances with the request's image properties.
 
-Agents report, as a metric per value of each weighed property, how many of their instances have it.
+Agents report one metric per value of each weighed property: the number of their instances with it.
 """
 
 import numpy as np
@@ -17,8 +17,8 @@ NAME = "ImagePropertiesWeigher"
 
 
 def build(options: WeigherOptions = DEFAULTS) -> Weigher | None:
-    """Return the weigher of the configured image properties; None if there are none."""
-    weights = options.image_properties  # of an instance with the same value of the property
+    """Build the weigher of the configured image properties; None without any."""
+    weights = options.image_properties  # property -> weight of each instance with the same value
     if not weights:
         return None
     families = {name: f"{reported.IMAGE}{name}=" for name in weights}

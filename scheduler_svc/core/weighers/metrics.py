@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weighs hosts by the sum of ratio x metric: Nova's MetricsWeigher."""
+"""Weighs hosts by the sum of ratio * metric: Nova's MetricsWeigher."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ NAME = "MetricsWeigher"
 
 
 def build(options: WeigherOptions = DEFAULTS) -> Weigher | None:
-    """Return the weigher of the configured metrics; None if there are none."""
+    """Build the weigher of the configured metrics; None without any."""
     weights = options.metrics
     if not weights.ratios:
         return None
@@ -26,5 +26,5 @@ def build(options: WeigherOptions = DEFAULTS) -> Weigher | None:
             values += ratio * view.state("compute", key)
         return np.where(np.isnan(values), weights.unavailable, values)
 
-    # No step: the effect of an instance on the metrics is unknown.
+    # No step: an instance's effect on metrics is unknown.
     return Weigher(NAME, raw, reads={"compute": frozenset(keys)})

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weigher multipliers: the configured number, overridden by aggregate metadata.
+"""Weigher multipliers: configured, and overridden by aggregate metadata.
 
-As in Nova (get_weight_multiplier): metadata with the name of the multiplier applies to the aggregate's hosts, the
-smallest value if there are several. A host keeps the configured number if one of its aggregates has an invalid value.
+As in Nova (get_weight_multiplier), metadata named like the multiplier applies to the aggregate's hosts, and the
+smallest value wins. A host with an invalid value in one of its aggregates keeps the configured number.
 """
 
 import math
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 
 def find_errors(metadata: Mapping[str, Mapping[str, str]], options: Iterable[str]) -> list[str]:
-    """Return an error text for each multiplier in these aggregates' metadata that is not a finite number."""
+    """Return an error text for each multiplier in aggregate metadata that is no finite number."""
     return [
         f"Aggregate {name}: {option} = {values[option][:40]!r} is not a finite number; using the configured multiplier"
         for name, values in sorted(metadata.items())
@@ -20,7 +20,7 @@ def find_errors(metadata: Mapping[str, Mapping[str, str]], options: Iterable[str
 
 
 def parse_multiplier(text: str) -> float | None:
-    """Return the multiplier, or None if the text is not a finite number."""
+    """Return the multiplier, or None for anything but a finite number."""
     try:
         value = float(text)
     except ValueError:

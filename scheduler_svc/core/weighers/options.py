@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configured options of weighers."""
+"""Options of weighers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,10 +9,7 @@ from scheduler_svc.core.metric_weights import NO_METRIC_WEIGHTS, MetricWeights
 
 @dataclass(frozen=True, slots=True)
 class WeigherOptions:
-    """``metrics`` are the weights of metrics, ``image_properties`` those of image properties by name.
-
-    ``nova_enabled``: the hosts are those of a Nova.
-    """
+    """Weights of metrics, and of image properties by name. ``nova_enabled``: the hosts are Nova's."""
 
     metrics: MetricWeights = NO_METRIC_WEIGHTS
     image_properties: Mapping[str, float] = field(default_factory=dict)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers hosts with few free PCI devices, to keep hosts with many for requests that need them."""
+"""Prefers hosts with few free PCI devices, to keep devices for requests that need them."""
 
 import numpy as np
 
@@ -11,12 +11,12 @@ from scheduler_svc.core.weighers.options import DEFAULTS, WeigherOptions
 from scheduler_svc.core.weighers.weigher import Weigher
 
 NAME = "PCIWeigher"
-PREFIX = "CUSTOM_PCI_"  # of the resource classes of devices
-MAX_DEVICES = 100.0  # as in Nova: the count of free devices is capped at this number
+PREFIX = "CUSTOM_PCI_"  # prefix of device resource classes
+MAX_DEVICES = 100.0  # cap on the count of free devices, as in Nova
 
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
-    """Return 100 minus the free devices of each row's tree, at least 1; None if there are no devices at all."""
+    """Return 100 minus the free devices of each tree, at least 1; None without any devices."""
     classes = [name for name in view.trees.classes if name.startswith(PREFIX)]
     if not classes:
         return None
@@ -25,21 +25,20 @@ def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
 
 
 def raw_of_pools(view: View, request: SchedulingRequest) -> FloatColumn:
-    """Return 100 minus the free devices in the pools of each compute node of a Nova, at least 1."""
+    """Return 100 minus the free devices in the pools of each Nova compute node, at least 1."""
     free = np.fmax(view.state(nova.NAMESPACE, nova.FREE_PCI_DEVICES), 0.0)
     return MAX_DEVICES - np.minimum(free, MAX_DEVICES - 1)
 
 
 def step(request: SchedulingRequest) -> float:
-    """Return the number of devices that an instance requests."""
     groups = (request.resources, *(group.resources for group in request.groups))
     return float(sum(amount for resources in groups for name, amount in resources.items() if name.startswith(PREFIX)))
 
 
 def build(options: WeigherOptions = DEFAULTS) -> Weigher:
-    """Return the weigher of provider trees, or that of the pools which Nova's compute nodes report.
+    """Build the weigher of provider trees, or of the device pools of Nova's compute nodes.
 
-    Pools count whether Placement has their devices too ([pci] report_in_placement) or not, as in Nova.
+    Pools count whether or not Placement has their devices ([pci] report_in_placement), as in Nova.
     """
     if options.nova_enabled:
         return Weigher(NAME, raw_of_pools, step, {nova.NAMESPACE: frozenset({nova.FREE_PCI_DEVICES})})

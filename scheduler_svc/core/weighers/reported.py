@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weighs hosts by counts that agents report as metrics: instances, running builds and moves, failed builds."""
+"""Weighs hosts by reported counts: instances, running builds and moves, failed builds."""
 
 import numpy as np
 
@@ -11,16 +11,16 @@ from scheduler_svc.core.weighers.weigher import Weigher, unchanged
 IO_OPS = "metrics.io_ops"
 INSTANCES = "metrics.instances"
 FAILED_BUILDS = "metrics.failed_builds"
-IMAGE = "metrics.image."  # followed by "<property>=<value>": number of instances with this image property
+IMAGE = "metrics.image."  # prefix of "<property>=<value>": number of instances with this image property
 
 
 def count(view: View, key: str) -> FloatColumn:
-    """Return the metric ``key`` of each row; 0 if it is missing or negative."""
+    """Return metric ``key`` per row; 0 if missing or negative."""
     return np.fmax(view.state("compute", key), 0.0)
 
 
 def _build(name: str, key: str, *, adds_one: bool = True, sign: int = 1, floor: float | None = None) -> Weigher:
-    """Return the weigher of a count; ``adds_one``: each instance of the request adds one to it."""
+    """Build the weigher of a count; ``adds_one``: each instance adds one to it."""
 
     def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
         values = count(view, key)
@@ -32,5 +32,5 @@ def _build(name: str, key: str, *, adds_one: bool = True, sign: int = 1, floor: 
 
 INSTANCES_WEIGHER = _build("NumInstancesWeigher", INSTANCES)
 IO_OPS_WEIGHER = _build("IoOpsWeigher", IO_OPS, floor=0.0)
-# The multiplier is the penalty per failure since the last successful build. An instance is expected to build.
+# The multiplier is the penalty per failure since the last successful build; new instances are expected to succeed.
 BUILD_FAILURE_WEIGHER = _build("BuildFailureWeigher", FAILED_BUILDS, adds_one=False, sign=-1)

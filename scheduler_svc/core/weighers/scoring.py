@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host scores: the weighted sum of all weighers.
+"""Host scores: weighted sum of all weighers.
 
-score = sum over weighers of multiplier x (raw - least) / (most - least), with the bounds over the hosts that passed the
-filters; ``least`` is the weigher's floor if it has one. As in Nova (nova/weights.py).
+score = sum over weighers of multiplier * (raw - least) / (most - least), with bounds over the hosts that passed the
+filters; ``least`` is the weigher's floor, if any. As in Nova (nova/weights.py).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,9 +31,9 @@ _IS_MEASURED = measured_decisions()
 NAMES = built_in.names(built_in.WEIGHERS)
 
 
-@dataclass(frozen=True, eq=False)  # compared by identity, since it is a cache key
+@dataclass(frozen=True, eq=False)  # compared by identity: used as a cache key
 class WeigherSet:
-    """Weighers with their configured multipliers, which aggregates may override."""
+    """Weighers with configured multipliers, which aggregates may override."""
 
     pairs: tuple[tuple[Weigher, float], ...]
 
@@ -45,12 +45,12 @@ class WeigherSet:
 
     @property
     def reads(self) -> Reads:
-        """The host state keys that scores depend on."""
+        """Host state keys that scores depend on."""
         overridden = AGGREGATE_READS if any(weigher.option for weigher, _ in self.pairs) else {}
         return union([overridden, *(weigher.reads for weigher, _ in self.pairs)])
 
     def effective_multipliers(self, view: View) -> list[tuple[Weigher, Multiplier]]:
-        """Return the weighers that affect any host, with a multiplier for all rows or one per row."""
+        """Return the weighers that affect any host, with one multiplier or one per row."""
         aggregates = view.aggregates
 
         def compute() -> list[tuple[Weigher, Multiplier]]:
@@ -74,7 +74,7 @@ class WeigherSet:
 def build(
     configured: Mapping[str, float], options: WeigherOptions = DEFAULTS, plugins: Sequence[Weigher] = ()
 ) -> WeigherSet:
-    """Return the weighers in ``configured`` with their multipliers, without those that never have an effect.
+    """Return the ``configured`` weighers with multipliers, without those that can have no effect.
 
     ``plugins`` are additional weighers. Raises BadConfiguration for unknown names.
     """
@@ -82,7 +82,7 @@ def build(
     if unknown:
         raise errors.BadConfiguration(why=f"unknown weigher {', '.join(sorted(unknown))}; allowed: {', '.join(NAMES)}")
     available = [*_built_in(options), *plugins]
-    # A weigher with multiplier 0 is included if aggregates may override it.
+    # Keep multiplier 0 if aggregates may override it.
     pairs = ((weigher, configured[weigher.name]) for weigher in available if weigher.name in configured)
     return WeigherSet(tuple((weigher, multiplier) for weigher, multiplier in pairs if multiplier or weigher.option))
 
@@ -97,9 +97,9 @@ def _built_in(options: WeigherOptions) -> Iterator[Weigher]:
 
 @dataclass(frozen=True, slots=True)
 class RowSteps:
-    """The steps of a weigher whose effect differs between hosts; computed only for the hosts that are asked for.
+    """Steps of a weigher whose effect differs between hosts, computed on demand.
 
-    ``raw`` returns them for rows of the view. ``rows`` are those of the survivors, None: all of the view.
+    ``raw`` returns them for rows of the view; ``rows`` are the survivors' rows, None: all.
     """
 
     raw: Callable[[Rows], FloatColumn]
@@ -108,7 +108,7 @@ class RowSteps:
     span: float
 
     def scaled(self, indexes: Rows) -> FloatColumn:
-        """Return the changes of the scores of these survivors."""
+        """Return the changes of these survivors' scores."""
         steps = self.raw(indexes if self.rows is None else self.rows[indexes])
         unit = max(self.span, float(np.abs(steps).max(initial=0.0))) or 1.0
         return steps * ((self.multiplier if isinstance(self.multiplier, float) else self.multiplier[indexes]) / unit)
@@ -116,12 +116,11 @@ class RowSteps:
 
 @dataclass(frozen=True, slots=True)
 class HostScores:
-    """Scores of the survivors, in their order, and the part that each weigher added.
+    """Scores of the survivors in order, and each weigher's part.
 
-    ``step`` is the change of a host's score per instance that it takes: one number, or one per survivor; ``row_steps``
-    are added to it. The bounds of this pass are kept while the instances of one request are placed. If hosts differ by
-    less than one instance, the size of an instance is used as the span, as after the first placement, so that equal
-    hosts are filled evenly.
+    ``step`` is the change of a host's score per instance, one number or one per survivor, in addition to ``row_steps``.
+    The bounds stay fixed while one request's instances are placed. If hosts differ by less than one instance, the span
+    is the size of an instance, as after the first placement, so that equal hosts are filled evenly.
     """
 
     values: FloatColumn
@@ -130,7 +129,6 @@ class HostScores:
     row_steps: Sequence[RowSteps] = ()
 
     def steps(self, indexes: Rows) -> list[float]:
-        """Return the steps of these survivors."""
         if isinstance(self.step, float) and not self.row_steps:
             return [self.step] * len(indexes)
         own = np.full(len(indexes), self.step) if isinstance(self.step, float) else self.step[indexes]
@@ -140,9 +138,9 @@ class HostScores:
 def score(
     weighers: WeigherSet, view: View, request: SchedulingRequest, rows: npt.NDArray[np.intp] | None
 ) -> HostScores:
-    """Return the scores of ``rows`` (None: all rows of the view); there must be at least one row.
+    """Score ``rows``, at least one (None: all rows of the view).
 
-    Raises BuiltInFailed if a weigher raises, and PluginFailed.
+    Raises BuiltInFailed and PluginFailed.
     """
     values: FloatColumn | None = None
     step: Multiplier = 0.0
@@ -185,7 +183,6 @@ def _repeat(weigher: Weigher, request: SchedulingRequest) -> Callable[[View], ob
 
 
 def _scale(weigher: Weigher, raw: FloatColumn) -> tuple[FloatColumn, float]:
-    """Return the difference of each number to the least one (or the floor), and the span."""
     least, most = raw.min(), raw.max()
     if weigher.floor is None:
         return raw - least, float(most - least)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weighs hosts by their members of the request's server group, for the soft policies."""
+"""Weighs hosts by members of the request's server group, for the soft policies."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 
 def _build(name: str, policy: GroupPolicy, sign: int) -> Weigher:
-    """Return the weigher of one policy; ``sign`` is 1 for affinity and -1 for anti-affinity."""
+    """Build the weigher of one policy; ``sign``: 1 for affinity, -1 for anti-affinity."""
 
     def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
         if not request.decision.members or not _has_policy(request, policy):
@@ -29,7 +29,6 @@ def _has_policy(request: SchedulingRequest, policy: GroupPolicy) -> bool:
 
 
 def _count_members(view: View, request: SchedulingRequest) -> FloatColumn:
-    """Return the number of group members on each row."""
     counts = np.zeros(view.size, np.float64)
     for number in range(len(view.partitions)):
         for name, count in request.decision.members.items():

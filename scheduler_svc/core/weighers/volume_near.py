@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers hosts in the same location (such as a rack) as the storage pools of the requested volumes."""
+"""Prefers hosts in the location (such as a rack) of the requested volumes' storage pools."""
 
 import functools
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers.weigher import Weigher
 
 NAMESPACE = "volume"
-LOCATION = "location"  # the key of a pool's document, and of a host's facts
+LOCATION = "location"  # key in pools' documents and hosts' facts
 
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
-    """Return how many of the volumes are in each row's location; None if no volume has a known location."""
+    """Return the number of volumes in each row's location; None if no volume has a known one."""
     pools = [pool for volume in request.volumes if (pool := _pool(request, volume))]
     if not pools:
         return None
@@ -34,7 +34,7 @@ def _is_at(location: str, facts: Mapping[str, Any]) -> bool:
 
 
 def _pool(request: SchedulingRequest, volume: Mapping[str, Any]) -> str | None:
-    """Return the pool of a volume, existing or requested; None if the request does not choose one."""
+    """Return the pool of an existing or requested volume; None if the request chooses none."""
     pools = (group.in_tree for group in request.groups if group.suffix == volume.get("group"))
     return volume.get("pool") or next(pools, None)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interface of weighers."""
+"""Weigher interface."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,24 +11,23 @@ from scheduler_svc.core.table.view import View
 
 
 def unchanged(request: SchedulingRequest) -> float:
-    """Return 0: instances of the request do not change the number of a host."""
+    """Return 0: an instance does not change the host's number."""
     return 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Weigher:
-    """A weigher: ``raw`` returns a number per row, or None if all rows are equal. More is better.
+    """A weigher by its configured name.
 
-    ``step`` returns the change of a host's number per instance of the request that it takes, so that many equal
-    instances are placed with one pass over the hosts. ``reads`` lists the host state keys that ``raw`` may read.
-    ``row_steps``: the same for given rows, where it differs between them; it is added to ``step``.
-    ``per_host`` is called instead of ``raw`` if it is not None: it returns numbers for the given rows only (None: all
-    rows).
-
-    ``option`` is the name of the multiplier's option, and of the aggregate metadata that overrides it; the list of
-    built-in weighers has it, plugins have none. ``sign`` is -1
-    if the multiplier is a penalty. Numbers are scaled from ``floor`` if it is set (smaller ones are raised to it), else
-    from the smallest number.
+    Attributes:
+        raw: Number per row, more is better; None if all rows are equal.
+        step: Change of a host's number per instance, so that many equal instances are placed in one pass.
+        row_steps: The same for given rows if it differs between hosts; added to ``step``.
+        reads: Host state keys that ``raw`` may read.
+        per_host: Called instead of ``raw`` if set; returns numbers of the given rows only (None: all rows).
+        option: Multiplier option, also the aggregate metadata key that overrides it; built-in weighers only.
+        sign: -1 if the multiplier is a penalty.
+        floor: Numbers are scaled from here, and raised to it; None: from the smallest number.
     """
 
     name: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Updates service liveness in the store from a service group."""
+"""Copies the liveness of services from a service group to the store."""
 
 import time
 from collections.abc import Callable
@@ -18,11 +18,10 @@ LOG = log.getLogger(__name__)
 
 
 class ServiceGroupWatcher:
-    """Polls the group of one partition and updates in its store which services are alive.
+    """Polls one partition's group and updates service liveness in its store.
 
-    An unavailable group marks no service dead: the last state stays, and after an outage all services get time to
-    rejoin. A missing service is marked dead after ``grace`` seconds of answered polls, or after ``settling`` seconds
-    at the start or after an outage.
+    An outage of the group marks no service down; afterwards services get time to rejoin. A missing service is marked
+    down after ``grace`` seconds of answered polls, or ``settling`` seconds after a start or an outage.
     """
 
     def __init__(
@@ -39,11 +38,10 @@ class ServiceGroupWatcher:
         self._grace = grace
         self._settling = settling
         self._clock = clock
-        self._alive_until: dict[str, float] | None = None  # by service: until when it counts as alive while absent
+        self._alive_until: dict[str, float] | None = None  # service -> time until which it counts as alive while absent
         self._away = False
 
     def poll(self) -> None:
-        """Poll the group once; raises StoreUnavailable."""
         try:
             present = self._group.members()
         except errors.Unavailable as error:
@@ -64,6 +62,6 @@ class ServiceGroupWatcher:
         self._alive_until = alive_until
 
     def _read_alive(self, now: float) -> dict[str, float]:
-        """Return the services that are alive in the store, which an earlier worker may just have written."""
+        """Return the services alive in the store, which an earlier worker may have just written."""
         services = paging.entries(partial(self._store.list_state, SERVICE))
         return {name: now + self._settling for name, _version, document in services if document["alive"]}

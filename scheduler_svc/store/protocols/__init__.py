@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs of a store by concern: a consumer depends on the narrow protocol that it needs.
+"""Verbs of a store by concern, so that each consumer depends on a narrow protocol.
 
-A verb validates its arguments and refuses what a bound forbids. Then the backend runs a function of
-scheduler_svc.store.verbs, or a script that equals it.
+A verb validates its arguments and checks the store's bounds. The backend then runs the function in
+scheduler_svc.store.verbs, or an equivalent script.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations as the Placement API reads and replaces them."""
+"""Allocations of the Placement API."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -14,59 +14,58 @@ from scheduler_svc.store.verbs import allocating, importing
 
 
 class AllocationStore(VerbRunner, Protocol):
-    """What consumers hold, by claims of either owner."""
+    """Allocations of consumers, in claims of agents and of the Placement API."""
 
     repeats: RepeatCounter
 
     def read_allocations(self, consumers: Sequence[str]) -> dict[str, ConsumerState]:
-        """Return what each of ``consumers`` holds that holds anything; at most MAX_REFS."""
+        """Return the allocations of each consumer that has any. Accepts at most MAX_REFS consumers."""
         validation.check_consumers(consumers)
         return self._run(allocating.read, consumers)
 
     def list_holders(
         self, provider: str, marker: str | None = None, limit: int = 1000
     ) -> tuple[list[ConsumerState], str | None]:
-        """Return a page of what consumers hold that hold anything from ``provider``, by consumer, and the next marker.
+        """Return a page of the consumers with allocations from ``provider``, and the next marker.
 
-        An unverified claim of a consumer is listed too, because it counts.
+        Includes unverified claims, because they use capacity.
         """
         validation.check_name(provider)
         validation.check_page(limit, marker)
         return self._run(allocating.list_holders, provider, marker, limit)
 
     def usages(self, project: str, user: str | None = None, consumer_type: str | None = None) -> dict[str, Usage]:
-        """Return what the consumers of ``project`` hold, by consumer type; of one user or one type if these are set.
+        """Return the usage of ``project`` by consumer type, optionally only of one user or one type.
 
-        Each claim keeps these sums up to date. Redis returns up to a thousand of them at one moment, and those of a
-        project with more in several steps.
+        Every claim updates these sums. Redis reads up to a thousand of them atomically, and more in several steps.
         """
         allocations.check_usages(project, user, consumer_type)
         return self._run(allocating.usages, project, user, consumer_type)
 
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
-        """Replace what these consumers hold, all of them or none; return why it is refused, or None.
+        """Replace the allocations of all these consumers, or of none; return the refusal or None.
 
-        What they held is freed first. A sum may be above the capacity only where it does not grow. Each amount obeys
-        min_unit, max_unit and step_size. Refused with
+        Former allocations are freed first. A sum above capacity is accepted if it does not grow. Every amount must obey
+        min_unit, max_unit and step_size. Refusals:
 
-        - CONSUMER: its generation is another one than was sent;
-        - OWNER: an agent owns the claim by which the consumer holds, or reports an unverified one. A confirmed one
-          can be replaced by a change with its generation, but not ended: it keeps its host, attempt and owner;
+        - CONSUMER: another generation than the one sent;
+        - OWNER: the consumer's claim belongs to an agent, or is unverified. A confirmed claim of an agent can be
+          changed with its generation, but not ended; it keeps its host, attempt and owner;
         - PROVIDER, INVENTORY, UNITS, CAPACITY: of that provider and resource class;
-        - CLOSED: more would be held from an agent's provider that must be audited first.
+        - CLOSED: the allocation on an agent's provider would grow before the provider was audited.
         """
         allocations.check(changes)
         self._check_consumers(changes)
         return certain(self.repeats, lambda: self._run(allocating.allocate, changes))
 
     def import_allocations(self, imports: Sequence[ConsumerImport], *, overwrite: bool = False) -> Refusal | None:
-        """Store what consumers hold in another Placement, all of them or none; return why it is refused, or None.
+        """Store allocations of another Placement for all these consumers, or for none; return the refusal or None.
 
-        Capacities, units and inventories are not compared: an excess is stored, and flagged. Refused with
+        Capacity, units and inventories are not checked: excess is stored and flagged. Refusals:
 
-        - OWNER: the consumer holds by a claim that an agent owns, or an agent reports an unverified one;
+        - OWNER: the consumer's claim belongs to an agent, or is unverified;
         - CONSUMER: a client of the API wrote it, unless ``overwrite``; ``actual`` is its generation;
-        - PROVIDER: there is no such provider.
+        - PROVIDER: no such provider.
         """
         allocations.check_imports(imports)
         self._check_consumers(imports)

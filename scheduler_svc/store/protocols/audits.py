@@ -13,7 +13,7 @@ from scheduler_svc.store.verbs import fencing
 
 
 class ClaimAudits(VerbRunner, Protocol):
-    """Comparison of claims with what runs on a service host."""
+    """Comparison of stored claims with the guests of a service host."""
 
     def audit(
         self,
@@ -24,21 +24,27 @@ class ClaimAudits(VerbRunner, Protocol):
         *,
         host_uuid: str | None = None,
     ) -> AuditOutcome:
-        """Reconcile the claims of service host ``host`` with what runs there, and open the host in ``epoch``.
+        """Reconcile the claims of service host ``host`` with its guests, and open the host in ``epoch``.
 
-        In the host's first audit of an epoch what runs is the truth. A confirmed claim that the store lost is
-        re-asserted (an excess is flagged); a reported attempt later than the live one proves that the live one had
-        ended, unless the host of that one has reported it in this epoch. Otherwise a confirmed attempt that the store
-        does not know, or knows on another host, is UNVERIFIED: it counts against its host's capacity and as a member of
-        its group, is no claim of its consumer, ends no other claim, and stays until it is vouched for, released or no
-        longer reported; until then no attempt of its consumer is prepared or confirmed. A fenced host's next audit is
-        not a first one. A claim that ended stays ended, and the answer says so. A prepared claim of an earlier epoch
-        is aborted, because the store may have forgotten that it was aborted before. A confirmed or unverified
-        claim that is not reported is an orphan, and is released when it is still an orphan after ``grace_ms``.
+        In the host's first audit of an epoch, unless it was fenced, its guests are the truth:
 
-        Returns a ClaimResult for each reported claim, in order. Where ``epoch`` is not the store's, nothing is opened
-        and no results are returned: the agent then audits again in the returned epoch. Raises UnknownHost where
-        ``host`` never reported: once opened, it would be awaited in each new epoch.
+        - A confirmed claim that the store lost is re-asserted; excess is flagged.
+        - An attempt later than the live one proves that the live one ended, unless the live one's host reported it in
+          this epoch.
+
+        In any audit:
+
+        - Any other confirmed attempt that the store does not know, or knows on another host, is UNVERIFIED. It uses
+          capacity of its host and counts for its group, but is not its consumer's claim and ends no other. It stays
+          until it is vouched for, released or no longer reported; until then no attempt of its consumer is prepared or
+          confirmed.
+        - An ended claim stays ended; the answer says so.
+        - A prepared claim of an earlier epoch is aborted: the store may have forgotten an abort.
+        - A confirmed or unverified claim that is not reported is an orphan, and is released after ``grace_ms``.
+
+        Returns one ClaimResult per reported claim, in order. If ``epoch`` is not the store's, nothing is opened and
+        there are no results: the agent audits again in the returned epoch. Raises UnknownHost if ``host`` never
+        reported: once opened, it would be awaited in each new epoch.
         """
         validation.check_service_host(host)
         validation.check_running(host, running)
@@ -46,27 +52,26 @@ class ClaimAudits(VerbRunner, Protocol):
         return self._run(auditing.audit, host, epoch, running, grace_ms=grace_ms, host_uuid=host_uuid)
 
     def vouch(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
-        """Make unverified claims of service host ``host`` claims of their consumers: records name these attempts.
+        """Turn unverified claims of ``host`` into confirmed ones: the conductors' records name these attempts.
 
-        Returns for each CONFIRMED (also when it was before), its end, UNKNOWN (it is not unverified on that host), or
-        CONFLICT: another attempt is live that is later, or that its host has reported in this epoch; or it holds more
-        of other hosts' providers than those share and have left.
+        Returns for each claim CONFIRMED (also if it was before), its end, UNKNOWN if it is not unverified on that host,
+        or CONFLICT if a later attempt is live, if the host of another attempt reported it in this epoch, or if shared
+        providers of other hosts lack the capacity.
         """
         validation.check_service_host(host)
         validation.check_refs(refs)
         return self._run(auditing.vouch_all, host, refs)
 
     def fence(self, host: str, token: str, *, force: bool = False, replace: bool = False) -> int:
-        """Release all claims of service host ``host``, on which an operator declares that nothing runs.
+        """Release all claims of service host ``host``, which an operator declares dead. Return their number.
 
-        Returns the number of claims released. Their tombstones stay: if the agent comes back after all, its audit is
-        answered that they were fenced, and it stops their guests. The host is no longer awaited. A later epoch awaits
-        it only where it still counted as alive, because its return may be what the store forgot. The host takes claims
-        again after its next audit.
+        Tombstones remain: if the agent comes back, its audit answers that the claims were fenced, and it stops the
+        guests. The host is no longer awaited, and takes claims again after its next audit. A later epoch awaits it only
+        if it still counted as alive: the store may have forgotten its return.
 
-        ``token`` identifies the fence for as long as tombstones are kept: a repeated call with it returns what the
-        first one returned, and ends nothing. Raises UnknownHost, and HostIsUp for a host that counts as alive, unless
-        ``force``. ``replace``: the machine is gone for good, so that the agent of another state folder may register.
+        ``token`` makes the fence idempotent while tombstones are kept: a repeated call returns the first result.
+        ``replace`` declares the machine gone for good: an agent with another state folder may register. Raises
+        UnknownHost, and HostIsUp for a live host unless ``force``.
         """
         validation.check_service_host(host)
         validation.check_name(token)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims of a partition: their life cycle and queries."""
+"""Life cycle and queries of a partition's claims."""
 
 import abc
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ from scheduler_svc.store.records import Verification
 from scheduler_svc.store.verbs import ending, moves, queries
 from scheduler_svc.store.verbs import prepare as preparing
 
-NOT_STORED = frozenset({Answer.UNKNOWN, Answer.CLOSED})  # of ``find``, for an attempt without claim and tombstone
+NOT_STORED = frozenset({Answer.UNKNOWN, Answer.CLOSED})  # answers of ``find`` without claim or tombstone
 
 
 class ClaimQueries(VerbRunner, Protocol):
-    """Reads of live claims, and their verification."""
+    """Queries of live claims, and verification."""
 
     def claims(
         self,
@@ -29,9 +29,9 @@ class ClaimQueries(VerbRunner, Protocol):
         marker: str | None = None,
         limit: int = 1000,
     ) -> tuple[list[Claim], str | None]:
-        """Return a page of live claims, ordered by node and consumer, and the next marker.
+        """Return a page of live claims by node and consumer, and the next marker.
 
-        ``host`` is a service host or a node. Raises InvalidRequest where ``limit`` is above MAX_PAGE, as all pages do.
+        ``host`` is a service host or a node. Raises InvalidRequest if ``limit`` exceeds MAX_PAGE.
         """
         for name in (host, consumer):
             if name is not None:
@@ -40,40 +40,38 @@ class ClaimQueries(VerbRunner, Protocol):
         return self._run(queries.page, host, consumer, marker=marker, limit=limit)
 
     def prepared_claims(self, limit: int = 1000) -> list[Claim]:
-        """Return the prepared claims that expire first, in this order; raises InvalidRequest as ``claims`` does.
+        """Return the prepared claims by deadline, earliest first.
 
-        Those past their deadline on a host that must audit first are not among them, and count as confirmed.
+        Overdue claims on a host that must audit are excluded, and count as confirmed. Raises InvalidRequest if
+        ``limit`` exceeds MAX_PAGE.
         """
         validation.check_page(limit)
         return self._run(queries.prepared, limit)
 
     def find(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
-        """Look up claims; accepts at most MAX_REFS.
+        """Look up at most MAX_REFS claims.
 
-        Returns for each PREPARED or CONFIRMED with its node; how it ended; CONFLICT with the node of a later attempt
-        that is live; CLOSED where a host must audit before it is known, or the consumer has unverified claims; or
-        UNKNOWN. A claim past its deadline on an open host is ended.
+        Returns for each PREPARED or CONFIRMED with its node; its end; CONFLICT with the node of a later live attempt;
+        CLOSED if a host must audit first or the consumer has unverified claims; or UNKNOWN. Overdue claims on open
+        hosts end.
         """
         validation.check_refs(refs)
         return self._run(ending.find_all, refs)
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
-        """Return the number of live claims of a server group on each host: a hint, since ``prepare`` checks again."""
+        """Return the number of a server group's live claims per node. A hint: ``prepare`` checks again."""
         validation.check_name(group_id)
         return self._run(queries.group_hosts, group_id)
 
     def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
-        """Return the node of each consumer's live claim, for those that have one.
-
-        Accepts at most MAX_REFS consumers.
-        """
+        """Return the node of each consumer that has a live claim. Accepts at most MAX_REFS consumers."""
         validation.check_consumers(consumers)
         return self._run(queries.hosts_of, consumers)
 
     def sources_of(self, consumers: Sequence[str], group_id: str) -> dict[str, str]:
-        """Return the node on which each consumer that moves counts already: a migration holds its source there.
+        """Return the source node of each consumer that moves as a member of the group.
 
-        That is a member of the group as ``group_hosts`` counts them. Accepts at most MAX_REFS consumers.
+        ``group_hosts`` counts the consumer there already. Accepts at most MAX_REFS consumers.
         """
         validation.check_consumers(consumers)
         validation.check_name(group_id)
@@ -81,42 +79,42 @@ class ClaimQueries(VerbRunner, Protocol):
 
     @abc.abstractmethod
     def clock_lead(self) -> int:
-        """Return the milliseconds to add to the partition's time, as in claims' deadlines, to get its server's clock.
+        """Return the server's clock minus partition time (as in claims' deadlines), in ms.
 
-        The difference changes whenever that clock steps: it is for human readers only.
+        For display only: the difference changes whenever the server's clock steps.
         """
 
     @abc.abstractmethod
     def verify(self) -> Verification:
-        """Recompute all sums from the claims, as of one atomic read, and return the differences."""
+        """Recompute all sums from the claims in one atomic read, and return the differences."""
 
 
 class ClaimVerbs(ClaimQueries, Protocol):
     """Changes of claims."""
 
     def accepts_claims(self) -> bool:
-        """Return whether new claims are accepted, as far as this process knows; nothing is sent to the store."""
+        """Return whether new claims are accepted, as far as this process knows. Sends nothing to the store."""
         return not (self.bounds.is_full(CLAIMS) or self.bounds.is_full(TOMBSTONES))
 
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         """Prepare a claim for every intent of the batch, or for none.
 
-        A batch has at most MAX_INTENTS intents of MAX_CANDIDATES candidates each, MAX_BATCH_CANDIDATES in all. Claims
-        past their deadline do not count, neither in sums nor in server groups.
+        Limits: MAX_INTENTS intents, MAX_CANDIDATES candidates per intent, MAX_BATCH_CANDIDATES in all. Overdue claims
+        use no capacity and count in no server group.
         """
         validation.check_batch(batch)
         if not self.accepts_claims() and self._may_add_claims(batch):
             self.bounds.check(CLAIMS, TOMBSTONES)
         while (answer := self._run(preparing.prepare, batch, self._decision_bytes)) is None:
-            pass  # it ended as many claims past their deadline as one step may
+            pass  # each step expires a limited number of claims
         return answer
 
     def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
-        """Prepare one batch after the other: return for each its answer, or the error that ``prepare`` would raise.
+        """Prepare batches one after the other; return for each its answer, or the error that ``prepare`` would raise.
 
-        A store that can sends them together, and with ``log_after``, a log position, returns at most
-        CARRIED_ENTRIES of the log's entries after it too, as ``follow`` would after the last batch. Raises
-        StoreUnavailable where it is unknown which of them were prepared.
+        A backend may send them together. With a log position ``log_after``, it then also returns up to CARRIED_ENTRIES
+        log entries after it, as of the last batch. Raises StoreUnavailable if it is unknown which batches were
+        prepared.
         """
         if self.accepts_claims():
             return self._prepare_all(batches, log_after)
@@ -132,7 +130,7 @@ class ClaimVerbs(ClaimQueries, Protocol):
             return error
 
     def _may_add_claims(self, batch: ClaimBatch) -> bool:
-        """Return whether a claim of the batch would be neither known, nor ended, nor in place of a live one."""
+        """Return whether the batch may add a claim, rather than repeat or replace one."""
         live = self._run(queries.hosts_of, [intent.consumer for intent in batch.intents])
         results = self._run(ending.find_all, [ClaimRef(intent.consumer, intent.attempt) for intent in batch.intents])
         return any(result.consumer not in live and result.answer in NOT_STORED for result in results)
@@ -140,13 +138,13 @@ class ClaimVerbs(ClaimQueries, Protocol):
     def confirm(self, host: str, refs: Sequence[ClaimRef], *, host_uuid: str | None = None) -> list[ClaimResult]:
         """Confirm prepared claims of service host ``host``, each independently.
 
-        ``host_uuid``, here and in ``abort``, ``release`` and ``audit``, is the uuid of the calling agent's state
-        folder, "" if it names none; None: another caller, which is not checked. Raises HostIdentityConflict
-        if another folder owns the host's name.
+        Returns for each claim CONFIRMED (also if it was before), EXPIRED, ABORTED, RELEASED, UNKNOWN, FOREIGN, or
+        CLOSED: the host must audit first, because the store may have forgotten the claim's end, or another host reports
+        an unverified claim of the consumer.
 
-        Returns for each claim CONFIRMED (also when it was confirmed before), EXPIRED, ABORTED, RELEASED, UNKNOWN,
-        FOREIGN, or CLOSED: the host must audit first, because the store may have forgotten the claim's end, or another
-        host reports an unverified claim of the consumer.
+        ``host_uuid``, here and in ``abort``, ``release`` and ``audit``, is the uuid of the calling agent's state
+        folder, "" if it has none; None for other callers, which are not checked. Raises HostIdentityConflict if another
+        folder owns the host's name.
         """
         validation.check_service_host(host)
         validation.check_refs(refs)
@@ -162,43 +160,42 @@ class ClaimVerbs(ClaimQueries, Protocol):
     ) -> list[ClaimResult]:
         """Abort prepared claims, each independently. With ``host``, a claim on another service host answers FOREIGN.
 
-        ``destinations`` has for each claim the only service host that may have got a build of its consumer: "" if none
-        has, None if any may have. The default is ``host`` for all.
+        ``destinations`` has per claim the only service host that may have received a build of the consumer: "" for
+        none, None for any. Defaults to ``host``.
 
-        Returns for each claim its end (ABORTED, EXPIRED or RELEASED), CONFIRMED (a confirmed claim is not ended),
-        CLOSED (its host must audit first) or UNKNOWN. For UNKNOWN a tombstone is stored, so that a delayed prepare
-        of that attempt is refused. CLOSED is also returned for an unknown claim that the store may have forgotten,
-        while its destination, or any host for None, must still audit. A prepared claim on a host that is not its
-        destination is ended without that host's audit.
+        Returns for each claim its end (ABORTED, EXPIRED or RELEASED), CONFIRMED (not ended), CLOSED (its host must
+        audit first) or UNKNOWN. UNKNOWN leaves a tombstone, so that a delayed prepare of the attempt is refused. An
+        unknown claim is CLOSED while its destination must still audit, because the store may have forgotten it. A
+        prepared claim on a host other than its destination ends without an audit.
         """
         destinations = validation.check_abort(refs, host, destinations)
         return self._run(ending.abort_all, refs, host, destinations, host_uuid=host_uuid)
 
     def release(self, host: str, refs: Sequence[ClaimRef], *, host_uuid: str | None = None) -> list[ClaimResult]:
-        """Release claims of service host ``host``, prepared or confirmed.
+        """Release prepared or confirmed claims of service host ``host``.
 
-        Returns for each claim RELEASED, its former end, or FOREIGN. Releasing a claim that never existed is allowed:
-        it returns RELEASED and stores a tombstone.
+        Returns for each claim RELEASED, its earlier end, or FOREIGN. A claim that never existed also returns RELEASED
+        and leaves a tombstone.
         """
         validation.check_service_host(host)
         validation.check_refs(refs)
         return self._run(ending.end_all, "release", host, refs, host_uuid=host_uuid)
 
     def begin_moves(self, refs: Sequence[ClaimRef], migrations: Sequence[str]) -> list[ClaimResult]:
-        """Make confirmed claims the sources of migrations; each keeps its identity, and no sum changes.
+        """Turn confirmed claims into sources of migrations. Each keeps its identity; sums do not change.
 
-        Returns for each claim CONFIRMED, also if it is that source already; ENDED if the migration has ended; CONFLICT
-        if the claim is the destination of a move, or the migration holds another source; or else as ``find``, and
-        nothing was changed.
+        Returns for each claim CONFIRMED, also if it already is that source; ENDED if the migration has ended; CONFLICT
+        if the claim is the destination of a move, or the migration has another source; otherwise the answer of
+        ``find``.
         """
         validation.check_moves(refs, migrations)
         return self._run(moves.change_all, "begin_moves", refs, migrations)
 
     def end_moves(self, refs: Sequence[ClaimRef], migrations: Sequence[str]) -> list[ClaimResult]:
-        """Make the sources of migrations the only claims of their instances again, and end the migrations.
+        """Turn sources of migrations back into their instances' only claims, and end the migrations.
 
-        Returns for each claim CONFIRMED, also if it is no source of that migration; CONFLICT with the host of the
-        destination while that is live; or else as ``find``, and nothing was changed.
+        Returns for each claim CONFIRMED, also if it is not a source; CONFLICT with the destination's host while that
+        claim is live; otherwise the answer of ``find``.
         """
         validation.check_moves(refs, migrations)
         return self._run(moves.change_all, "end_moves", refs, migrations)

@@ -26,7 +26,7 @@ class HostStateStore(VerbRunner, Protocol):
         return self._read(states.get_state, namespace, name) if external is None else external.get(namespace, name)
 
     def find_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
-        """Return (version, document), version 0 and nothing where there is none; raises UnknownNamespace."""
+        """Return (version, document), or (0, {}) if there is none; raises UnknownNamespace."""
         try:
             return self.get_state(namespace, name)
         except errors.UnknownHost:
@@ -43,13 +43,12 @@ class HostStateStore(VerbRunner, Protocol):
         return external.page(namespace, marker, limit)
 
     def put_state(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
-        """Replace the document recorded at ``version`` (0: there is none), and return its new version.
+        """Replace the document recorded at ``version`` (0 if there is none); return its new version.
 
-        A document that already equals ``document`` is left unchanged, whatever its version. In namespace ``service``
-        only ``enabled``, ``disabled_reason`` and the versions that it reports can be set, and only of a service that
-        reported (else UnknownHost).
-        Documents in ``compute`` belong to the agents: InvalidRequest. ``document`` is plain JSON of at most MAX_STATE
-        bytes; the caller checks its content. Raises VersionConflict, UnknownNamespace.
+        Does nothing if the stored document equals ``document``, whatever its version. In ``service``, only ``enabled``,
+        ``disabled_reason`` and reported versions of a known service can be set (else UnknownHost). Documents in
+        ``compute`` belong to agents: InvalidRequest. ``document`` is plain JSON of at most MAX_STATE bytes; the caller
+        checks its content. Raises VersionConflict, UnknownNamespace.
         """
         validation.check_name(name)
         external = self._find_external(namespace)
@@ -63,10 +62,10 @@ class HostStateStore(VerbRunner, Protocol):
         return self._run(states.put_state, namespace, name, version, document)
 
     def delete_state(self, namespace: str, name: str, version: int) -> None:
-        """Delete the document recorded at ``version``; does nothing where there is none.
+        """Delete the document recorded at ``version``, if there is one.
 
-        Raises VersionConflict, UnknownNamespace, and InvalidRequest for ``compute`` and ``service``, whose documents
-        are deleted with their hosts (``remove``).
+        Raises VersionConflict, UnknownNamespace, and InvalidRequest for ``compute`` and ``service``: ``remove`` deletes
+        these.
         """
         external = self._find_external(namespace)
         namespaces.check_deletable(namespace)
@@ -77,26 +76,29 @@ class HostStateStore(VerbRunner, Protocol):
             external.delete(namespace, name, version)
 
     def _find_external(self, namespace: str) -> DeclaredStateStore | None:
-        """Return the other server that has the namespace's documents, if any; raises UnknownNamespace."""
+        """Return the external server of the namespace's documents, or None; raises UnknownNamespace."""
         namespaces.check(namespace, self._declared)
         return self.external.server_of(namespace) if self.external is not None else None
 
 
 class HostReportStore(HostStateStore, Protocol):
-    """Reports and heartbeats of services, and the removal of their hosts."""
+    """Reports and heartbeats of services, and removal of their hosts."""
 
     def update_stats(self, host: str, report: HostReport) -> StatsOutcome:
         """Apply a service host's report and count it as a heartbeat.
 
-        Its nodes are already validated, and every inventory carries its ``capacity``. Only actual changes are logged.
-        A report that registers is issued a new incarnation, which never repeats. A report of another incarnation is
-        answered ``superseded`` and changes nothing, not even the heartbeat. A repeated or older report changes nothing.
-        A delta whose base is not the last applied report is answered ``need_full`` and is a heartbeat only. Two agents
-        that register alternately mark the service as a duplicate identity (see registrations.is_duplicate).
-        Raises UnknownHost where a delta names a node that the host never reported. Raises HostIdentityConflict if
-        another state folder owns the host's name, and the host has claims, may run forgotten claims, was fenced or
-        counts as alive; after ``fence`` with ``replace`` only claims and forgotten claims count. Also raises it for a
-        folder that was never served, if the store may have forgotten the host.
+        The nodes are already validated, and each inventory has its ``capacity``. Only actual changes are logged.
+
+        - A registration gets a new incarnation, which never repeats. Agents that register alternately mark the service
+          as a duplicate identity (see registrations.is_duplicate).
+        - A report of another incarnation is ``superseded`` and changes nothing, not even the heartbeat.
+        - A repeated or older report changes nothing.
+        - A delta whose base is not the last applied report answers ``need_full``, and is only a heartbeat.
+
+        Raises UnknownHost if a delta names a node that the host never reported. Raises HostIdentityConflict if another
+        state folder owns the host's name, and the host has claims, may run forgotten claims, was fenced or is alive;
+        after a ``fence`` with ``replace``, only actual or forgotten claims matter. Also raises it for a folder that was
+        never served while the store may have forgotten the host.
         """
         reports.check(host, report)
         if report.register and self.bounds.is_full(HOSTS) and not self.find_state(namespaces.SERVICE, host)[0]:
@@ -107,36 +109,34 @@ class HostReportStore(HostStateStore, Protocol):
         return outcome
 
     def heartbeat(self, host: str, binary: str) -> None:
-        """Record a heartbeat of a service without nodes; its name is ``binary@host`` (see reports.service_name)."""
+        """Record a heartbeat of a service without nodes, named ``binary@host`` (see reports.service_name)."""
         validation.check_service_host(host)
         name = reports.service_name(host, binary)
         validation.check_name(name)
         self._run(states.beat, name, binary)
 
     def note_clock(self, name: str, sent_ms: int) -> None:
-        """Record how far the clock of a service is from the server's, where it differs by MAX_CLOCK_OFFSET_MS or more.
+        """Record a service's clock offset of MAX_CLOCK_OFFSET_MS or more, until its next heartbeat.
 
-        ``sent_ms`` is its clock when it sent a heartbeat, which may have been too late to be counted. The service's
-        document shows the offset until its next heartbeat. Does nothing for an unknown service.
+        ``sent_ms`` is the service's clock when it sent a heartbeat, even one that came too late to count. Ignores
+        unknown services.
         """
         validation.check_name(name)
         self._run(states.note_clock, name, sent_ms)
 
     def remove(self, host: str, *, lost: bool = False) -> None:
-        """Remove service host ``host``: its nodes, its reports, its service document, and that it was awaited.
+        """Remove service host ``host`` with its nodes, reports and service document.
 
-        Does nothing for an unknown host. Raises HostInUse where live claims are on it; Conflict where claims on other
-        hosts hold what it shares, or where it may run claims that the store forgot, until it has audited or is fenced.
-        ``lost``: an operator declares that it is gone for good. Then in the last case it is fenced by the same call,
-        unless it counts as alive.
+        Ignores unknown hosts. Raises HostInUse if the host has live claims; Conflict if claims on other hosts use
+        resources that it shares, or if it may run forgotten claims and has neither audited nor been fenced. ``lost``
+        declares the host gone for good: unless it is alive, the last case fences it instead of raising.
         """
         validation.check_service_host(host)
         self._run(removal.remove, self.partition, host, lost=lost)
 
     def settle_alive(self, living: Collection[str]) -> int:
-        """Set exactly these of the known services alive, log the changes, and return their number.
+        """Mark exactly the known services in ``living`` as alive; return the number of changes.
 
-        For stores opened with liveness "group", in which a heartbeat is recorded but does not mark a dead service
-        alive.
+        For liveness "group": heartbeats do not revive a dead service there.
         """
         return self._run(states.settle_alive, living)

@@ -16,17 +16,17 @@ from scheduler_svc.store.verbs import decisions as recorded
 
 
 class LogStore(VerbRunner, Protocol):
-    """The log that replicas follow, and the epoch in which its positions hold."""
+    """The log that replicas follow, and the epoch of its positions."""
 
     external: ExternalStates | None
 
     @abc.abstractmethod
     def clock_ms(self) -> int:
-        """Return the server's clock, in milliseconds since the Unix epoch; unlike the partition's time it may step."""
+        """Return the server's clock in ms since the Unix epoch. Unlike partition time, it may step."""
 
     @abc.abstractmethod
     def check_identity(self) -> tuple[int, bool]:
-        """Compare the server's identity with the recorded one; begin an epoch if the store may have forgotten anything.
+        """Compare the server's identity with the recorded one; begin an epoch if the store may have lost writes.
 
         Returns (epoch, whether this call began it). Called on every new connection.
         """
@@ -34,25 +34,24 @@ class LogStore(VerbRunner, Protocol):
     def begin_epoch_if_behind(self, epoch: int, position: int) -> tuple[int, int]:
         """Begin an epoch if the store is behind (epoch, position), which it once had: a backup was restored.
 
-        Returns its (epoch, position) afterwards. A new epoch is later than ``epoch``; of callers that race, one begins
-        it.
+        Returns the current (epoch, position). The new epoch exceeds ``epoch``. If callers race, only one begins it.
         """
         return self._run(collecting.begin_epoch_if_behind, epoch, position)
 
     def name_hosts(self, epoch: int, hosts: Sequence[str], *, complete: bool) -> bool:
-        """Name at most 1,000 service hosts that the caller knows from before ``epoch``; return whether to name more.
+        """Name up to 1,000 service hosts known from before ``epoch``; return whether the store accepts more names.
 
-        A store that began an epoch may have forgotten hosts on which claims run. Until its callers have named all they
-        know (``complete``), or for a limited time, it counts as awaiting the audit of any host. The named ones are
-        awaited from then on. Nothing is changed in another epoch, or when no names are collected.
+        A new epoch may have forgotten hosts that run claims. Until all callers have named the hosts that they know
+        (``complete``), or for a limited time, the store behaves as if it awaited the audit of every host; afterwards it
+        awaits the named ones. Does nothing in another epoch or after the collection has ended.
         """
         validation.check_named_hosts(hosts)
         return self._run(collecting.name_hosts, epoch, hosts, complete=complete)
 
     def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
-        """Return a consistent copy of the state that replicas hold, with its log position.
+        """Return a consistent copy of what replicas hold, with its log position.
 
-        Of the declared namespaces only ``namespaces`` are included.
+        Of the declared namespaces, only ``namespaces`` are included.
         """
         if self.external is None:
             return self._snapshot(namespaces)
@@ -63,9 +62,9 @@ class LogStore(VerbRunner, Protocol):
     def _snapshot(self, namespaces: Collection[str]) -> Snapshot: ...
 
     def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[LogEntry] | None:
-        """Return the entries after ``position``, in order, waiting up to ``block_ms`` for the first.
+        """Return log entries after ``position``, in order; wait up to ``block_ms`` for the first.
 
-        None means a gap: the log was trimmed past ``position``, or is shorter than it. Take a snapshot.
+        None is a gap: the log was trimmed past ``position`` or ends before it. Take a snapshot then.
         """
         if self.external is None:
             return self._follow(position, block_ms, limit)
@@ -79,19 +78,18 @@ class LogStore(VerbRunner, Protocol):
 
 
 class DecisionRecordStore(VerbRunner, Protocol):
-    """The bounded record of decisions."""
+    """Record of decisions, bounded in size."""
 
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
-        """Append a decision that led to no prepare to the bounded decision record."""
+        """Append a decision that led to no prepare."""
         validation.check_text("request_id", request_id)
         validation.check_text("project", project_of(document))
         self._run(recorded.record, request_id, document, self._decision_bytes)
 
     def find_decision(self, request_id: str, project: str | None = None) -> dict[str, Any]:
-        """Return the newest recorded decision of a request, with the claim script's answer; raises UnknownDecision.
+        """Return a request's newest decision with the claim verb's answer; raises UnknownDecision.
 
-        Requests of several projects may have the same id: with ``project``, the newest decision of that project
-        is returned if there is one.
+        Request ids may repeat across projects: with ``project``, its newest decision is preferred.
         """
         validation.check_text("request_id", request_id)
         return self._read(recorded.find, request_id, project)
@@ -99,6 +97,6 @@ class DecisionRecordStore(VerbRunner, Protocol):
     def list_decisions(
         self, marker: str | None = None, limit: int = 100
     ) -> tuple[list[tuple[str, dict[str, Any]]], str | None]:
-        """Return a page of (request id, document), oldest first, and the next marker, an opaque string."""
+        """Return a page of (request id, document), oldest first, and the next opaque marker."""
         validation.check_page(limit)
         return self._read(recorded.page, marker, limit)

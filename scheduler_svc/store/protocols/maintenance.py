@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cleanup of a partition, its counters, and pins."""
+"""Cleanup, counters and pins of a partition."""
 
 import abc
 from collections.abc import Mapping
@@ -15,34 +15,32 @@ from scheduler_svc.store.verbs import pinning
 
 
 class MaintenanceStore(VerbRunner, Protocol):
-    """Cleanup, and the counters of claims."""
+    """Cleanup and claim counters."""
 
     @abc.abstractmethod
     def reap(
         self, *, dead_after_ms: int | None, tombstone_ms: int, collect_ms: int = COLLECT_MS, limit: int = 500
     ) -> ReapResult:
-        """End claims past their deadline, log hosts that went down, drop old tombstones and pins.
+        """Expire claims, mark silent hosts down, drop old tombstones and pins, and end the collection of host names.
 
-        Stops collecting names of forgotten hosts ``collect_ms`` after the epoch began, see LogStore.name_hosts.
-
-        Of claims, tombstones and pins at most ``limit`` each; the result says whether more may be due.
-        ``dead_after_ms`` None: liveness is decided elsewhere and set by ``settle_alive``. Nothing depends on this call
-        for correctness: deadlines are checked at access.
+        Handles at most ``limit`` claims, tombstones and pins each; the result says whether more may be due. The
+        collection of forgotten hosts ends ``collect_ms`` after the epoch began; see LogStore.name_hosts.
+        ``dead_after_ms`` None: liveness is decided elsewhere and set by ``settle_alive``. Correctness does not depend
+        on this call: verbs check deadlines.
         """
 
     @abc.abstractmethod
     def counts(self) -> Mapping[str, int]:
-        """Return the number of prepared and of confirmed live claims; costs two counter reads.
+        """Return the number of prepared and confirmed live claims, at the cost of two counter reads.
 
-        Claims past their deadline count as prepared until they are ended, and as confirmed while their host must
-        audit before they can be ended.
+        Overdue claims count as prepared until they end, or as confirmed while their host must audit.
         """
 
     def sizes(self) -> Mapping[str, CollectionSize]:
-        """Measure the collections, those of scheduler_svc.store.bounded.OPTIONS.
+        """Measure the collections of scheduler_svc.store.bounded.OPTIONS, in bytes.
 
-        Redis: sampled, with the overhead of its structures, and beside them ``keys``, all of the server, whose bound is
-        the memory that it may use. SQL: the length of all rows, without indexes. Memory: the text of a sample.
+        Redis samples its structures with their overhead, and adds ``keys`` for the whole server, bounded by its memory
+        limit. SQL returns the length of all rows without indexes; memory extrapolates a sample's text.
         """
         return self.bounds.observe(self._sizes())
 
@@ -51,17 +49,16 @@ class MaintenanceStore(VerbRunner, Protocol):
 
     @abc.abstractmethod
     def trim_log(self, length: int) -> None:
-        """Remove the oldest log entries beyond ``length``; workers that have not read them load a snapshot."""
+        """Drop the oldest log entries beyond ``length``; followers that lag further load a snapshot."""
 
 
 class PinStore(ClaimQueries, Protocol):
-    """The partitions of requests and of server groups."""
+    """Partitions of requests and server groups."""
 
     def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
-        """Pin ``key``, a request, to ``partition``, and return the partition that serves it.
+        """Pin request ``key`` to ``partition``, or return the partition that is already pinned.
 
-        The first call is recorded. Later calls within ``ttl_ms`` of the previous one return what is recorded.
-        ``instead_of`` is a recorded partition that may be replaced.
+        A pin lasts ``ttl_ms`` after its last use. A pin to ``instead_of`` is replaced.
         """
         validation.check_text("key", key)
         validation.check_number("lifetime in milliseconds", ttl_ms, 1, validation.MAX_TTL_MS)
@@ -70,13 +67,13 @@ class PinStore(ClaimQueries, Protocol):
 
     @abc.abstractmethod
     def has_pin(self, key: str) -> bool:
-        """Return whether ``key`` is stored, expired or not; for server groups see records.home_key, departure_key."""
+        """Return whether ``key`` is stored, expired or not. Keys of server groups: records.home_key, departure_key."""
 
     def group_home(self, group_id: str, partition: str, ttl_ms: int, instead_of: str = "") -> GroupHome:
-        """Return the partition that serves a server group: the recorded one, or else ``partition``, now recorded.
+        """Return the home partition of a server group; make it ``partition`` if there is none.
 
-        The record is replaced where its generation is ``instead_of``, or ``ttl_ms`` after the last call. The caller
-        must have left the former partition, with ``leave_group``.
+        The home is replaced if its generation is ``instead_of``, or ``ttl_ms`` after its last use. The caller must
+        already have left the former partition with ``leave_group``.
         """
         validation.check_group_home(group_id, partition, ttl_ms)
         self._check_pin(home_key(group_id))
@@ -85,14 +82,14 @@ class PinStore(ClaimQueries, Protocol):
     def leave_group(
         self, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool = False
     ) -> GroupMembership:
-        """Refuse claims of a server group that were decided under ``generation`` of its home or an earlier one.
+        """Refuse claims of a server group decided under ``generation`` of its home, or an earlier one.
 
-        Nothing is changed if the group has members here, as the result says; with ``only_if_certain`` neither if the
-        store may have forgotten some, beside which the group would be refused once they are audited. Otherwise prepares
-        of the group answer GROUP, also those without a generation while the group has no members here.
+        Does nothing if the group has members here; the result says so. With ``only_if_certain``, also does nothing
+        while the store may have forgotten members, since their audit would bring the group back. Otherwise ``prepare``
+        answers GROUP, also to claims without a generation while the group has no members here.
         """
         validation.check_group_home(group_id, self.partition, ttl_ms)
-        if self.bounds.is_full(PINS) and not self.group_hosts(group_id):  # with members nothing is stored
+        if self.bounds.is_full(PINS) and not self.group_hosts(group_id):  # a group with members stores nothing
             self._check_pin(departure_key(group_id))
         return self._run(pinning.leave_group, group_id, generation, ttl_ms, only_if_certain=only_if_certain)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers as the Placement API reads and changes them."""
+"""Providers of the Placement API."""
 
 from collections.abc import Collection, Sequence
 from typing import Protocol
@@ -23,14 +23,14 @@ from scheduler_svc.store.providers.changes import (
 )
 from scheduler_svc.store.verbs import providing
 
-IMPORTED_AT_ONCE = 50  # providers: a store on Redis serves nothing else while it writes them
+IMPORTED_AT_ONCE = 50  # providers per write; Redis serves nothing else meanwhile
 
 
 class ProviderStore(VerbRunner, Protocol):
-    """Providers of both owners, by id: names.api_provider(uuid), or the name under which an agent reports one.
+    """Providers of agents and of the API. An id is names.api_provider(uuid), or the name that an agent reports.
 
-    A generation never repeats between a provider's creation and its deletion, in all epochs. It is increased by the
-    changes that say so, and for a provider of the API by each verb that adds claims on it, once.
+    A generation never repeats during a provider's life, across epochs. The changes below increase it; for API-owned
+    providers, so does each verb that adds claims, once.
     """
 
     repeats: RepeatCounter
@@ -38,33 +38,31 @@ class ProviderStore(VerbRunner, Protocol):
     _declared: Collection[str]  # namespaces besides the built-in ones
 
     def read_providers(self, ids: Sequence[str]) -> dict[str, ProviderState]:
-        """Return the state of each provider of ``ids`` that exists, all as of one moment; at most MAX_PAGE ids."""
+        """Return the state of each existing provider, in one atomic read. Accepts at most MAX_PAGE ids."""
         checks.check_ids(ids, validation.MAX_PAGE)
         return self._read(providing.read, ids)
 
     def read_generations(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return the generation of each of ``ids``, in order, whether it exists or not; at most MAX_GENERATIONS ids."""
+        """Return the generation of each id, existing or not, in order. Accepts at most MAX_GENERATIONS ids."""
         checks.check_ids(ids, checks.MAX_GENERATIONS)
         return self._read(providing.read_generations, ids)
 
     def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
-        """Apply one change and return the provider's state after it, of a deleted one the last; or why it is refused.
+        """Apply one change atomically; return the provider's new state (after a deletion its last), or the refusal.
 
-        The change is judged and made at one moment: what others change at the same time is visible whole or not at all.
-        Earlier decisions on the tree become stale where traits, aggregates or the tree itself change. Raises
-        InvalidRequest for malformed ids, names, inventories, traits or aggregates, InvalidName, and StoreUnavailable
-        under too many concurrent changes of the same provider.
+        Changes of traits, aggregates or the tree invalidate earlier decisions on the tree. Raises InvalidRequest for
+        malformed ids, names, inventories, traits or aggregates, InvalidName, and StoreUnavailable under too much
+        contention.
         """
         checks.check(change)
         self._check_growth([change])
         return certain(self.repeats, lambda: self._run(providing.change, change))
 
     def import_providers(self, imports: Sequence[ImportProvider]) -> list[Refusal | None]:
-        """Store 1 to MAX_IMPORTS providers, and return for each why it is refused, or None.
+        """Store 1 to MAX_IMPORTS providers in order; return a refusal or None for each.
 
-        Each is stored whole or not at all, in order, as by ``change_provider``; others may read a part of them. After
-        InvalidRequest and InvalidName for one of them, and StoreUnavailable, some may be stored: all may be repeated.
-        It is fastest where none is below another one of the same call.
+        Each provider is atomic, the call is not: after InvalidRequest, InvalidName or StoreUnavailable some may be
+        stored, and the call may be repeated. Fastest if no provider is the parent of another one in the call.
         """
         checks.check_imports(imports)
         self._check_growth(imports)
@@ -72,13 +70,12 @@ class ProviderStore(VerbRunner, Protocol):
         return [refusal for part in parts for refusal in self._run(providing.import_all, part)]
 
     def retire(self, namespace: str, name: str, as_of: int) -> Refusal | None:
-        """Delete the document of a custom trait or resource class that no provider had at position ``as_of``.
+        """Delete a custom trait or resource class that no provider used at log position ``as_of``.
 
-        ``namespace`` is VOCABULARIES' "trait" or "resource_class", in which ``put_state`` makes the documents; a name
-        exists where there is one, or a provider that has it. The caller has looked at all providers, in a replica that
-        has applied the log to ``as_of``. Refused with BEHIND, ``actual`` a position, where traits or inventories of any
-        provider changed later: follow the log to there, and look again. Does nothing where there is no document.
-        Raises InvalidRequest for other namespaces, and UnknownNamespace where the store was opened without it.
+        ``namespace`` is VOCABULARIES' "trait" or "resource_class", whose documents ``put_state`` creates. The caller
+        has checked all providers in a replica that applied the log up to ``as_of``. Refused with BEHIND if traits or
+        inventories of any provider changed later: follow the log to ``actual`` and check again. Does nothing without a
+        document. Raises InvalidRequest for other namespaces, UnknownNamespace if the store was opened without it.
         """
         checks.check_retirement(namespace, name, as_of)
         namespaces.check(namespace, self._declared)
@@ -91,7 +88,7 @@ class ProviderStore(VerbRunner, Protocol):
             self.bounds.check(HOSTS)
 
     def _may_grow(self, change: ProviderChange) -> bool:
-        """Return whether a provider would be new, or have more inventories, traits or aggregates than before."""
+        """Return whether the change adds a provider, inventories, traits or aggregates."""
         stored = self._read(providing.read, [change.provider]).get(change.provider)
         if isinstance(change, (CreateProvider, ImportProvider)):
             return stored is None

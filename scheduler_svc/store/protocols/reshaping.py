@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventories and allocations as the Placement API changes them together."""
+"""Atomic changes of inventories and allocations by the Placement API."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -14,16 +14,15 @@ from scheduler_svc.store.verbs import reshaping
 
 
 class ReshapingStore(AllocationStore, ProviderStore, Protocol):
-    """Providers whose inventories move to others, with what consumers hold from them."""
+    """Moves of inventories between providers, together with their allocations."""
 
     def reshape(self, inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]) -> Refusal | None:
-        """Replace inventories, and what consumers hold, all or nothing; return why it is refused, or None.
+        """Replace inventories and allocations, all or nothing; return the refusal or None.
 
-        For the changes of allocations, as ``allocate`` judges them, each provider has its new inventories, and those
-        that it loses as they were. Those must not be in use afterwards. A provider's generation is increased by one
-        for its new inventories if it has any, by one as ``allocate`` does, and by one when the others are removed. At
-        most MAX_RESHAPED providers, and MAX_CONSUMERS consumers or none. Refused as ``allocate`` is, ``consumer`` is
-        then set, and with
+        Allocations are checked as in ``allocate``, while each provider has its new inventories and its old ones; the
+        old ones must be unused afterwards. A provider's generation grows by one for new inventories, one for new
+        allocations, and one for removed inventories. Accepts at most MAX_RESHAPED providers and MAX_CONSUMERS consumers
+        (or none). Refusals, in addition to those in ``allocate``, which have ``consumer`` set:
 
         - PROVIDER, OWNER, GENERATION: of a provider whose inventories are replaced;
         - IN_USE: of the classes that it would lose.

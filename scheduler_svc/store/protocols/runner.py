@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Execution of verbs, which the protocols share."""
+"""Execution of verbs, common to all protocols."""
 
 import abc
 from collections.abc import Callable
@@ -12,19 +12,19 @@ T = TypeVar("T")
 
 
 class VerbRunner(Protocol):
-    """A store of one partition, which runs the functions of scheduler_svc.store.verbs on it, or scripts like them."""
+    """Store of one partition that runs the functions of scheduler_svc.store.verbs, or equivalent scripts."""
 
     partition: str
     bounds: StoreBounds
-    _decision_bytes: int  # bound of the decision record
+    _decision_bytes: int  # size limit of the decision record
 
     @abc.abstractmethod
     def _run(self, verb: Callable[Concatenate[Any, int, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
-        """Return what a verb returns that may change the partition; it gets the partition's own time in ms too.
+        """Run a verb that may change the partition; partition time in ms is its second argument.
 
-        Raises StoreUnavailable, as `_read` does.
+        Raises StoreUnavailable, like ``_read``.
         """
 
     @abc.abstractmethod
     def _read(self, verb: Callable[Concatenate[Any, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
-        """Return what a verb reads."""
+        """Run a verb that only reads."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store in Redis: one Lua script per verb, all keys of a partition under one hash tag."""
+"""Redis backend: one Lua script per verb; all keys of a partition share one hash tag."""
 
 from scheduler_svc.store.redis.store import RedisStore
 

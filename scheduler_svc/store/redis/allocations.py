@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on allocations, by scripts."""
+"""Verbs on allocations, run as scripts."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -11,13 +11,13 @@ from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 from scheduler_svc.store.redis.claims import expire_all, read_claims
 from scheduler_svc.store.redis.connect import RedisConnection
 
-TALLY_PAGE = 1000  # sums that one script returns
+TALLY_PAGE = 1000  # sums per script call
 
 
 def read(connection: RedisConnection, consumers: Sequence[str]) -> dict[str, ConsumerState]:
     if not consumers:
         return {}
-    connection.run("hosts", consumers)  # ends those past their deadline
+    connection.run("hosts", consumers)  # expires overdue claims
     base, texts = connection.read(("HGET", "meta", "generation_base"), ("HMGET", "claims", *consumers))
     return {
         consumer: allocations.state_of(documents.decode_claim(text), int(base or 0))
@@ -31,7 +31,7 @@ def list_holders(
 ) -> tuple[list[ConsumerState], str | None]:
     expire_all(connection)
     head = f"{provider}|"
-    ends = (f"({head}{marker or ''}", f"({provider}}}")  # '}' follows the bar
+    ends = (f"({head}{marker or ''}", f"({provider}}}")  # '}' is the next byte after '|'
     base, *parts = connection.read(
         ("HGET", "meta", "generation_base"),
         *(("ZRANGEBYLEX", word, *ends, "LIMIT", 0, limit + 1) for word in ("by_host", "holders")),
@@ -47,7 +47,7 @@ def usages(connection: RedisConnection, project: str, user: str | None, consumer
 
 
 def _tallies(connection: RedisConnection, project: str, user: str | None) -> Iterator[tuple[str, str, int]]:
-    """Yield (consumer type, resource class or '' for the number of consumers, sum) of each user."""
+    """Yield (consumer type, resource class or '' for the number of consumers, sum) per user."""
     arguments: dict[str, Any] = {
         "project": project,
         "has_user": int(user is not None),
@@ -78,7 +78,7 @@ def allocate(connection: RedisConnection, changes: Sequence[AllocationChange]) -
 
 
 def _arguments(change: AllocationChange) -> Iterator[Any]:
-    """Yield the arguments of a script for one consumer; see allocate.lua."""
+    """Yield one consumer's script arguments; see allocate.lua."""
     yield change.consumer
     yield "any" if change.generation is ANY else "none" if change.generation is None else change.generation
     yield documents.encode_in_order(change.allocations) if change.allocations else ""

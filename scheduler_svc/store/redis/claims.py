@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on claims, by scripts."""
+"""Verbs on claims, run as scripts."""
 
 import json
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from scheduler_svc.store.redis import clock
 from scheduler_svc.store.redis.connect import RedisConnection, caller
 
 EXPIRE_BATCH = 500
-ANY_HOST = "*"  # a destination in the script abort
-WHOLE_HASH = 1 << 30  # elements that one HSCAN returns at most: all of them
+ANY_HOST = "*"  # destination "any host" in abort.lua
+WHOLE_HASH = 1 << 30  # COUNT that makes HSCAN return a whole hash
 
 
 def end_all(
@@ -53,9 +53,9 @@ def _run_on_refs(
     width: int = 2,
     **arguments: Any,
 ) -> list[ClaimResult]:
-    """Run a script with a row of arguments for each claim, and return a result for each.
+    """Run a script with one row of arguments per claim; return one result per claim.
 
-    The script answers the first ``width`` parameters of ``_claim_result`` after ``ref``.
+    The script returns the first ``width`` parameters of ``_claim_result`` after ``ref``.
     """
     if not refs:
         return []
@@ -77,13 +77,12 @@ def page(
     members = [member for part in parts for member in part]
     shown = members[:limit]
     claims = read_claims(connection, [_pair(member)[1] for member in shown])
-    places = set(shown)  # some may be elsewhere meanwhile
+    places = set(shown)  # some claims may have moved since
     on_page = [claim for claim in claims if f"{claim.host}|{claim.consumer}" in places]
     return on_page, shown[-1] if len(members) > limit else None
 
 
 def read_claims(connection: RedisConnection, consumers: Sequence[str]) -> list[Claim]:
-    """Return the claims that these consumers have."""
     (raws,) = connection.read(("HMGET", "claims", *consumers)) if consumers else ([],)
     return [documents.decode_claim(raw) for raw in raws if raw]
 
@@ -92,7 +91,7 @@ def prepared(connection: RedisConnection, limit: int) -> list[Claim]:
     expire_all(connection)
     (consumers,) = connection.read(("ZRANGE", "deadlines", 0, limit - 1))
     claims = read_claims(connection, consumers)
-    return [claim for claim in claims if claim.state == ClaimState.PREPARED]  # some may have ended meanwhile
+    return [claim for claim in claims if claim.state == ClaimState.PREPARED]  # some may have changed since
 
 
 def group_hosts(connection: RedisConnection, group_id: str) -> dict[str, int]:
@@ -116,13 +115,12 @@ def sources_of(connection: RedisConnection, consumers: Sequence[str], group_id: 
 
 
 def expire_all(connection: RedisConnection) -> None:
-    """End all claims past their deadline, one batch at a time."""
     while connection.run("expire", limit=EXPIRE_BATCH) == EXPIRE_BATCH:
         pass
 
 
 def dump(connection: RedisConnection) -> verification.StoreDump:
-    """Return the data that ``verify`` compares, after ending claims past their deadline."""
+    """Expire overdue claims; return the data that ``verify`` compares."""
     expire_all(connection)
     (epoch, position, *time), claims, capacity, used, groups, opened, excess, deadlines, *more = connection.read(
         ("HMGET", "meta", "epoch", "position", *clock.FIELDS),
@@ -163,13 +161,12 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
 
 
 def _claim_result(ref: ClaimRef, answer: str, host: str = "", migration: str = "", end: str = "") -> ClaimResult:
-    """Return the result of a script's answer."""
     ended = Answer(end) if end else None
     return ClaimResult(*ref, Answer(answer), host or None, migration=migration or None, end=ended)
 
 
 def _ranges(host: str | None) -> list[tuple[bytes, bytes]]:
-    """Return the index ranges, in byte order, of a host's or a node's claims: (first member, end)."""
+    """Return the index ranges (first member, end) of a service host's or node's claims, in byte order."""
     if host is None:
         return [(b"", b"+")]
     heads = [f"{host}|"] if names.SEPARATOR in host else [f"{host}/", f"{host}|"]
@@ -183,7 +180,7 @@ def _after(low: bytes, marker: str | None) -> bytes:
 
 
 def _owner(field: str) -> tuple[str, ...]:
-    """Return project, user, consumer type and resource class of a tally."""
+    """Return (project, user, consumer type, resource class) of a tally field."""
     return tuple(json.loads(f"[{field}]"))
 
 

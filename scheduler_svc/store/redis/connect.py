@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections to Redis: time-outs, the identity check on each new connection, and retries."""
+"""Connections to Redis: timeouts, retries, and an identity check on each new connection."""
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,12 +25,12 @@ from scheduler_svc.store.redis.scripts import load, script_keys
 T = TypeVar("T")
 
 CONNECT_SECONDS = 2.0
-ANSWER_SECONDS = 10.0  # longer than any script; a snapshot of a large partition needs the most
-BLOCK_MS = 2_000  # the longest that one blocking read waits
-READER_SECONDS = BLOCK_MS / 1000 + 3  # after which a server that hangs counts as unavailable
-FOREIGN = "FOREIGN"  # the error of a script whose caller is not the agent of the host
-NO_AGENT = "*"  # instead of the uuid of an agent's state folder
-# Scripts that do not wait for replicas: what they write is sent again, or recomputed by the next run.
+ANSWER_SECONDS = 10.0  # longer than any script; snapshots of large partitions take longest
+BLOCK_MS = 2_000  # longest wait of one blocking read
+READER_SECONDS = BLOCK_MS / 1000 + 3  # timeout of a blocking read
+FOREIGN = "FOREIGN"  # script error: the caller is not the host's agent
+NO_AGENT = "*"  # host_uuid of callers that are no agents
+# Scripts that do not wait for replicas: their writes are repeated or recomputed anyway.
 NO_REPLICA_WAIT = frozenset(
     {
         "alive",
@@ -48,7 +48,7 @@ NO_REPLICA_WAIT = frozenset(
 
 
 class RedisConnection:
-    """The Redis connections of one partition. Verbs are idempotent: one that got no answer is sent again."""
+    """Redis connections of one partition. Verbs without an answer are sent again, as they are idempotent."""
 
     def __init__(
         self,
@@ -63,9 +63,9 @@ class RedisConnection:
         max_step_ms: int = MAX_STEP_MS,
         wait_seconds: float | None = None,
     ) -> None:
-        """``repeats`` counts scripts that are sent again; ``beats_decide``: heartbeats mark services alive.
+        """``repeats`` counts scripts sent again. ``beats_decide``: heartbeats revive services.
 
-        ``wait_seconds`` limits how long a command waits for a server that does not answer, retries included.
+        ``wait_seconds`` limits the wait for a server that does not answer, retries included.
         """
         self.partition = partition
         self.head = prefix(partition)
@@ -77,14 +77,13 @@ class RedisConnection:
         self.identity = identity
         self.log_length = log_length
         self._client = self._open(url, wait_seconds or ANSWER_SECONDS)
-        # A blocking read waits longer than a short command, but a follower must notice soon that its server hangs.
+        # Blocking reads need a longer timeout than plain commands, but a follower must notice a hanging server soon.
         self._reader = self._open(url, READER_SECONDS)
 
     def run(self, verb: str, /, rest: Iterable[Any] = (), **values: Any) -> Any:
-        """Run the script of ``verb`` with the arguments that it declares, then ``rest``; raises StoreUnavailable.
+        """Run the script of ``verb`` with its declared arguments, then ``rest``; raises StoreUnavailable.
 
-        The log length and the longest step of time are added; an argument ``namespace`` also selects the key of that
-        namespace's documents.
+        Adds the log length and the longest time step. An argument ``namespace`` also selects the key of its documents.
         """
         script = load(verb)
         keys = script_keys(script, self.partition, values.get("namespace", ""))
@@ -92,9 +91,9 @@ class RedisConnection:
         return self.run_with_retries(functools.partial(self._evaluate, script, keys, arguments), self._repeats.add)
 
     def run_all(self, verb: str, calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]]) -> list[Any]:
-        """Run the script of ``verb`` for each of ``calls``, (rest, values) as in ``run``, in one round trip.
+        """Run the script once per (rest, values) in ``calls``, in one round trip.
 
-        If any of them fails, all are sent again, as far as failures are retried.
+        If one call fails with a retriable error, all are sent again.
         """
         if not calls:
             return []
@@ -107,10 +106,10 @@ class RedisConnection:
         calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]],
         commands: Sequence[Sequence[Any]] = (),
     ) -> list[Any]:
-        """Send the script of ``verb`` for each of ``calls``, as in ``run_all``, and ``commands`` in one packet.
+        """Send the script once per (rest, values) in ``calls``, and then ``commands``, in one packet.
 
-        The answer of a call or command that failed is a ResponseError, and it is not retried. Raises StoreUnavailable
-        where no answer came: then it is unknown which of the calls were carried out.
+        A failed call or command returns its ResponseError and is not retried. Raises StoreUnavailable if there was no
+        answer: it is then unknown which calls ran.
         """
         script, keys, arguments = self._prepared(verb, calls)
         evaluate = functools.partial(evaluate_each, commands=commands)
@@ -120,7 +119,6 @@ class RedisConnection:
     def _prepared(
         self, verb: str, calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]]
     ) -> tuple[LuaScript, list[str], list[list[Any]]]:
-        """Return the script of ``verb``, its keys, and its arguments in each of ``calls``."""
         script = load(verb)
         arguments = [self._arguments(script, rest, values) for rest, values in calls]
         return script, script_keys(script, self.partition), arguments
@@ -129,7 +127,7 @@ class RedisConnection:
         return script.arguments(rest, log_length=self.log_length, max_step_ms=self._max_step_ms, **values)
 
     def read(self, *commands: Sequence[Any]) -> list[Any]:
-        """Return the answers to commands in one transaction, each (command, word of its key, arguments)."""
+        """Run commands, each (command, key word, arguments), in one transaction."""
 
         def attempt() -> list[Any]:
             pipeline = self._client.pipeline(transaction=True)
@@ -140,7 +138,7 @@ class RedisConnection:
         return self.run_with_retries(attempt)
 
     def wait(self, read: Callable[[redis.Redis], T]) -> T:
-        """Return the answer to a blocking read; a failed read is not retried here."""
+        """Run a blocking read, without retries."""
         try:
             return read(self._reader)
         except redis.RedisError as error:
@@ -151,14 +149,13 @@ class RedisConnection:
         return self.run_with_retries(self._check_identity)
 
     def run_with_retries(self, attempt: Callable[[], T], on_retry: Callable[[], None] = lambda: None) -> T:
-        """Return the result of ``attempt``, retried where no answer came; raises StoreUnavailable."""
+        """Run ``attempt``, and again if there was no answer; raises StoreUnavailable."""
         try:
             return retries.run_with_retries(attempt, EpochMissing, wait_seconds=self._wait_seconds, on_retry=on_retry)
         except redis.RedisError as error:
             raise self._unavailable(error) from error
 
     def close(self) -> None:
-        """Close all connections."""
         self._client.close()
         self._reader.close()
 
@@ -166,12 +163,12 @@ class RedisConnection:
         try:
             return self.identity.check(self._client.execute_command)
         except redis.ReadOnlyError:
-            # A former primary may keep its connections: without them the next attempt locates the present one.
+            # Drop connections to a former primary, so that the next attempt locates the new one.
             self._client.connection_pool.disconnect(inuse_connections=False)
             raise
 
     def _open(self, url: str, answer_seconds: float) -> ScriptClient:
-        # A partition is in one slot of a cluster, so that any of its keys locates all of them.
+        # All keys of a partition are in one cluster slot, so any key locates it.
         return open_client(
             url,
             self.head,
@@ -183,7 +180,7 @@ class RedisConnection:
         )
 
     def _unavailable(self, error: redis.RedisError) -> errors.StoreUnavailable:
-        # Other partitions may be available: the error names this one.
+        # Name the partition: others may be available.
         if isinstance(error, TooFewReplicas):
             return error.as_error(f"The store of partition {self.partition!r}")
         return errors.StoreUnavailable(why=f"partition {self.partition!r}: {type(error).__name__}: {error}")
@@ -191,7 +188,6 @@ class RedisConnection:
     def _evaluate(
         self, script: LuaScript, keys: Sequence[str], arguments: Sequence[Any], run: Callable[..., Any] = evaluate
     ) -> Any:
-        """Return what ``run``, which is evaluate, evaluate_all or evaluate_each, returns."""
         replicas = ReplicaAcknowledgement() if script.name in NO_REPLICA_WAIT else self._replicas
         try:
             return run(
@@ -213,5 +209,4 @@ class RedisConnection:
 
 
 def caller(host_uuid: str | None) -> str:
-    """Return the argument ``host_uuid`` of a script that an agent, or None for another caller, runs."""
     return NO_AGENT if host_uuid is None else host_uuid

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on the bounded decision record, by a script and plain reads."""
+"""Decision record: one script, and plain reads."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from scheduler_svc.store.decisions import project_of
 from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.redis.connect import RedisConnection
 
-_ENTRY_ID = re.compile(r"[0-9]{1,19}-[0-9]{1,19}")  # longer ids are out of Redis' range
+_ENTRY_ID = re.compile(r"[0-9]{1,19}-[0-9]{1,19}")  # longer numbers exceed Redis' range
 
 
 def record(connection: RedisConnection, request_id: str, document: Mapping[str, Any], most: int) -> None:
@@ -29,7 +29,7 @@ def find(connection: RedisConnection, request_id: str, project: str | None) -> d
     (entry_ids,) = connection.read(("HMGET", "decided", *keys, request_id))
     for entry_id in filter(None, entry_ids):
         (entries,) = connection.read(("XRANGE", "decisions", entry_id, entry_id))
-        if entries:  # else it was dropped
+        if entries:  # otherwise dropped at the size limit
             return documents.decode(entries[0][1]["document"], "decision")
     raise errors.UnknownDecision(request_id=request_id)
 

@@ -8,7 +8,7 @@ from scheduler_svc.store.redis.scripts import load, script_keys
 
 
 class RedisIdentity(ServerIdentity):
-    """Checks the server of a partition: in an epoch that begins, the known hosts must be audited."""
+    """Identity check of a partition's server. A new epoch awaits the audits of all known hosts."""
 
     def __init__(self, partition: str, durability: Durability, log_length: int) -> None:
         script = load("identity")

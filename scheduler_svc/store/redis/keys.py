@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The key schema: every key of a partition. Scripts refer to keys by the words defined here.
+"""Key schema: every key of a partition, by the word that scripts use for it.
 
-All keys of partition P are ``gantt:{p:P}:<word>``: the hash tag keeps a partition on one node of a cluster.
+Keys of partition P are ``gantt:{p:P}:<word>``; the hash tag keeps them in one slot of a cluster.
 
-"Time" is the partition's own, in ms: ``time`` in ``meta``, which each script advances by the step of the server's
-clock, limited to 0 ... [store] max_clock_step. It may differ from every clock, so that only the store compares it.
-``created_ms`` of claims and ``at_ms`` of decisions are the server's clock instead: people read them, and nothing is
-judged by them.
+A "time" is partition time in ms: ``time`` in ``meta``, which each script advances by the step of the server's clock,
+limited to 0 ... [store] max_clock_step. It may differ from every clock, so only the store may compare it. For human
+readers, ``created_ms`` of claims and ``at_ms`` of decisions are the server's clock; nothing depends on them.
 """
 
 KEYS: dict[str, str] = {
@@ -56,10 +55,9 @@ KEYS: dict[str, str] = {
 
 
 def state_word(namespace: str) -> str:
-    """Return the word of the key of a declared namespace's documents."""
+    """Return the key word of a declared namespace's documents."""
     return f"state:{namespace}"
 
 
 def prefix(partition: str) -> str:
-    """Return the common prefix of a partition's keys."""
     return f"gantt:{{p:{partition}}}:"

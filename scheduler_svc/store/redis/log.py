@@ -16,14 +16,13 @@ from scheduler_svc.store.redis.keys import prefix
 
 
 def follow(connection: RedisConnection, position: int, block_ms: int, limit: int) -> list[LogEntry] | None:
-    """Return the entries after ``position``, waiting for the first, or None for a gap.
+    """Return log entries after ``position``, waiting for the first, or None for a gap.
 
-    Gaps are detected from the positions of the entries, so that one read is enough where there are any. Only where
-    there are none, the log's last position is read too.
+    The positions of entries reveal gaps. Only an empty answer needs a second read, of the log's last position.
     """
     if block_ms > 0:
         after: dict[Any, Any] = {connection.head + "log": f"{position}-0"}  # redis-py requires a union of key types
-        # 0 would block for ever: wait at least a millisecond, and less than the socket's time-out.
+        # 0 would block forever; the wait must also stay below the socket's timeout.
         wait_ms = min(max(block_ms, 1), BLOCK_MS)
         streams: Any = connection.wait(lambda client: client.xread(after, count=limit, block=wait_ms))
         if streams:
@@ -42,7 +41,7 @@ def _without_gap(
 
 
 def read_command(partition: str, position: int) -> Sequence[Any]:
-    """Return the command that reads the next CARRIED_ENTRIES entries after ``position``."""
+    """Return the command that reads the CARRIED_ENTRIES entries after ``position``."""
     return "XRANGE", f"{prefix(partition)}log", *_after(position, log.CARRIED_ENTRIES)
 
 
@@ -51,9 +50,9 @@ def _after(position: int, limit: int) -> Sequence[Any]:
 
 
 def carried(position: int, raw: Any, outcomes: Iterable[BatchAnswer | errors.GanttError]) -> list[LogEntry] | None:
-    """Decode the answer to ``read_command``, sent after batches with these ``outcomes``; None means a gap, or an error.
+    """Decode the answer to ``read_command``, sent after batches with these ``outcomes``; None for a gap or an error.
 
-    The entries of batches have the sums of their answers, and are not decoded again.
+    Entries of the batches themselves are built from the sums in their answers instead of decoded.
     """
     if isinstance(raw, redis.ResponseError):
         return None
@@ -65,7 +64,7 @@ def carried(position: int, raw: Any, outcomes: Iterable[BatchAnswer | errors.Gan
             for entry_id, fields in raw
         ]
     except errors.IncompatibleObject:
-        return None  # the claims stand; the follower of the log reports it
+        return None  # the claims are valid; the log's follower reports the error
     newest = entries[-1].position if entries else max((answer.position for answer in answers), default=position)
     return log.without_gap(position, entries, newest)
 
@@ -80,7 +79,7 @@ def _position(entry_id: str) -> int:
 
 
 def _entry(entry_id: str, fields: dict[str, str]) -> LogEntry:
-    """Decode an entry; raises IncompatibleObject where a newer gantt wrote it."""
+    """Decode an entry; raises IncompatibleObject if a newer gantt wrote it."""
     schema = int(fields["schema"])
     if schema != SCHEMA:
         raise errors.IncompatibleObject(name="stored log entry", version=schema, supported=SCHEMA)

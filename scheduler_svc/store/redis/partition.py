@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs in Python on a partition in Redis.
+"""Verbs in Python on a partition in Redis, with optimistic concurrency.
 
-One script compares the fields that a verb read with those in the store, and writes its changes if all are equal.
-Otherwise it writes nothing, and the verb runs again.
+One script compares all fields that a verb read with the stored ones. If they are equal, it writes the verb's changes;
+otherwise nothing is written and the verb runs again.
 """
 
 from collections import Counter
@@ -36,19 +36,18 @@ from scheduler_svc.store.verbs.partition import PartitionState
 P = ParamSpec("P")
 T = TypeVar("T")
 
-RACES = 50  # runs of a verb that concurrent changes disturb; of verbs that race, one succeeds each time
+RACES = 50  # attempts of a verb under contention; in each race one verb succeeds
 
 
 def encode_report(report: AppliedReport) -> str:
-    """Encode a report without the host's nodes."""
-    issued = registrations.issued(report.incarnation)  # Lua's numbers are too short for an incarnation
+    issued = registrations.issued(report.incarnation)  # an incarnation exceeds Lua's exact integers
     returned = {} if report.returned_ms is None else {"returned_ms": report.returned_ms}
     members = {"issued": issued, "sequence": report.sequence, "agent": report.agent, **returned}
     return documents.encode({"schema": SCHEMA, **members})
 
 
 def decode_report(text: str) -> AppliedReport:
-    """Decode a report without the host's nodes."""
+    """Decode a report; its nodes are stored elsewhere."""
     raw = documents.decode(text, "report")
     number = registrations.incarnation(*raw["issued"])
     return AppliedReport(number, raw["sequence"], (), raw["agent"], raw.get("returned_ms"))
@@ -57,7 +56,7 @@ def decode_report(text: str) -> AppliedReport:
 NUMBER = Codec(str, int)
 FLAG = Codec(lambda is_set: str(int(is_set)), lambda text: text == "1")
 CHILDREN = Codec("\0".join, lambda text: [member.partition("|")[2] for member in text.split("\0")])
-# The mappings of PartitionStorage that verbs in Python use, by the words of their keys.
+# Mappings of PartitionStorage used by verbs in Python, by key word.
 ROWS: Mapping[str, tuple[type[RedisFields[Any]], Codec]] = {
     "claims": (RedisRecords, codecs.CLAIM),
     "ended": (RedisFields, codecs.ENDS),
@@ -84,16 +83,16 @@ ROWS: Mapping[str, tuple[type[RedisFields[Any]], Codec]] = {
     "beats": (RedisScores, NUMBER),
     "holders": (RedisScores, Codec(lambda _present: "0", int)),
 }
-# The words of the keys that ``prefetch`` reads, by argument.
+# Key words read by ``prefetch``, by argument.
 FETCHED = {
     "consumers": ("claims", "ended", "sources", "unverified"),
     "providers": ("providers", "capacity", "used", "generations", "children"),
     "services": ("services", "reports", "nodes", "alive", "opened", "awaited"),
     "provider_names": ("provider_names",),
 }
-# What the script reads of a claim that it counts, besides its group.
+# Fields of a claim that the script needs for counting, besides the group.
 COUNTED = ("state", "host", "type", "project", "user", "allocations")
-# The sections of a plan: comparisons, then writes.
+# Sections of a plan: comparisons, then writes.
 SECTIONS = (
     *("fields", "members", "ranges", "sizes", "rooms"),
     *("entries", "positions", "set", "deleted", "added", "removed", "joined", "left", "raised", "excess", "idle"),
@@ -106,7 +105,7 @@ def run(
     *arguments: P.args,
     **options: P.kwargs,
 ) -> T:
-    """Run a verb that may change the partition, and return its answer; raises StoreUnavailable after too many races."""
+    """Run a verb that may change the partition; raises StoreUnavailable after too many races."""
     return run_at(connection, verb, *arguments, **options)[0]
 
 
@@ -116,7 +115,7 @@ def run_at(
     *arguments: P.args,
     **options: P.kwargs,
 ) -> tuple[T, int]:
-    """Return a verb's answer, as ``run`` does, and the position of the log at its commit."""
+    """Run a verb; return its answer and the log position of its commit."""
     for _ in range(RACES):
         partition = RedisPartition(connection)
         now = partition.begin()
@@ -125,7 +124,7 @@ def run_at(
         except (LookupError, errors.GanttError) as error:
             if isinstance(error, errors.Unavailable) or partition.send_plan():
                 raise
-            continue  # it may have read parts of a change
+            continue  # the verb may have read a change in part
         partition.flush(now)
         if partition.commit():
             return answer, partition.position
@@ -133,7 +132,7 @@ def run_at(
 
 
 class RedisPartition(PartitionState):
-    """A partition's data, as one run of a verb reads and changes it."""
+    """A partition's data during one run of a verb."""
 
     claims: RedisRecords[Claim]
     providers: RedisFields[dict[str, Any]]
@@ -146,7 +145,7 @@ class RedisPartition(PartitionState):
     def __init__(self, connection: RedisConnection) -> None:
         super().__init__()
         self._connection = connection
-        self.epoch = 0  # until it is read
+        self.epoch = 0  # not read yet
         self._rows = {word: kind(connection, word, codec) for word, (kind, codec) in ROWS.items()}
         for word, rows in self._rows.items():
             setattr(self, word, rows)
@@ -155,13 +154,13 @@ class RedisPartition(PartitionState):
         self._plan: Plan = {section: [] for section in SECTIONS}
         self._entries: list[tuple[int, str, Any]] = []
         self._counted: list[tuple[Mapping[str, Any], int]] = []
-        self._own_sums: Counter[tuple[str, str]] = Counter()  # what this verb counted, by provider and class
-        self._raised: Counter[str] = Counter()  # increments of generations
-        self._excess: dict[str, bool] = {}  # by provider, whether new excess is flagged
+        self._own_sums: Counter[tuple[str, str]] = Counter()  # changes of sums by this verb, by (provider, class)
+        self._raised: Counter[str] = Counter()  # increments of generations, by provider
+        self._excess: dict[str, bool] = {}  # provider -> whether to flag new excess
         self._idle: set[str] = set()
 
     def begin(self) -> int:
-        """Advance the partition's time and return it; end claims past their deadline."""
+        """Advance partition time and return it; expire overdue claims."""
         meta = map(int, self._connection.run("begin"))
         self.epoch, self.position, now, self.clock_ms, self.generation_base, self.vocabulary = meta
         self.time_ms = now
@@ -169,7 +168,7 @@ class RedisPartition(PartitionState):
         return now
 
     def commit(self) -> bool:
-        """Write what has changed, and return True, unless what was read has changed since."""
+        """Write all changes and return True, unless something that the verb read has changed."""
         self._note_api_changes()
         self._plan["entries"].extend(self._entries)
         self._plan["excess"].extend(self._excess.items())
@@ -187,7 +186,7 @@ class RedisPartition(PartitionState):
         return self.send_plan()
 
     def send_plan(self) -> bool:
-        """Write what ``commit`` has planned, nothing before it; return whether all that was read is unchanged."""
+        """Write what ``commit`` planned; return whether everything read is still current."""
         for rows in self._rows.values():
             rows.compare(self._plan)
         plan = {"epoch": self.epoch, "position": self._former_position, **self._plan}
@@ -216,7 +215,7 @@ class RedisPartition(PartitionState):
         self._entries.append((entry.position, entry.kind, documents.encode(entry.payload)))
 
     def due_consumers(self, until: int, limit: int) -> list[str]:
-        return []  # ``begin`` has ended what was due
+        return []  # ``begin`` has expired overdue claims
 
     def claims_on(self, host: str, limit: int = ALL) -> list[Claim]:
         number = -1 if limit == ALL else limit
@@ -241,7 +240,7 @@ class RedisPartition(PartitionState):
         return bool(self._plan["sizes"][0][1])
 
     def has_room(self, provider: str, resource_class: str, amount: int) -> bool:
-        """Have the script compare whether there is room, not the sum, which unrelated claims change."""
+        """Compare only whether there is room at commit, since unrelated claims change the sum."""
         capacity = capacity_in(self.capacity.get(provider, {}).get(resource_class))
         most = capacity - amount - self._own_sums[provider, resource_class]
         has_room = self.peek(self.used, provider, {}).get(resource_class, 0) <= most
@@ -255,10 +254,10 @@ class RedisPartition(PartitionState):
         del self.awaited[host]
 
     def flush(self, now: int, *, flag: bool = False) -> None:
-        """Have the script count the claims, and log the sums."""
+        """Leave counting and logging of sums to the script."""
         if self._counted:
             self._entries.append((self.position + 1, "used", {"flag": flag, "claims": self._counted}))
-            self.position += bool(self.changed_providers)  # else the script logs nothing
+            self.position += bool(self.changed_providers)  # the script logs only changes
             for provider in self.claimed_providers:
                 self.increase_generation(provider)
             self._counted = []
@@ -273,7 +272,7 @@ class RedisPartition(PartitionState):
         return default if value is None else value
 
     def increase_generation(self, provider: str) -> None:
-        """Have the script do it: increments of others are compared only if the verb has read the generation."""
+        """Leave the increment to the script, so that it conflicts only with verbs that read the generation."""
         self._raised[provider] += 1
 
     def set_generation(self, provider: str, generation: int) -> None:
@@ -281,11 +280,11 @@ class RedisPartition(PartitionState):
         del self._raised[provider]
 
     def update_excess(self, provider: str, now: int, *, flag: bool) -> None:
-        """Have the script do it, once sums and capacity are written."""
+        """Leave this to the script, after sums and capacity are written."""
         self._excess[provider] = flag
 
     def drop_idle_sums(self, provider: str) -> None:
-        """Have the script do it, once sums are written."""
+        """Leave this to the script, after sums are written."""
         self._idle.add(provider)
 
     def _count(self, claim: Claim, sign: int) -> None:
@@ -300,7 +299,7 @@ class RedisPartition(PartitionState):
                 self.claimed_providers.add(provider)
 
     def _note_api_changes(self) -> None:
-        """Note changes in the trees of service hosts, whose reports are planned on them."""
+        """Record the position of API changes in service hosts' trees: reports are planned against these trees."""
         touched = {host for host, _before, report in self.reports.changes() if report is None}
         for name, *documents_ in self.providers.changes():
             touched |= {name, *(document["root"] for document in documents_ if document is not None)}

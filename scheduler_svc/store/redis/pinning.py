@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on the partitions of requests and of server groups, by scripts."""
+"""Pins, run as scripts."""
 
 from scheduler_svc.store.records import GroupHome, GroupMembership
 from scheduler_svc.store.redis.connect import RedisConnection

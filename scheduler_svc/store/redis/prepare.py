@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The claim script: a batch as its arguments, and decoding of its answer."""
+"""Encoding of a batch for prepare.lua, and decoding of its answer."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -23,11 +23,11 @@ from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.redis import log
 from scheduler_svc.store.redis.connect import RedisConnection
 
-_FIELDS = 6  # values in the script's answer for one intent
+_FIELDS = 6  # values per intent in the script's answer
 
 
 def prepare(connection: RedisConnection, batch: ClaimBatch, decision_bytes: int) -> BatchAnswer | None:
-    """Run the script once; return None if more claims past their deadline must be ended first."""
+    """Run the script once; None if it only expired claims and more are due."""
     raw = connection.run("prepare", rows(batch), **arguments(batch, decision_bytes))
     return _observed(connection, batch, raw) if raw else None
 
@@ -39,7 +39,7 @@ def prepare_all(
     log_after: int | None,
     prepare_alone: Callable[[ClaimBatch], BatchAnswer | errors.GanttError],
 ) -> BatchOutcomes:
-    """Run the script for all batches in one packet; what that does not answer is answered by ``prepare_alone``."""
+    """Run the script for all batches in one packet, and ``prepare_alone`` for those without an answer."""
     valid = [validation.is_valid_batch(batch) for batch in batches]
     calls = [(rows(batch), arguments(batch, decision_bytes)) for batch in compress(batches, valid)]
     read = [] if log_after is None else [log.read_command(connection.partition, log_after)]
@@ -47,7 +47,7 @@ def prepare_all(
     outcomes: list[BatchAnswer | errors.GanttError] = []
     for batch, is_valid in zip(batches, valid, strict=True):
         raw = next(raws) if is_valid else None
-        # What was refused, failed, or only ended claims past their deadline, is answered on its own.
+        # Invalid and failed batches, and those that only expired claims, run alone.
         if isinstance(raw, list) and raw:
             outcomes.append(_observed(connection, batch, raw))
         else:
@@ -62,7 +62,7 @@ def _observed(connection: RedisConnection, batch: ClaimBatch, raw: list[Any]) ->
 
 
 def arguments(batch: ClaimBatch, decision_bytes: int) -> dict[str, Any]:
-    """Return the script's arguments about the whole batch, by the names that prepare.lua declares."""
+    """Return the script arguments of the whole batch, by name; see prepare.lua."""
     return {
         "epoch": batch.epoch,
         "position": batch.position,
@@ -83,14 +83,13 @@ def arguments(batch: ClaimBatch, decision_bytes: int) -> dict[str, Any]:
 
 
 def rows(batch: ClaimBatch) -> Iterator[Any]:
-    """Yield the script's arguments about each intent."""
+    """Yield the script arguments of each intent."""
     for intent in batch.intents:
         yield from (intent.consumer, intent.attempt, intent.replaces or 0, intent.near, len(intent.candidates))
         yield from map(_candidate, intent.candidates)
 
 
 def answer(batch: ClaimBatch, raw: list[Any]) -> BatchAnswer:
-    """Decode the script's answer."""
     accepted, current, epoch, position, used = raw[:5]
     return BatchAnswer(
         bool(accepted), bool(current), int(epoch), int(position), list(_prepared(batch, raw)), json.loads(used)

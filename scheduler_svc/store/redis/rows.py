@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A partition's keys as a verb in Python sees them: read on demand, written when the verb ends."""
+"""Mappings of a partition's keys for verbs in Python: read on demand, written when the verb ends."""
 
 import functools
 import hashlib
@@ -13,30 +13,27 @@ from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.registrations import AppliedReport
 
 V = TypeVar("V")
-COMPARED_BATCH = 1000  # fields that a script reads at once
-Plan = Mapping[str, list[Any]]  # rows by section, see commit.lua
+COMPARED_BATCH = 1000  # fields compared by one command
+Plan = Mapping[str, list[Any]]  # rows by section; see commit.lua
 
 
 class RedisFields(MutableMapping[str, V]):
-    """The fields of a hash by name."""
+    """Fields of a hash."""
 
     def __init__(self, connection: RedisConnection, word: str, codec: Codec) -> None:
         self._connection = connection
         self._word = word
         self._codec = codec
-        self._texts: dict[str, str] = {}  # the stored texts, '' for no field
-        self._values: dict[str, V | None] = {}  # the values as the verb left them
+        self._texts: dict[str, str] = {}  # stored texts; '' for no field
+        self._values: dict[str, V | None] = {}  # values, possibly changed by the verb
 
     def missing(self, names: Collection[str]) -> list[str]:
-        """Return the names that were not read yet."""
         return [name for name in dict.fromkeys(names) if name not in self._texts]
 
     def commands(self, names: Sequence[str]) -> list[Sequence[Any]]:
-        """Return the commands that read these fields."""
         return [("HMGET", self._word, *names)] if names else []
 
     def note(self, names: Sequence[str], answers: Iterator[Any]) -> None:
-        """Note the answers to ``commands``."""
         self._texts.update(zip(names, (text or "" for text in (next(answers) if names else ())), strict=True))
 
     def __getitem__(self, name: str) -> V:
@@ -48,7 +45,7 @@ class RedisFields(MutableMapping[str, V]):
         return value
 
     def peek(self, name: str) -> V | None:
-        """Return a value, or None, which the commit does not compare."""
+        """Return a value or None without comparing it at commit."""
         if name in self._values:
             return self._values[name]
         if name not in self._texts:
@@ -68,7 +65,6 @@ class RedisFields(MutableMapping[str, V]):
         raise NotImplementedError(f"no verb in Python counts {self._word}")
 
     def compare(self, plan: Plan) -> None:
-        """Add each field that the verb read to the comparisons."""
         for batch in paging.batches(self._compared(), COMPARED_BATCH):
             texts = "\0".join(self._texts[name] for name in batch)
             plan["fields"].append((self._word, hashlib.sha1(texts.encode(), usedforsecurity=False).hexdigest(), batch))
@@ -77,14 +73,13 @@ class RedisFields(MutableMapping[str, V]):
         return [name for name in self._values if name in self._texts]
 
     def changes(self) -> Iterator[tuple[str, V | None, V | None]]:
-        """Yield (name, value before, value after) of each field that changes; None for no field."""
+        """Yield (name, old value, new value) of changed fields; None for no field."""
         for name, value in self._values.items():
             before = self._stored(name)
             if name not in self._texts or value != before:
                 yield name, before, value
 
     def write(self, plan: Plan) -> None:
-        """Add each change to the writes."""
         for name, before, after in self.changes():
             self._write(plan, name, before, after)
 
@@ -100,17 +95,16 @@ class RedisFields(MutableMapping[str, V]):
 
 
 class RedisRecords(RedisFields[V]):
-    """Fields whose values verbs replace, but do not change in place."""
+    """Fields whose values are replaced, never changed in place."""
 
     def __init__(self, connection: RedisConnection, word: str, codec: Codec) -> None:
         super().__init__(connection, word, Codec(codec.encode, functools.cache(codec.decode)))
 
 
 class RedisPositions(RedisFields[int]):
-    """Log positions by name, which verbs in Python write and do not read."""
+    """Log positions by name; write-only."""
 
     def pop(self, name: str, default: Any = None) -> Any:
-        """Remove an entry, if there is one."""
         del self[name]
         return default
 
@@ -122,7 +116,7 @@ class RedisPositions(RedisFields[int]):
 
 
 class RedisScores(RedisPositions):
-    """The scores of a set by member, which verbs in Python write and do not read."""
+    """Scores of a sorted set by member; write-only."""
 
     def _write(self, plan: Plan, name: str, _before: int | None, after: int | None) -> None:
         if after is None:
@@ -132,7 +126,7 @@ class RedisScores(RedisPositions):
 
 
 class RedisMembers(RedisFields[bool]):
-    """The members of a set: True for each."""
+    """Members of a set, each mapped to True."""
 
     def commands(self, names: Sequence[str]) -> list[Sequence[Any]]:
         return [("SISMEMBER", self._word, name) for name in names]
@@ -148,7 +142,7 @@ class RedisMembers(RedisFields[bool]):
 
 
 class RedisChildren(RedisFields[list[str]]):
-    """The children of each parent, in a set of parent|child."""
+    """Children by parent, stored as a set of "parent|child"."""
 
     def commands(self, names: Sequence[str]) -> list[Sequence[Any]]:
         return [("ZRANGEBYLEX", self._word, *range_below(name)) for name in names]
@@ -166,7 +160,7 @@ class RedisChildren(RedisFields[list[str]]):
 
 
 class RedisReports(RedisFields[AppliedReport]):
-    """The last reports of service hosts; ``nodes`` has their nodes."""
+    """Last reports of service hosts; their nodes are in ``nodes``."""
 
     nodes: MutableMapping[str, list[str]]
 
@@ -183,5 +177,5 @@ class RedisReports(RedisFields[AppliedReport]):
 
 
 def range_below(name: str) -> tuple[str, str]:
-    """Return the range of the members ``name|...`` of a set in byte order, in which '}' follows the bar."""
+    """Return the lexical range of members "name|..."; '}' is the next byte after '|'."""
     return f"[{name}|", f"({name}}}"

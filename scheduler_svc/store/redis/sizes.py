@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sizes of a partition's collections in Redis."""
+"""Sizes of a partition's collections in Redis."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from rpcapi.redis_failover.memory_usage import MeasuredKey, key_type, measure
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import KEYS, state_word
 
-# Words of the key schema; the entries of the first are those of the collection. `meta` never grows.
+# Collection -> key words; the first key's entries count as the collection's. `meta` never grows.
 WORDS = {
     "claims": ("claims", "sources", "by_host", "deadlines", "groups", "unverified", "holders", "tallies", "tallied"),
     "tombstones": ("ended", "ended_at"),

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots of a partition in Redis, read in pages so that neither the server nor a process handles all at once.
+"""Snapshots of a partition in Redis, read in pages to limit the load of server and process.
 
-The first pages of all hashes are read in one transaction with the log's position. A small partition is complete then.
-The further pages of a large one are read one by one, while others write; the log entries since the first pages are
-applied to them in the end. They have absolute values, so it does not matter which of them a page already contains
-(https://redis.io/docs/latest/commands/scan: what is in a hash during the whole iteration is returned).
+One transaction reads the first page of each hash with the log position; this completes a small partition. Further pages
+of a large one are read while others write. Finally the log entries since the first pages are applied: they have
+absolute values, so it does not matter which of them a page already contains. SCAN returns all elements present during
+the whole iteration (https://redis.io/docs/latest/commands/scan).
 """
 
 import json
@@ -19,14 +19,14 @@ from scheduler_svc.store.redis import log
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import state_word
 
-PAGE = 1000  # fields of a hash that one command reads, approximately
-ATTEMPTS = 5  # to read a partition whose log is shorter than what is written meanwhile, or that begins epochs
+PAGE = 1000  # approximate number of fields per read
+ATTEMPTS = 5  # reads of a partition whose log wraps, or whose epoch changes, meanwhile
 
 _WORDS = ("providers", "used", "services", "alive", "opened")
 
 
 class DecodedTexts(MutableMapping[str, Any]):
-    """Values by name that are stored as text and decoded at each access: as objects they take several times as much."""
+    """Values stored as text and decoded on each access: decoded objects need several times the memory."""
 
     def __init__(self, texts: dict[str, str], decode: Callable[[str], Any]) -> None:
         self._texts = texts
@@ -55,10 +55,10 @@ class DecodedTexts(MutableMapping[str, Any]):
 
 
 def snapshot(connection: RedisConnection, namespaces: Collection[str]) -> Snapshot:
-    """Return a copy of the state that replicas hold.
+    """Return a copy of the data that replicas hold.
 
-    Raises StoreUnavailable where the partition changes faster than it can be read, and IncompatibleObject, for
-    providers when they are read from the snapshot.
+    Raises StoreUnavailable if the partition changes faster than it can be read. Raises IncompatibleObject, for
+    providers only on access.
     """
     for _ in range(ATTEMPTS):
         pages = _Pages(connection, namespaces)
@@ -75,20 +75,18 @@ def snapshot(connection: RedisConnection, namespaces: Collection[str]) -> Snapsh
 
 
 class _Pages:
-    """One attempt to read a partition."""
-
     def __init__(self, connection: RedisConnection, namespaces: Collection[str]) -> None:
         self._connection = connection
         self._namespaces = namespaces
         self._texts: dict[str, dict[str, str]] = {word: {} for word in (*_WORDS, *map(state_word, namespaces))}
-        self._cursors: dict[str, int] = {}  # of the hashes that have more pages
+        self._cursors: dict[str, int] = {}  # cursors of hashes with more pages
         self.epoch = self.position = 0
 
     def read_first(self) -> None:
-        """Read the first page of each hash, all at one moment."""
+        """Read the first page of every hash atomically."""
         commands = [("HMGET", "meta", "epoch", "position"), *(_scan(word, 0) for word in self._texts)]
         reply = self._connection.read(*commands)
-        if reply[0][0] is None:  # the keys were deleted while the server kept running
+        if reply[0][0] is None:  # the keys were deleted on a running server
             self._connection.check_identity()
             reply = self._connection.read(*commands)
         self.epoch, self.position = (int(value) for value in reply[0])
@@ -96,7 +94,7 @@ class _Pages:
             self._add(word, int(cursor), texts)
 
     def read_others(self) -> bool:
-        """Read the other pages; return whether there were any."""
+        """Read all other pages; return whether there were any."""
         is_large = bool(self._cursors)
         while self._cursors:
             word, cursor = next(iter(self._cursors.items()))
@@ -105,7 +103,7 @@ class _Pages:
         return is_large
 
     def catch_up(self, snapshot: Snapshot) -> Snapshot | None:
-        """Return the snapshot after all log entries up to now; None where the log no longer has them all."""
+        """Apply the log entries up to now; None if the log no longer has all of them."""
         ((epoch, last),) = self._connection.read(("HMGET", "meta", "epoch", "position"))
         if epoch is None or int(epoch) != snapshot.epoch:
             return None
@@ -120,7 +118,6 @@ class _Pages:
         return replace(snapshot, position=position)
 
     def snapshot(self) -> Snapshot:
-        """Return what was read."""
         texts = self._texts
         return Snapshot(
             epoch=self.epoch,
@@ -154,7 +151,6 @@ def _decode_provider(text: str) -> Mapping[str, Any]:
 
 
 def _apply(snapshot: Snapshot, entry: LogEntry) -> None:
-    """Apply an entry to the parts of a snapshot."""
     parts: Mapping[str, Any] = {
         "provider": snapshot.providers,
         "used": snapshot.used,
@@ -170,14 +166,13 @@ def _apply(snapshot: Snapshot, entry: LogEntry) -> None:
                 _update(snapshot.states.get(namespace, {}), states)
         case kind:
             _update(parts[kind], entry.payload)
-    if entry.kind == "service":  # what is gone with a host has no entries of its own
+    if entry.kind == "service":  # a removed host's liveness has no log entry
         for host in (host for host, service in entry.payload.items() if service is None):
             parts["alive"].pop(host, None)
             parts["opened"].pop(host, None)
 
 
 def _update(part: Any, changes: Mapping[str, Any]) -> None:
-    """Set values by name; None removes one."""
     for name, value in changes.items():
         if value is None:
             part.pop(name, None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on host state: reports are compared here, and written by a script that fails if another came between."""
+"""Host state verbs. Reports are compared in Python; a script writes the result unless another report came first."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -88,10 +88,10 @@ def _try_report(connection: RedisConnection, host: str, report: HostReport) -> S
 def _last_report(
     connection: RedisConnection, host: str, nodes: list[str]
 ) -> tuple[str | None, str | None, dict[str, Any], tuple[int, int], str | None, list[str]]:
-    """Return the record of the last report, the host's nodes, the documents of ``nodes``, and (epoch, position).
+    """Return the data with which a report is compared.
 
-    Also the position of the Placement API's last change in the host's trees, and those of ``nodes`` whose name a
-    provider of the API has.
+    That is: record of the last report, the host's node names, documents of ``nodes``, (epoch, position), position of
+    the last API change in the host's trees, and ``nodes`` whose name an API-owned provider has.
     """
     raw, node_names, meta, api_changed, *fields = connection.read(
         ("HGET", "reports", host),
@@ -122,7 +122,6 @@ def begin_epoch_if_behind(connection: RedisConnection, epoch: int, position: int
 
 
 def _place(meta: Sequence[str | None]) -> tuple[int, int]:
-    """Return (epoch, position) of a partition, given these fields of its hash ``meta``."""
     epoch, position = (int(value or 0) for value in meta)
     return epoch, position
 
@@ -176,11 +175,11 @@ def delete_state(connection: RedisConnection, namespace: str, name: str, version
 def _write_state(
     connection: RedisConnection, namespace: str, name: str, version: int, document: Mapping[str, Any] | None
 ) -> int:
-    """Replace or delete (None) a document; make earlier decisions stale that a change of an aggregate affects."""
+    """Replace or delete (None) a document; invalidate decisions affected by a change of an aggregate."""
     stale: Collection[str] = ()
     if namespace == aggregates.NAMESPACE:
         rows = _read_states(connection, namespace, [name])
-        # The script replaces no other document than that of the version.
+        # The script writes only if the version still matches.
         before = next((stored for _name, recorded, stored in rows if recorded == version), None)
         stale = aggregates.touched(before, document)
     text = "" if document is None else documents.encode(document)
@@ -191,7 +190,6 @@ def _write_state(
 
 
 def _word(namespace: str) -> str:
-    """Return the word of the key that has a namespace's documents."""
     return {namespaces.COMPUTE: "providers", namespaces.SERVICE: "services"}.get(namespace, state_word(namespace))
 
 
@@ -246,7 +244,7 @@ def _applied(raw: str | None, node_names: str | None) -> AppliedReport | None:
 
 
 def _new_record(last: AppliedReport | None, report: HostReport) -> str:
-    """Return the record of a report; for one that registers, the script adds what it issues."""
+    """Return the record of a report; the script adds the incarnation to a registration."""
     if last is not None and not report.register:
         return encode_report(replace(last, sequence=report.sequence))
     return documents.encode({"schema": SCHEMA, "sequence": report.sequence, "agent": report.agent})
@@ -261,7 +259,7 @@ def _document_rows(plan: reports.ReportPlan) -> Iterator[str]:
 
 
 def _link_rows(linked: Mapping[str, str], unlinked: Mapping[str, str]) -> list[str]:
-    """Return (parent, child, 1 if it is added else 0) of each entry of the children, as one list."""
+    """Return a flat list of (parent, child, "1" to add or "0" to remove)."""
     values: list[str] = []
     for entries, added in ((unlinked, "0"), (linked, "1")):
         for child, parent in entries.items():
@@ -272,7 +270,7 @@ def _link_rows(linked: Mapping[str, str], unlinked: Mapping[str, str]) -> list[s
 def _read_share(
     connection: RedisConnection, nodes: Sequence[str], last_nodes: Sequence[str], conflicts: Sequence[str]
 ) -> ApiProviders:
-    """Return the Placement API's share in the trees of a service host that reports ``nodes`` in place of others."""
+    """Return the API-owned providers in the trees of a host that now reports ``nodes`` instead of ``last_nodes``."""
     partition = RedisPartition(connection)
     level, below, dropped = list(dict.fromkeys([*nodes, *last_nodes])), [], last_nodes
     while level:

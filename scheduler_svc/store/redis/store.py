@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Redis backend: verbs are scripts, or functions whose changes one script writes."""
+"""Redis store: each verb is a script, or a Python function whose changes one script writes."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Concatenate
@@ -30,7 +30,7 @@ MAX_REAP = 1000
 
 
 class RedisStore(Store):
-    """A partition in Redis; may be shared by threads, but not by processes."""
+    """Partition in Redis. Threads may share it, processes may not."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class RedisStore(Store):
         wait_seconds: float | None = None,
     ) -> None:
         super().__init__(partition, decision_bytes=decision_bytes, namespaces=namespaces)
-        # A server's durability guarantees nothing where another server may take over.
+        # With failover, another server may lack the last writes whatever this one's durability.
         effective = "everysec" if redis_nodes.has_multiple_servers(url) else durability
         identity = RedisIdentity(partition, effective, log_length)
         self._connection = RedisConnection(
@@ -87,7 +87,7 @@ class RedisStore(Store):
 
     def counts(self) -> Mapping[str, int]:
         live, prepared = self._connection.read(("HLEN", "claims"), ("ZCARD", "deadlines"))
-        return {"prepared": prepared, "confirmed": live - prepared}  # exactly the prepared ones have a deadline
+        return {"prepared": prepared, "confirmed": live - prepared}  # only prepared claims have a deadline
 
     def clock_lead(self) -> int:
         return clock.lead(*self._connection.read(("HMGET", "meta", *clock.FIELDS))[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs with a function of their own on Redis, which runs a script except for audits; others run in Python."""
+"""Verbs with an implementation for Redis, most of them scripts; all others run in Python."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and changes of allocations by the Placement API; the script `allocate` does the same."""
+"""Allocations of the Placement API: reads and changes. Keep in sync with the script `allocate`."""
 
 import copy
 from collections import Counter
@@ -17,13 +17,12 @@ from scheduler_svc.store.verbs.contents import ALL
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verbs.whole_partition import WholePartition
 
-FormerClaims = Mapping[str, Claim | None]  # by consumer
-Unit = int | list[int]  # the capacity of a class alone, or with its min_unit, max_unit and step_size
+FormerClaims = Mapping[str, Claim | None]  # live claims before the change, by consumer
+Unit = int | list[int]  # capacity, or [capacity, min_unit, max_unit, step_size]
 Capacities = Mapping[str, dict[str, Unit]]  # by provider and resource class
 
 
 def read(partition: PartitionState, now: int, consumers: Sequence[str]) -> dict[str, ConsumerState]:
-    """Return what each of these consumers holds that holds anything."""
     partition.prefetch(consumers=consumers)
     live_claims = ((consumer, partition.live_claim(consumer, now)) for consumer in consumers)
     states = {
@@ -37,7 +36,7 @@ def read(partition: PartitionState, now: int, consumers: Sequence[str]) -> dict[
 def list_holders(
     partition: WholePartition, now: int, provider: str, marker: str | None, limit: int
 ) -> tuple[list[ConsumerState], str | None]:
-    """Return a page of the claims that hold from a provider, by the name of the claim, and the next marker."""
+    """Return a page of allocations from a provider, by claim name, and the next marker."""
     partition.expire(now)
     page = partition.claims_at(provider, marker or "", limit + 1)
     shown = page[:limit]
@@ -52,13 +51,12 @@ def list_holders(
 def usages(
     partition: WholePartition, now: int, project: str, user: str | None, consumer_type: str | None
 ) -> dict[str, Usage]:
-    """Return what the consumers of a project hold, by consumer type."""
     partition.expire(now, ALL)
     return tallies.usages(tallies.rows_of(partition.tallies_of(project), user), consumer_type)
 
 
 def allocate(partition: PartitionState, now: int, changes: Sequence[AllocationChange]) -> Refusal | None:
-    """Replace what consumers hold, as checked, or return why nothing is changed."""
+    """Replace allocations, or return why nothing was changed. Changes are already validated."""
     former = read_former(partition, changes, now)
     refusal = refusal_of(partition, changes, former, partition.capacity)
     if refusal is None:
@@ -72,7 +70,7 @@ def read_former(
     now: int,
     providers: Collection[str] = (),
 ) -> FormerClaims:
-    """Return what each consumer holds, and fetch what the changes and ``providers`` need."""
+    """Return the live claim of each consumer; prefetch all rows that the changes and ``providers`` need."""
     partition.expire(now)
     partition.flush(now)
     partition.prefetch(
@@ -80,7 +78,7 @@ def read_former(
         providers={*providers, *(provider for change in changes for provider in change.allocations)},
     )
     former = {change.consumer: partition.live_claim(change.consumer, now) for change in changes}
-    # The tallies that count what these consumers hold and will hold.
+    # Tallies before and after the change.
     partition.prefetch(
         tallies={tallies.key_of(claim) for claim in former.values() if claim is not None}
         | {tallies.key_of_owner(change.project, change.user, change.type or "") for change in changes}
@@ -92,7 +90,7 @@ def read_former(
 def refusal_of(
     partition: PartitionState, changes: Sequence[AllocationChange], former: FormerClaims, capacity: Capacities
 ) -> Refusal | None:
-    """Return why the changes are refused where providers have this ``capacity``, or None."""
+    """Return why the changes are refused at this ``capacity``, or None."""
     for change in changes:
         refusal = _consumer_refusal(partition, change, former[change.consumer])
         if refusal is not None:
@@ -102,7 +100,7 @@ def refusal_of(
 
 
 def unknown_provider(changes: Sequence[AllocationChange | ConsumerImport], capacity: Container[str]) -> Refusal | None:
-    """Return the refusal of the first provider without ``capacity``, in order of consumer and provider, or None."""
+    """Return the refusal for the first provider without ``capacity``, by change and provider name, or None."""
     for change in changes:
         for provider in sorted(change.allocations):
             if provider not in capacity:
@@ -111,7 +109,6 @@ def unknown_provider(changes: Sequence[AllocationChange | ConsumerImport], capac
 
 
 def replace_all(partition: PartitionState, changes: Sequence[AllocationChange], former: FormerClaims, now: int) -> None:
-    """Carry out changes that are not refused."""
     for change in changes:
         _replace(partition, change, former[change.consumer], now + partition.lead_ms)
     partition.flush(now)
@@ -133,7 +130,7 @@ def _consumer_refusal(partition: PartitionState, change: AllocationChange, live:
 def _is_replaceable(live: Claim, change: AllocationChange) -> bool:
     """Return whether a change may replace a live claim.
 
-    An agent's claim must be confirmed, the client must have read it, and its type stays: it marks migrations.
+    An agent's claim must be confirmed and its generation read by the client. Its type must stay: it marks migrations.
     """
     if allocations.is_api_claim(live):
         return True
@@ -142,7 +139,7 @@ def _is_replaceable(live: Claim, change: AllocationChange) -> bool:
 
 
 def deltas_of(changes: Sequence[AllocationChange], former: FormerClaims) -> Counter[tuple[str, str]]:
-    """Return by how much each sum grows."""
+    """Return the growth of each used sum, by (provider, class)."""
     deltas: Counter[tuple[str, str]] = Counter()
     for change in changes:
         live = former[change.consumer]
@@ -159,7 +156,6 @@ def _amount_refusals(
     deltas: Mapping[tuple[str, str], int],
     capacity: Capacities,
 ) -> Iterator[Refusal]:
-    """Yield why amounts cannot be part, in order of consumer, provider and class."""
     for change in changes:
         for provider, amounts in sorted(change.allocations.items()):
             for resource_class, amount in sorted(amounts.items()):
@@ -198,7 +194,7 @@ def _replace(partition: PartitionState, change: AllocationChange, live: Claim | 
 
 
 def _claim_after(partition: PartitionState, change: AllocationChange, live: Claim | None, clock_ms: int) -> Claim:
-    """Return the claim by which the consumer holds ``change``; an agent's stays the agent's, on its host."""
+    """Return the consumer's claim after ``change``. An agent's claim keeps its host and its agent."""
     base = partition.generation_base
     parts: dict[str, Any] = {
         "generation": (base if live is None else allocations.generation_of(live, base)) + 1,
@@ -222,7 +218,7 @@ def api_claim(
     request_id: str,
     created_ms: int,
 ) -> Claim:
-    """Return the claim of the Placement API by which a consumer holds ``change``; ``live`` is its former one."""
+    """Return a claim owned by the Placement API for ``change``; ``live`` is the consumer's former claim."""
     return Claim(
         consumer=change.consumer,
         attempt=max(partition.ended.get(change.consumer, {0: ""})) + 1 if live is None else live.attempt,

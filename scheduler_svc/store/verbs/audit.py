@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit verb: reconciles a host's claims with what runs there."""
+"""The audit verb: reconciles stored claims with the guests that a host reports."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ from scheduler_svc.store.verbs.ending import find_for_host
 from scheduler_svc.store.verbs.moves import MIGRATION_ATTEMPT, as_source, make_source
 from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
 
-SHARED_PAUSE_MS = 10_000  # until the next audit of a duplicate identity with orphans
+SHARED_PAUSE_MS = 10_000  # minimum delay of the next audit if two agents share the name and orphans remain
 
 
 def audit(
@@ -30,7 +30,7 @@ def audit(
     grace_ms: int,
     host_uuid: str | None,
 ) -> AuditOutcome:
-    """Reconcile claims with what runs on ``host``; arguments are validated before. Raises UnknownHost."""
+    """Reconcile the claims of ``host`` with its running guests. Arguments are already validated. Raises UnknownHost."""
     migrations = (claim.migration for claim in running if claim.migration is not None)
     partition.prefetch(
         consumers=[*(claim.consumer for claim in running), *migrations],
@@ -61,7 +61,7 @@ def audit(
 
 
 def vouch_all(partition: PartitionState, now: int, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
-    """Make unverified claims of ``host`` claims of their consumers."""
+    """Turn unverified claims of ``host`` into confirmed claims of their consumers."""
     _prefetch_related(partition, {name for ref in refs for name in (ref.consumer, unverified_name(*ref, host))})
     results = [vouch(partition, host, ref, now) for ref in refs]
     partition.flush(now, flag=True)
@@ -69,7 +69,7 @@ def vouch_all(partition: PartitionState, now: int, host: str, refs: Sequence[Cla
 
 
 def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> ClaimResult:
-    """Make one unverified claim of ``host`` a claim of its consumer: the conductor's record names this attempt."""
+    """Turn one unverified claim into its consumer's claim: the conductor's record names this attempt."""
     claim, answer = find_for_host(partition, ref, host, now)
     if claim is not None or answer is not None:
         return ClaimResult(*ref, answer or answer_of(claim.state if claim else ""), claim.host if claim else None)
@@ -93,10 +93,10 @@ def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Clai
 
 
 def _prefetch_related(partition: PartitionState, consumers: Collection[str]) -> None:
-    """Fetch what decides about the claims of these consumers: their hosts, their moves, and what they hold from."""
+    """Fetch all that reconciling these consumers reads: claims, both ends of moves, hosts and providers."""
     hosts: Collection[str] = ()
     providers: Collection[str] = ()
-    for _ in range(3):  # claims; their hosts and the other ends of their moves; the hosts of these
+    for _ in range(3):  # claims, then their hosts and the other ends of moves, then those hosts
         partition.prefetch(consumers=consumers, services=hosts, providers=providers)
         claims = [claim for name in consumers if (claim := partition.claims.get(name)) is not None]
         hosts = {names.host_of(claim.host) for claim in claims}
@@ -106,7 +106,7 @@ def _prefetch_related(partition: PartitionState, consumers: Collection[str]) -> 
 
 
 def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
-    """Reconcile one reported claim; return its answer, and whether the store had forgotten it."""
+    """Reconcile one reported claim; return (answer, whether the store had forgotten it)."""
     live_attempt = partition.claim_of(claim.ref)
     if live_attempt is not None:
         if names.host_of(live_attempt.host) == names.host_of(claim.host):
@@ -124,48 +124,48 @@ def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tupl
     is_contradicted |= forgotten.consumer != claim.consumer and forgotten.consumer in partition.claims
     is_excessive = claim.confirmed and not is_credible(partition, claim, live)
     if not partition.may_have_lost_claims_of(claim.host) or is_contradicted or is_excessive:
-        # The store has forgotten nothing of this host, or the host of another claim has reported that one, or the claim
-        # holds what this host cannot speak for.
+        # The store lost nothing of this host, another host reported a rival claim, or the claim holds resources that
+        # this host has no say over.
         return _doubt(partition, claim, now, otherwise=Answer.ABORTED)
     if claim.confirmed:
         _make_room(partition, live, others, forgotten, now)
         partition.add_claim(forgotten)
     else:
-        # Only this host could have confirmed it, and it reports that it has not.
+        # Only this host could have confirmed the claim, and it did not.
         partition.add_tombstone(claim.ref, ClaimState.ABORTED, now)
     return (Answer.CONFIRMED if claim.confirmed else Answer.ABORTED), claim.confirmed
 
 
 def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
-    """Reconcile a reported attempt that is live on another host."""
+    """Reconcile a reported attempt whose live claim is on another host."""
     may_be_lost = live.state == ClaimState.PREPARED and partition.may_have_lost_claims_of(claim.host)
     if claim.confirmed and may_be_lost and is_credible(partition, claim, live):
-        # The store forgot the reported claim, and prepared the attempt again: nothing runs under that claim.
+        # The store forgot the reported claim and prepared the attempt again; nothing runs under the new claim.
         partition.drop_claim(live)
         partition.add_claim(_reported_claim(partition, claim, now, None))
         return Answer.CONFIRMED, True
     if claim.confirmed and partition.is_fenced(claim.host):
-        # The live attempt was served after the fence, which ended this copy too although the store had forgotten it.
+        # The live attempt began after the fence. The fence ended this forgotten copy too.
         return Answer.FENCED, False
     return _doubt(partition, claim, now, otherwise=Answer.CONFLICT)
 
 
 def _is_source_of(claim: RunningClaim, live: Claim | None) -> bool:
-    """Return whether a claim is reported as the source of the live claim's move, which later ends do not end."""
+    """Return whether the reported claim is the source of the live claim's move; later ends do not end a source."""
     return claim.role is ClaimRole.SOURCE and live is not None and claim.migration == live.migration
 
 
 def _are_ends_of_one_move(partition: PartitionState, live: Claim, claim: Claim) -> bool:
-    """Return whether a claim that the store forgot, and the live one of its instance, are source and destination."""
+    """Return whether a forgotten claim and its instance's live claim are the two ends of one move."""
     if claim.ref.consumer in partition.sources or is_api_claim(live):
         return False
     return (claim.role is ClaimRole.SOURCE) if live.attempt > claim.attempt else claim.role is ClaimRole.DESTINATION
 
 
 def _other_claims(partition: PartitionState, live: Claim | None, claim: Claim) -> list[Claim]:
-    """Return the claims of an instance that are no other end of the move of ``claim``, which the store forgot.
+    """Return the instance's claims that do not belong to the same move as the forgotten ``claim``.
 
-    If their attempts are earlier and their hosts have not reported them, they have ended.
+    Earlier attempts among them have ended, unless their hosts reported them.
     """
     others = [] if live is None or _are_ends_of_one_move(partition, live, claim) else [live]
     source = partition.source_of(claim.ref.consumer)
@@ -173,10 +173,10 @@ def _other_claims(partition: PartitionState, live: Claim | None, claim: Claim) -
 
 
 def _make_room(partition: PartitionState, live: Claim | None, others: Sequence[Claim], claim: Claim, now: int) -> None:
-    """Let the live claim of an instance become the other end of a move, and end others, before ``claim`` is added.
+    """Make way for the forgotten ``claim``: turn the live claim into the source of its move, or end it.
 
-    A later attempt exists only if the earlier ones have ended: the store forgot that. But a destination may have either
-    end of an earlier move as its source: the host of the source will report it.
+    A later attempt exists only if the earlier ones ended, which the store forgot. Exception: the source of a move may
+    be either end of an earlier move. Claims of that move are dropped without a tombstone; the source's host reports it.
     """
     if live is not None and live not in others and claim.migration is not None:
         make_source(partition, live, claim.migration)
@@ -189,11 +189,11 @@ def _make_room(partition: PartitionState, live: Claim | None, others: Sequence[C
 
 
 def _doubt(partition: PartitionState, claim: RunningClaim, now: int, *, otherwise: Answer) -> tuple[Answer, bool]:
-    """Count a claim that is reported as confirmed as unverified; else return ``otherwise``."""
+    """Store a claim that its host reports as confirmed as unverified; return ``otherwise`` for an unconfirmed one."""
     if not claim.confirmed:
         return otherwise, False
     if partition.is_fenced(claim.host) and not partition.may_have_lost_claims_of(claim.host):
-        # The fence ended all that the host held, whatever tombstones are left, and closed it until now.
+        # The fence ended every claim of the host, even if tombstones are gone, and the host was closed since.
         return Answer.FENCED, False
     name = unverified_name(claim.consumer, claim.attempt, names.host_of(claim.host))
     if name not in partition.claims:
@@ -221,7 +221,7 @@ def _reconcile_live(partition: PartitionState, live: Claim, claim: RunningClaim,
 
 
 def _note_report(partition: PartitionState, live: Claim, claim: RunningClaim) -> bool:
-    """Record the amounts that a confirmed claim's host reports; return whether they raised the claim."""
+    """Record the amounts that the host reports for a confirmed claim; return whether the claim grew."""
     allocations = believed_allocations(partition, live, claim)
     noted = replace(
         live, allocations=allocations, reported=None if claim.allocations == allocations else claim.allocations
@@ -240,9 +240,9 @@ def _forgotten_end(live: Claim) -> ClaimState:
 
 
 def _end_of_prepared(partition: PartitionState, live: Claim, now: int) -> ClaimState | None:
-    """Return how a claim ends that its host has not confirmed, or None if it stays prepared.
+    """Return how a claim that its host has not confirmed ends, or None if it stays prepared.
 
-    A prepared claim of an earlier epoch is aborted: the store may have forgotten that it was aborted before.
+    Prepared claims of an earlier epoch are aborted: the store may have forgotten an abort.
     """
     if partition.is_expired(live, now):
         return ClaimState.EXPIRED
@@ -252,10 +252,10 @@ def _end_of_prepared(partition: PartitionState, live: Claim, now: int) -> ClaimS
 def _end_unreported(
     partition: PartitionState, host: str, reported: set[ClaimRef], grace_ms: int, now: int
 ) -> tuple[int, int, int]:
-    """End or flag claims on ``host`` that it did not report.
+    """End or flag the claims on ``host`` that it did not report.
 
-    Returns the number released, the number of remaining orphans, and the ms until the host should audit again, or 0.
-    Of two agents that share the host's name, neither knows what the other one runs: no orphan is released.
+    Returns (claims released, orphans left, ms until the host should audit again or 0). If two agents share the host's
+    name, no orphan is released: neither knows the other's guests.
     """
     shared = DUPLICATE in partition.services.get(host, {})
     released = orphans = again_ms = 0
@@ -266,7 +266,7 @@ def _end_unreported(
         ref = ClaimRef(consumer_of(claim.ref.consumer), claim.attempt)
         is_unverified = claim.state == ClaimState.UNVERIFIED
         if is_unverified and _is_live_on(partition, ref, host):
-            partition.end_claim(claim, ClaimState.RELEASED, now)  # it is its consumer's claim now
+            partition.end_claim(claim, ClaimState.RELEASED, now)  # became its consumer's claim
             continue
         if ref in reported:
             if is_unverified:
@@ -279,7 +279,7 @@ def _end_unreported(
                 partition.end_claim(claim, end, now)
             continue
         since = now if claim.orphan_ms is None else claim.orphan_ms
-        # Once the attempt of an unverified claim has ended, its guest need not be waited for again.
+        # An unverified claim needs no grace period once its attempt has ended.
         is_over = now - since >= grace_ms or (is_unverified and partition.end_of(ref) is not None)
         if is_over and not shared:
             partition.end_claim(claim, ClaimState.RELEASED, now)
@@ -292,7 +292,6 @@ def _end_unreported(
 
 
 def _is_live_on(partition: PartitionState, ref: ClaimRef, host: str) -> bool:
-    """Return whether the attempt is its consumer's live claim, on this service host."""
     live = partition.claim_of(ref)
     return live is not None and names.host_of(live.host) == host
 
@@ -300,7 +299,7 @@ def _is_live_on(partition: PartitionState, ref: ClaimRef, host: str) -> bool:
 def _move_of(
     partition: PartitionState, role: ClaimRole, migration: str | None, attempt: int, live: Claim | None
 ) -> tuple[ClaimRole, str | None]:
-    """Return role and migration of a reported attempt: as its agent knows them, or as a later attempt shows them."""
+    """Return (role, migration) of a reported attempt, from its agent or implied by a later live attempt."""
     if live is not None and live.migration is not None and live.attempt > attempt:
         return ClaimRole.SOURCE, live.migration
     has_ended = migration is None or partition.end_of(ClaimRef(migration, MIGRATION_ATTEMPT)) is not None
@@ -308,9 +307,9 @@ def _move_of(
 
 
 def _with_role(partition: PartitionState, live: Claim, claim: RunningClaim, now: int) -> Claim:
-    """Return the live claim, after making it a source again if the store forgot the move that its agent names.
+    """Make the live claim a source again if the store forgot the move that its agent names; return the claim.
 
-    The move that the store has instead, if any, is an earlier one: its other end has ended.
+    Any other move that the store has is an earlier one, whose other end is over.
     """
     role, migration = _move_of(partition, claim.role, claim.migration, claim.attempt, None)
     if role is not ClaimRole.SOURCE or migration is None or not partition.may_have_lost_claims_of(claim.host):
@@ -345,13 +344,11 @@ def _reported_claim(partition: PartitionState, claim: RunningClaim, now: int, li
 
 
 def _with_move(claim: Claim, role: ClaimRole, migration: str | None) -> Claim:
-    """Return the claim of an instance as one end of its move."""
     if role is not ClaimRole.SOURCE or migration is None:
         return replace(claim, migration=migration)
     return as_source(claim, migration)
 
 
 def _verified(partition: PartitionState, unverified: Claim, ref: ClaimRef) -> Claim:
-    """Return an unverified claim as the confirmed claim of the attempt that the agent reported."""
     plain = replace(unverified, consumer=ref.consumer, state=ClaimState.CONFIRMED, migration=None)
     return _with_move(plain, *_move_of(partition, unverified.role, unverified.migration, ref.attempt, None))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""New epochs: collection of the hosts that a store may have forgotten, until all who know hosts have named them."""
+"""Start of an epoch: collects the names of all hosts whose claims the store may have forgotten."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 
 def begin_epoch_if_behind(partition: WholePartition, now: int, epoch: int, position: int) -> tuple[int, int]:
-    """Begin an epoch if the partition is behind (epoch, position), which it once had; return its present ones."""
+    """Begin an epoch if the store lost (epoch, position), which it once had; return the current pair."""
     if (partition.epoch, partition.position) < (epoch, position):
         partition.epoch, partition.position = max(partition.epoch, epoch), max(partition.position, position)
         partition.begin_epoch(now)
@@ -17,9 +17,9 @@ def begin_epoch_if_behind(partition: WholePartition, now: int, epoch: int, posit
 
 
 def name_hosts(partition: PartitionState, _now: int, epoch: int, hosts: Sequence[str], *, complete: bool) -> bool:
-    """Await the audits of hosts that have neither audited nor been fenced in this epoch.
+    """Await the audits of those hosts that neither audited nor were fenced in this epoch.
 
-    Returns whether names are still collected in this epoch.
+    Returns whether the collection of names goes on.
     """
     if epoch != partition.epoch or not partition.is_awaited(UNNAMED_HOSTS):
         return False
@@ -33,7 +33,7 @@ def name_hosts(partition: PartitionState, _now: int, epoch: int, hosts: Sequence
 
 
 def expire(partition: PartitionState, since: int) -> None:
-    """Stop collecting if it began at ``since`` or before."""
+    """Stop the collection if it began at ``since`` or before."""
     if partition.beats.get(UNNAMED_HOSTS, since + 1) <= since:
         _stop(partition)
 

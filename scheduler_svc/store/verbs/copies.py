@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of a whole partition, for replicas and for verification."""
+"""Copies of a whole partition for replicas and verification."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,6 @@ from scheduler_svc.store.verification import StoreDump
 
 
 def snapshot(partition: WholePartition, namespaces: Iterable[str]) -> Snapshot:
-    """Return the state that replicas hold."""
     return Snapshot(
         epoch=partition.epoch,
         position=partition.position,

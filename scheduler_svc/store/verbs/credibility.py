@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Amounts of a host's audit that the store believes."""
+"""Checks of the amounts that a host reports in its audit."""
 
 from rpcapi.resources import names
 from rpcapi.resources.trees.tree import SHARING_TRAIT
@@ -10,7 +10,7 @@ from scheduler_svc.store.verbs.partition import PartitionState
 
 
 def is_credible(partition: PartitionState, claim: RunningClaim | Claim, live: Claim | None) -> bool:
-    """Return whether a host's word counts for all that a claim on it holds, once ``live`` has ended."""
+    """Return whether the host may assert all allocations of a claim on it, once ``live`` has ended."""
     return all(
         _is_own(partition, claim.host, provider)
         or _may_hold(partition, provider, amounts, live.allocations.get(provider, {}) if live is not None else {})
@@ -19,10 +19,10 @@ def is_credible(partition: PartitionState, claim: RunningClaim | Claim, live: Cl
 
 
 def believed_allocations(partition: PartitionState, live: Claim, claim: RunningClaim) -> Allocations:
-    """Return the allocations of a live claim after its host's report ``claim``: never less than before.
+    """Return a live claim's allocations raised to its host's report ``claim``, and never lowered.
 
-    The conditions are those for a forgotten claim. Providers outside the host's trees get more only if the store may
-    have forgotten that.
+    Providers outside the host's trees are raised only if the store may have forgotten the claim, and if they share and
+    have the amounts free.
     """
     allocations = dict(live.allocations)
     for provider, amounts in sorted(claim.allocations.items()):
@@ -40,7 +40,7 @@ def believed_allocations(partition: PartitionState, live: Claim, claim: RunningC
 
 
 def _is_own(partition: PartitionState, node: str, provider: str) -> bool:
-    """Return whether a provider belongs to the service host of ``node``, by its name or by its tree."""
+    """Return whether a provider belongs to the node's service host, by name or by tree."""
     host = names.host_of(node)
     if names.host_of(provider) == host:
         return True
@@ -49,9 +49,9 @@ def _is_own(partition: PartitionState, node: str, provider: str) -> bool:
 
 
 def _may_hold(partition: PartitionState, provider: str, amounts: Amounts, replaced: Amounts) -> bool:
-    """Return whether a host may hold these amounts from a provider outside its trees once ``replaced`` are free.
+    """Return whether a host may hold these amounts outside its own trees, once ``replaced`` are free.
 
-    The provider must share, and have the amounts left. A provider that the store does not know may be a sharing one.
+    The provider must share and have room. Unknown providers get the benefit of the doubt.
     """
     document = partition.providers.get(provider)
     if document is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs on one claim: confirm, abort, release, find."""
+"""Verbs on a single claim: confirm, abort, release, find."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -20,7 +20,6 @@ def end_all(
     *,
     host_uuid: str | None,
 ) -> list[ClaimResult]:
-    """Confirm or release claims for their host."""
     partition.check_identity(host, host_uuid)
     partition.prefetch(consumers={ref.consumer for ref in refs})
     end = confirm if verb == "confirm" else release
@@ -36,7 +35,6 @@ def abort_all(
     *,
     host_uuid: str | None,
 ) -> list[ClaimResult]:
-    """End prepared claims."""
     partition.check_identity(host or "", host_uuid)
     partition.prefetch(consumers={ref.consumer for ref in refs})
     rows = zip(refs, destinations, strict=True)
@@ -44,13 +42,11 @@ def abort_all(
 
 
 def find_all(partition: PartitionState, now: int, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
-    """Look up claims."""
     partition.prefetch(consumers={ref.consumer for ref in refs})
     return [find(partition, ref, now) for ref in refs]
 
 
 def confirm(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> ClaimResult:
-    """Confirm one claim for its host."""
     claim, answer = find_for_host(partition, ref, host, now)
     if claim is None:
         return ClaimResult(*ref, answer or Answer.UNKNOWN)
@@ -58,14 +54,14 @@ def confirm(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Cl
         return ClaimResult(*ref, answer, claim.host)
     if claim.state == ClaimState.PREPARED:
         if not partition.is_open(claim.host) or ref.consumer in partition.unverified:
-            # The store may have forgotten its end, and the next attempt elsewhere; or another host reports a copy.
+            # The claim may have ended elsewhere, which the store forgot; or another host reports a copy.
             return ClaimResult(*ref, Answer.CLOSED, claim.host)
         partition.confirm(claim)
     return ClaimResult(*ref, Answer.CONFIRMED, claim.host)
 
 
 def abort(partition: PartitionState, host: str | None, ref: ClaimRef, destination: str | None, now: int) -> ClaimResult:
-    """End one prepared claim; ``destination`` is the only service host that may run it, "": none, None: any."""
+    """Abort one claim; ``destination``: the only service host that may run it ("" none, None any)."""
     claim, answer = find_for_host(partition, ref, host, now)
     if answer is not None:
         return ClaimResult(*ref, answer, claim.host if claim else None)
@@ -83,7 +79,6 @@ def abort(partition: PartitionState, host: str | None, ref: ClaimRef, destinatio
 
 
 def release(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> ClaimResult:
-    """Release one claim."""
     claim, answer = find_for_host(partition, ref, host, now)
     unverified = None
     if ref.consumer in partition.unverified:
@@ -102,7 +97,6 @@ def release(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Cl
 
 
 def find(partition: PartitionState, ref: ClaimRef, now: int) -> ClaimResult:
-    """Look up one claim."""
     claim, answer = find_for_host(partition, ref, None, now)
     if claim is not None:
         return ClaimResult(*ref, answer_of(claim.state), claim.host, migration=claim.move)
@@ -113,7 +107,7 @@ def find(partition: PartitionState, ref: ClaimRef, now: int) -> ClaimResult:
 
 
 def without_claim(partition: PartitionState, ref: ClaimRef, end: Answer | None) -> ClaimResult:
-    """Return the result for an attempt that is not live: its end, or else whether it may run."""
+    """Return the answer for an attempt that is not live: its end, CLOSED if it may run, or UNKNOWN."""
     unknown = Answer.CLOSED if partition.may_run(ref.consumer) else Answer.UNKNOWN
     return ClaimResult(*ref, end or unknown)
 
@@ -121,7 +115,7 @@ def without_claim(partition: PartitionState, ref: ClaimRef, end: Answer | None) 
 def find_for_host(
     partition: PartitionState, ref: ClaimRef, host: str | None, now: int
 ) -> tuple[Claim | None, Answer | None]:
-    """Return (live claim, None), (live claim, FOREIGN), (None, answer for its end) or (None, None) if unknown."""
+    """Return (live claim, None), (live claim, FOREIGN), (None, answer for its end), or (None, None) if unknown."""
     partition.live_claim(ref.consumer, now)
     claim = partition.claim_of(ref)
     if claim is not None:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fence verb: releases the claims of a host on which, by an operator's word, nothing runs.
+"""The fence verb: releases the claims of a host that an operator declares dead.
 
-It is several steps, each of at most FENCE_BATCH claims. The first closes the host; the
-last stops awaiting it. Between two of them other verbs run; once the host has audited, its agent runs, and the fence
-ends there.
+A fence runs in steps of at most FENCE_BATCH claims; other verbs run in between. The first step closes the host, the
+last one stops awaiting it. If the host audits in between, its agent is alive, and the fence ends early.
 """
 
 from rpcapi import errors
@@ -11,17 +10,15 @@ from rpcapi.resources.claims import ClaimState
 from scheduler_svc.store import registrations
 from scheduler_svc.store.verbs.partition import PartitionState
 
-FENCE_BATCH = 500  # claims that one step checks
+FENCE_BATCH = 500  # claims per step
 PROGRESS = "fencing "
 
 
 def fence(partition: PartitionState, now: int, host: str, token: str, *, force: bool, replace: bool) -> int | None:
-    """Close ``host`` and release some of its live claims; after the last of them stop awaiting the host.
+    """Close ``host`` and release its live claims step by step; finally stop awaiting the host.
 
-    With ``replace`` the agent of any other state folder may register then.
-
-    Returns the number of claims that the fence ended; None: claims remain, call it again. Raises UnknownHost and
-    HostIsUp.
+    Returns the number of ended claims, or None if claims are left: call again. With ``replace``, an agent with any
+    other state folder may register afterwards. Raises UnknownHost and HostIsUp.
     """
     record = fence_record(host, token)
     partition.prefetch(consumers=[record], services=[host])
@@ -29,10 +26,10 @@ def fence(partition: PartitionState, now: int, host: str, token: str, *, force: 
     if state == ClaimState.FENCED:
         return ended
     if state and not partition.is_fenced(host):
-        return _finish(partition, record, ended, now)  # it has audited since the first step
+        return _finish(partition, record, ended, now)  # the host audited after the first step
     opened = int(state.removeprefix(PROGRESS)) if state else _close(partition, host, force=force)
     claims = partition.claims_on(host, FENCE_BATCH + 1)
-    # While the host counts as open, its claims are their consumers' newest attempts.
+    # Claims of an open host are the newest attempts of their consumers.
     partition.opened[host] = opened
     for claim in claims[:FENCE_BATCH]:
         live = partition.live_claim(claim.consumer, now)
@@ -52,7 +49,7 @@ def fence(partition: PartitionState, now: int, host: str, token: str, *, force: 
 
 
 def _close(partition: PartitionState, host: str, *, force: bool) -> int:
-    """Log that the host is closed; return what it was opened in. Raises UnknownHost and HostIsUp."""
+    """Log the host as closed; return its previous ``opened`` value. Raises UnknownHost and HostIsUp."""
     if not (host in partition.reports or host in partition.opened or partition.is_awaited(host)):
         raise errors.UnknownHost(name=host)
     if partition.alive.get(host) and not force:
@@ -64,7 +61,6 @@ def _close(partition: PartitionState, host: str, *, force: bool) -> int:
 
 
 def close_awaited(partition: PartitionState, host: str) -> None:
-    """Fence an awaited host without claims."""
     if not partition.is_fenced(host):
         partition.append("opened", {host: 0})
     partition.opened[host] = -partition.epoch
@@ -72,16 +68,15 @@ def close_awaited(partition: PartitionState, host: str) -> None:
 
 
 def _finish(partition: PartitionState, record: str, ended: int, now: int) -> int:
-    """Record a fence that is carried out."""
     partition.ended[record] = {ended: ClaimState.FENCED}
     partition.ended_at[record] = now
     return ended
 
 
 def fence_record(host: str, token: str) -> str:
-    """Return the name of the tombstone that records a fence; its blanks keep it apart from consumers.
+    """Return the name of the tombstone that records a fence; its spaces keep it apart from consumers.
 
-    The tombstone's attempt is the number of claims that the fence ended; its end is 'fenced', or while claims remain
-    PROGRESS and the epoch in which the host was open.
+    The tombstone's attempt is the number of ended claims. Its end is 'fenced', or while claims remain PROGRESS followed
+    by the host's ``opened`` value before the fence.
     """
     return f"fence {host} {token}"

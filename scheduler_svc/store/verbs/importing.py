@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Import of what consumers hold in another Placement."""
+"""Import of allocations from another Placement."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ from scheduler_svc.store.verbs.partition import PartitionState
 def import_allocations(
     partition: PartitionState, now: int, imports: Sequence[ConsumerImport], *, overwrite: bool
 ) -> Refusal | None:
-    """Store what consumers hold, as checked, or return why nothing is changed."""
+    """Store imported allocations, or return why nothing was changed. Imports are already validated."""
     former = read_former(partition, imports, now)
     refusal = _refusal(partition, imports, former, overwrite=overwrite)
     if refusal is not None:
@@ -27,7 +27,7 @@ def import_allocations(
         if item.allocations:
             parts = {part: getattr(item, part) for part in ("generation", "type", "created_ms")}
             partition.add_claim(api_claim(partition, item, live, request_id=IMPORT_REQUEST, **parts))
-    partition.claimed_providers.clear()  # their generations are imported too
+    partition.claimed_providers.clear()  # generations of providers are imported separately
     partition.flush(now, flag=True)
     return None
 

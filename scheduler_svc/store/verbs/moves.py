@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that make a claim the source of a migration, and later the only claim of its instance again.
+"""Verbs on moves: turn a claim into the source of a migration, and back into the instance's only claim.
 
-The migration holds the resources of the source, so that the instance can hold the resources of a destination.
+As in Nova, the migration is the consumer of the source's resources; the instance is the consumer of the destination's.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from scheduler_svc.store.allocations import is_api_claim
 from scheduler_svc.store.verbs.ending import find_for_host, without_claim
 from scheduler_svc.store.verbs.partition import PartitionState, answer_of
 
-MIGRATION_ATTEMPT = 1  # attempt of the tombstone that records the end of a migration
+MIGRATION_ATTEMPT = 1  # attempt of a migration's tombstone
 
 
 def change_all(
@@ -24,14 +24,13 @@ def change_all(
     refs: Sequence[ClaimRef],
     migrations: Sequence[str],
 ) -> list[ClaimResult]:
-    """Begin or end migrations of claims."""
     partition.prefetch(consumers={*(ref.consumer for ref in refs), *migrations})
     change = begin_move if verb == "begin_moves" else end_move
     return [change(partition, ref, migration, now) for ref, migration in zip(refs, migrations, strict=True)]
 
 
 def begin_move(partition: PartitionState, ref: ClaimRef, migration: str, now: int) -> ClaimResult:
-    """Make a confirmed claim the source of a migration; no sum changes."""
+    """Turn a confirmed claim into the source of a migration. Used sums stay the same."""
     claim, answer = find_for_host(partition, ref, None, now)
     if claim is None:
         return without_claim(partition, ref, answer)
@@ -43,7 +42,7 @@ def begin_move(partition: PartitionState, ref: ClaimRef, migration: str, now: in
 
 
 def _refusal(partition: PartitionState, claim: Claim, migration: str) -> Answer | None:
-    """Return the answer for a claim that cannot become the source of a migration, or is its source already, or None."""
+    """Return the answer if the claim cannot become the migration's source, or already is; otherwise None."""
     if is_api_claim(claim):
         return Answer.FOREIGN
     if claim.state != ClaimState.CONFIRMED or (claim.role is ClaimRole.SOURCE and claim.move == migration):
@@ -55,7 +54,7 @@ def _refusal(partition: PartitionState, claim: Claim, migration: str) -> Answer 
 
 
 def end_move(partition: PartitionState, ref: ClaimRef, migration: str, now: int) -> ClaimResult:
-    """Make the source of a migration the only claim of its instance again; a late ``begin_move`` is refused then."""
+    """Turn a migration's source back into the instance's only claim; later begin_move calls are refused."""
     claim, answer = find_for_host(partition, ref, None, now)
     if claim is None:
         return without_claim(partition, ref, answer)
@@ -76,7 +75,6 @@ def end_move(partition: PartitionState, ref: ClaimRef, migration: str, now: int)
 
 
 def make_source(partition: PartitionState, claim: Claim, migration: str) -> Claim:
-    """Make a claim the source of a migration, which then holds the claim's resources; return the source."""
     partition.drop_claim(claim)
     source = as_source(claim, migration)
     partition.add_claim(source)
@@ -84,11 +82,10 @@ def make_source(partition: PartitionState, claim: Claim, migration: str) -> Clai
 
 
 def as_source(claim: Claim, migration: str) -> Claim:
-    """Return a claim as the source of a migration."""
     return replace(claim, consumer=migration, type=MIGRATION, instance=claim.ref.consumer, migration=None, generation=1)
 
 
 def source_host_of(partition: PartitionState, consumer: str, group_id: str) -> str | None:
-    """Return the node of the source of a consumer that moves, if it is a member of the group."""
+    """Return the source node of a moving consumer, if the source is a member of the group."""
     source = partition.source_of(consumer)
     return None if source is None or source.group is None or source.group.id != group_id else source.host

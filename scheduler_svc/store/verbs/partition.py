@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps on a partition's data that the verbs are composed of."""
+"""Building blocks of the verbs: reads and changes of one partition's data."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -17,30 +17,30 @@ from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS, PartitionStorage
 
 T = TypeVar("T")
 
-POSITION_LEAP = 1 << 20  # positions that a new epoch skips: more than any log may have forgotten
-EXPIRE_BATCH = 1000  # claims past their deadline that most verbs end first, at most
+POSITION_LEAP = 1 << 20  # positions skipped by a new epoch; more than a store can lose
+EXPIRE_BATCH = 1000  # default limit of claims expired at the start of a verb
 NEVER_MS = (1 << 63) - 1  # later than any deadline
-UNKNOWN_END = "unknown"  # the end of a claim that never existed, as the first abort was answered
+UNKNOWN_END = "unknown"  # tombstone of an attempt that was aborted before any claim existed
 
 
 class ExpiryCount(NamedTuple):
-    """The number of claims that were ended, and of deadlines that had passed, which may be parked instead."""
+    """Claims ended by an expiry, and deadlines that were due; the difference is parked until the hosts audit."""
 
     ended: int
     due: int
 
 
 class PartitionState(PartitionStorage):
-    """A partition's data and the steps on it; ``now`` is always the partition's own time in ms."""
+    """A partition's data with the steps shared by all verbs. ``now`` is always partition time in ms."""
 
     def __init__(self) -> None:
-        self.changed_providers: set[str] = set()  # providers whose sums this verb changed
-        self.claimed_providers: set[str] = set()  # those of the Placement API on which this verb added claims
+        self.changed_providers: set[str] = set()  # providers whose used sums this verb changed
+        self.claimed_providers: set[str] = set()  # API-owned providers that got claims in this verb
 
     def advance(self, clock_ms: int, max_step_ms: int) -> int:
-        """Advance the partition's time by the step of the server's clock, limited to 0 ... ``max_step_ms``; return it.
+        """Advance partition time by the server clock's step, clamped to 0 ... ``max_step_ms``; return the new time.
 
-        A partition without a recorded time begins at the server's clock.
+        The first call sets partition time to the server's clock.
         """
         if self.time_ms is None or self.clock_ms is None:
             self.time_ms = clock_ms
@@ -51,34 +51,33 @@ class PartitionState(PartitionStorage):
 
     @property
     def lead_ms(self) -> int:
-        """The milliseconds to add to the partition's time to get the server's clock."""
+        """Server clock minus partition time, in ms."""
         return 0 if self.time_ms is None or self.clock_ms is None else self.clock_ms - self.time_ms
 
     def is_open(self, host: str) -> bool:
-        """Return whether the service host of ``host`` has been audited in this epoch; nobody audits the API's."""
+        """Return whether a node's service host was audited in this epoch. API-owned providers are always open."""
         service_host = names.host_of(host)
         return service_host == names.API_HOST or self.opened.get(service_host) == self.epoch
 
     def may_have_lost_claims_of(self, host: str) -> bool:
-        """Return whether the store may have forgotten claims of the service host of ``host``.
+        """Return whether the store may have forgotten claims of a node's service host.
 
-        The host has neither audited nor been fenced in this epoch.
+        True until the host audits or is fenced in this epoch.
         """
         return not self.is_open(host) and abs(self.opened.get(names.host_of(host), 0)) != self.epoch
 
     def is_fenced(self, host: str) -> bool:
-        """Return whether the service host of ``host`` was fenced after its last audit, as far as the store knows."""
+        """Return whether a node's service host was fenced after its last audit, as far as the store knows."""
         return self.opened.get(names.host_of(host), 0) < 0
 
     def check_identity(self, host: str, host_uuid: str | None) -> None:
-        """Raise HostIdentityConflict if another state folder than ``host_uuid`` owns the host's name."""
+        """Raise HostIdentityConflict if the host's name belongs to a state folder other than ``host_uuid``."""
         if host_uuid is not None:
             service = self.services.get(host)
             if registrations.is_foreign(service, host_uuid):
                 raise registrations.foreign(host, registrations.TakeoverObstacle.OWNED, (service or {})["host_uuid"])
 
     def append(self, kind: str, payload: Any) -> int:
-        """Write a log entry and return its position."""
         self.position += 1
         self.append_entry(LogEntry(self.position, kind, payload))
         return self.position
@@ -86,36 +85,36 @@ class PartitionState(PartitionStorage):
     def generation_of(self, provider: str, *, is_judged: bool = True) -> int:
         """Return a provider's generation, which never repeats while the provider exists.
 
-        ``is_judged`` is False if it is only part of an answer.
+        Every increment comes with a log entry, so no generation exceeds the position. A new epoch starts its
+        generations at a position beyond everything that the store may have forgotten.
 
-        Each increment is logged with what it is for, so that in any epoch a generation is at most the position; what
-        an epoch may have forgotten is less than the position at which the next one begins.
+        ``is_judged`` is False if the generation is only reported; see ``peek``.
         """
         increments = self.generations.get(provider, 0) if is_judged else self.peek(self.generations, provider, 0)
         return self.generation_base + increments
 
     def peek(self, mapping: Mapping[str, T], name: str, default: T) -> T:
-        """Return an entry of one of the mappings for an answer, by which nothing is judged."""
+        """Read an entry that is only reported; no decision of the verb may depend on it."""
         return mapping.get(name, default)
 
     def increase_generation(self, provider: str) -> None:
-        """Increase a provider's generation; the caller logs at least one entry."""
+        """Increment a provider's generation; the caller must append at least one log entry."""
         self.generations[provider] = self.generations.get(provider, 0) + 1
 
     def set_generation(self, provider: str, generation: int) -> None:
-        """Set a provider's generation, at least the one at which the epoch began; see ``reach``."""
+        """Set a provider's generation, which must not be below ``generation_base``; see ``reach``."""
         self.generations[provider] = generation - self.generation_base
 
     def reach(self, generation: int) -> None:
-        """Skip positions where ``generation`` is larger than the position, as no stored one may be.
+        """Leap beyond ``generation`` if it exceeds the position: no stored generation may do so.
 
-        The caller logs an entry afterwards; replicas that find the gap read a snapshot.
+        The caller must append a log entry afterwards. Replicas notice the gap and reload a snapshot.
         """
         if generation > self.position:
             self.position = generation + POSITION_LEAP
 
     def link_children(self, linked: Mapping[str, str], unlinked: Mapping[str, str]) -> None:
-        """Add and remove entries, child -> parent, of the Placement API's providers below others."""
+        """Add and remove child -> parent links of API-owned providers."""
         for child, parent in unlinked.items():
             children = [name for name in self.children[parent] if name != child]
             if children:
@@ -126,12 +125,12 @@ class PartitionState(PartitionStorage):
             self.children[parent] = sorted([*self.children.get(parent, ()), child])
 
     def make_stale(self, names: Iterable[str]) -> None:
-        """Make earlier decisions on these providers, or on any node of these service hosts, stale."""
+        """Invalidate earlier decisions on these providers, or on every node of these service hosts."""
         for name in names:
             self.eligible[name] = self.position
 
     def add_claim(self, claim: Claim) -> None:
-        """Add a live claim to every sum and index."""
+        """Store a live claim and update all sums and indexes."""
         self.claims[claim.consumer] = claim
         if claim.instance is not None:
             self.sources[claim.instance] = claim.consumer
@@ -143,16 +142,16 @@ class PartitionState(PartitionStorage):
             self._count_unverified(consumer_of(claim.consumer), 1)
 
     def end_claim(self, claim: Claim, state: str, now: int) -> None:
-        """Remove a live claim from every sum and index, and store its end."""
+        """Remove a live claim from all sums and indexes, and leave a tombstone."""
         self.drop_claim(claim)
-        if claim.state == ClaimState.UNVERIFIED:  # no claim of its consumer: how that attempt ended is not known
+        if claim.state == ClaimState.UNVERIFIED:  # not its consumer's claim: says nothing about the attempt's end
             return
         if claim.instance is not None:
             self._end_role_of_destination(claim)
         self.add_tombstone(claim.ref, state, now)
 
     def drop_claim(self, claim: Claim) -> None:
-        """Remove a live claim from every sum and index, without a tombstone: its attempt has not ended."""
+        """Remove a live claim from all sums and indexes without a tombstone: its attempt has not ended."""
         del self.claims[claim.consumer]
         if claim.instance is not None:
             del self.sources[claim.instance]
@@ -164,12 +163,11 @@ class PartitionState(PartitionStorage):
             self._count_unverified(consumer_of(claim.consumer), -1)
 
     def add_tombstone(self, ref: ClaimRef, state: str, now: int) -> None:
-        """Store a tombstone: how an attempt ended."""
         self.ended.setdefault(ref.consumer, {})[ref.attempt] = state
         self.ended_at[ref.consumer] = now
 
     def end_of(self, ref: ClaimRef) -> str | None:
-        """Return how an attempt ended; one older than an ended one has ended too, unless it is live."""
+        """Return how an attempt ended, or None. An attempt older than a recorded end was aborted, unless it is live."""
         own_end = self.own_end_of(ref)
         if own_end is not None:
             return own_end
@@ -177,57 +175,50 @@ class PartitionState(PartitionStorage):
         return ClaimState.ABORTED if is_older and self.claim_of(ref) is None else None
 
     def own_end_of(self, ref: ClaimRef) -> str | None:
-        """Return how an attempt ended, as far as that is stored."""
+        """Return the recorded end of exactly this attempt, or None."""
         return self.ended.get(ref.consumer, {}).get(ref.attempt)
 
     def source_of(self, consumer: str) -> Claim | None:
-        """Return the claim on the source of a consumer's move."""
         migration = self.sources.get(consumer)
         return None if migration is None else self.claims[migration]
 
     def claim_of(self, ref: ClaimRef) -> Claim | None:
-        """Return the live claim with this identity, under its consumer or on the source of the consumer's move."""
+        """Return the live claim of this attempt: the consumer's own, or the source of its move."""
         claim = self.claims.get(ref.consumer)
         if claim is None or claim.attempt != ref.attempt:
             claim = self.source_of(ref.consumer)
         return claim if claim is not None and claim.attempt == ref.attempt else None
 
     def is_reported(self, live: Claim) -> bool:
-        """Return whether the host of a live claim has confirmed or reported it in this epoch."""
+        """Return whether the host of a live claim confirmed or reported it in this epoch."""
         return live.state == ClaimState.CONFIRMED and self.is_open(live.host) and live.orphan_ms is None
 
     def has_room(self, provider: str, resource_class: str, amount: int) -> bool:
-        """Return whether a provider has this amount left."""
         used = self.used.get(provider, {}).get(resource_class, 0)
         return used + amount <= capacity_in(self.capacity.get(provider, {}).get(resource_class))
 
     def may_have_forgotten(self, destination: str | None = None) -> bool:
-        """Return whether an attempt that the store does not know may run on a host that has not audited yet.
+        """Return whether a forgotten attempt may run on a host that has not audited yet.
 
-        ``destination`` is the only service host that may run it; "": none, None: any.
+        ``destination`` is the only service host that may run the attempt: "" means none, None means any.
         """
         return self.awaits_any() if destination is None else destination != "" and self._may_run_forgotten(destination)
 
     def may_run(self, consumer: str) -> bool:
-        """Return whether an attempt of the consumer that is not its live one may run.
-
-        A host reports one, which is unverified, or has not audited yet.
-        """
+        """Return whether an unverified or forgotten attempt of the consumer may run."""
         return consumer in self.unverified or self.may_have_forgotten()
 
     def _may_run_forgotten(self, host: str) -> bool:
-        """Return whether a service host may run claims that the store forgot."""
         return self.is_awaited(host) or (self.is_awaited(UNNAMED_HOSTS) and not self.is_open(host))
 
     def confirm(self, claim: Claim) -> None:
-        """Confirm a prepared claim."""
         self.deadlines.pop(claim.consumer, None)
         self.claims[claim.consumer] = replace(
             claim, state=ClaimState.CONFIRMED, deadline_ms=None, orphan_ms=None, generation=claim.generation + 1
         )
 
     def live_claim(self, consumer: str, now: int) -> Claim | None:
-        """Return the consumer's live claim, if any; first expire a claim past its deadline on an open host."""
+        """Return the consumer's live claim. A claim past its deadline ends first, if its host is open."""
         claim = self.claims.get(consumer)
         if claim is not None and self.is_expired(claim, now) and self.is_open(claim.host):
             self.end_claim(claim, ClaimState.EXPIRED, now)
@@ -235,18 +226,19 @@ class PartitionState(PartitionStorage):
         return claim
 
     def _end_role_of_destination(self, source: Claim) -> None:
-        """Make the destination the only claim of its instance: its source has ended."""
         destination = self.claims.get(source.ref.consumer)
         if destination is not None and destination.migration == source.consumer:
             self.claims[destination.consumer] = replace(destination, migration=None)
 
     @staticmethod
     def is_expired(claim: Claim, now: int) -> bool:
-        """Return whether a claim is prepared and its deadline has passed."""
         return claim.state == ClaimState.PREPARED and claim.deadline_ms is not None and claim.deadline_ms <= now
 
     def expire(self, now: int, limit: int = EXPIRE_BATCH) -> ExpiryCount:
-        """End claims past their deadline, oldest first, at most ``limit``; park those whose host must audit."""
+        """End up to ``limit`` claims past their deadline, oldest first.
+
+        Claims on closed hosts lose their deadline instead: the host's audit ends them.
+        """
         expired = self.due_consumers(now, limit)
         self.prefetch(consumers=expired)
         ended = 0
@@ -258,12 +250,12 @@ class PartitionState(PartitionStorage):
         return ExpiryCount(ended, len(expired))
 
     def prepared_ms(self) -> int:
-        """Return the age of the prepared claim whose deadline is the next one, and 0 without one."""
+        """Return the age in ms of the prepared claim with the next deadline, or 0 without one."""
         created = [self.claims[consumer].created_ms for consumer in self.due_consumers(NEVER_MS, 1)]
         return max(0, (self.clock_ms or 0) - created[0]) if created else 0
 
     def flush(self, now: int, *, flag: bool = False) -> None:
-        """Log the sums that this verb changed; clear excess that is gone, and with ``flag`` flag new excess."""
+        """Log the used sums that this verb changed and clear settled excess; with ``flag``, also flag new excess."""
         if not self.changed_providers:
             return
         payload = {provider: dict(self.used.get(provider, {})) for provider in sorted(self.changed_providers)}
@@ -278,13 +270,13 @@ class PartitionState(PartitionStorage):
         self.claimed_providers.clear()
 
     def drop_idle_sums(self, provider: str) -> None:
-        """Drop the sums of a provider that was removed and has no claims left."""
+        """Drop the used sums of a removed provider once no claims are left."""
         if provider not in self.providers and not any(self.used.get(provider, {}).values()):
             self.used.pop(provider, None)
             self.changed.pop(provider, None)
 
     def update_excess(self, provider: str, now: int, *, flag: bool) -> None:
-        """Compare a provider's sums with its capacity, class by class, and update its excess."""
+        """Compare the provider's used sums with its capacity per class; flag new excess only with ``flag``."""
         capacities = self.capacity.get(provider, {})
         over = dict(self.excess.get(provider, {}))
         for resource_class, amount in self.used.get(provider, {}).items():
@@ -305,7 +297,7 @@ class PartitionState(PartitionStorage):
             self.unverified.pop(consumer, None)
 
     def _count(self, claim: Claim, sign: int) -> None:
-        """Add a claim to the sums, tallies and members of groups (1), or subtract it (-1)."""
+        """Add a claim to used sums, tallies and group members (``sign`` 1), or subtract it (-1)."""
         tallies.add(self.tallies, claim, sign)
         for provider, amounts in counted_allocations(claim).items():
             used = self.used.setdefault(provider, {})
@@ -324,5 +316,4 @@ class PartitionState(PartitionStorage):
 
 
 def answer_of(state: str) -> Answer:
-    """Return the answer for a claim's state or end."""
     return Answer(state)

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The partition that serves a request, or a server group."""
+"""Pins: which partition serves a request or a server group."""
 
 from scheduler_svc.store.records import GroupHome, GroupMembership, departure_key, home_key
 from scheduler_svc.store.verbs.partition import PartitionState
 
-RETURNED = " returned"  # after the generation under which a group left; generations compare with both alike
+# Suffix of a departure whose group came back. Generations compare alike with and without it.
+RETURNED = " returned"
 
 
 def pin(partition: PartitionState, now: int, key: str, requested: str, *, ttl_ms: int, instead_of: str | None) -> str:
-    """Return the partition that serves ``key``: the pinned one, unless it expired or is ``instead_of``."""
+    """Return the partition pinned for ``key``; pin ``requested`` if the pin expired or equals ``instead_of``."""
     pinned, until = partition.pins.get(key, (requested, 0))
     if until <= now or pinned == instead_of:
         pinned = requested
@@ -19,9 +20,9 @@ def pin(partition: PartitionState, now: int, key: str, requested: str, *, ttl_ms
 def group_home(
     partition: PartitionState, now: int, group_id: str, requested: str, *, ttl_ms: int, instead_of: str
 ) -> GroupHome:
-    """Return the partition that serves a server group; replace an expired choice, and that of ``instead_of``.
+    """Return the home partition of a server group. An expired pin, or one of generation ``instead_of``, is replaced.
 
-    A choice of an earlier epoch gets a new generation: the store may have forgotten a later choice.
+    A pin of an earlier epoch gets a new generation: the store may have forgotten a later one.
     """
     pinned, until = partition.pins.get(home_key(group_id), ("", 0))
     name, _, generation = pinned.partition(" ")
@@ -38,7 +39,7 @@ def group_home(
 def leave_group(
     partition: PartitionState, now: int, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool
 ) -> GroupMembership:
-    """Close the partition to a server group without members, up to this generation of its home."""
+    """Close the partition to an empty server group, for all generations of its home up to this one."""
     partition.expire(now)
     partition.flush(now)
     members = sum(partition.groups.get(group_id, {}).values())
@@ -50,9 +51,9 @@ def leave_group(
 
 
 def has_left(partition: PartitionState, group_id: str, generation: str, has_members: bool) -> bool:
-    """Return whether the partition is closed to claims of the group that were decided under ``generation``.
+    """Return whether the partition is closed to the group's claims decided under ``generation``.
 
-    Without a generation the claim is an alternate: its group is here while it has members, or has returned.
+    Alternates have no generation: they are allowed while the group has members here or has returned.
     """
     departure, _until = partition.pins.get(departure_key(group_id), ("", 0))
     if generation:
@@ -61,7 +62,7 @@ def has_left(partition: PartitionState, group_id: str, generation: str, has_memb
 
 
 def note_return(partition: PartitionState, group_id: str) -> None:
-    """Note that a claim under a later generation than that of leaving was accepted: the group is here again."""
+    """Reopen the partition for the group: a claim under a later generation was accepted."""
     departure, until = partition.pins.get(departure_key(group_id), ("", 0))
     if departure and not departure.endswith(RETURNED):
         partition.pins[departure_key(group_id)] = (departure + RETURNED, until)

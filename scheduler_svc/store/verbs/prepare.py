@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The prepare verb: plans the whole batch on sums with deltas, then writes all of it or nothing."""
+"""The prepare verb: plans a whole batch in memory, then writes all of it or nothing."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -26,13 +26,13 @@ from scheduler_svc.store.verbs.pinning import note_return
 from scheduler_svc.store.verbs.verdicts import PreparePlan, has_changed, judge, related_names, required_allocations
 from scheduler_svc.store.verbs.whole_partition import WholePartition
 
-EXPIRE_BATCH = 500  # claims past their deadline that one call ends first
+EXPIRE_BATCH = 500  # claims expired at the start of one call
 
 
 def prepare(partition: WholePartition, now: int, batch: ClaimBatch, decision_bytes: int) -> BatchAnswer | None:
-    """Prepare the batch, which was validated, and record the decision; ``decision_bytes`` bounds all records.
+    """Prepare a validated batch and record its decision; ``decision_bytes`` limits the size of all records.
 
-    No claim past its deadline counts. None: only such claims were ended, and more are left; call it again.
+    Returns None if the call only expired claims and more are due: call again, as expired claims must not count.
     """
     answer = _prepare(partition, batch, now)
     if answer is not None and answer.current and batch.record is not None:
@@ -50,7 +50,7 @@ def _prepare(partition: PartitionState, batch: ClaimBatch, now: int) -> BatchAns
         refused = [IntentResult(intent.consumer, intent.attempt, Answer.REFUSED) for intent in batch.intents]
         return BatchAnswer(False, False, partition.epoch, partition.position, refused)
     plan = PreparePlan(count_members(partition, batch, now))
-    # What the batch ends is planned before anything is placed.
+    # Plan all claims that the batch ends before placing any new one.
     examinations = [_examine(partition, batch, intent, plan, now) for intent in batch.intents]
     prepared = [
         result or _try_candidates(partition, batch, intent, plan, now)
@@ -103,7 +103,7 @@ def _write(partition: PartitionState, batch: ClaimBatch, plan: PreparePlan, now:
 def _examine(
     partition: PartitionState, batch: ClaimBatch, intent: Intent, plan: PreparePlan, now: int
 ) -> IntentResult | None:
-    """Return the answer to an attempt that the store knows or refuses; else None, and plan the end of the other one."""
+    """Return the answer for a known or refused attempt; otherwise plan the end of its predecessor and return None."""
     live = partition.live_claim(intent.consumer, now)
     if batch.final:
         return _examine_final(partition, batch, intent, plan, live)
@@ -141,9 +141,9 @@ def _prepared_before(batch: ClaimBatch, intent: Intent, live: Claim) -> IntentRe
 def _examine_final(
     partition: PartitionState, batch: ClaimBatch, intent: Intent, plan: PreparePlan, live: Claim | None
 ) -> IntentResult | None:
-    """Return the answer to an intent whose final claim was made already or cannot be made; else None.
+    """Return the answer if the final claim exists or cannot be made; otherwise plan its former claim, return None.
 
-    A consumer that holds something ends its membership on the host that it leaves.
+    A consumer with allocations leaves its group on its former host.
     """
     if live is not None and not is_api_claim(live):
         return IntentResult(intent.consumer, intent.attempt, Answer.CONFLICT, live.host)
@@ -158,7 +158,7 @@ def _examine_final(
 
 
 def _refusal(partition: PartitionState, batch: ClaimBatch, intent: Intent, live: Claim | None) -> Answer | None:
-    """Return why the attempt may not be prepared at all, or None."""
+    """Return why the attempt may not be prepared on any candidate, or None."""
     ends = partition.ended.get(intent.consumer)
     claims = (live, partition.source_of(intent.consumer))
     is_late = any(claim is not None and intent.attempt < claim.attempt for claim in claims)
@@ -166,7 +166,7 @@ def _refusal(partition: PartitionState, batch: ClaimBatch, intent: Intent, live:
         return Answer.ENDED
     if live is not None:
         if intent.replaces != live.attempt:
-            # Replacing a later attempt than the live one shows that the store forgot the live one's end.
+            # A replaced attempt later than the live one proves that the store forgot the live one's end.
             return Answer.CLOSED if (intent.replaces or 0) > live.attempt else Answer.CONFLICT
         if live.state == ClaimState.CONFIRMED:
             return Answer.CONFIRMED
@@ -220,9 +220,9 @@ def _in_order(verdicts: Mapping[int, Verdict]) -> tuple[Verdict, ...]:
 
 
 def _order(partition: PartitionState, batch: ClaimBatch, intent: Intent, verdicts: dict[int, Verdict]) -> Iterator[int]:
-    """Yield the candidates' indexes: unchanged near ones, near ones that changed since the decision, all others.
+    """Yield candidate indexes: unchanged near candidates, then changed near ones, then the rest.
 
-    Near candidates that changed get PASSED in ``verdicts`` until they are tried.
+    Changed near candidates are PASSED in ``verdicts`` until they are tried.
     """
     near = min(intent.near, len(intent.candidates))
     changed = []
@@ -237,7 +237,7 @@ def _order(partition: PartitionState, batch: ClaimBatch, intent: Intent, verdict
 
 
 def _without_providers(batch: ClaimBatch, candidate: Candidate, former: Allocations) -> Candidate:
-    """Return the candidate, requiring nothing of the providers that the consumer holds from."""
+    """Drop requirements on providers from which the consumer already has allocations."""
     required = required_allocations(batch, candidate)
     return replace(
         candidate, allocations={provider: amounts for provider, amounts in required.items() if provider not in former}
@@ -245,7 +245,7 @@ def _without_providers(batch: ClaimBatch, candidate: Candidate, former: Allocati
 
 
 def _final_claim(partition: PartitionState, claim: Claim, former: Claim | None) -> Claim:
-    """Return a planned claim as the Placement API's, which adds to what the consumer held."""
+    """Turn a planned claim into one of the Placement API that extends the consumer's former allocations."""
     ended = partition.ended.get(claim.consumer, {0: ""})
     base = partition.generation_base
     return replace(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and changes of providers by the Placement API."""
+"""Providers of the Placement API: reads and changes."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,6 @@ from scheduler_svc.store.verbs.states import delete_state, drop_nodes
 
 
 def reads_of(partition: PartitionState) -> ProviderReads:
-    """Return the providers of a partition."""
     return ProviderReads(
         partition.generation_base,
         partition.generation_of,
@@ -27,7 +26,6 @@ def reads_of(partition: PartitionState) -> ProviderReads:
 
 
 def read(partition: PartitionState, ids: Sequence[str]) -> dict[str, ProviderState]:
-    """Return the state of each of these providers that exists."""
     partition.prefetch(providers=ids)
     reads = reads_of(partition)
     return {
@@ -38,13 +36,11 @@ def read(partition: PartitionState, ids: Sequence[str]) -> dict[str, ProviderSta
 
 
 def read_generations(partition: PartitionState, ids: Sequence[str]) -> dict[str, int]:
-    """Return the generation of each of these providers."""
     partition.prefetch(providers=ids)
     return {provider: partition.generation_of(provider) for provider in ids}
 
 
 def change(partition: PartitionState, now: int, request: ProviderChange) -> ProviderState | Refusal:
-    """Carry out a change that was checked."""
     partition.expire(now)
     partition.flush(now)
     _prefetch(partition, [request])
@@ -60,7 +56,7 @@ def change(partition: PartitionState, now: int, request: ProviderChange) -> Prov
 
 
 def import_all(partition: PartitionState, now: int, imports: Sequence[ImportProvider]) -> list[Refusal | None]:
-    """Import providers that were checked, in order, and return for each why it is refused, or None."""
+    """Import validated providers in order; return a refusal or None for each."""
     partition.expire(now)
     partition.flush(now)
     _prefetch(partition, imports)
@@ -74,7 +70,7 @@ def import_all(partition: PartitionState, now: int, imports: Sequence[ImportProv
 
 
 def _prefetch(partition: PartitionState, requests: Sequence[ProviderChange]) -> None:
-    """Fetch what the plans of these changes read at least; a name may be that of an agent's provider."""
+    """Prefetch what the plans are known to read. A requested name may be the id of an agent's provider."""
     related = [planner.related(request) for request in requests]
     provider_names = [name for _ids, provider_names in related for name in provider_names]
     partition.prefetch(
@@ -88,7 +84,7 @@ def _plan(partition: PartitionState, now: int, request: ProviderChange) -> Provi
 
 
 def retire(partition: PartitionState, now: int, namespace: str, name: str, as_of: int) -> Refusal | None:
-    """Delete a trait's or resource class' document unless a provider may have taken it into use after ``as_of``."""
+    """Delete a trait or resource class, unless a provider may have started to use it after position ``as_of``."""
     if partition.vocabulary > as_of:
         return Refusal(RefusalKind.BEHIND, name, (), as_of, partition.vocabulary)
     versioned = partition.states.get(namespaces.entry_of(namespace, name))

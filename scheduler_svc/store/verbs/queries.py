@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads of live claims, without those past their deadline."""
+"""Queries of live claims; each expires overdue claims first."""
 
 from collections.abc import Sequence
 
@@ -14,13 +14,11 @@ from scheduler_svc.store.verbs.whole_partition import WholePartition
 def page(
     partition: WholePartition, now: int, host: str | None, consumer: str | None, *, marker: str | None, limit: int
 ) -> tuple[list[Claim], str | None]:
-    """Return a page of claims, and the next marker."""
     partition.expire(now)
     return partition.page_of_claims(host, consumer, marker, limit)
 
 
 def prepared(partition: PartitionState, now: int, limit: int) -> list[Claim]:
-    """Return the prepared claims that expire first."""
     partition.expire(now, ALL)
     consumers = partition.due_consumers(NEVER_MS, limit)
     partition.prefetch(consumers=consumers)
@@ -28,20 +26,18 @@ def prepared(partition: PartitionState, now: int, limit: int) -> list[Claim]:
 
 
 def group_hosts(partition: PartitionState, now: int, group_id: str) -> dict[str, int]:
-    """Return the number of a server group's claims on each host."""
     partition.expire(now, ALL)
     return dict(partition.groups.get(group_id, {}))
 
 
 def hosts_of(partition: PartitionState, now: int, consumers: Sequence[str]) -> dict[str, str]:
-    """Return the node of each consumer that has a claim."""
     partition.prefetch(consumers=consumers)
     live_claims = {consumer: partition.live_claim(consumer, now) for consumer in consumers}
     return {consumer: node_of(partition, claim) for consumer, claim in live_claims.items() if claim is not None}
 
 
 def sources_of(partition: PartitionState, _now: int, consumers: Sequence[str], group_id: str) -> dict[str, str]:
-    """Return the node of the source of each consumer that moves as a member of the group."""
+    """Return the source node of each consumer that moves as a member of the group."""
     partition.prefetch(consumers=consumers)
     sources = {consumer: source_host_of(partition, consumer, group_id) for consumer in consumers}
     return {consumer: host for consumer, host in sources.items() if host is not None}

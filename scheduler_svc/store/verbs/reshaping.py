@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replacement of inventories together with allocations."""
+"""The reshape verb: replaces inventories and allocations in one step."""
 
 from collections import ChainMap, Counter
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from scheduler_svc.store.verbs.providing import reads_of
 def reshape(
     partition: PartitionState, now: int, inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]
 ) -> Refusal | None:
-    """Replace inventories and allocations, as checked, or return why nothing is changed."""
+    """Replace inventories and allocations, or return why nothing was changed. Arguments are already validated."""
     former = allocating.read_former(partition, changes, now, [change.provider for change in inventories])
     plans = reshaping.plan(inventories, reads_of(partition), now + partition.lead_ms)
     if isinstance(plans, Refusal):
@@ -39,7 +39,7 @@ def _used_afterwards(
     changes: Sequence[AllocationChange],
     former: FormerClaims,
 ) -> Counter[tuple[str, str]]:
-    """Return the sums of providers that lose inventories as they will be, by provider and resource class."""
+    """Return the used sums after the changes of all providers that lose inventories, by (provider, class)."""
     sums = allocating.deltas_of(changes, former)
     for planned in plans:
         if not planned.removed:
@@ -50,7 +50,7 @@ def _used_afterwards(
 
 
 def _begin(partition: PartitionState, plans: Sequence[ReshapedProvider]) -> None:
-    """Give the providers their new inventories beside those that they lose."""
+    """Add the new inventories; keep the old ones until the allocations have moved."""
     if not any(planned.is_new for planned in plans):
         return
     partition.append("provider", {planned.provider: planned.interim for planned in plans if planned.is_new})
@@ -61,7 +61,6 @@ def _begin(partition: PartitionState, plans: Sequence[ReshapedProvider]) -> None
 
 
 def _finish(partition: PartitionState, plans: Sequence[ReshapedProvider], now: int) -> None:
-    """Remove the inventories that the providers lose."""
     position = partition.append("provider", {planned.provider: planned.final for planned in plans})
     for planned in plans:
         provider = planned.provider

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host state: reports, heartbeats and documents by namespace."""
+"""Host state verbs: reports, heartbeats and documents by namespace."""
 
 import copy
 from collections.abc import Collection, Mapping, Sequence
@@ -20,9 +20,9 @@ from scheduler_svc.store.verbs.whole_partition import WholePartition
 def update_stats(
     partition: WholePartition, now: int, host: str, report: HostReport
 ) -> StatsOutcome | errors.HostIdentityConflict:
-    """Apply a checked report, in a new epoch if it proves that the store was rolled back.
+    """Apply a validated report; begin a new epoch first if it proves that the store was rolled back.
 
-    Returns the refusal of a registration, which keeps that epoch.
+    Returns a conflict instead of raising it, so that the new epoch is kept.
     """
     if report.proof is not None:
         begin_epoch_if_behind(partition, now, *report.proof)
@@ -63,7 +63,7 @@ def update_stats(
 def _api_providers(
     partition: PartitionState, last: registrations.AppliedReport | None, report: HostReport
 ) -> ApiProviders:
-    """Return the Placement API's share in the trees of the host that sent ``report``."""
+    """Return the API-owned providers that conflict with, or sit below, the reported nodes."""
     conflicts = [name for name in report.nodes if name in partition.provider_names]
     if not report.full:
         return ApiProviders(conflicts)
@@ -76,7 +76,7 @@ def _api_providers(
 
 
 def _takeover_refusal(partition: PartitionState, host: str, report: HostReport) -> errors.HostIdentityConflict | None:
-    """Return why an agent may not register: another state folder owns the host's name, or may own it."""
+    """Return why the agent may not register, or None: another state folder owns the host's name, or may own it."""
     service = partition.services.get(host, {})
     owner_uuid = service.get(registrations.HOST_UUID)
     if report.host_uuid == (owner_uuid or "") or (owner_uuid is None and report.served):
@@ -103,9 +103,9 @@ def _takeover_refusal(partition: PartitionState, host: str, report: HostReport) 
 def _register(
     partition: PartitionState, host: str, report: HostReport, nodes: tuple[str, ...], now: int
 ) -> registrations.AppliedReport:
-    """Issue an incarnation, which is the position of a log entry; mark alternating agents as a duplicate identity.
+    """Issue an incarnation, the position of its log entry; flag agents that alternate as a duplicate identity.
 
-    A host of another state folder than before has to audit before it takes claims.
+    If the state folder changed, the host must audit before it takes claims.
     """
     last = partition.reports.get(host)
     service = partition.services[host]
@@ -132,7 +132,7 @@ def _end_quiet_duplicate(partition: PartitionState, host: str, now: int) -> None
 
 
 def beat(partition: PartitionState, now: int, name: str, binary: str) -> None:
-    """Record a heartbeat; log a service that is new, or was down."""
+    """Record a heartbeat; log a service that is new or was down."""
     if name not in partition.services:
         partition.services[name] = reports.new_service(binary)
         partition.append("service", {name: partition.services[name]})
@@ -160,7 +160,7 @@ def _apply(partition: PartitionState, plan: reports.ReportPlan, now: int) -> Non
 
 
 def drop_nodes(partition: PartitionState, removed: Sequence[str], now: int) -> None:
-    """Remove nodes that their host no longer has; claims that are still there become excess."""
+    """Remove nodes that their host no longer has; remaining claims on them become excess."""
     if not removed:
         return
     partition.append("gone", list(removed))
@@ -168,21 +168,20 @@ def drop_nodes(partition: PartitionState, removed: Sequence[str], now: int) -> N
         del partition.providers[name]
         for mapping in (partition.capacity, partition.changed, partition.generations):
             mapping.pop(name, None)
-        if names.SEPARATOR in name:  # a bare name is the service host's too, which may have other nodes
+        if names.SEPARATOR in name:  # a bare name also stands for the service host
             partition.eligible.pop(name, None)
         partition.update_excess(name, now, flag=True)
         partition.drop_idle_sums(name)
 
 
 def note_clock(partition: PartitionState, now: int, name: str, sent_ms: int) -> None:
-    """Record how far a known service's clock is from the server's, if that is much."""
+    """Record the clock offset of a known service if it is large."""
     offset = sent_ms - now - partition.lead_ms
     if abs(offset) >= MAX_CLOCK_OFFSET_MS and name in partition.services:
         partition.clock_offsets[name] = [offset, now]
 
 
 def mark_silent_down(partition: WholePartition, since: int) -> None:
-    """Mark services without a heartbeat after ``since`` as down, and log them."""
     dead = sorted(partition.silent_services(since))
     if dead:
         partition.alive.update(dict.fromkeys(dead, False))
@@ -190,7 +189,7 @@ def mark_silent_down(partition: WholePartition, since: int) -> None:
 
 
 def settle_alive(partition: PartitionState, _now: int, living: Collection[str]) -> int:
-    """Mark exactly these of the known services alive; log the changes, and return their number."""
+    """Mark exactly the services in ``living`` as alive; return the number of changes."""
     changes = {}
     service_names = sorted(partition.services)
     partition.prefetch(services=service_names)
@@ -205,7 +204,7 @@ def settle_alive(partition: PartitionState, _now: int, living: Collection[str]) 
 
 
 def get_state(partition: PartitionState, namespace: str, name: str) -> namespaces.Versioned:
-    """Return (version, document); raises UnknownHost. The namespace was checked."""
+    """Return (version, document). The namespace is already validated. Raises UnknownHost."""
     if namespace == namespaces.COMPUTE and name in partition.providers:
         return namespaces.compute(partition.providers[name], partition.used.get(name, {}))
     if namespace == namespaces.SERVICE and name in partition.services:
@@ -226,7 +225,7 @@ def get_state(partition: PartitionState, namespace: str, name: str) -> namespace
 def list_state(
     partition: WholePartition, namespace: str, marker: str | None, limit: int
 ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
-    """Return a page of (name, version, document), and the next marker."""
+    """Return a page of (name, version, document) and the next marker."""
     page, following = partition.page_of_names(namespace, marker, limit)
     if namespace == namespaces.COMPUTE:
         partition.prefetch(providers=page)
@@ -238,7 +237,7 @@ def list_state(
 def put_state(
     partition: PartitionState, _now: int, namespace: str, name: str, version: int, document: Mapping[str, Any]
 ) -> int:
-    """Put a document that was checked, and return its version: the position of its last change."""
+    """Store a validated document; return its version, the position of its last change."""
     if namespace == namespaces.SERVICE:
         return _put_service(partition, name, version, document)
     entry = namespaces.entry_of(namespace, name)
@@ -255,7 +254,6 @@ def put_state(
 
 
 def delete_state(partition: PartitionState, _now: int, namespace: str, name: str, version: int) -> None:
-    """Delete a declared namespace's document."""
     entry = namespaces.entry_of(namespace, name)
     versioned = partition.states.get(entry)
     if versioned is None:
@@ -270,7 +268,6 @@ def delete_state(partition: PartitionState, _now: int, namespace: str, name: str
 def _make_members_stale(
     partition: PartitionState, namespace: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
 ) -> None:
-    """Make earlier decisions stale for the members that a change of an aggregate affects."""
     if namespace == aggregates.NAMESPACE:
         touched = aggregates.touched(before, after)
         partition.prefetch(providers=touched, services=touched)
@@ -278,9 +275,9 @@ def _make_members_stale(
 
 
 def _put_service(partition: PartitionState, name: str, version: int, changes: Mapping[str, Any]) -> int:
-    """Merge an operator's changes into a service's document; earlier decisions on its nodes become stale.
+    """Merge an operator's changes into a service's document, and invalidate earlier decisions on its nodes.
 
-    Where that ends a duplicate identity, an earlier return of an agent proves nothing any more.
+    Clearing a duplicate identity also clears the agent's last return: it no longer proves a second agent.
     """
     stored = partition.services.get(name)
     if stored is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts on the candidates of a claim, as of a partition and the changes that are planned for the batch."""
+"""Verdicts on the candidates of a claim, given the partition and the changes planned for the batch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,22 +13,27 @@ from scheduler_svc.store.verbs.pinning import has_left
 
 @dataclass
 class PreparePlan:
-    """The changes planned so far for a batch: ``deltas`` to sums, ``member_deltas`` to the group's ``members``.
+    """Changes planned so far for a batch.
 
-    ``source_host`` is where the instance that is judged counts already as a member: it leaves that host, or stays.
+    Attributes:
+        members: Group members per node before the batch.
+        deltas: Changes of used sums, by (provider, class).
+        member_deltas: Changes of ``members``.
+        former: Claims that final claims extend, by consumer.
+        forgotten: Replaced attempts that the store does not know.
+        source_host: Node where the current instance already counts as a member: it moves away from there, or stays.
     """
 
     members: Mapping[str, int] = field(default_factory=dict)
     deltas: dict[tuple[str, str], int] = field(default_factory=dict)
     member_deltas: dict[str, int] = field(default_factory=dict)
     replaced: list[Claim] = field(default_factory=list)
-    former: dict[str, Claim] = field(default_factory=dict)  # by consumer, what final claims add to
-    forgotten: list[ClaimRef] = field(default_factory=list)  # attempts to replace that the store does not know
+    former: dict[str, Claim] = field(default_factory=dict)
+    forgotten: list[ClaimRef] = field(default_factory=list)
     new_claims: list[Claim] = field(default_factory=list)
     source_host: str | None = None
 
     def add(self, claim: Claim, sign: int, batch: ClaimBatch) -> None:
-        """Add a claim to the deltas (``sign`` 1), or subtract it (-1)."""
         for provider, amounts in claim.allocations.items():
             for resource_class, amount in amounts.items():
                 key = (provider, resource_class)
@@ -38,18 +43,18 @@ class PreparePlan:
 
 
 def required_allocations(batch: ClaimBatch, candidate: Candidate) -> Allocations:
-    """Return what an instance takes on a candidate, {provider: {class: amount}}."""
+    """Return what one instance takes from a candidate, {provider: {class: amount}}."""
     return {candidate.host: batch.resources} if candidate.allocations is None else candidate.allocations
 
 
 def judge(partition: PartitionState, batch: ClaimBatch, candidate: Candidate, plan: PreparePlan) -> Verdict:
-    """Return whether a candidate fits, given the changes that are planned for the batch, or why it does not."""
+    """Return FITS, or why the candidate does not fit after the planned changes."""
     required = required_allocations(batch, candidate)
     if candidate.host not in partition.capacity:
         return Verdict.UNKNOWN
     is_stale = any(partition.eligible.get(name, 0) > batch.position for name in related_names(candidate.host, required))
     if not _has_inventories(partition, required):
-        # The tree changed: the removed provider existed when the decision was made.
+        # A stale decision may name a provider that was removed since.
         return Verdict.STALE if is_stale else Verdict.UNKNOWN
     if not all(partition.is_open(provider) for provider in (candidate.host, *required)):
         return Verdict.CLOSED
@@ -63,7 +68,6 @@ def judge(partition: PartitionState, batch: ClaimBatch, candidate: Candidate, pl
 def _judge_group_and_audits(
     partition: PartitionState, batch: ClaimBatch, host: str, required: Allocations, plan: PreparePlan
 ) -> Verdict:
-    """Return the verdict on a candidate that has enough capacity."""
     if _may_be_rejoined(partition, batch):
         return Verdict.CLOSED
     if not _group_allows(partition, batch, host, plan):
@@ -72,13 +76,13 @@ def _judge_group_and_audits(
 
 
 def related_names(host: str, required: Allocations) -> set[str]:
-    """Return the names whose eligibility a candidate depends on: its host, its providers, and their service hosts."""
+    """Return the keys of ``eligible`` that apply to a candidate: its node, its providers and their service hosts."""
     involved = {host, *required}
     return involved | {names.host_of(name) for name in involved}
 
 
 def has_changed(partition: PartitionState, batch: ClaimBatch, candidate: Candidate) -> bool:
-    """Return whether the sums or inventories of a candidate's providers changed since the decision."""
+    """Return whether used sums or inventories of the candidate's providers changed since the decision."""
     decided_at = candidate.sums_position or batch.position
     return any(partition.changed.get(provider, 0) > decided_at for provider in required_allocations(batch, candidate))
 
@@ -119,9 +123,9 @@ def _group_allows(partition: PartitionState, batch: ClaimBatch, host: str, plan:
 
 
 def _may_be_rejoined(partition: PartitionState, batch: ClaimBatch) -> bool:
-    """Return whether an affinity group has members on several hosts, some of which may end.
+    """Return whether an affinity group is split over hosts, but some of the members may prove to be gone.
 
-    The audit of a host may end them, or for an unverified one a record or an operator. Otherwise the group stays so.
+    Audits may end members on awaited hosts; a conductor's record or an operator may end unverified ones.
     """
     if batch.group is None or batch.group.policy is not GroupPolicy.AFFINITY:
         return False
@@ -131,9 +135,9 @@ def _may_be_rejoined(partition: PartitionState, batch: ClaimBatch) -> bool:
 def _awaits_audits(
     partition: PartitionState, batch: ClaimBatch, host: str, required: Allocations, plan: PreparePlan
 ) -> bool:
-    """Return whether claims that the store may have forgotten could rule the candidate out.
+    """Return whether forgotten claims could rule the candidate out.
 
-    These are members of an affinity group without known ones, and claims on a provider that another host shares.
+    They matter to an affinity group without known members, and to a provider shared between hosts.
     """
     is_affinity = batch.group is not None and batch.group.policy is GroupPolicy.AFFINITY
     has_members = batch.group is not None and bool(plan.members)

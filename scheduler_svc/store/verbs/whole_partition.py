@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data of a partition on which a backend runs all verbs."""
+"""Partition on which a backend runs every verb in Python."""
 
 import abc
 from collections.abc import Collection, Mapping, Sequence
@@ -13,11 +13,11 @@ from scheduler_svc.store.verbs.partition import POSITION_LEAP, PartitionState
 
 
 class WholePartition(PartitionState):
-    """Partition with the queries of verbs that are scripts in Redis."""
+    """Partition with the queries of those verbs that are Lua scripts in Redis."""
 
     def begin_epoch(self, now: int) -> None:
-        """Begin a new epoch, in which no host is open; skip positions, so that no forgotten one is used twice."""
-        if self.epoch:  # else the partition is new
+        """Begin an epoch in which no host is open. Skip positions, so that none is used twice."""
+        if self.epoch:  # otherwise the partition is new
             self.await_host(UNNAMED_HOSTS)
             self.beats[UNNAMED_HOSTS] = now if self.time_ms is None else self.time_ms
         self.epoch = max(self.epoch + 1, now)
@@ -30,37 +30,37 @@ class WholePartition(PartitionState):
 
     @abc.abstractmethod
     def entries(self, position: int, limit: int) -> list[LogEntry]:
-        """Return log entries after ``position``."""
+        """Return up to ``limit`` log entries after ``position``."""
 
     @abc.abstractmethod
     def page_of_claims(
         self, host: str | None, consumer: str | None, marker: str | None, limit: int
     ) -> tuple[list[Claim], str | None]:
-        """Return a page of live claims by "node|consumer", and the next marker; ``host`` is a host or a node."""
+        """Return a page of live claims by "node|consumer", and the next marker; ``host``: a service host or node."""
 
     @abc.abstractmethod
     def claims_at(self, provider: str, marker: str, limit: int) -> list[str]:
-        """Return names of claims after ``marker`` whose host is ``provider``, or that ``holders`` has for it."""
+        """Return names of claims after ``marker`` that are placed on ``provider`` or have allocations from it."""
 
     @abc.abstractmethod
     def tallies_of(self, project: str) -> list[Tally]:
-        """Return the tallies of a project's consumers."""
+        """Return the tallies of a project."""
 
     @abc.abstractmethod
     def counts(self) -> Mapping[str, int]:
-        """Return the number of claims with a deadline (prepared) and without one (confirmed)."""
+        """Count the claims with a deadline (prepared) and without (confirmed)."""
 
     @abc.abstractmethod
     def sizes(self) -> Mapping[str, CollectionSize]:
-        """Measure the collections."""
+        """Measure the stored collections."""
 
     @abc.abstractmethod
     def trim_log(self, length: int) -> None:
-        """Remove the oldest log entries beyond ``length``."""
+        """Drop the oldest log entries beyond ``length``."""
 
     @abc.abstractmethod
     def old_tombstones(self, until: int, limit: int) -> list[str]:
-        """Return consumers whose last claim ended at ``until`` or before, the oldest first."""
+        """Return consumers whose last claim ended at or before ``until``, oldest first."""
 
     @abc.abstractmethod
     def expired_pins(self, now: int, limit: int) -> list[str]:
@@ -68,35 +68,35 @@ class WholePartition(PartitionState):
 
     @abc.abstractmethod
     def silent_services(self, since: int) -> list[str]:
-        """Return services marked alive that have sent no heartbeat after ``since``."""
+        """Return services marked alive without a heartbeat after ``since``."""
 
     @abc.abstractmethod
     def await_hosts(self) -> None:
-        """Await every host that was ever opened, or is alive: the store may have forgotten its opening."""
+        """Await every host that was ever opened or is alive: the store may have forgotten newer state of it."""
 
     @abc.abstractmethod
     def reset_generations(self) -> None:
-        """Remove the increments of all generations."""
+        """Drop the generation increments of all providers."""
 
     @abc.abstractmethod
     def page_of_names(self, namespace: str, marker: str | None, limit: int) -> tuple[list[str], str | None]:
-        """Return names in a namespace, in order, and the next marker."""
+        """Return a page of sorted names in a namespace, and the next marker."""
 
     @abc.abstractmethod
     def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:
-        """Append a decision, and drop the oldest beyond ``most`` bytes."""
+        """Append a decision and drop the oldest ones beyond ``most`` bytes."""
 
     @abc.abstractmethod
     def decision_of(self, request_id: str, project: str | None = None) -> dict[str, Any] | None:
-        """Return the newest decision of a request, with ``project`` only of that project."""
+        """Return the newest decision of a request, or None; with ``project``, only that project's."""
 
     @abc.abstractmethod
     def decisions_after(self, number: int, limit: int) -> Sequence[tuple[int, str, dict[str, Any]]]:
-        """Return (number, request id, document) of decisions, oldest first."""
+        """Return (number, request id, document) of decisions after ``number``, oldest first."""
 
     @abc.abstractmethod
     def whole(self, mapping: str) -> Mapping[str, Any]:
-        """Return all of one of the mappings, for a copy of the partition."""
+        """Return a complete mapping, for a copy of the partition."""
 
     @abc.abstractmethod
     def documents(self, namespace: str) -> Mapping[str, Mapping[str, Any]]:
@@ -104,4 +104,4 @@ class WholePartition(PartitionState):
 
     @abc.abstractmethod
     def places(self) -> Collection[tuple[str, str]]:
-        """Return (node, consumer) of each live claim, as it is indexed."""
+        """Return the (node, consumer) index of live claims."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver that places a batch of requests together, as a mixed integer program."""
+"""Driver that places a batch of requests together, as a mixed integer program."""

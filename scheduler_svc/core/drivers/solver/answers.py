@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts a solution to rankings: each instance's assigned host first, then hosts with capacity beside the batch."""
+"""Conversion of solutions to rankings: the assigned host first, then hosts with capacity next to the batch."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ RECORDED_HOSTS = 5  # hosts in the decision record
 def rankings(
     batch_problem: BatchProblem, solution: PlacementSolution, requests: Sequence[RankRequest], batch: Mapping[str, Any]
 ) -> dict[int, Ranking]:
-    """Return the rankings of the served calls, by their numbers."""
+    """Return the rankings of the served calls, by call number."""
     problem = batch_problem.problem
     spare = problem.free.copy()
     for kind, placements in zip(problem.kinds, solution.placements, strict=True):
@@ -39,7 +39,7 @@ def rankings(
 
 @dataclass(frozen=True, slots=True)
 class _KindRankings:
-    """The rankings of one kind of call; ``places_with_capacity`` index its hosts with capacity beside the batch."""
+    """Rankings of one kind of call; ``places_with_capacity`` indexes its hosts with capacity next to the batch."""
 
     batch_problem: BatchProblem
     kind: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The solver driver: places a batch together; a single request is ranked as by the driver 'filter'."""
+"""Solver driver: places a batch together; a single request is ranked like in driver 'filter'."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ REASON_NO_CAPACITY = "no room beside the others"
 
 @dataclass(frozen=True, slots=True)
 class SolverLimits:
-    """Limits and objective of the solver; see the options of [solver]."""
+    """Limits and objective; see the options of [solver]."""
 
     packs: bool = False
     work: int = 20_000
@@ -36,7 +36,7 @@ class SolverDriver(Driver):
     """Serves as many calls of a batch as possible, packed or spread."""
 
     def __init__(self, filter_driver: FilterDriver, limits: SolverLimits) -> None:
-        """``filter_driver`` has the filters and weighers, and ranks requests that are not in a batch."""
+        """``filter_driver`` has the filters and weighers, and ranks requests outside a batch."""
         self._filter_driver = FilterDriver(
             filter_driver.filters, _with_objective_sign(filter_driver.weigher_set, limits.packs), filter_driver.subset
         )
@@ -45,15 +45,15 @@ class SolverDriver(Driver):
         self.filters, self.weighers = self._filter_driver.filters, self._filter_driver.weighers
 
     def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
-        """Rank as the driver 'filter', with the objective's sign: identical instances need no solver."""
+        """Rank like driver 'filter', with the objective's sign: identical instances need no solver."""
         return self._filter_driver.rank(view, request, count, seed)
 
     def batches(self, request: SchedulingRequest) -> bool:
-        """Return whether the request needs only root resources: parts of a host need the tree search."""
+        """Return whether the request needs only root resources; parts of a host need the tree search."""
         return grouping.is_whole(request)
 
     def rank_batch(self, view: View, requests: Sequence[RankRequest]) -> PendingRanking:
-        """Build the problem now; the returned function solves it."""
+        """Build the problem; the returned function solves it."""
         kinds, unbatched = grouping.group_identical(requests)
         batch_problem = survey.build_problem(
             view, kinds, self._filter_driver.filters, self._filter_driver.weigher_set, self._limits.hosts
@@ -90,7 +90,6 @@ class SolverDriver(Driver):
 
 
 def _with_objective_sign(weigher_set: WeigherSet, packs: bool) -> WeigherSet:
-    """Return the weighers, with the objective's sign on those for free capacity."""
     sign = -1.0 if packs else 1.0
     return WeigherSet(
         tuple(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Greedy placement, call by call on the best remaining hosts: the start and lower bound of the solver."""
+"""Greedy placement, call by call on the best remaining hosts: the solver's starting point and lower bound."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from scheduler_svc.core.table.columns import IntColumn
 
 
 def place(problem: PlacementProblem, packs: bool) -> PlacementSolution:
-    """Serve the calls in their order, each fully or not at all."""
+    """Serve calls in order, each fully or not at all."""
     state = _GreedyState(problem, packs)
     served = [[False] * len(kind.calls) for kind in problem.kinds]
     order = sorted(
@@ -22,18 +22,18 @@ def place(problem: PlacementProblem, packs: bool) -> PlacementSolution:
 
 
 class _GreedyState:
-    """Placements so far, and the free amounts that are left."""
+    """Placements so far, and remaining free amounts."""
 
     def __init__(self, problem: PlacementProblem, packs: bool) -> None:
         self._problem = problem
         self._sign = -1.0 if packs else 1.0
         self._free = problem.free.copy()
-        self._cost_changes = np.zeros(len(problem.free))  # how much worse (or, packing, better) hosts have become
+        self._cost_changes = np.zeros(len(problem.free))  # increase of each host's cost; when packing, a decrease
         self._member_counts = [rule.member_counts.copy() for rule in problem.rules]
         self.placements: list[IntColumn] = [np.zeros(len(kind.hosts), np.int64) for kind in problem.kinds]
 
     def serve(self, number: int, size: int) -> bool:
-        """Place a call fully, or not at all; return whether it was placed."""
+        """Place a call fully or not at all; return whether it was placed."""
         places: list[int] = []
         for _ in range(size):
             place = self._best(number)

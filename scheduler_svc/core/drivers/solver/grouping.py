@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups identical calls of a batch, and separates those that the integer problem cannot express."""
+"""Grouping of identical calls, and separation of calls that the integer program cannot express."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ REASON_SAME_GROUP = "another call of its affinity group is in the batch"
 
 @dataclass(frozen=True, slots=True)
 class IdenticalCalls:
-    """Calls, by their numbers in the batch, that differ only in ``sizes``, their numbers of placements.
+    """Calls, by number in the batch, that differ only in ``sizes``, their numbers of placements.
 
-    ``unit`` is the number of instances in a placement: 1, or all of a call whose instances must share a host.
+    A placement has ``unit`` instances: 1, or all of a call whose instances must share a host.
     """
 
     request: SchedulingRequest
@@ -27,17 +27,17 @@ class IdenticalCalls:
 
     @property
     def amounts(self) -> dict[str, int]:
-        """The amounts of one placement, by resource class."""
+        """Amounts of one placement, by resource class."""
         return {name: amount * self.unit for name, amount in self.request.resources.items()}
 
 
 def is_whole(request: SchedulingRequest) -> bool:
-    """Return whether a request needs only root resources, no parts of a host and no sharing providers."""
+    """Return whether a request needs only root resources, without parts of a host or sharing providers."""
     return not (request.groups or request.numa or request.same_subtree or request.volumes or request.ports)
 
 
 def group_identical(requests: Sequence[RankRequest]) -> tuple[list[IdenticalCalls], Counter[str]]:
-    """Return the calls that can be placed together, grouped by request, and count the others by reason."""
+    """Group the calls that can be placed together by request; count all others by reason."""
     unbatched: Counter[str] = Counter()
     numbers_by_request: dict[str, list[int]] = {}
     affinity_groups: set[str] = set()
@@ -46,7 +46,7 @@ def group_identical(requests: Sequence[RankRequest]) -> tuple[list[IdenticalCall
             unbatched[REASON_PARTS] += 1
         elif request.is_affinity and request.group is not None:
             if request.group.id in affinity_groups:
-                unbatched[REASON_SAME_GROUP] += 1  # it must go to the host of the first, which is not known yet
+                unbatched[REASON_SAME_GROUP] += 1  # needs the host of the group's first call, not known yet
             else:
                 affinity_groups.add(request.group.id)
                 numbers_by_request[f"call {number}"] = [number]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mixed integer program, built block by block and solved by HiGHS."""
+"""Mixed integer program, built block by block and solved by HiGHS."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -11,21 +11,21 @@ from scheduler_svc.core.drivers.solver.budget import Budget
 from scheduler_svc.core.table.columns import FloatColumn, IntColumn
 
 INFINITY = float("inf")
-SHORTEST_S = 0.001  # that HiGHS is given
-TOLERANCE = 1e-6  # relative, of an objective
+SHORTEST_S = 0.001  # minimum time limit of HiGHS
+TOLERANCE = 1e-6  # relative tolerance of an objective
 
-MipTerm = tuple[IntColumn, IntColumn, npt.ArrayLike]  # rows of a block, from 0 up, columns, and factors
+MipTerm = tuple[IntColumn, IntColumn, npt.ArrayLike]  # (rows of the block, columns, factors)
 
 
 class MipResult(NamedTuple):
-    """The value of each column (None if there is no solution), and whether the solution is optimal."""
+    """Value of each column (None without a solution), and whether it is optimal."""
 
     values: FloatColumn | None
     optimal: bool
 
 
 class MipProgram:
-    """Columns with values from 0 up, and rows that bound sums of them; the costs are passed to ``minimise``."""
+    """Columns with nonnegative values, and rows that bound sums of them. ``minimise`` gets the costs."""
 
     def __init__(self) -> None:
         self.columns = 0
@@ -37,17 +37,17 @@ class MipProgram:
         self._entries: list[tuple[IntColumn, IntColumn, FloatColumn]] = []
 
     def add_integers(self, upper: npt.ArrayLike) -> IntColumn:
-        """Add an integer column for each bound in ``upper``; return the columns' numbers."""
+        """Add one integer column per upper bound; return the column numbers."""
         return self._add(np.asarray(upper, np.float64), True)
 
     def add_reals(self, count: int) -> IntColumn:
-        """Add ``count`` continuous columns from 0 up; return their numbers."""
+        """Add nonnegative continuous columns; return their numbers."""
         return self._add(np.full(count, INFINITY), False)
 
     def add_rows(
         self, terms: Iterable[MipTerm], *, lower: npt.ArrayLike = -INFINITY, upper: npt.ArrayLike = INFINITY
     ) -> None:
-        """Bound sums of columns: add a block with one row per bound."""
+        """Add a block of rows, one per bound, that bound sums of columns."""
         lower_bounds, upper_bounds = np.broadcast_arrays(
             np.atleast_1d(np.asarray(lower, float)), np.asarray(upper, float)
         )
@@ -61,21 +61,21 @@ class MipProgram:
     def minimise(
         self, costs: FloatColumn, start_values: FloatColumn, *, budget: Budget, gap: float, seed: int
     ) -> MipResult:
-        """Search for values of minimal cost from ``start_values``; ``gap`` is the relative gap at which to stop.
+        """Search for values of minimal cost from ``start_values``; stop at relative gap ``gap``.
 
-        One thread and a seed: a run that ends before the time limit is reproducible.
+        Uses one thread and a seed: a run that ends before the time limit is reproducible.
         """
         options = {"threads": 1, "random_seed": seed % 2**31, "mip_rel_gap": gap}
         result, objective = self._run(costs, start_values, options, budget)
         if result.values is None or abs(costs @ result.values - objective) <= TOLERANCE * max(1.0, abs(objective)):
             return result
-        # Presolving of HiGHS 1.16 may return values that are not those of the objective that it calls optimal.
+        # With presolve, HiGHS 1.16 may return values that do not have the objective that it reports as optimal.
         return self._run(costs, start_values, {**options, "presolve": "off"}, budget)[0]
 
     def _run(
         self, costs: FloatColumn, start_values: FloatColumn, options: Mapping[str, Any], budget: Budget
     ) -> tuple[MipResult, float]:
-        """Return the result of HiGHS, and the objective that it claims for it."""
+        """Return the result of HiGHS, and the objective that it reports."""
         import highspy  # noqa: PLC0415 - other drivers need not load it
 
         solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]  # not annotated

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts a placement problem to a mixed integer program, and the program's values to a solution.
+"""Conversion between placement problems and mixed integer programs.
 
-The columns are the number of served calls, for each kind and size of call, and the number of placements, for each kind
-and host.
+Columns are the number of served calls per kind and size of call, and the number of placements per kind and host.
 """
 
 from collections import Counter
@@ -16,7 +15,7 @@ from scheduler_svc.core.table.columns import FloatColumn, IntColumn
 
 
 class MipModel:
-    """The program of one problem with its hard constraints; SoftObjectives adds the costs."""
+    """Program of one problem with its hard constraints; SoftObjectives adds the costs."""
 
     def __init__(self, problem: PlacementProblem) -> None:
         self.program = MipProgram()
@@ -31,7 +30,7 @@ class MipModel:
 
     @property
     def hosts(self) -> IntColumn:
-        """The indexes of all hosts: the rows of a block with one row per host."""
+        """Indexes of all hosts: the rows of a block with one row per host."""
         return np.arange(len(self.problem.free))
 
     def serving_costs(self) -> FloatColumn:
@@ -41,19 +40,18 @@ class MipModel:
         return costs
 
     def serve_at_least(self, calls: int) -> None:
-        """Require solutions to serve at least ``calls`` calls."""
         columns = np.concatenate(self.served_columns)
         self.program.add_rows([(np.zeros_like(columns), columns, 1.0)], lower=float(calls))
 
     def sums(self, values: FloatColumn, factors: Sequence[float], kinds: Iterable[int] | None = None) -> FloatColumn:
-        """Return for each host the sum of its placements, each times the factor of its kind."""
+        """Return per host the sum of its placements, each times the factor of its kind."""
         host_sums = np.zeros(len(self.problem.free))
         for number in range(len(self.placement_columns)) if kinds is None else kinds:
             host_sums[self.problem.kinds[number].hosts] += factors[number] * values[self.placement_columns[number]]
         return host_sums
 
     def values(self, solution: PlacementSolution) -> FloatColumn:
-        """Return a solution as the program's values, with 0 in the columns of soft objectives."""
+        """Convert a solution to column values, with 0 for soft objectives."""
         values = np.zeros(self.program.columns)
         for number, kind in enumerate(self.problem.kinds):
             served = Counter(
@@ -64,7 +62,7 @@ class MipModel:
         return values
 
     def solution(self, values: FloatColumn, optimal: bool) -> PlacementSolution:
-        """Return the program's values as a solution; of identical calls the first are served."""
+        """Convert column values to a solution; of identical calls, the first are served."""
         integers = np.rint(values).astype(np.int64)
         served = []
         for number, kind in enumerate(self.problem.kinds):
@@ -86,7 +84,7 @@ class MipModel:
         kinds = self.problem.kinds
         for number, free in enumerate(self.problem.free.T):
             users = [index for index, kind in enumerate(kinds) if kind.amounts[number]]
-            # Scaled: solvers use an absolute tolerance, and memory amounts are large.
+            # Scale: solvers use an absolute tolerance, and memory amounts are large.
             scale = float(max((kinds[index].amounts[number] for index in users), default=1))
             parts = [
                 (kinds[index].hosts, self.placement_columns[index], kinds[index].amounts[number] / scale)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Soft objectives: preferences among solutions that serve equally many calls, as columns with costs.
+"""Soft objectives: preferences among solutions that serve equally many calls.
 
-* Packing: opening an empty host costs more than everything else together; beside that, worse hosts cost by weight.
-* Spreading: a host costs its current score, and W * W / 2 for the placements' total weight W: the integral of a cost
-  that each placement raises by its weight. Chords approximate this curve.
-* Evenness: a host costs by the difference between the free shares of its resource classes. A host that runs out of one
-  class strands the others, which the sum of weighers does not show.
+* Packing: opening an empty host costs more than everything else together. Otherwise worse hosts cost by weight.
+* Spreading: a host costs its current score plus W * W / 2 for the total weight W of its placements, the integral of a
+  cost that grows with each placement's weight. Chords approximate this curve.
+* Evenness: a host costs by the spread of free shares between its resource classes: a host that runs out of one class
+  strands the others, which the sum of weighers does not show.
 * Soft server groups: members that violate the policy cost.
 """
 
@@ -21,12 +21,12 @@ from scheduler_svc.core.drivers.solver.problem import GroupRule
 from scheduler_svc.core.table.columns import FloatColumn, IntColumn
 
 CORNERS = (0, 1, 2, 3, 4, 6, 9, 14, 24, 48)  # ends of chords, in placements of mean weight
-EVENNESS_COST = 1.0  # cost of a host with one class all free and another used up, in the unit of scores
-SOFT_GROUP_COST = 1.0  # cost of a member that violates its soft policy, in the maximum of a weigher
+EVENNESS_COST = 1.0  # cost of a host with one class free and another used up, in units of scores
+SOFT_GROUP_COST = 1.0  # cost of a member that violates its soft policy, relative to a weigher's maximum
 
 
 class SoftObjective(NamedTuple):
-    """Columns, their costs, and the minimum values that given placements allow."""
+    """Columns, their costs, and the minimum values allowed by given placements."""
 
     columns: IntColumn
     costs: npt.ArrayLike
@@ -34,7 +34,7 @@ class SoftObjective(NamedTuple):
 
 
 class SoftObjectives:
-    """The soft objectives of one model; created after its hard constraints."""
+    """Soft objectives of a model; create after its hard constraints."""
 
     def __init__(self, model: MipModel, packs: bool) -> None:
         self._model = model
@@ -46,7 +46,6 @@ class SoftObjectives:
                 )
 
     def costs(self) -> FloatColumn:
-        """Return the cost of each column of the program."""
         costs_by_column = np.zeros(self._model.program.columns)
         for kind, columns in zip(self._model.problem.kinds, self._model.placement_columns, strict=True):
             costs_by_column[columns] = kind.cost * kind.weight
@@ -55,7 +54,7 @@ class SoftObjectives:
         return costs_by_column
 
     def complete(self, values: FloatColumn) -> FloatColumn:
-        """Return a solution's values, completed with the columns of soft objectives."""
+        """Add the columns of soft objectives to a solution's values."""
         completed = np.concatenate((values, np.zeros(self._model.program.columns - len(values))))
         for objective in self._objectives:
             completed[objective.columns] = objective.minimum(values)
@@ -64,7 +63,7 @@ class SoftObjectives:
 
 def _packing(model: MipModel) -> Iterator[SoftObjective]:
     problem = model.problem
-    # More than all other costs together, so that only sparing another host justifies opening one.
+    # Exceeds all other costs together: opening a host pays off only if another stays closed.
     host_cost = (
         1.0 + EVENNESS_COST * len(model.hosts) + SOFT_GROUP_COST * sum(sum(kind.sizes) for kind in problem.kinds)
     )
@@ -139,7 +138,7 @@ def _soft_anti_affinity(model: MipModel, rule: GroupRule) -> Iterator[SoftObject
     parts = [(model.problem.kinds[number].hosts, model.placement_columns[number], -1.0) for number in rule.kinds]
     model.program.add_rows([(model.hosts, excess_columns, 1.0), *parts], lower=-free_slots.astype(np.float64))
     factors = [1.0] * len(model.placement_columns)
-    # Each further member costs more the more members the host has.
+    # Each additional member of a host costs more than the last.
     yield SoftObjective(
         excess_columns,
         SOFT_GROUP_COST * np.maximum(1, rule.member_counts),
@@ -148,15 +147,13 @@ def _soft_anti_affinity(model: MipModel, rule: GroupRule) -> Iterator[SoftObject
 
 
 def _soft_affinity(model: MipModel, rule: GroupRule) -> Iterator[SoftObjective]:
-    yield _used_hosts(
-        model, rule.member_counts == 0, rule.kinds, SOFT_GROUP_COST
-    )  # hosts that already have members cost nothing
+    yield _used_hosts(model, rule.member_counts == 0, rule.kinds, SOFT_GROUP_COST)  # free on hosts with members
 
 
 def _used_hosts(
     model: MipModel, candidate_hosts: npt.NDArray[np.bool_], numbers: Sequence[int], cost: float
 ) -> SoftObjective:
-    """Add a column for each of ``candidate_hosts``: 1 if it gets a placement of one of these kinds."""
+    """Add one column per candidate host: 1 if it gets a placement of one of these kinds."""
     used_columns = model.program.add_integers(np.ones(int(candidate_hosts.sum())))
     positions = np.cumsum(candidate_hosts) - 1
     for number in numbers:
@@ -179,7 +176,7 @@ def _used_hosts(
 
 
 def _chords(mean: float, max_weight: float) -> Iterator[tuple[float, float, float]]:
-    """Yield the chords of W * W / 2: start, slope, and the drop below 0 at the axis."""
+    """Yield the chords of W * W / 2 as (start, slope, intercept below 0)."""
     for left, right in itertools.pairwise(CORNERS):
         if left and left * mean >= max_weight:
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The integer problem of placing a batch of calls, and its solution."""
+"""Integer problem of placing a batch of calls, and its solution."""
 
 from dataclasses import dataclass
 
@@ -11,13 +11,18 @@ from scheduler_svc.core.table.columns import FloatColumn, IntColumn
 
 @dataclass(frozen=True, slots=True)
 class CallKind:
-    """Calls with the same request: any of their placements can replace another.
+    """Calls with the same request, whose placements are interchangeable.
 
-    A placement is one instance, or all instances of a call that must share a host. ``amounts`` is what a placement
-    takes, in the problem's order of classes. ``hosts`` are indexes of the problem's hosts, best first; parallel to them
-    ``max_per_host``, the number of placements that a host takes, and ``cost``, from 0 up, how much worse it is than the
-    best host. ``calls`` are the numbers of the calls, in order; parallel to them ``sizes``, their placements.
-    ``weight`` is the change of a host's cost by a placement, in the unit of ``cost``.
+    A placement is one instance, or all instances of a call that must share a host.
+
+    Attributes:
+        amounts: Amounts of a placement, in the problem's order of classes.
+        hosts: Indexes of the problem's hosts, best first.
+        max_per_host: Number of placements that each of ``hosts`` takes.
+        cost: How much worse each of ``hosts`` is than the best; from 0 up.
+        calls: Numbers of the calls, in order.
+        sizes: Number of placements of each of ``calls``.
+        weight: Change of a host's cost by one placement.
     """
 
     amounts: IntColumn
@@ -31,10 +36,12 @@ class CallKind:
 
 @dataclass(frozen=True, slots=True)
 class GroupRule:
-    """The limit of a server group on placements of ``kinds`` (by their numbers) on each of the problem's hosts.
+    """Limit of a server group on placements of ``kinds`` (by number) per host.
 
-    ``member_counts`` is the number of members on each host. ``max_members`` is None for soft policies; then
-    ``anti_affinity`` selects the cost: members beyond a host's first, or else each host with members.
+    Attributes:
+        member_counts: Existing members per host.
+        max_members: None for soft policies.
+        anti_affinity: Cost of a soft policy: members beyond a host's first, or otherwise each host with members.
     """
 
     kinds: tuple[int, ...]
@@ -45,7 +52,7 @@ class GroupRule:
 
 @dataclass(frozen=True, slots=True)
 class PlacementProblem:
-    """``free`` and ``capacity`` have one row per host and one column per resource class."""
+    """``free`` and ``capacity`` have shape (hosts, resource classes)."""
 
     free: npt.NDArray[np.int64]
     capacity: npt.NDArray[np.int64]
@@ -54,26 +61,24 @@ class PlacementProblem:
 
     @property
     def empty(self) -> npt.NDArray[np.bool_]:
-        """The mask of empty hosts."""
         empty: npt.NDArray[np.bool_] = (self.free == self.capacity).all(axis=1)
         return empty
 
     @property
     def columns(self) -> int:
-        """The number of (kind, host) pairs, which the time to solve grows with."""
+        """Number of (kind, host) pairs, which determines the solving time."""
         return sum(len(kind.hosts) for kind in self.kinds)
 
     @property
     def calls(self) -> int:
-        """The number of calls."""
         return sum(len(kind.calls) for kind in self.kinds)
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementSolution:
-    """The number of placements on each host of each kind, and which of its calls are served.
+    """Number of placements per kind and host, and the served calls of each kind.
 
-    ``optimal`` says whether no solution serves more calls.
+    ``optimal``: no solution serves more calls.
     """
 
     placements: tuple[IntColumn, ...]
@@ -82,7 +87,6 @@ class PlacementSolution:
 
     @property
     def calls(self) -> int:
-        """The number of served calls."""
         return sum(sum(kind_calls) for kind_calls in self.served_calls)
 
 
@@ -98,7 +102,6 @@ def is_feasible(problem: PlacementProblem, solution: PlacementSolution) -> bool:
 
 
 def count_members(problem: PlacementProblem, solution: PlacementSolution, rule: GroupRule) -> IntColumn:
-    """Return the number of placements per host that a rule counts."""
     counts = np.zeros(len(problem.free), np.int64)
     for number in rule.kinds:
         counts[problem.kinds[number].hosts] += solution.placements[number]

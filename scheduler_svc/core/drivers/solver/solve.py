@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two-stage solving within a budget: first serve the most calls, then place them best."""
+"""Two-stage solving within a budget: serve the most calls, then place them best."""
 
 from dataclasses import dataclass, replace
 
@@ -9,15 +9,15 @@ from scheduler_svc.core.drivers.solver.model import MipModel
 from scheduler_svc.core.drivers.solver.objectives import SoftObjectives
 from scheduler_svc.core.drivers.solver.problem import PlacementProblem, PlacementSolution, is_feasible
 
-GAP = 0.01  # relative gap to the proven bound at which placing stops
+GAP = 0.01  # relative gap to the proven bound at which the second stage stops
 
 
 @dataclass(frozen=True, slots=True)
 class SolveResult:
-    """The best solution found, the calls that the greedy placement serves, and the seconds taken.
+    """Best solution found, number of calls served by the greedy placement, and seconds taken.
 
-    ``cut`` is the limit that ended the search, if one did: with work, the same problem has the same solution again.
-    ``is_greedy`` says whether the limit was reached before anything better than the greedy placement was found.
+    ``cut`` is the limit that ended the search, or None. If it is work, the same problem always has the same solution.
+    ``is_greedy``: the limit came before anything better than the greedy placement.
     """
 
     solution: PlacementSolution
@@ -49,7 +49,7 @@ def _serve_most(model: MipModel, baseline: PlacementSolution, budget: Budget, se
     solution = model.solution(result.values, result.optimal)
     if not is_feasible(model.problem, solution):
         return baseline
-    # With equally many calls keep the baseline: the greedy placement considers costs, this stage does not.
+    # If no more calls are served, keep the greedy placement: unlike this stage, it considers costs.
     return solution if solution.calls > baseline.calls else replace(baseline, optimal=solution.optimal)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the placement problem of a batch: candidate hosts of each kind of call, their costs and free amounts.
+"""Construction of a batch's placement problem: candidate hosts per kind of call, their costs and free amounts.
 
-A kind gets at least as many of its best hosts as the whole batch has placements. So one that no other call needs is
-always among them, and whatever all hosts could serve, these hosts can serve.
+Each kind gets at least as many of its best hosts as the batch has placements. Whatever the other calls take, one of
+them stays free, so these hosts can serve whatever all hosts could.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ EMPTY_PROBLEM = PlacementProblem(np.zeros((0, 0), np.int64), np.zeros((0, 0), np
 
 @dataclass(frozen=True, slots=True)
 class HostPick:
-    """Candidate rows of one kind of call, best first, with their scores and the weight of a placement."""
+    """Candidate rows of one kind of call, best first, with scores and the weight of a placement."""
 
     call_group: IdenticalCalls
     rows: Rows
@@ -39,10 +39,9 @@ class HostPick:
 
 @dataclass(frozen=True, slots=True)
 class BatchProblem:
-    """The problem, the names of its hosts, and the pick of hosts for each of its kinds.
+    """The problem, the names of its hosts, and each kind's candidate hosts.
 
-    ``refused_rankings`` has the rankings of calls that no host takes, ``scattered_calls`` counts calls to be decided on
-    their own.
+    ``refused_rankings`` are for calls that no host takes; ``scattered_calls`` counts calls to decide alone.
     """
 
     problem: PlacementProblem
@@ -59,7 +58,7 @@ def build_problem(
     weigher_set: scoring.WeigherSet,
     min_hosts: int,
 ) -> BatchProblem:
-    """Filter and weigh all hosts for each kind, and keep at least ``min_hosts`` of the best if there are as many."""
+    """Filter and weigh all hosts per kind; keep at least ``min_hosts`` of the best."""
     needed = sum(sum(call_group.sizes) for call_group in kinds)
     picks: list[HostPick] = []
     refused_rankings: dict[int, Ranking] = {}
@@ -88,7 +87,7 @@ def _pick(
     needed: int,
     min_hosts: int,
 ) -> HostPick | None:
-    """Return the best hosts that fit a placement; None if there may be others that only a tree search finds."""
+    """Return the best hosts that fit a placement; None if a tree search might find others."""
     trees = view.trees
     passes = survivors.passes.copy() if trees.are_flat else survivors.passes & ~trees.nested_hosts
     for name, amount in call_group.amounts.items():
@@ -105,7 +104,7 @@ def _pick(
 
 
 def _share(view: View, call_group: IdenticalCalls, rows: Rows) -> float:
-    """Return the mean share of a host that a placement takes: its weight if no weigher counts it."""
+    """Return a placement's mean share of a host, used as its weight if no weigher counts it."""
     shares = [
         np.mean(amount / np.maximum(1, view.hosts.capacity(name)[rows])) for name, amount in call_group.amounts.items()
     ]
@@ -134,7 +133,7 @@ def _kind(pick: HostPick, classes: Sequence[str], free: np.ndarray, hosts: Rows)
 
 
 def _rules(picks: Sequence[HostPick], names: Sequence[str]) -> Sequence[GroupRule]:
-    """Return a rule for each server group but affinity groups, whose calls are a kind of their own."""
+    """Return one rule per server group except affinity groups, whose calls are a kind of their own."""
     kinds: dict[str, list[int]] = {}
     for number, pick in enumerate(picks):
         group = pick.call_group.request.group

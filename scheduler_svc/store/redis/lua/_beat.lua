@@ -2,7 +2,7 @@
 -- Heartbeat of a service.
 --@ keys services beats alive
 
--- Records a heartbeat; logs a service that is new or, where heartbeats decide liveness, was down.
+-- Records a heartbeat; logs a service that is new or, if heartbeats decide liveness, was down.
 local function beat(name, new_document, beats_decide)
   if redis.call('HSETNX', K.services, name, new_document) == 1 then
     append('service', '{' .. quote(name) .. ':' .. new_document .. '}')

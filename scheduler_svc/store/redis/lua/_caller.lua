@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Ends the script with error 'FOREIGN UUID HOST' if another state folder, UUID, owns the host's name.
--- ARGV: uuid of the calling agent's state folder, '' if it names none, '*' from another caller
+-- Ends the script with error 'FOREIGN UUID HOST' if state folder UUID, and not the caller's, owns the host's name.
+-- ARGV: uuid of the calling agent's state folder, '' if it has none, '*' for other callers
 --@ args host_uuid
 --@ keys services
 if A.host_uuid ~= '*' then

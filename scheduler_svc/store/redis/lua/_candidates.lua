@@ -1,12 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The candidates of a batch, and what the store knows of their hosts and providers. Reads A.position of the decision
--- and A.resources of the batch.
+-- Candidates of a batch, with the stored data of their hosts and providers. Reads A.position and A.resources.
 local decided_at = tonumber(A.position)
 local resources_text = A.resources
 local resources = resources_text ~= '' and cjson.decode(resources_text) or nil
 local capacities, eligibles, homes, host_read, candidates = {}, {}, {}, {}, {}
 
--- Returns the candidate of a text, the same one for all intents: a large batch names each host many times.
+-- Parses a candidate. Intents share parsed candidates: a large batch names each host many times.
 local function read_candidate(text)
   local candidate = candidates[text]
   if not candidate then
@@ -15,7 +14,7 @@ local function read_candidate(text)
     if required_text ~= '' then
       candidate.required, candidate.required_text = cjson.decode(required_text), required_text
     else
-      candidate.flat = true -- everything is required of the host itself: the usual case, without loops over providers
+      candidate.flat = true -- needs only the host itself: the usual case, without loops over providers
       candidate.required = { [host] = resources }
       candidate.required_text = '{' .. candidate.quoted .. ':' .. resources_text .. '}'
     end
@@ -24,7 +23,7 @@ local function read_candidate(text)
   return candidate
 end
 
--- Returns a candidate that requires nothing of these providers.
+-- Returns the candidate without its requirements on these providers.
 local function without_providers(candidate, allocations)
   local required = {}
   for provider, amounts in pairs(candidate.required) do
@@ -34,7 +33,7 @@ local function without_providers(candidate, allocations)
     required = required, required_text = cjson.encode(required) }
 end
 
--- Reads hash fields, in batches because the number of arguments of a call is limited.
+-- Reads hash fields in batches: the number of arguments of a call is limited.
 local function read_fields(key, names)
   local values = {}
   if #names > 0 and #names <= 1000 then
@@ -48,7 +47,7 @@ local function read_fields(key, names)
   return values
 end
 
--- Reads the data to judge these candidates, in few commands: of their hosts, providers, and service hosts.
+-- Reads all data needed to judge these candidates, in few commands.
 local function fetch(batch)
   local names, hosts, related = {}, {}, {}
   local function note(name)
@@ -90,7 +89,7 @@ local function fetch(batch)
   end
 end
 
--- Reads the data to judge a flat candidate.
+-- Reads all data needed to judge a flat candidate.
 local function fetch_flat(name)
   if capacities[name] == nil then
     local capacity, host = redis.call('HGET', K.capacity, name), host_of(name)
@@ -103,11 +102,11 @@ local function fetch_flat(name)
   end
 end
 
--- Reads the data of all first candidates together: most intents take their first candidate.
+-- Reads the data of all first candidates at once: most intents take their first candidate.
 local function fetch_first(intents)
   local firsts = {}
   if #intents == 1 then
-    return -- it is read when it is judged
+    return -- read when judged
   end
   for _, intent in ipairs(intents) do
     if #intent.texts > 0 then

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The bounded decision record, and its index by request. `decision_bytes` in `meta` is the size of all records.
+-- Decision record, bounded in size, and its index by request. `decision_bytes` in `meta` is the total size.
 --@ keys decisions decided
-local PAGE, PAGES = 16, 16 -- one script drops at most PAGE * PAGES records: many more than it adds
-local SLACK = 64 -- fraction of the bound that is dropped together: dropping one per new record would cost more
+local PAGE, PAGES = 16, 16 -- a script drops at most PAGE * PAGES records, far more than it adds
+local SLACK = 64 -- drop 1/SLACK of the bound at once, which is cheaper than one record at a time
 
 -- See decisions.record_bytes.
 local function record_bytes(request_id, project, text)
@@ -10,7 +10,7 @@ local function record_bytes(request_id, project, text)
   return #text + 2 * #request_id + by_project + 200
 end
 
--- Requests of several projects may have the same id: the newest of each is found, and the newest of all.
+-- Request ids may repeat across projects: the newest decision is indexed per project and overall.
 local function index_keys(request_id, project)
   return project == '' and { request_id } or { request_id, request_id .. '\0' .. project }
 end
@@ -42,7 +42,7 @@ local function record(request_id, project, text, most)
       end
     end
     if #doomed == 0 then
-      total = 0 -- the stream is empty: another client deleted its entries
+      total = 0 -- the stream is empty: its entries were deleted from outside
       break
     end
     redis.call('XDEL', K.decisions, unpack(doomed))

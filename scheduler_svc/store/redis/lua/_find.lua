@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Lookup of the claim that a verb names.
+-- Lookup of a claim by its identity.
 
--- Returns the live claim or nil, a final answer or nil, and the claim that the consumer holds or nil. nil, nil: the claim
--- is unknown.
+-- Returns the live claim or nil, a final answer or nil, and the consumer's own claim or nil. nil, nil: unknown.
 local function find_claim(consumer, attempt, host)
   local own = live_claim(redis.call('HGET', K.claims, consumer))
   local claim = claim_of(own, consumer, attempt)
@@ -12,7 +11,7 @@ local function find_claim(consumer, attempt, host)
   return nil, end_of(ends_of(consumer), attempt), own
 end
 
--- Returns the values that `decide` returns for the claim in each row of `width` arguments, after writing what it changed.
+-- Calls `decide` for the claim in each row of `width` arguments, writes all changes, and returns the results.
 local function answer_each(width, decide)
   local answers = {}
   for i = REST, #ARGV, width do

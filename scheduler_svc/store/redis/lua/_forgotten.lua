@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Unknown attempts that the store may have forgotten.
+-- Attempts that the store may have forgotten.
 --@ keys awaited
 --@ include _unnamed
 
--- Returns whether any host may run claims that the store forgot, as of the first call in a script.
+-- Returns whether any host may run forgotten claims, as of the script's first call.
 local is_awaiting
 local function awaits_any()
   if is_awaiting == nil then
@@ -12,8 +12,7 @@ local function awaits_any()
   return is_awaiting
 end
 
--- Returns whether an attempt that the store does not know may run on a host that has not audited yet: `host`, or any
--- for '*'. It does not if it was sent to no host, ''.
+-- Returns whether an unknown attempt may run on `host` ('*': any, '': none), which has not audited yet.
 local function may_be_forgotten(host)
   if host == '*' then
     return awaits_any()
@@ -24,8 +23,7 @@ local function may_be_forgotten(host)
     or redis.call('SISMEMBER', K.awaited, UNNAMED_HOSTS) == 1 and not is_open(host)
 end
 
--- Returns the answer for an attempt that the store does not know. Another attempt of the consumer may run if a host
--- reports one, which is unverified, or has not audited yet.
+-- Returns the answer for an unknown attempt: closed if an unverified or forgotten attempt of the consumer may run.
 local function unknown_answer(consumer)
   return (has_unverified(consumer) or may_be_forgotten('*')) and 'closed' or 'unknown'
 end

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Policy of the batch's server group. Reads A.group, A.group_generation and A.members of the batch. Included after
--- _members and _candidates.
+-- Policy of the batch's server group. Reads A.group, A.group_generation and A.members. Include after _members and
+-- _candidates.
 local group = A.group ~= '' and cjson.decode(A.group) or nil
-local member_deltas = {} -- what the batch plans to add to the group's members
-local source_host = nil -- the host on which the instance that is judged counts already: it leaves that, or stays there
-local batch_consumers, members = {}, nil -- names of the intents' consumers; numbers of the group's members by host
--- The generation of the group's home up to which this partition was left.
+local member_deltas = {} -- planned change of the group's members, by host
+local source_host = nil -- where the current instance already counts: it moves away, or stays
+local batch_consumers, members = {}, nil -- set of the intents' consumers; group members by host
+-- Generation of the group's home up to which the group left this partition.
 local left = group and redis.call('HGET', K.pins, 'left:' .. group.id) or ''
 
--- Returns the consumers of a list whose claims do not name the group, with these claims; not those of the batch.
+-- Returns {consumer = claim} of listed consumers whose claims do not name the group, except consumers of the batch.
 local function read_other_members(consumers)
   local claims = {}
   for i, raw in ipairs(read_fields(K.claims, consumers)) do
@@ -21,7 +21,7 @@ local function read_other_members(consumers)
   return claims
 end
 
--- Returns the number of the group's members on each host before the batch: of its claims, and of what A.members names.
+-- Counts the group's members by host before the batch: its claims, and the members named in A.members.
 local function members_by_host()
   if not members then
     members = {}
@@ -41,7 +41,7 @@ local function members_by_host()
   return members
 end
 
--- Returns the number of the group's members on a host, with those that the batch plans.
+-- Counts the group's members on a host, including planned ones.
 local function members_on(host)
   return (members_by_host()[host] or 0) + (member_deltas[host] or 0)
 end
@@ -55,8 +55,8 @@ local function are_members_only_on(host, hosts)
   return true
 end
 
--- Returns whether the group is in another partition now. Without a generation the claim is an alternate: its group is
--- here while it has members, or has returned.
+-- Returns whether the group has moved to another partition. A claim without a generation is an alternate: allowed while
+-- the group has members here or has returned.
 local function has_left()
   if A.group_generation == '' then
     return left ~= '' and not string.find(left, ' ', 1, true) and not next(group_of(group.id).hosts)
@@ -64,7 +64,7 @@ local function has_left()
   return A.group_generation <= left
 end
 
--- Notes that a claim under a later generation than that of leaving is accepted: the group is here again.
+-- Reopens the partition for the group: a claim under a later generation was accepted.
 local function note_return()
   if group and A.group_generation ~= '' and left ~= '' and not string.find(left, ' ', 1, true) then
     left = left .. ' returned'
@@ -85,7 +85,7 @@ local function group_allows(host)
   return are_members_only_on(host, members_by_host()) and are_members_only_on(host, member_deltas)
 end
 
--- Returns whether an affinity group has members on several hosts, of which audits, records or operators may end some.
+-- Returns whether an affinity group is split over hosts, but audits, records or operators may still end some members.
 local function may_be_rejoined()
   local hosts = group and group.policy == 'affinity' and group_of(group.id).hosts or {}
   return next(hosts) and next(hosts, next(hosts)) and (awaits_any() or has_any_unverified())

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Verdict on a candidate: whether the required amounts fit, as in rpcapi/resources/fit, on sums with the batch's deltas.
--- Included after _candidates and _group_policy.
-local deltas = {} -- what the batch plans to add to sums
+-- Verdict on a candidate, from sums plus the batch's deltas; same rules as rpcapi/resources/fit. Include after
+-- _candidates and _group_policy.
+local deltas = {} -- planned changes of sums
 
 -- Adds a claim to the batch's deltas (sign 1), or subtracts it (-1).
 local function plan(claim, sign)
@@ -71,7 +71,7 @@ local function is_stale(name)
   return eligibles[name] > decided_at or eligibles[homes[name]] > decided_at
 end
 
--- Returns whether any provider or its service host changed eligibility after the decision, and whether all are open.
+-- Returns whether eligibility of a provider or service host changed after the decision, and whether all are open.
 local function staleness_and_openness(candidate)
   local host = candidate.host
   local stale, open = is_stale(host), open_hosts[homes[host]]
@@ -83,8 +83,8 @@ local function staleness_and_openness(candidate)
   return stale, open
 end
 
--- Returns whether claims that the store may have forgotten could rule the candidate out: members of an affinity group
--- without known ones, and what is held from a provider that another host shares. The audits of their hosts will show.
+-- Returns whether forgotten claims could rule the candidate out. They matter to an affinity group without known
+-- members, and to a provider shared between hosts; audits will tell.
 local function awaits_audits(candidate)
   if not awaits_any() then
     return false
@@ -99,7 +99,7 @@ local function awaits_audits(candidate)
   return false
 end
 
--- Returns UNKNOWN, STALE or CLOSED, or FITS for a candidate that only lacks the comparison of sums.
+-- Returns UNKNOWN, STALE or CLOSED; FITS means that only the sums are left to compare.
 local function eligibility_of(candidate)
   if candidate.flat then
     fetch_flat(candidate.host)
@@ -111,7 +111,7 @@ local function eligibility_of(candidate)
   end
   local stale, open = staleness_and_openness(candidate)
   if not has_inventories(candidate.required) then
-    return stale and 'STALE' or 'UNKNOWN' -- the tree changed: the removed provider existed at the decision
+    return stale and 'STALE' or 'UNKNOWN' -- a stale decision may name a provider that was removed since
   elseif not open then
     return 'CLOSED'
   end
@@ -130,11 +130,11 @@ local function capacity_verdict(candidate)
   return (may_be_rejoined() or awaits_audits(candidate)) and 'CLOSED' or 'FITS'
 end
 
--- Returns the verdict on a candidate. One that was lost is not judged again: sums and members only grow, once the batch
--- has planned what it ends.
+-- Returns the verdict on a candidate. A rejection is final: once the batch has planned all ends, sums and members only
+-- grow.
 local function judge(candidate)
   if candidate.verdict == 'GROUP' and candidate.host == source_host then
-    candidate.verdict = 'FITS' -- it was judged for another instance
+    candidate.verdict = 'FITS' -- judged before for another instance
   end
   candidate.verdict = candidate.verdict or eligibility_of(candidate)
   if candidate.verdict == 'FITS' then

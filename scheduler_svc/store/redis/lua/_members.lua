@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The hosts that claims count on. Included after _partition.
+-- Hosts on which claims count. Include after _partition.
 
--- Returns the root of a provider's tree, which is itself where the provider is unknown.
+-- Returns the root of a provider's tree; an unknown provider is its own root.
 local function root_of(provider)
   local raw = redis.call('HGET', K.providers, provider)
   return raw and cjson.decode(raw).root or provider
 end
 
--- Returns the set of hosts on which a claim counts: those that it holds from where a client wrote it.
+-- Returns the set of hosts on which a claim counts: its host, or for a client's claim, the roots of its providers.
 local function hosts_of_claim(claim)
   local hosts = {}
   if not is_of_api(claim) then

@@ -5,7 +5,7 @@
 local function drop_node(id)
   redis.call('HDEL', K.providers, id)
   redis.call('HDEL', K.capacity, id)
-  if host_of(id) ~= id then -- a bare name is the service host's too, which may have other nodes
+  if host_of(id) ~= id then -- a bare name also stands for the service host
     redis.call('HDEL', K.eligible, id)
   end
   redis.call('HDEL', K.changed, id)
@@ -14,7 +14,7 @@ local function drop_node(id)
   drop_idle_sums(id, sums_of(id))
 end
 
--- Logs that these nodes are gone, and removes them.
+-- Removes nodes and logs it.
 local function drop_nodes(ids)
   if #ids > 0 then
     append('gone', cjson.encode(ids))

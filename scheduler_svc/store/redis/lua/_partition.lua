@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Functions that all scripts on claims share. Reads A.log_length, the maximum number of log entries.
--- Sums and group counts are changed in memory and written once, by flush().
--- `now` is the partition's time, by which everything is judged; `clock_text` the server's clock, for human readers.
+-- Functions shared by all scripts on claims. Reads A.log_length, the maximum number of log entries.
+-- Sums and group counts change in memory; flush() writes them once.
+-- `now` is partition time, the basis of all comparisons; `clock_text` is the server's clock, for human readers.
 --@ include _time
 --@ include _unverified
 --@ include _tallies
 --@ keys meta claims ended ended_at sources deadlines by_host holders groups providers capacity used changed opened excess generations log
-local POSITION_LEAP = 1048576 -- positions that a new epoch skips: more than any log may have forgotten
-local EXPIRE_BATCH = 1000 -- claims past their deadline that most scripts end first, at most
-local UNKNOWN_END = 'unknown' -- the end of a claim that never existed
+local POSITION_LEAP = 1048576 -- positions skipped by a new epoch; more than a store can lose
+local EXPIRE_BATCH = 1000 -- default limit of claims expired at the start of a script
+local UNKNOWN_END = 'unknown' -- tombstone of an attempt that was aborted before any claim existed
 
--- Ten times faster than Redis' own conversion of a number to a string.
+-- Ten times faster than Redis' own conversion of numbers to strings.
 local function int(number)
   return string.format('%d', number)
 end
@@ -25,14 +25,14 @@ local now_text, clock_text = int(now), int(clock)
 
 local quote = cjson.encode
 local sums, changed_providers, changed_set = {}, {}, {}
-local claimed_providers = {} -- those of the Placement API on which the script adds claims
-local group_hosts, open_hosts = {}, { ['@api'] = true } -- nobody audits the providers that the Placement API owns
+local claimed_providers = {} -- API-owned providers that got claims in this script
+local group_hosts, open_hosts = {}, { ['@api'] = true } -- API-owned providers are never audited
 
 local function host_of(name)
   return string.match(name, '^[^/]*')
 end
 
--- Returns whether the Placement API owns a claim: a client wrote it, or the scheduler for the node that it chose.
+-- Returns whether the Placement API owns a claim: written by a client, or by the scheduler for a client.
 local function is_of_api(claim)
   return host_of(claim.host) == '@api'
 end
@@ -79,7 +79,7 @@ local function count_at(provider, amounts, sign)
   end
 end
 
--- Adds a claim to the sums (sign 1), or subtracts it (-1). An unverified one counts on its own host only.
+-- Adds a claim to the sums (sign 1), or subtracts it (-1). An unverified claim counts on its own host only.
 local function count(claim, sign)
   local only_host = claim.state == 'unverified' and host_of(claim.host)
   for provider, amounts in pairs(claim.allocations) do
@@ -112,24 +112,24 @@ local function last_end(ends)
   return last
 end
 
--- Returns how an attempt ended, or nil; an attempt older than an ended one has ended too.
+-- Returns how an attempt ended, or nil. An attempt older than an ended one has ended too.
 local function end_of(ends, attempt)
   return ends[attempt] or (tonumber(attempt) < last_end(ends) and 'aborted') or nil
 end
 
--- Returns the claim that a consumer holds, or nil.
+-- Returns the consumer's own claim, or nil.
 local function own_claim(consumer)
   local raw = redis.call('HGET', K.claims, consumer)
   return raw and cjson.decode(raw) or nil
 end
 
--- Returns the claim on the source of a consumer's move, or nil.
+-- Returns the source claim of a consumer's move, or nil.
 local function source_of(consumer)
   local migration = redis.call('HGET', K.sources, consumer)
   return migration and own_claim(migration) or nil
 end
 
--- Returns the live claim of an attempt, or nil: `own`, the claim under the consumer, or the source of its move.
+-- Returns the live claim of an attempt, or nil: `own`, the consumer's own claim, or the source of its move.
 local function claim_of(own, consumer, attempt)
   local claim = own
   if not claim or claim.attempt ~= tonumber(attempt) then
@@ -143,7 +143,7 @@ local function move_of(claim)
   return claim.instance and claim.consumer or claim.migration
 end
 
--- Stores a tombstone: how an attempt ended.
+-- Records how an attempt ended.
 local function add_tombstone(consumer, attempt, state)
   local ends = ends_of(consumer)
   ends[int(attempt)] = state
@@ -151,7 +151,7 @@ local function add_tombstone(consumer, attempt, state)
   redis.call('ZADD', K.ended_at, now_text, consumer)
 end
 
--- Adds a live claim; `text` is its JSON, of which `claim` has at least what is read here.
+-- Adds a live claim. `text` is its JSON; `claim` needs only the fields read here.
 local function add_claim(claim, text)
   redis.call('HSET', K.claims, claim.consumer, text)
   if claim.instance then
@@ -173,7 +173,7 @@ local function add_claim(claim, text)
   end
 end
 
--- Removes a live claim without a tombstone: its attempt has not ended.
+-- Removes a live claim without a tombstone: the attempt has not ended.
 local function drop_claim(claim)
   redis.call('HDEL', K.claims, claim.consumer)
   if claim.instance then
@@ -193,7 +193,7 @@ local function drop_claim(claim)
   end
 end
 
--- Makes the destination of a move the only claim of its instance: its source has ended.
+-- Makes the destination of a move an ordinary claim after the source has ended.
 local function end_role_of_destination(source)
   local destination = own_claim(source.instance)
   if destination and destination.migration == source.consumer then
@@ -205,7 +205,7 @@ end
 local function end_claim(claim, state)
   drop_claim(claim)
   if claim.state == 'unverified' then
-    return -- no claim of its consumer: how that attempt ended is not known
+    return -- not its consumer's claim: says nothing about the attempt's end
   elseif claim.instance then
     end_role_of_destination(claim)
   end
@@ -223,7 +223,7 @@ local function is_expired(claim)
   return claim.state == 'prepared' and claim.deadline_ms <= now
 end
 
--- Returns the live claim in `raw`, or nil; first expires a claim past its deadline on an open host.
+-- Returns the live claim in `raw`, or nil. An overdue claim on an open host expires first.
 local function live_claim(raw)
   local claim = raw and cjson.decode(raw) or nil
   if claim and is_expired(claim) and is_open(claim.host) then
@@ -233,8 +233,8 @@ local function live_claim(raw)
   return claim
 end
 
--- Ends claims past their deadline, oldest first; parks those whose host must audit first; drops deadlines without a
--- claim. Returns the number ended, and the number of deadlines that had passed, at most `limit`, or EXPIRE_BATCH.
+-- Expires overdue claims, oldest first; parks those on closed hosts; drops deadlines without a claim.
+-- Handles at most `limit` or EXPIRE_BATCH deadlines. Returns (claims ended, deadlines handled).
 local function expire(limit)
   local consumers = redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now_text, 'LIMIT', '0', limit or EXPIRE_BATCH)
   local ended = 0

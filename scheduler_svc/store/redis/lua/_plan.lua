@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The writes of a plan: rows of arguments. Included after _partition.
+-- Writes of a plan, given as rows of arguments. Include after _partition.
 --@ keys eligible children
 --@ include _nodes
-local at = REST -- where the next rows begin
+local at = REST -- start of the next rows
 
--- Returns a function that returns the next row of `width` arguments, or nil after `count` of them.
+-- Returns an iterator over `count` rows of `width` arguments.
 local function rows(count, width)
   local first, last = at, at + (tonumber(count) - 1) * width
   at = last + width
@@ -16,8 +16,8 @@ local function rows(count, width)
   end
 end
 
--- Writes and logs documents, and returns whether there is any new capacity. Rows: id, document or '' if the provider is
--- gone, capacity as JSON or '' if unchanged.
+-- Writes and logs documents; returns whether any capacity changed. Rows: id, document ('' removes the provider),
+-- capacity as JSON ('' if unchanged).
 local function write_documents(documents)
   local body, gone, resized = {}, {}, {}
   for id, document, capacity in documents do
@@ -43,7 +43,7 @@ local function write_documents(documents)
   return #resized > 0
 end
 
--- Writes entries of children. Rows: parent, child, 1 if it is added, 0 if it is removed.
+-- Writes the index of children. Rows: parent, child, 1 to add or 0 to remove.
 local function write_links(links)
   for parent, child, added in links do
     if added == '1' then
@@ -54,7 +54,7 @@ local function write_links(links)
   end
 end
 
--- Makes earlier decisions stale on the names that are the rest of the arguments; not before the last log entry.
+-- Makes earlier decisions stale on the names in the remaining arguments. Call after the last log entry.
 local function make_stale(has_new_capacity)
   for i = at, #ARGV do
     redis.call('HSET', K.eligible, ARGV[i], int(position))

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Amounts of a claim's guest by its agent's report, as in scheduler_svc/store/allocations.py.
+-- Amounts that an agent reports for a claim's guest; see scheduler_svc/store/allocations.py.
 
--- Returns whether `second` has all amounts of `first`.
+-- Returns whether `second` contains all amounts of `first`.
 local function has_amounts_of(first, second)
   for provider, amounts in pairs(first) do
     for class, amount in pairs(amounts) do
@@ -17,12 +17,12 @@ local function is_same_allocations(first, second)
   return has_amounts_of(first, second) and has_amounts_of(second, first)
 end
 
--- Returns the amounts of a claim's guest by its agent's last report, or else by its confirmation.
+-- Returns the guest's amounts from its agent's last report, or its confirmation.
 local function reported_allocations(claim)
   return type(claim.reported) == 'table' and claim.reported or claim.allocations
 end
 
--- Sets a claim's allocations, and its agent's report. An equal report is not stored.
+-- Sets a claim's allocations, and the agent's report if it differs.
 local function set_allocations(claim, allocations, reported)
   claim.allocations = allocations
   claim.reported = not is_same_allocations(reported, allocations) and reported or nil

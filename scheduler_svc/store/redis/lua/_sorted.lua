@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Keys in order, so that scripts visit them as the verbs in Python do.
+-- Sorted keys, for the same order as in the Python verbs.
 
 local function sorted_keys(map)
   local keys = {}

@@ -1,12 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Sums and group counts that the script changed: written once, at its end, with the excess that they make or end.
--- Included by _partition, of which it is the end.
--- Returns the capacity of a class, which is stored alone or as [capacity, min_unit, max_unit, step_size].
+-- Changed sums and group counts, written once at the end of the script together with excess. Included by _partition.
+-- Returns the capacity in a plain number or in [capacity, min_unit, max_unit, step_size].
 local function capacity_in(unit)
   return type(unit) == 'table' and unit[1] or unit or 0
 end
 
--- Compares a provider's sums with its capacity; clears excess that is gone, and with `flag` flags new excess.
+-- Compares a provider's sums with its capacity; clears settled excess, and with `flag` flags new excess.
 local function update_excess(provider, used, flag)
   local raw = redis.call('HGET', K.capacity, provider)
   local capacity = raw and cjson.decode(raw) or {}
@@ -19,7 +18,7 @@ local function update_excess(provider, used, flag)
   end
 end
 
--- Drops the sums of a provider that was removed and has no claims left.
+-- Drops the sums of a removed provider without claims.
 local function drop_idle_sums(provider, used)
   for _, amount in pairs(used) do
     if amount ~= 0 then
@@ -32,7 +31,7 @@ local function drop_idle_sums(provider, used)
   end
 end
 
--- Returns sums as JSON; class names need no escapes.
+-- Encodes sums as JSON; class names need no escaping.
 local function sums_text(used)
   local parts = {}
   for class, amount in pairs(used) do
@@ -41,14 +40,14 @@ local function sums_text(used)
   return '{' .. table.concat(parts, ',') .. '}'
 end
 
--- Writes hash fields, in batches because the number of arguments of a call is limited.
+-- Writes hash fields in batches: the number of arguments of a call is limited.
 local function write_fields(key, fields)
   for first = 1, #fields, 1000 do
     redis.call('HSET', key, unpack(fields, first, math.min(#fields, first + 999)))
   end
 end
 
--- Writes sums and group counts, and logs the sums in one entry per script. Returns the sums as JSON.
+-- Writes sums and group counts, and logs the sums in one entry. Returns the sums as JSON.
 local function flush(flag)
   write_tallies()
   for id, group in pairs(group_hosts) do

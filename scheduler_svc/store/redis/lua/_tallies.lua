@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the consumers of each project hold, by user, consumer type and resource class; and with the class '', how many
--- consumers there are. Unverified claims are nobody's. Changes are collected and written once, by write_tallies().
+-- Usage of each project by user, consumer type and resource class; class '' counts consumers. Unverified claims do not
+-- count. write_tallies() writes all changes at once.
 --@ keys tallies tallied
 local tally_changes = {}
-local tally_owner, tally_head = {}, nil -- project, user and type of the last claim, and how its fields begin
+local tally_owner, tally_head = {}, nil -- owner of the last claim, and the prefix of its fields
 
 local function add_to_tally(field, amount)
   tally_changes[field] = (tally_changes[field] or 0) + amount
@@ -27,7 +27,7 @@ local function tally(claim, sign)
   end
 end
 
--- Only what is not 0 has a field, and an entry in the index.
+-- Only nonzero sums have a field and an index entry.
 local function write_tallies()
   for field, change in pairs(tally_changes) do
     if change ~= 0 then

@@ -1,4 +1,3 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The member of `awaited` that stands for hosts which the store may have forgotten and nobody has named yet. No name of
--- a host has spaces.
+-- Placeholder in `awaited` for forgotten hosts that nobody has named yet. Host names have no spaces.
 local UNNAMED_HOSTS = '(hosts not named yet)'

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Unverified claims, as in scheduler_svc/store/unverified.py.
+-- Unverified claims; see scheduler_svc/store/unverified.py.
 --@ keys unverified
 
 local function unverified_name(consumer, attempt, host)
@@ -11,7 +11,7 @@ local function consumer_of(name)
   return string.match(name, '^unverified (%S+)') or name
 end
 
--- Returns whether any consumer has unverified claims, as of the first call.
+-- Returns whether there are unverified claims, as of the first call.
 local is_any_unverified
 local function has_any_unverified()
   if is_any_unverified == nil then

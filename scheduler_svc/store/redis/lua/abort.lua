@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Aborts prepared claims, each independently. Confirmed claims are not ended.
--- ARGV: log length, service host that the claims must be on or '', then for each claim: consumer, attempt, the only
---       service host that may have got a build of the consumer, '' if none has, '*' if any may have
--- Returns: for each claim: answer, host or ''
+-- Aborts prepared claims, each independently. Confirmed claims stay.
+-- ARGV: log length, required service host or '', then per claim: consumer, attempt, the only service host that may have
+--       received a build ('': none, '*': any)
+-- Returns: per claim: answer, host or ''
 --@ args log_length host
 --@ include _partition
 --@ include _caller

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Marks exactly these of the known services alive, and logs the changes.
+-- Marks exactly these known services alive.
 -- ARGV: log length, names as a JSON list
 -- Returns: number of changes
 --@ args log_length names

@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Replaces what consumers hold by claims of the Placement API, all of them or none, as verbs/allocating.py does.
--- ARGV: log length, then for each consumer: name, its generation as expected, 'none' if it must hold nothing or 'any',
---       allocations as JSON or '' to end them, 1 to increase the generations of the providers that it gives up else 0,
---       1 and its type or 0 and '' to leave it, the claim's further JSON members
--- Returns: nothing if it is done; else why it is refused: kind, consumer, provider or '', resource classes or '',
---          the consumer's generation or '' if it holds nothing
+-- Replaces the allocations of all these consumers, or of none. Keep in sync with verbs/allocating.py.
+-- ARGV: log length, then per consumer: name, expected generation ('none': no allocations, 'any': unchecked),
+--       allocations as JSON ('' ends them), 1 to increase the generations of providers given up else 0,
+--       1 and the new type or 0 and '', further JSON members of the claim
+-- Returns: nothing if done; otherwise the refusal: kind, consumer, provider or '', resource classes or '',
+--          the consumer's generation or '' without allocations
 --@ args log_length
 --@ include _partition
 --@ include _reported
 --@ include _sorted
 local base = tonumber(redis.call('HGET', K.meta, 'generation_base') or 0)
 local changes, deltas = {}, {}
-local capacities = {} -- of providers that were read
+local capacities = {} -- capacities read so far, by provider
 
 local function plan(allocations, sign)
   for provider, amounts in pairs(allocations) do
@@ -43,8 +43,8 @@ local function is_of_agent(live)
   return live and not is_of_api(live)
 end
 
--- Returns whether a change may replace a live claim. An agent's claim must be confirmed, the client must have read it,
--- and its type stays: it marks migrations.
+-- Returns whether a change may replace a live claim. An agent's claim must be confirmed and its generation read by the
+-- client. Its type must stay: it marks migrations.
 local function is_replaceable(change)
   if not is_of_agent(change.live) then
     return true
@@ -53,8 +53,8 @@ local function is_replaceable(change)
   return is_known and change.text ~= '' and change.type == change.live.type
 end
 
--- Returns the first provider from which an agent's guest uses more than is requested, and the classes, joined by commas;
--- or nil. Reported amounts that the claim does not hold need not be requested: the store did not believe them.
+-- Returns the first provider whose requested amounts are below the use of an agent's guest, and the comma-separated
+-- classes; or nil. Reported amounts that the store did not believe are ignored.
 local function lowered_amounts(change)
   local reported = reported_allocations(change.live)
   for _, provider in ipairs(sorted_keys(reported)) do
@@ -97,8 +97,7 @@ local function amount_refusal(provider, class, amount)
   return (sums_of(provider)[class] or 0) + deltas[provider][class] > capacity_in(unit) and 'capacity' or nil
 end
 
--- Returns nil if the changes may be made; else kind, consumer, provider or '', resource classes or '', the consumer's
--- generation or '' if it holds nothing.
+-- Returns nil if the changes are allowed, otherwise the script's refusal.
 local function refusal()
   for _, change in ipairs(changes) do
     local kind, provider, classes = consumer_refusal(change)
@@ -127,12 +126,12 @@ local function refusal()
   end
 end
 
--- Returns the claim's further JSON members as a table; each follows a comma.
+-- Decodes the claim's further JSON members, each preceded by a comma.
 local function decode_members(members)
   return cjson.decode('{' .. string.sub(members, 2) .. '}')
 end
 
--- Adds the claim of a consumer; its former one is dropped already.
+-- Adds the claim of a consumer, whose former claim is already dropped.
 local function add(change)
   local attempt = change.live and change.live.attempt or last_end(ends_of(change.consumer)) + 1
   local members = ',"type":' .. quote(change.type) .. change.members
@@ -144,7 +143,7 @@ local function add(change)
             .. ',"state":"confirmed","host":"@api","allocations":' .. change.text .. ',"alternates":""' .. members .. '}')
 end
 
--- Replaces what an agent's claim holds: it stays the agent's, on its host.
+-- Replaces the allocations of an agent's claim, which keeps its owner and host.
 local function add_again(change)
   local claim, owner = change.live, decode_members(change.members)
   set_allocations(claim, change.allocations, reported_allocations(claim))
@@ -153,7 +152,7 @@ local function add_again(change)
   add_claim(claim, cjson.encode(claim))
 end
 
--- Makes the changes; flush() writes the sums.
+-- Applies the changes; flush() writes the sums.
 local function replace_all()
   for _, change in ipairs(changes) do
     local freed = change.live and change.bump and change.live.allocations or {}

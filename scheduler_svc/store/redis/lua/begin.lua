@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Begins a run of a verb in Python: ends claims past their deadline, and returns what all of these verbs read.
+-- Begins a run of a Python verb: expires overdue claims and returns what every such verb reads.
 -- ARGV: log length
--- Returns: epoch, position, the partition's time and the server's clock in ms as text, generation base, vocabulary
+-- Returns: epoch, position, partition time and server clock in ms as text, generation base, vocabulary
 --@ args log_length
 --@ include _partition
 expire()

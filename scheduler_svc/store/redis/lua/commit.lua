@@ -1,18 +1,21 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Writes the changes of a verb in Python, unless anything that it read has changed since. The plan has its epoch and
--- position, and rows whose first elements are the words of keys:
---   fields, members, ranges   what was read: SHA-1 of the texts by NUL, '' for none, and names; name and 1 or 0;
---                             low, high, limit, members by NUL
---   sizes                     sets, and whether they had members
---   rooms                     provider, class, sum up to which there is room, and whether there was
---   entries                   of the log: position, kind, body; of sums that change, instead of the body: claims,
---                             each with 1 to add it or -1 to subtract it, and whether excess is flagged
---   positions, set            fields: name and position; name and text
---   added                     to sorted sets: member, score
---   deleted, removed, joined, left   names of fields, and of members of sorted sets and sets
---   raised                    providers, and by how much their generations grow
---   excess, idle              providers whose excess is compared, and whether it is flagged; those that may be removed
--- Positions are as of the plan's own: they grow as much as the log has grown meanwhile.
+-- Writes the changes of a Python verb, unless anything that it read has changed since. The plan has its epoch and
+-- position, and these sections. Rows that concern a key begin with its word.
+--   fields      read hash fields: SHA-1 of the NUL-joined texts ('' for no field), names
+--   members     read set members: name, 1 if present else 0
+--   ranges      read ranges of a sorted set: low, high, limit, NUL-joined members
+--   sizes       read sets, and whether they had members
+--   rooms       provider, class, largest sum that leaves room, whether there was room
+--   entries     log entries: position, kind, body; for changed sums the body is the claims, each with 1 to add or -1 to
+--               subtract, and whether to flag excess
+--   positions   fields to set: name, position
+--   set         fields to set: name, text
+--   added       members for sorted sets: member, score
+--   deleted, removed, joined, left   fields to delete; sorted set members to remove; set members to add and remove
+--   raised      providers and the increments of their generations
+--   excess      providers to compare with their capacity, and whether to flag new excess
+--   idle        providers whose sums may be dropped
+-- Positions are relative to the plan's: they shift by the entries logged since.
 -- ARGV: log length, plan as JSON
 -- Returns: done 0|1, epoch, position
 --@ args log_length plan
@@ -69,7 +72,7 @@ for _, entry in ipairs(plan.entries) do
       count(counted[1], counted[2])
       tally(counted[1], counted[2])
     end
-    claimed_providers = {} -- raised below
+    claimed_providers = {} -- their generations are raised below
     flush(body.flag)
     changed_providers, changed_set = {}, {}
   end

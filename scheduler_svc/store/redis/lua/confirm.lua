@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Confirms claims of a service host, each independently.
--- ARGV: log length, service host, then for each claim: consumer, attempt
--- Returns: for each claim: answer, host or ''
+-- ARGV: log length, service host, then per claim: consumer, attempt
+-- Returns: per claim: answer, host or ''
 --@ args log_length host
 --@ include _partition
 --@ include _caller
@@ -13,7 +13,7 @@ local function confirm(consumer, attempt)
     return answer or 'unknown', ''
   elseif not answer and claim.state == 'prepared' then
     if not is_open(claim.host) or has_unverified(claim.consumer) then
-      -- the store may have forgotten its end, and the next attempt elsewhere; or another host reports a copy
+      -- the claim may have ended elsewhere, which the store forgot; or another host reports a copy
       return 'closed', claim.host
     end
     confirm_claim(claim)

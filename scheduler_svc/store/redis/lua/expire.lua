@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Ends claims past their deadline.
--- ARGV: log length, maximum number of claims to check
--- Returns: number of deadlines that had passed; the maximum if more may have
+-- Expires overdue claims.
+-- ARGV: log length, maximum number of claims
+-- Returns: number of overdue claims; at the maximum, more may be left
 --@ args log_length limit
 --@ include _partition
 local _, due = expire(tonumber(A.limit))

@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Looks up claims, each independently: its state, how it ended, or why that is not known.
--- ARGV: log length, then for each claim: consumer, attempt
--- Returns: for each claim: answer, host or '', migration of the live claim or '', if a later attempt is live the answer
---          without it, or ''
+-- Looks up claims, each independently: state, end, or why neither is known.
+-- ARGV: log length, then per claim: consumer, attempt
+-- Returns: per claim: answer, host or '', migration or '', the attempt's own answer if a later one is live, or ''
 --@ args log_length
 --@ include _partition
 --@ include _find

@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Returns the partition that serves a server group, and the generation of that choice; each call renews it. A choice
--- that expired, or whose generation may be replaced, is replaced. A choice of an earlier epoch gets a new generation:
--- the store may have forgotten a later choice.
--- ARGV: log length, group, partition to choose, lifetime in ms, generation that may be replaced or ''
+-- Pins the home partition of a server group; each call renews the pin. An expired pin, or one with the replaceable
+-- generation, is replaced. A pin of an earlier epoch gets a new generation: the store may have forgotten a later one.
+-- ARGV: log length, group, partition to choose, lifetime in ms, replaceable generation or ''
 -- Returns: partition, generation
 --@ args log_length group partition ttl_ms replaceable
 --@ keys pins pins_at

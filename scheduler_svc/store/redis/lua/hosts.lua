@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Returns the nodes of consumers' live claims, after expiring those past their deadline. A claim that a client wrote
--- names none: its node is the first root that it holds from.
+-- Expires overdue claims, then returns the nodes of live claims. A client's claim has no node: its first root is used.
 -- ARGV: log length, then each consumer
--- Returns: for each consumer: the node of its claim or ''
+-- Returns: per consumer: node or ''
 --@ args log_length
 --@ include _partition
 --@ include _members

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Records how far a known service's clock is from the server's, if that is much.
--- ARGV: log length, name, the service's clock in ms, smallest offset in ms that is recorded
+-- Records a known service's clock offset if it is large.
+-- ARGV: log length, name, the service's clock in ms, smallest recorded offset in ms
 -- Returns: 1 if it was recorded, else 0
 --@ args log_length name sent_ms least_ms
 --@ keys services clock_offsets

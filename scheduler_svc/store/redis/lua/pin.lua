@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Returns the partition that serves a key: the first one recorded, until the pin expires; each call renews it.
--- ARGV: log length, key, partition to pin it to, lifetime in ms, partition that may be replaced or ''
--- Returns: the partition that serves it
+-- Pins a key to a partition, or renews its pin.
+-- ARGV: log length, key, partition to pin, lifetime in ms, replaceable partition or ''
+-- Returns: pinned partition
 --@ args log_length key partition ttl_ms replaceable
 --@ keys pins pins_at
 --@ include _partition

@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Prepares a claim for every intent of a batch, or for none: plans on sums with deltas, then writes.
--- ARGV: log length, epoch, position, lifetime in ms, number of alternates to store, the claims' common JSON members,
---       resources as JSON or '', group as JSON or '', generation of the group's partition or '', the group's members
---       that its claims may not name as JSON or '', decision record as JSON or '', request id, maximum number of
---       decisions, 0 if attempts that the store forgot may run else 1, 1 if the claims are final and the Placement
---       API's else 0,
---       then for each intent: consumer, attempt, attempt it replaces or 0, number of candidates that score about as
---       well as the first, number of candidates, and for each candidate, separated by spaces: its name, the position
---       as of which its sums were read if later, its allocations as JSON if they are not the resources
+-- Prepares a claim for every intent of a batch, or for none: plans in memory, then writes. See verbs/prepare.py.
+-- ARGV: log length, epoch, position, lifetime in ms, number of alternates to store, common JSON members of the claims,
+--       resources as JSON or '', group as JSON or '', generation of the group's home or '', further group members as
+--       JSON or '' (their claims need not name the group), decision record as JSON or '', request id, project,
+--       maximum bytes of decisions, 1 if no forgotten attempt may run else 0, 1 for final claims of the Placement API
+--       else 0,
+--       then per intent: consumer, attempt, replaced attempt or 0, number of near candidates, number of candidates,
+--       then per candidate, space-separated: name, position of its sums if later than the decision's, allocations as
+--       JSON if they differ from the resources
 -- Returns: accepted 0|1, current 0|1, epoch, position, changed sums as JSON,
---          then for each intent: answer, host or '', alternates, deadline or '', verdicts (lists separated by spaces),
---          the claim's allocations as JSON, '' if they are the resources at its host;
---          nothing if it only ended claims past their deadline, and more of them are left: call it again
+--          then per intent: answer, host or '', alternates, deadline or '', verdicts (space-separated lists),
+--          allocations as JSON, '' if they are the resources on its host;
+--          or nothing: the script only expired claims, and more are due; call again
 --@ args log_length epoch position ttl_ms alternates common resources group group_generation members record request_id project decision_bytes fresh final
 --@ keys eligible pins
 --@ include _partition
@@ -22,19 +22,19 @@
 --@ include _candidates
 --@ include _group_policy
 --@ include _judge
-local MAX_EXPIRED = 500 -- claims past their deadline that one call ends first
+local MAX_EXPIRED = 500 -- claims expired at the start of one call
 local ttl, alternates, common = tonumber(A.ttl_ms), tonumber(A.alternates), A.common
 local final = A.final == '1'
 local generation_base = final and tonumber(redis.call('HGET', K.meta, 'generation_base') or 0)
 
--- No claim past its deadline counts when candidates are judged.
+-- Overdue claims must not count when candidates are judged.
 local _, due = expire(MAX_EXPIRED)
 if due == MAX_EXPIRED then
   flush(false)
   return {}
 end
 
--- Returns the intents of the arguments, with their candidates as texts, and their consumers.
+-- Parses the intents, with candidates as texts; returns them and their consumers.
 local function parse_intents()
   local intents, consumers, at = {}, {}, REST
   while at <= #ARGV do
@@ -73,17 +73,17 @@ local raw_ends = redis.call('HMGET', K.ended, unpack(consumers))
 local migrations = redis.call('HMGET', K.sources, unpack(consumers))
 fetch_first(intents)
 
--- Returns why the attempt may not be prepared at all, or nil.
+-- Returns why the attempt may not be prepared on any candidate, or nil.
 local function refusal_of(intent, live, ends)
   if intent.attempt <= last_end(ends) or (live and intent.attempt < live.attempt) then
     return 'ended'
   elseif live and intent.replaces ~= live.attempt then
-    -- replacing a later attempt than the live one shows that the store forgot the live one's end
+    -- a replaced attempt later than the live one proves that the store forgot the live one's end
     return intent.replaces > live.attempt and 'closed' or 'conflict'
   elseif live and live.state == 'confirmed' then
     return 'confirmed'
   elseif has_unverified(intent.consumer) then
-    return 'closed' -- a host reports that it runs another attempt, or a second copy
+    return 'closed' -- a host reports another attempt, or a copy of this one
   elseif live then
     return not is_open(live.host) and 'closed' or nil
   end
@@ -102,7 +102,7 @@ local function text_of(intent)
     intent.migration and ',"migration":' .. quote(intent.migration) or '', common, '}' })
 end
 
--- Makes a planned claim final, and the Placement API's: it adds to what the consumer held.
+-- Turns a planned claim into a confirmed one of the Placement API that extends the consumer's former allocations.
 local function finish(intent, candidate)
   local former = intent.former
   intent.state, intent.deadline_ms = 'confirmed', nil
@@ -136,8 +136,8 @@ local function plan_claim(intent, index, candidate)
   end
 end
 
--- Answers an intent of a final claim that was made already or cannot be; plans the end of the consumer's membership on
--- the host that it leaves.
+-- Returns the answer if the final claim exists or cannot be made; otherwise plans the end of the consumer's group
+-- membership on its former host.
 local function examine_final(intent, live)
   if live and not is_of_api(live) then
     intent.known, intent.answer, intent.host = true, 'conflict', live.host
@@ -152,7 +152,7 @@ local function examine_final(intent, live)
   end
 end
 
--- Answers an intent whose attempt the store knows or refuses; plans the end of the claim that the others replace.
+-- Returns the answer for a known or refused attempt; otherwise plans the end of its predecessor.
 local function examine(i, intent)
   local live = live_claim(raw_claims[i])
   if final then
@@ -161,7 +161,7 @@ local function examine(i, intent)
   local source = migrations[i] and source_of(intent.consumer)
   local ends = raw_ends[i] and cjson.decode(raw_ends[i]) or {}
   if raw_claims[i] and not live then
-    ends = ends_of(intent.consumer) -- it ended just now
+    ends = ends_of(intent.consumer) -- the claim has just expired
   end
   local has_moved = source and (intent.attempt == source.attempt or intent.replaces == source.attempt)
   if live and is_of_api(live) or has_moved then
@@ -206,8 +206,8 @@ local function try_candidate(intent, index)
   end
 end
 
--- Plans a claim on the first candidate that fits. Near candidates that changed are tried after the unchanged ones: their
--- scores are out of date.
+-- Plans a claim on the first candidate that fits. Near candidates that changed since the decision come after unchanged
+-- ones: their scores are out of date.
 local function place(intent)
   local is_counted = group and group.policy == 'anti-affinity' and intent.ends
   source_host = is_counted and source_host_of(intent.consumer, group.id) or nil
@@ -232,7 +232,7 @@ local function place(intent)
   end
 end
 
--- What the batch ends is planned before anything is placed: then sums only grow, and a verdict but FITS is final.
+-- Plan all ends before any new claim: from then on sums only grow, and a rejection is final.
 for i, intent in ipairs(intents) do
   examine(i, intent)
 end

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Ends claims past their deadline, marks silent services down, drops old tombstones and expired pins, and stops
--- collecting names of forgotten hosts.
--- ARGV: log length, ms without heartbeat after which a service is down or '', ms for which names are collected in a new
---       epoch, ms for which tombstones are kept, maximum number of each
--- Returns: number of claims ended, 1 if as much of anything was due as one script may remove else 0, age in ms of the
---          prepared claim whose deadline is the next one or 0
+-- Expires overdue claims, marks silent services down, drops old tombstones and expired pins, and ends the collection of
+-- host names.
+-- ARGV: log length, ms without heartbeat until a service is down or '', ms of the collection of host names in a new
+--       epoch, ms to keep tombstones, limit per kind
+-- Returns: number of expired claims, 1 if a limit was reached else 0, age in ms of the prepared claim with the next
+--          deadline or 0
 --@ args log_length silence_ms collect_ms tombstone_ms limit
 --@ keys awaited beats alive pins pins_at
 --@ include _partition

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Releases claims of a service host, each independently.
--- ARGV: log length, service host, then for each claim: consumer, attempt
--- Returns: for each claim: answer, host or ''
+-- ARGV: log length, service host, then per claim: consumer, attempt
+-- Returns: per claim: answer, host or ''
 --@ args log_length host
 --@ include _partition
 --@ include _caller

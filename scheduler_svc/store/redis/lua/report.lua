@@ -1,15 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Applies a service host's report, already compared with the stored documents, unless another report came between.
--- ARGV: log length, service host, what to do: 'look' | 'beat' | 'apply' | 'register', document of a new service as
---       JSON, the last report as read or '', this report, all nodes as JSON, 1 if heartbeats decide liveness else 0,
---       uuid of the agent's state folder or '', 1 if a store has served that folder before else 0, why the agent takes no
---       new guests or '', 1 if the agent registers again after another agent superseded it else 0, ms of the last such
---       return or '', ms without a return after which a duplicate identity ends,
---       position of the Placement API's last change in the host's trees as read or '', number of changed and removed
---       nodes, number of entries of children, then rows of both and the names whose eligibility changed: see _plan
--- Returns: done 0|1 (0: another report, or a change by the Placement API, came between), epoch, position, audited in this epoch 0|1,
---          the position of the registration or 0; or alone, where the agent may not register: the obstacle as in
---          scheduler_svc/store/registrations.py, uuid of the state folder that owns the host's name or '', number of claims
+-- Writes the plan of a service host's report, unless another report was applied since the plan was made.
+-- ARGV: log length, service host, mode ('look' | 'beat' | 'apply' | 'register'), document of a new service as JSON,
+--       last report as read or '', this report, all nodes as JSON, 1 if heartbeats decide liveness else 0, uuid of the
+--       agent's state folder or '', 1 if a store has served that folder else 0, reason why the agent takes no new guests
+--       or '', 1 if the agent registers again after it was superseded else 0, ms of the last such return or '', quiet
+--       ms that end a duplicate identity, position of the last API change in the host's trees as read or '', number of
+--       changed and removed nodes, number of child links, then the rows of both and the names with changed eligibility;
+--       see _plan
+-- Returns: done 0|1 (0: a report or an API change came first), epoch, position, audited in this epoch 0|1, position of
+--          the registration or 0; or if the agent may not register: obstacle as in
+--          scheduler_svc/store/registrations.py, uuid of the state folder that owns the host's name or '', number of
+--          claims
 --@ args log_length host mode service read_report report nodes beats_decide host_uuid served refusal returning returned_ms quiet_ms api_changed changes links
 --@ keys reports nodes api_changed provider_names awaited
 --@ include _partition
@@ -19,7 +20,7 @@
 local host, mode = A.host, A.mode
 local applies = mode == 'apply' or mode == 'register'
 
--- Returns whether a provider that the Placement API made has the name of a changed node.
+-- Returns whether an API-owned provider has the name of a changed node.
 local function is_name_taken()
   if redis.call('HLEN', K.provider_names) == 0 then
     return false
@@ -37,8 +38,8 @@ if applies and ((redis.call('HGET', K.reports, host) or '') ~= A.read_report
   return { 0, epoch, position, 0, 0 }
 end
 
--- Returns the obstacle to a registration, the uuid of the state folder that owns the host's name or '', and the number
--- of claims on the host; nil without an obstacle. scheduler_svc/store/verbs/states.py has the same conditions.
+-- Returns (obstacle to a registration, uuid of the owning state folder or '', number of claims), or nil. Keep in sync
+-- with scheduler_svc/store/verbs/states.py.
 local function takeover_obstacle()
   local raw = redis.call('HGET', K.services, host)
   local service = raw and cjson.decode(raw) or {}
@@ -79,7 +80,7 @@ if mode ~= 'look' then
   beat(host, A.service, A.beats_decide)
 end
 
--- Writes and logs a service. Earlier decisions become stale.
+-- Writes and logs a service, and invalidates earlier decisions on it.
 local function put_service(service)
   local text = cjson.encode(service)
   redis.call('HSET', K.services, host, text)
@@ -87,7 +88,7 @@ local function put_service(service)
   redis.call('HSET', K.eligible, host, int(position))
 end
 
--- Marks a service as a duplicate identity since a time, or with nil not.
+-- Marks a service as a duplicate identity since a time; nil clears the mark.
 local function set_duplicate(service, since)
   if (type(service.duplicate_ms) == 'number') ~= (since ~= nil) then
     service.version = service.version + 1
@@ -95,8 +96,8 @@ local function set_duplicate(service, since)
   service.duplicate_ms = since
 end
 
--- Records the state folder of an agent that registers, and returns whether the service has changed. A host of another
--- state folder than before must audit first.
+-- Records the state folder of a registering agent; returns whether the service changed. With another folder than before,
+-- the host must audit first.
 local function set_identity(service)
   local owner_uuid, host_uuid = service.host_uuid, A.host_uuid ~= '' and A.host_uuid or nil
   local refusal = A.refusal ~= '' and A.refusal or nil
@@ -112,7 +113,7 @@ local function set_identity(service)
   return true
 end
 
--- Logs a registration, whose position becomes a part of the incarnation. Returns the report with both.
+-- Logs a registration; its position is part of the incarnation. Returns the report with the incarnation.
 local function register(report)
   local text, returned_ms = redis.call('HGET', K.services, host), A.returned_ms
   local service = cjson.decode(text)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Deletes the document of a trait or resource class, unless a provider may have taken it into use.
--- ARGV: log length, namespace, name, position at which no provider had it
--- Returns: 0, or the later position of the last change of any provider's traits or inventories: nothing was deleted
+-- Deletes a trait or resource class, unless a provider may have started to use it.
+-- ARGV: log length, namespace, name, position at which no provider used it
+-- Returns: 0, or if nothing was deleted, the later position of the last change of any provider's traits or inventories
 --@ args log_length namespace name as_of
 --@ keys state
 --@ include _partition

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Returns the nodes on which migrations hold the sources of consumers that move, as members of a server group.
+-- Returns the source nodes of moving members of a server group.
 -- ARGV: log length, group, then each consumer
--- Returns: for each consumer: the node of its source or ''
+-- Returns: per consumer: source node or ''
 --@ args log_length group
 --@ include _partition
 --@ include _moves

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Replaces or deletes a document of a declared namespace that is still at the expected version.
--- ARGV: log length, namespace, name, expected version (0: no document), document as JSON or '' to delete it,
---       then names on which earlier decisions become stale, of which those without a host or provider are skipped
--- Returns: done 0|1, current version (the position of its last change; 0: no document)
+-- Replaces or deletes a declared namespace's document if it still has the expected version.
+-- ARGV: log length, namespace, name, expected version (0: no document), document as JSON ('' deletes),
+--       then names on which earlier decisions become stale; unknown names are skipped
+-- Returns: done 0|1, current version (position of the last change; 0: no document)
 --@ args log_length namespace name version document
 --@ keys state reports eligible
 --@ include _partition
-local BATCH = 1000 -- names in one command
+local BATCH = 1000 -- names per command
 local namespace, name, document = A.namespace, A.name, A.document
 local stored = redis.call('HGET', K.state, name) or ''
 local head, version, start = string.match(stored, '^({"schema":1,"version":(%d+),"state":)()')

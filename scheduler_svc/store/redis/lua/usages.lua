@@ -1,9 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Returns a page of what the consumers of a project hold.
--- ARGV: log length, project, 1 and a user or 0 and '', the field after which the page begins or '', maximum number of
---       fields
--- Returns: 'page', the last field if there may be more or '', then for each sum: user, type and class as a JSON list,
---          the sum; 'due': claims past their deadline are left to end
+-- Returns a page of a project's usage.
+-- ARGV: log length, project, 1 and a user or 0 and '', marker (last field of the previous page) or '', page size
+-- Returns: 'page', next marker or '', then per sum: [user, type, class] as JSON, the sum;
+--          or only 'due': overdue claims are left, call again
 --@ args log_length project has_user user marker limit
 --@ include _partition
 local _, due = expire()
