@@ -64,7 +64,7 @@ class BackgroundLoop(abc.ABC):
                 break
             try:
                 pause = self.run_once()
-            except Exception as error:  # this thread is the only one that does the work
+            except Exception as error:  # only this thread does the work
                 pause = self.handle_failure(error)
             if pause:
                 self._woken.wait(pause)

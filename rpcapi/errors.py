@@ -18,7 +18,7 @@ class GanttError(Exception):
     template = "gantt cannot process the request"
 
     def __init_subclass__(cls) -> None:
-        # oslo.messaging derives a class from that of each delivered error; the derived class keeps the code.
+        # oslo.messaging raises a delivered error as a subclass of its class; the subclass keeps the code.
         if "code" not in vars(cls) and cls.__module__ == __name__:
             cls.code = "_".join(_WORD.findall(cls.__name__)).lower()
 

@@ -20,7 +20,7 @@ class RoundLimits:
 
     Attributes:
         size: Total size of a round.
-        per_owner: Share of one owner in a round while another one waits.
+        per_owner: Share of one owner in a round while other owners wait.
         at_once: Number of concurrent rounds.
     """
 

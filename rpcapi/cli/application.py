@@ -30,7 +30,7 @@ class Application(app.App):
             manager.commands[name] = importlib.metadata.EntryPoint(name, value, self.NAME)
 
     def configure_logging(self) -> None:
-        """Log gantt's own lines to standard error, those of libraries and services only with -v."""
+        """Log gantt's own lines to standard error; lines of libraries and services only with -v."""
         console = logging.StreamHandler(self.stderr)
         console.setFormatter(logging.Formatter(self.CONSOLE_MESSAGE_FORMAT))
         root = logging.getLogger()

@@ -71,7 +71,7 @@ class ListClaims(Lister):
         return COLUMNS, api_providers.show_names_in_rows(self.session, rows)
 
     def _claims(self, partition_name: str, args: argparse.Namespace) -> Iterator[Mapping[str, Any]]:
-        """Yield the claims of a host, including those of API consumers with resources on it."""
+        """Yield the claims of a host, including claims of API consumers with resources on it."""
         listing, consumer = self.session.claims_of(partition_name).list_claims, args.consumer
         host = self._provider(args.host)
         yield from self.session.list_all(listing, "claims", host=host, consumer=consumer)

@@ -81,7 +81,7 @@ COMMANDS = {
 }
 
 # Only for `gantt`: `openstack` has its own completion, and clients are enrolled for the project of --project or for all
-# projects, not for that of the operator's token.
+# projects, not for the project of the operator's token.
 GANTT_ONLY = ("complete", "client enroll", "client revoke")
 
 # Commands of `openstack scheduler`.

@@ -54,7 +54,7 @@ class Place(NamedTuple):
 
 
 class RecordedEnd(NamedTuple):
-    """One end of a move in progress, in the form of a server's record.
+    """Source or destination of a move in progress, in the form of a server's record.
 
     The status of a source is SOURCE if its claim is certainly a source, otherwise the status of the migration.
     """
@@ -67,7 +67,7 @@ class RecordedEnd(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClusterReading:
-    """One reading of agents, records and claims.
+    """Agents, records and claims, read once.
 
     Attributes:
         claims: As in ClaimPage.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt decision compare``: nova-scheduler's decisions compared with those of a shadow."""
+"""``gantt decision compare``: compare nova-scheduler's decisions with a shadow's."""
 
 import argparse
 from collections import Counter, defaultdict

@@ -226,7 +226,7 @@ def _is_child(state: Any) -> bool:
 
 
 def _is_below(state: Any, provider: str, tree: Mapping[str, Any]) -> bool:
-    """Return whether a provider is a descendant of another one in its tree."""
+    """Return whether a provider is a descendant of another provider."""
     while state is not None and state.document["parent"] != provider:
         state = tree.get(state.document["parent"])
     return state is not None

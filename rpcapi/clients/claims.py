@@ -69,7 +69,7 @@ class ClaimsAPI(ServiceClient):
 
         If the store may have forgotten an attempt, the answer is "closed" until its destination has audited. If the
         destination is None, the attempt ends in all partitions; "conflict" then means that a later attempt is live, in
-        the partition of the answer if that is another one.
+        the partition of the answer if it differs.
         """
         return self.call(ctxt, "1.6", "abort_claims", refs=refs, host=host, destinations=destinations)
 
@@ -115,7 +115,7 @@ class ClaimsAPI(ServiceClient):
         marker: str | None = None,
         limit: int = 1000,
     ) -> objects.ClaimPage:
-        """Return one page of live claims, optionally only those of a host or a consumer."""
+        """Return one page of live claims, optionally filtered by host or consumer."""
         return self.call(ctxt, "1.0", "list_claims", host=host, consumer=consumer, marker=marker, limit=limit)
 
     def list_prepared_claims(self, ctxt: RequestContext, limit: int = 1000) -> objects.ClaimPage:

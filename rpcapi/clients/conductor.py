@@ -224,7 +224,7 @@ class ConductorAPI(ServiceClient):
         self.call(ctxt, "1.19", "force_complete_migrations", uuids=uuids)
 
     def list_copies(self, ctxt: RequestContext, uuids: list[str]) -> objects.CopyPage:
-        """Return the progress of live migrations, without ended ones and those of silent sources.
+        """Return the progress of live migrations; omits ended migrations and silent sources.
 
         Raises UnknownMigration.
         """

@@ -223,7 +223,7 @@ class SchedulerAPI:
     ) -> None:
         """Send the heartbeat of a service without nodes, such as a conductor, with its RPC version per topic.
 
-        ``partition`` defaults to that of the answering worker. Raises UnknownPartition.
+        ``partition`` defaults to the answering worker's partition. Raises UnknownPartition.
         """
         self._backend.call(
             ctxt, "1.11", "report_service", binary=binary, host=host, versions=versions, partition=partition
@@ -274,7 +274,7 @@ class SchedulerAPI:
     ) -> objects.DecisionPage:
         """Return a page of a partition's decisions, oldest first; raises UnknownPartition.
 
-        ``partition`` defaults to that of the scheduler.
+        ``partition`` defaults to the scheduler's partition.
         """
         return self._backend.call(ctxt, "1.2", "list_decisions", partition=partition, marker=marker, limit=limit)
 

@@ -53,7 +53,7 @@ class CoordinationGroup:
 
 
 class Coordinator:
-    """One member's client of the coordination service. Not thread-safe. Calls raise Unavailable."""
+    """Client of the coordination service, for one member. Not thread-safe. Calls raise Unavailable."""
 
     def __init__(self, group: CoordinationGroup, member: str) -> None:
         # Import in the caller's thread: tooz imports eventlet, which copies the threading module. A thread that runs

@@ -171,7 +171,7 @@ class HttpServer:
             self._tls.reload()
 
     def stop(self) -> None:
-        """Accept no more connections; answer requests already read."""
+        """Stop accepting connections; answer requests already read."""
         self._listener.stop()
 
     def wait(self) -> None:

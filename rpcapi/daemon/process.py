@@ -58,7 +58,7 @@ class SignalSocket:
         self._writer.send(bytes([number]))
 
     def read(self) -> bytes:
-        """Return the received numbers in order; blocks while there are none."""
+        """Return the received signal numbers in order; waits for at least one."""
         return self.reader.recv(64)
 
     def close(self) -> None:

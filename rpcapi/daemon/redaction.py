@@ -29,7 +29,7 @@ def redact(text: str) -> str:
 
 
 class RedactingFormatter(logging.Formatter):
-    """Formatter that wraps another one and redacts; project and user are '-' outside of requests."""
+    """Formatter that wraps another formatter and redacts; project and user are '-' outside of requests."""
 
     def __init__(self, inner: logging.Formatter) -> None:
         super().__init__()

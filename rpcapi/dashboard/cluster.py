@@ -58,7 +58,7 @@ class Cluster:
             return {}
 
     def claims_on(self, host: host_list.Host) -> list[Mapping[str, Any]]:
-        """Return the current claims of one host, including those of Placement API clients."""
+        """Return the current claims of one host, including claims of Placement API clients."""
         session = self._reader()
         listing = session.claims_of(host.partition).list_claims
         claims = [] if names.is_api_provider(host.id) else list(session.list_all(listing, "claims", host=host.id))

@@ -79,7 +79,7 @@ def read(
 
 
 def newest(logs: Mapping[str, DecisionLog], most: int, *, host: str = "") -> list[Decision]:
-    """Return the newest decisions, optionally only those that selected ``host``."""
+    """Return the newest decisions, optionally only decisions that selected ``host``."""
     matches = (item for log in logs.values() for item in log.decisions() if not host or host in item.hosts)
     return heapq.nlargest(most, matches, key=lambda item: item.at_ms)
 

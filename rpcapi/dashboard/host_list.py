@@ -31,7 +31,7 @@ class Amounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One provider; ``parent`` is the id of its parent."""
+    """Resource provider; ``parent`` is the id of its parent."""
 
     id: str
     name: str

@@ -21,7 +21,7 @@ HASH = "sha512"
 
 
 class LoginSession(NamedTuple):
-    """One session; forms that change something must return ``csrf_token``."""
+    """Login session; forms that change something must return ``csrf_token``."""
 
     session_id: str
     person: Person

@@ -31,7 +31,7 @@ class Page(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One browser request; ``session`` makes calls on behalf of the person of ``login``."""
+    """Browser request; ``session`` makes calls on behalf of the person of ``login``."""
 
     request: Request
     login: LoginSession

@@ -30,7 +30,7 @@ RABBIT = "oslo_messaging_rabbit"
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register oslo.messaging's RPC options and those of the embedded bus on a private configuration.
+    """Register the options of oslo.messaging's RPC and of the embedded bus on a private configuration.
 
     oslo.messaging registers its tracing and metrics options on the global configuration only. Without them its server
     acknowledges every message, dispatches none and logs nothing.

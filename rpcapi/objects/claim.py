@@ -72,7 +72,7 @@ class ClaimAnswers(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class ClaimPage(base.GanttObject):
-    """One page of live claims; ``marker`` is None on the last page.
+    """Page of live claims; ``marker`` is None on the last page.
 
     Keys of each claim: consumer, attempt, generation, type, project, user, state, host, allocations ({provider: {class:
     amount}}), unheld (same form: amounts that the agent reports but the claim does not hold), deadline_ms, request_id,

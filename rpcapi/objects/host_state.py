@@ -8,9 +8,9 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class HostState(base.GanttObject):
-    """One document; an update names the version that it read. Version 0: the document does not exist yet.
+    """Document of a host; an update names the version that it read. Version 0: the document does not exist yet.
 
-    ``partition`` is the partition of the document; None means that of the host with this name.
+    ``partition`` is the partition of the document; None means the partition of the host with this name.
 
     Namespace ``compute``, one document per node: inventories with capacity, used, traits, availability_zone, metrics.
 
@@ -38,7 +38,7 @@ class HostState(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class HostStatePage(base.GanttObject):
-    """One page of documents, by name; ``marker`` is None on the last page.
+    """Page of documents, by name; ``marker`` is None on the last page.
 
     Version 1.0: Initial version
     """

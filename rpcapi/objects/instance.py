@@ -8,7 +8,7 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class Instance(base.GanttObject):
-    """One server.
+    """Server instance.
 
     - ``status``: As in ``gantt server list``, such as ACTIVE, VERIFY_RESIZE, ERROR or DELETED.
     - ``flavor``: Current flavor, after any resize.

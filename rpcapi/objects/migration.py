@@ -8,7 +8,7 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class Migration(base.GanttObject):
-    """One move of a server.
+    """Move of a server.
 
     Until it ends, the migration's uuid is the consumer of the claim on ``source_host``, which the instance left as
     attempt ``source_attempt``.

@@ -21,7 +21,7 @@ class StatsReport(base.GanttObject):
       text, "metrics": {name: number}, "facts": {...}, "host_ip": text, "numa": [...], "kind": "compute" | "volume" |
       "network"}}. An entry with "parent", the name of another provider of the host, is a nested provider with
       inventories and traits only.
-    - ``partition``: Partition of the host; None means that of the scheduler.
+    - ``partition``: Partition of the host; None means the scheduler's partition.
     - ``register``: Request a new incarnation; full reports only.
     - ``agent``: Random text, new at each start of an agent.
     - ``stamp``: Newest stamp that the agent received, or None.

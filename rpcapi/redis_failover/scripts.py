@@ -27,7 +27,7 @@ _SHARED = files(__package__).joinpath("lua")  # fragments shared by stores
 
 @dataclass(frozen=True, slots=True)
 class LuaScript:
-    """One verb: composed text, SHA-1 by which Redis identifies it, key words and arguments in order."""
+    """Verb: composed text, its SHA-1 for EVALSHA, key words and arguments in order."""
 
     name: str
     text: str

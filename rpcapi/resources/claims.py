@@ -58,7 +58,7 @@ class Verdict(StrEnum):
 
 
 class Answer(StrEnum):
-    """Answer of a claim verb for one claim: its state after the call, or why there is none."""
+    """Answer of a claim verb for one claim: its state after the call, or the reason of the failure."""
 
     PREPARED = "prepared"
     CONFIRMED = "confirmed"

@@ -28,7 +28,7 @@ def document_name(name: str) -> str:
 
 
 def image_document(image: Image) -> dict[str, Any]:
-    """Return the document of an image; a null disk format removes that of an earlier image."""
+    """Return the document of an image; a null disk format removes the disk format of an earlier image."""
     return {**asdict(image), "id": image.id or image.name}
 
 

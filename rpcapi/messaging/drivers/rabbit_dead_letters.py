@@ -79,7 +79,7 @@ class DeadLetterOutbox:
         if time.monotonic() < self._next_try:
             return
         with self._lock:
-            is_replacing = len(self._letters) == MAX_LETTERS  # the job of the replaced letter publishes another one
+            is_replacing = len(self._letters) == MAX_LETTERS  # the job of the replaced letter publishes a new letter
             self._letters.append(letter)
             if not is_replacing:
                 self._pool.submit(self._publish_oldest)

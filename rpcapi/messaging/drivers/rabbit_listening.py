@@ -58,7 +58,7 @@ class RabbitListener(RpcAMQPListener):
 
     @property
     def is_closing(self) -> bool:
-        """Whether the listener has stopped, so that a message accepted now would never run."""
+        """True once the listener has stopped: a message accepted now would never run."""
         return bool(self._shutoff.is_set())
 
     @property

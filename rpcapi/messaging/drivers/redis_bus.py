@@ -48,7 +48,7 @@ class RedisBusDriver(BaseDriver):
     ) -> None:
         """Read options and scripts; connects on the first message or listener.
 
-        :raises rpcapi.errors.BadConfiguration: the URL is not that of one Redis server
+        :raises rpcapi.errors.BadConfiguration: the URL does not name one Redis server
         """
         super().__init__(conf, url, default_exchange, allowed_remote_exmods)
         opts.register_opts(conf)

@@ -27,7 +27,7 @@ def count_pages(size_kb: int, amount_mb: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class HostCell:
-    """One NUMA cell of a host and its usage.
+    """NUMA cell of a host and its usage.
 
     Attributes:
         path: Provider of the cell, relative to its node.

@@ -20,7 +20,7 @@ class DevicePolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GuestCell:
-    """One guest cell: floating CPUs, pinned CPUs and request group."""
+    """Guest cell: floating CPUs, pinned CPUs and request group."""
 
     id: int
     group: str

@@ -51,7 +51,7 @@ class StepBudget:
 def find_first(
     tree: ProviderTree, request: TreeRequest, steps: StepBudget, accept: Accept | None = None
 ) -> AllocationCandidate | NoCandidateReason:
-    """Return the first candidate that ``accept`` accepts, or why there is none."""
+    """Return the first candidate that ``accept`` accepts, or the reason of the failure."""
     any_refused = False
     for candidate in search(tree, request, steps):
         if accept is None or accept(candidate):
@@ -65,7 +65,7 @@ def find_first(
 def search(
     tree: ProviderTree, request: TreeRequest, steps: StepBudget, *, prune: bool = True
 ) -> Iterator[AllocationCandidate]:
-    """Yield allocation candidates until there are no more or the budget is exhausted.
+    """Yield allocation candidates until all are found or the budget is exhausted.
 
     With ``prune``, candidates that differ only by a swap of equal groups or of equivalent providers are yielded once;
     Provider.symmetry_key makes providers distinct.

@@ -40,7 +40,7 @@ class Provider:
     Attributes:
         parent: None for a root. For a sharing provider below a root, the closest ancestor that shares too.
         traits: None means unknown, assumed to satisfy any request.
-        aggregates: For a root, those of its service host.
+        aggregates: For a root, the aggregates of its service host.
         symmetry_key: Differs between providers that must not be interchanged.
         root: Root above a sharing provider, if any.
     """
@@ -85,7 +85,7 @@ class TreeRequest:
 
 @dataclass(frozen=True, slots=True)
 class AllocationCandidate:
-    """One way to serve a request: total allocations, and the providers of each group by suffix."""
+    """Allocation candidate: total allocations, and the providers of each group by suffix."""
 
     allocations: Allocations
     providers: Mapping[str, tuple[str, ...]]

@@ -57,7 +57,7 @@ class NovaBridge:
         self._unmapped: list[str] = []
 
     def take_over(self) -> None:
-        """Read what the previous bridge stored; before the first pass, or if another one may have written."""
+        """Read what the previous bridge stored; before the first pass, or if another bridge may have written."""
         for publisher in (self._compute_publisher, self._aggregate_publisher, self._own_publisher):
             publisher.load()
 

@@ -45,7 +45,7 @@ class CellDatabase:
         return list(self._nodes.records.values())
 
     def on_hosts(self, instances: Sequence[str]) -> set[str]:
-        """Return those of the instances that exist and have a host; raises SQLAlchemy's errors."""
+        """Return which of the instances exist and have a host. Raises SQLAlchemy's errors."""
         columns = tables.INSTANCES.c
         statement = select(columns.uuid).where(columns.uuid.in_(instances), columns.deleted == 0, columns.host != "")
         with databases.reading(self._engine) as connection:
@@ -87,7 +87,7 @@ class _Copy(Generic[R]):
                 self._remove(row.id)
 
     def _stored(self, connection: Connection, statement: Select[Any]) -> Iterator[Row[Any]]:
-        """Yield the rows of a statement, after decoding those that are new or differ."""
+        """Yield the rows of a statement; decodes only new or changed rows."""
         for row in connection.execute(statement, execution_options={"yield_per": BATCH}):
             times = [time for time in (row.updated_at, row.created_at, row.deleted_at) if time is not None]
             self._changed = max([*times, *([] if self._changed is None else [self._changed])], default=None)

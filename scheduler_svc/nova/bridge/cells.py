@@ -102,7 +102,7 @@ class CellReaders:
         return [reader.database for reader in self._readers.values() if reader.database is not None]
 
     def on_hosts(self, instances: Sequence[str]) -> set[str]:
-        """Return those of the instances that have a host in any cell.
+        """Return which of the instances have a host in any cell.
 
         Raises Unanswerable if any cell was not read: its instances would seem to have no host.
         """

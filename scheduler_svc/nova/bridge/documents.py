@@ -59,7 +59,7 @@ def with_mapping(cell: Cell, host: str, host_cells: Mapping[str, str]) -> Docume
 
 
 def aggregate_documents(aggregates: Iterable[Aggregate], computes: Mapping[str, Mapping[str, Any]]) -> Documents:
-    """Return the documents of aggregates, given those of the compute nodes.
+    """Return the documents of aggregates, given the compute nodes' documents.
 
     Members are the nodes of the aggregate's hosts, and hosts without nodes.
     """

@@ -36,7 +36,7 @@ class BridgeLoop(BackgroundLoop):
         full_interval_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``interval_s`` is the interval of reads of changes, ``full_interval_s`` that of full reads."""
+        """``interval_s`` is the interval of reads of changes, ``full_interval_s`` the interval of full reads."""
         super().__init__("nova bridge")
         self._bridge = bridge
         self._answer_question = answer_question

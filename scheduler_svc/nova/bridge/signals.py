@@ -33,7 +33,7 @@ class Unanswerable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Answer to a question; ``error`` is the reason if there is none."""
+    """Answer to a question; ``error`` is the reason if it failed."""
 
     number: int
     on_hosts: frozenset[str]

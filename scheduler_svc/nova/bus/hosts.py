@@ -10,7 +10,7 @@ from scheduler_svc.core.table.view import View
 
 @dataclass(frozen=True, slots=True)
 class NovaHost:
-    """Compute node: its row in the table, and its names in Nova; ``zone`` is that of its aggregates."""
+    """Compute node: its row in the table, and its names in Nova; ``zone`` is the zone of its aggregates."""
 
     row: int
     name: str

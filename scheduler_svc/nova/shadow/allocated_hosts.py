@@ -53,7 +53,7 @@ class AllocatedHosts:
 
 
 def _roots(view: View, providers: Iterable[str]) -> set[str]:
-    """Return the compute nodes among the providers, and those of the trees of other providers."""
+    """Return the compute nodes of the providers' trees."""
     names = set()
     for provider in providers:
         if hosts.find(view, provider) is not None:

@@ -64,7 +64,7 @@ class NovaObserver:
     def expect(self, decision: ShadowDecision) -> None:
         """Compare a decision as soon as Nova's is known; raises StoreUnavailable.
 
-        A decision made after Nova's claims cannot be compared: it counted them as those of others.
+        A decision made after Nova's claims cannot be compared: it counted them as other servers' claims.
         """
         earlier = self._allocated.read(decision.consumers)
         for names in earlier.values():

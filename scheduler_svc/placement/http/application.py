@@ -104,7 +104,7 @@ def _reason(error: errors.GanttError, request_id: str) -> str:
 
 
 def _choose(routes: Sequence[Route], request: Request) -> Route:
-    """Return the route for the request's microversion; raises Problem if there is none."""
+    """Return the route for the request's microversion; raises Problem if no route matches."""
     for route in routes:
         if route.type_first:
             _check_types(route, request)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One request and its response, as shown in access log and metrics."""
+"""Request and its response, as shown in access log and metrics."""
 
 from typing import Any
 

@@ -93,7 +93,7 @@ def delete(model: PlacementModel, _request: Request, uuid: str, resource_class: 
 
 
 def delete_all(model: PlacementModel, _request: Request, uuid: str) -> Response:
-    """Delete all inventories, none of which may be in use."""
+    """Delete all inventories; refused if any is in use."""
     _change(model, uuid, SetInventories(model.directory.get(uuid).id, {}))
     return Response(204)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Query parameters for resources, traits and aggregates, in the forms of each microversion.
 
-``suffix`` is that of a request group, '' for the unsuffixed parameters.
+``suffix`` is a request group's suffix, '' for the unsuffixed parameters.
 """
 
 import re

@@ -13,7 +13,7 @@ Handler = Callable[..., Response]
 
 
 class Route(NamedTuple):
-    """One operation, and its requirements on requests.
+    """Operation, and its requirements on requests.
 
     Attributes:
         path: {...} stands for a variable part.
