@@ -146,7 +146,6 @@ def compare(reading: ClusterReading) -> list[Difference]:
 
 
 def _claims_by_place(reading: ClusterReading) -> dict[Place, str]:
-    """Return the states of claims with guests."""
     return {
         place_of_claim(claim): claim["state"]
         for claim in reading.claims
@@ -265,7 +264,6 @@ def _describe_migration(uuid: str, record: Any) -> str:
 
 
 def describe_record(record: Any) -> str:
-    """Describe a server's record or None."""
     if record is None:
         return "no record"
     return f"the record is {record.status}, attempt {record.attempt} on {record.host or 'no host'}"

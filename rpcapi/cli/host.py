@@ -148,7 +148,6 @@ class ShowHost(ShowOne):
         return self.dict2columns(fields)
 
     def _provider_fields(self, state: Any) -> dict[str, Any]:
-        """Return the fields of an API provider."""
         document = state.document
         fields = {
             "name": api_providers.name_of(document),

@@ -197,6 +197,5 @@ def servers_on(session: "Session", host: str) -> list[Any]:
 
 
 def open_moves(session: "Session") -> list[Any]:
-    """Return the migrations in progress."""
     migrations = session.list_all(session.conductor.list_migrations, "migrations")
     return [migration for migration in migrations if migration.status not in ENDED_MIGRATIONS]

@@ -77,5 +77,4 @@ def _row_printer(formatter: str, names: Sequence[str], stream: TextIO) -> PrintR
 
 
 def _text(cell: Any) -> str:
-    """Return a cell on one line."""
     return ", ".join(human_text(cell).splitlines())

@@ -61,7 +61,6 @@ class ChangeServers(Command):
         self.session.call(getattr(self.session.conductor, self.METHOD), uuids, **self._options(uuids, args))
 
     def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
-        """Return further arguments of the conductor's method."""
         return {}
 
     def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> None:

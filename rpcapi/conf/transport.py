@@ -60,7 +60,6 @@ def malformed_url() -> errors.BadConfiguration:
 
 
 def unknown_driver(name: str) -> errors.BadConfiguration:
-    """Return the error for an unknown driver."""
     # In a malformed URL this may be anything, even a password.
     problem = f" '{name}'" if name.replace("-", "").replace("+", "").isalnum() else ""
     return errors.BadConfiguration(why=f"transport_url has an unknown driver{problem}; known: {', '.join(DRIVERS)}")

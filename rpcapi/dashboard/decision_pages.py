@@ -96,7 +96,6 @@ def _boot_arguments(form: Mapping[str, str]) -> argparse.Namespace:
 
 
 def _explain(decision: Any) -> dict[str, Any]:
-    """Return the template values of a decision."""
     document = decision.document
     spec = {key: value for key, value in (document.get("spec") or {}).items() if value not in (None, [], {}, "")}
     verdicts = document.get("verdicts") or []

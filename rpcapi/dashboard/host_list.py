@@ -54,7 +54,6 @@ class Host:
 
     @property
     def service_host(self) -> str:
-        """Service host of a node."""
         return names.host_of(self.id)
 
 
@@ -130,7 +129,6 @@ class HostList:
 
 
 def total(hosts: Iterable[Host], resource_class: str) -> Amounts:
-    """Return the total of one resource class."""
     amounts = [host.amounts[resource_class] for host in hosts if resource_class in host.amounts]
     return Amounts(sum(item.used for item in amounts), sum(item.capacity for item in amounts))
 

@@ -81,7 +81,6 @@ class StatusPages:
         return Page("migrations.html", {"migrations": self._cluster.migrations(), "progress": self._cluster.progress()})
 
     def _partitions(self, listed: host_list.HostList) -> list[dict[str, Any]]:
-        """Return store and host states of each partition."""
         reply = self._cluster.partitions.get()
         rows = zip(reply.names, reply.available, reply.epochs, reply.positions, reply.claims, strict=True)
         partitions = [dict(zip(PARTITION_FIELDS, row, strict=True)) for row in rows]

@@ -94,7 +94,6 @@ def _send_heartbeat(incoming: Any) -> bool:
 
 
 def _read_time(ctxt: Any) -> float | None:
-    """Return the time of a context's request, or None."""
     text = ctxt.get("timestamp") if isinstance(ctxt, dict) else None
     try:
         parsed = datetime.datetime.fromisoformat(text) if isinstance(text, str) else None

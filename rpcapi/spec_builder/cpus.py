@@ -116,7 +116,6 @@ def _policy_from_resources(
 
 
 def _thread_policy_from_traits(draft: SpecDraft) -> str | None:
-    """Return the thread policy implied by the hyperthreading trait."""
     group = draft.groups[""]
     for traits, policy in ((group.required, REQUIRE), (group.forbidden, ISOLATE)):
         if os_traits.HW_CPU_HYPERTHREADING in traits:

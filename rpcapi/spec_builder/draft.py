@@ -28,7 +28,6 @@ class SpecDraft:
 
     @property
     def unsuffixed(self) -> Mapping[str, int]:
-        """Amounts of the unsuffixed group."""
         return self.groups[""].resources
 
     def add_amount(self, resource_class: str, amount: int, suffix: str = "") -> None:

@@ -43,7 +43,6 @@ def translate(flavor_image: FlavorImageProperties, draft: SpecDraft) -> None:
 
 
 def persistent_memory(flavor_image: FlavorImageProperties) -> list[str]:
-    """Return the labels of the persistent memory namespaces in the flavor."""
     return [label for part in (flavor_image.flavor_value("pmem") or "").split(",") if (label := part.strip())]
 
 

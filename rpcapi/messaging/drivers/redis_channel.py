@@ -196,7 +196,6 @@ class BusChannel:
         return [queue for queue, length in zip(queues, self.lengths(queues), strict=True) if length]
 
     def lengths(self, queues: Sequence[str]) -> list[int]:
-        """Return the number of messages of each queue."""
         with self.client.pipeline(transaction=False) as pipe:
             for queue in queues:
                 pipe.llen(queue + BODIES)

@@ -32,7 +32,6 @@ class DocumentPublisher:
 
     @property
     def documents(self) -> Documents:
-        """Stored documents by name."""
         return {name: document for name, (_, document) in self._stored.items()}
 
     def load(self) -> None:

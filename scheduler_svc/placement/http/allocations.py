@@ -69,7 +69,6 @@ def replace_many(model: PlacementModel, request: Request) -> Response:
 
 
 def delete(model: PlacementModel, _request: Request, consumer: str) -> Response:
-    """Delete all allocations of a consumer."""
     state = model.consumers.find(consumer) if uuidutils.is_uuid_like(consumer) else None
     if state is None:
         raise not_found(f"No allocations for consumer '{consumer}'")

@@ -98,7 +98,6 @@ def _request(
 
 
 def _separated(texts: Sequence[bytes]) -> list[bytes]:
-    """Return the texts with commas between them."""
     pieces = [b","] * max(2 * len(texts) - 1, 0)
     pieces[::2] = texts
     return pieces

@@ -68,7 +68,6 @@ def _in_tree(request: Request, suffix: str) -> str | None:
 
 
 def _root_traits(request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return required and forbidden traits of roots."""
     value = request.parameter("root_required")
     if value is None:
         return (), ()
@@ -83,7 +82,6 @@ def _root_traits(request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _subtrees(request: Request) -> tuple[tuple[str, ...], ...]:
-    """Return the suffixes of each same_subtree parameter."""
     subtrees = []
     for value in request.query.get("same_subtree", []):
         suffixes = {suffix.strip() for suffix in value.split(",")}

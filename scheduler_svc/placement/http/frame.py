@@ -112,7 +112,6 @@ def _refuse(environ: dict[str, Any], answer: _Answer, status: int, exchange: Exc
 
 
 def _record(environ: dict[str, Any], exchange: Exchange, status: int, length: int, seconds: float) -> None:
-    """Count a finished request and log it."""
     method = environ["REQUEST_METHOD"] if environ["REQUEST_METHOD"] in METHODS else OTHER_METHOD
     metrics.HTTP_REQUESTS.labels(method, exchange.route, str(status)).inc()
     metrics.HTTP_SECONDS.labels(method, exchange.route).observe(seconds)

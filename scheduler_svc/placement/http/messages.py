@@ -135,7 +135,6 @@ def json_response(
 
 
 def http_date(time: datetime) -> str:
-    """Format a time for HTTP headers."""
     return format_datetime(time.astimezone(UTC), usegmt=True)
 
 

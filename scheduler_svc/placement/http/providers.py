@@ -165,7 +165,6 @@ def _duplicate(what: str) -> Problem:
 
 
 def _refused_place(refusal: Refusal, name: str, uuid: str, failure: str) -> Problem:
-    """Return the problem of an invalid name or parent."""
     match refusal.kind:
         case RefusalKind.NAME:
             return _duplicate(f"name: {name}")

@@ -56,6 +56,5 @@ class PlacementDatabase:
 
 
 def has_consumer_types(connection: Connection) -> bool:
-    """Return whether the schema has consumer types."""
     columns = {column["name"] for column in inspect(connection).get_columns(tables.CONSUMERS.name)}
     return tables.CONSUMERS.c.consumer_type_id.name in columns

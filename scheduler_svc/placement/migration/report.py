@@ -38,7 +38,6 @@ class Report:
         return len(lines)
 
     def progress(self, what: str, number: int, total: int) -> None:
-        """Show progress at a terminal."""
         if self._bar is None or self._what != what or self._bar.total != total:
             self._close_bar()
             self._bar = tqdm(total=total, desc=what, unit="", disable=None, leave=False, file=sys.stderr)

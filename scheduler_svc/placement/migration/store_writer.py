@@ -79,7 +79,6 @@ class StoreWriter(Writer):
         return {uuid_of(change.provider): _reason(answer) for change, answer in pairs if answer is not None}
 
     def _import_consumers(self, imports: Sequence[ConsumerImport]) -> Refusals:
-        """Import consumers together, dropping refused ones."""
         refusals: Refusals = {}
         while imports:
             refusal = self._store.import_allocations(imports, overwrite=self._overwrite)
@@ -124,7 +123,6 @@ class StoreRehearsal(StoreWriter):
 
 
 def provider_import(record: ProviderRecord, *, overwrite: bool = False) -> ImportProvider:
-    """Return the import of a provider."""
     return ImportProvider(
         names.api_provider(record.uuid),
         record.name,
@@ -140,7 +138,6 @@ def provider_import(record: ProviderRecord, *, overwrite: bool = False) -> Impor
 
 
 def consumer_import(record: ConsumerRecord) -> ConsumerImport:
-    """Return the import of a consumer's allocations."""
     parts = {names.api_provider(uuid): amounts for uuid, amounts in record.allocations.items()}
     return ConsumerImport(
         record.uuid, parts, record.project, record.user, record.type, record.generation, record.changed_ms

@@ -28,7 +28,6 @@ class Problem(Exception):
 
 
 def bad_request(detail: str, code: str = UNDEFINED) -> Problem:
-    """Return the problem of a malformed request."""
     return Problem(400, detail, code)
 
 

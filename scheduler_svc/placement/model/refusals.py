@@ -9,7 +9,6 @@ STALE = "Resource provider's generation already changed. Please update the gener
 
 
 def no_provider(uuid: str) -> Problem:
-    """Return the problem of an unknown provider UUID."""
     return not_found(f"No resource provider with uuid {uuid} found")
 
 

@@ -36,7 +36,6 @@ class Validator:
         self._validator = jsonschema.Draft202012Validator(schema, format_checker=formats)
 
     def iter_errors(self, value: Any) -> Iterator[jsonschema.ValidationError]:
-        """Yield the validation errors of a document."""
         if not self.is_valid(value):
             errors = self._validator.iter_errors(value)
             yield next(errors, jsonschema.ValidationError("A value ends with a line break", instance=value))
@@ -78,7 +77,6 @@ def fields(properties: Schema, required: Sequence[str] = ()) -> Schema:
 
 
 def of_version(validators: Versioned, version: Microversion) -> Validator:
-    """Return the validator for a microversion."""
     return next(validator for minor, validator in validators if version.minor >= minor)
 
 

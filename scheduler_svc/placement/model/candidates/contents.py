@@ -50,7 +50,6 @@ class ProviderContents:
     legend: Legend
 
     def at(self, indices: Rows) -> "ProviderContents":
-        """Return the providers at these indices."""
         ids, parents, roots = (
             [names[index] for index in indices.tolist()] for names in (self.ids, self.parents, self.roots)
         )
@@ -59,7 +58,6 @@ class ProviderContents:
         )
 
     def among(self, ids: Collection[str]) -> "ProviderContents":
-        """Return the providers with these ids."""
         return self.at(np.flatnonzero([name in ids for name in self.ids]))
 
     @property
