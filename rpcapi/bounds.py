@@ -46,7 +46,7 @@ class Bound(NamedTuple):
 class StoreBounds:
     """Last measured sizes of a store's collections compared with their limits. Thread-safe.
 
-    A collection may exceed its limit by what arrives between two measurements.
+    Entries that arrive between two measurements may exceed the limit.
     """
 
     def __init__(self, store: str, bounds: Mapping[str, Bound]) -> None:

@@ -94,7 +94,7 @@ class UnknownResourceClass(InvalidRequest):
 
 
 class UnknownDriver(InvalidRequest):
-    """Raised when a request names an unknown scheduler driver, or one that requests may not select."""
+    """Raised when a request names an unknown scheduler driver, or a driver that requests may not select."""
 
     template = "A request may not be decided by driver {name!r}; allowed: {known}"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of agents' guests, conductor records and stored claims, as of one reading."""
+"""Comparison of agents' guests, conductor records and stored claims, read once."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence

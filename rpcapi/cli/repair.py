@@ -33,7 +33,7 @@ class Act(NamedTuple):
     """Planned repair of one difference.
 
     Attributes:
-        text: Action, instance and host. Without ``repair``: why nothing is done, and what helps.
+        text: Action, instance and host. Without ``repair``: reason, and advice.
         repair: Call of the conductor; None if the difference is left as it is.
         outcome: Outcome after a successful call.
     """
@@ -151,8 +151,8 @@ def _plan_end_of_source(reading: ClusterReading, difference: Difference) -> Act:
 def _plan_end_of_guest(reading: ClusterReading, difference: Difference, migration: Any, *, is_off: bool) -> Act:
     """Plan to end the guest at a leaked source, unless it may be the original or the only copy.
 
-    The migration record tells a leftover from the original. Without it, nobody knows whether the source had stopped and
-    handed over its disk.
+    The migration record tells a leftover from the original. Without it, it is unknown whether the source had stopped
+    and handed over its disk.
     """
     uuid, host = str(difference.instance), difference.host
     record, right_host = reading.instances.get(uuid), reading.confirmed_host(uuid)

@@ -64,11 +64,10 @@ class ServiceClient:
 
     TOPIC: ClassVar[str]  # also the option in [upgrade_levels] that caps the version
     VERSION: ClassVar[str]
-    # Version cap while the living services are unknown: that of the oldest supported release. "" means VERSION.
+    # Version cap while the living services are unknown: VERSION of the oldest supported release. "" means this VERSION.
     OLDEST: ClassVar[str] = ""
-    # Methods that answer before a first heartbeat could arrive. They are sent without monitoring, which costs the
-    # server a
-    # thread per call, and use the monitor timeout as their timeout.
+    # Methods that answer before a first heartbeat could arrive: sent without monitoring, because it costs a thread
+    # per call. The monitor timeout is their timeout.
     SHORT_CALLS: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, topic: str | None = None) -> None:

@@ -4,8 +4,8 @@
 ``/healthz`` answers 200 while the daemon runs; ``/readyz`` answers 200 while all workers serve, otherwise 503; other
 paths answer the metrics.
 
-A process of its own keeps slow scrapers and threads out of the master. The master binds the address, so that a bad one
-is reported at start, and keeps it when this process is respawned.
+A process of its own keeps slow scrapers and threads out of the master. The master binds the address, so that a bad
+address is reported at start, and keeps it when this process is respawned.
 """
 
 import socket

@@ -138,7 +138,7 @@ def count_states(hosts: Iterable[Host]) -> dict[str, int]:
 
 
 def read(session: Session, partitions: objects.PartitionList, previous: HostList | None) -> HostList:
-    """Read the hosts of partitions whose log has moved, and all services, which the log does not cover.
+    """Read the hosts of partitions with new log entries, and all services, which the log does not cover.
 
     A partition without a reachable store keeps its earlier data; raises Unavailable if there is no data at all.
     """

@@ -22,8 +22,8 @@ MAX_SILENCE = 0.25  # share of the monitor timeout; a call that waited longer ge
 class LateCallDispatcher(StrictDispatcher):
     """Strict dispatcher for monitored calls with the time of their request in the context.
 
-    A caller gives up after ``client_timeout`` seconds without a heartbeat, and gets none before its call is dispatched.
-    So a call that waited that long in this process is dropped.
+    A caller gives up after ``client_timeout`` seconds without a heartbeat, and gets no heartbeat before its call is
+    dispatched. So a call that waited that long in this process is dropped.
 
     The wait at the broker is unknown, and a request may be much older than its call. If the request is older than
     ``client_timeout``, the call is dropped if its reply queue is gone, or if this server had listened for less than

@@ -16,8 +16,8 @@ class SpecColumn(base.Column, fields.ListOfObjectsField):
 class SelectionRequests(base.GanttObject):
     """Requests to decide together, each with its own id, spec and list of uuids.
 
-    ``projects``, ``users`` and ``deadlines`` (Unix time in seconds, 0 for none) default to those of the call's context.
-    ``fresh`` is as in select_destinations, false by default.
+    ``projects``, ``users`` and ``deadlines`` (Unix time in seconds, 0 for none) default to the values of the call's
+    context. ``fresh`` is as in select_destinations, false by default.
 
     Version 1.0: Initial version
     """

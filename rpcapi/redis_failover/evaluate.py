@@ -108,8 +108,8 @@ def _wait_commands(replicas: ReplicaAcknowledgement, marker: str) -> list[Sequen
     """Return the commands that wait for replicas, if required.
 
     A repeated call that writes nothing must wait for the original write of another connection. Redis up to 7.0 waits
-    for the offset at the connection's last command, newer versions and Valkey for that of its own last write. So each
-    WAIT follows a write.
+    for the offset at the connection's last command, newer versions and Valkey for the offset of its own last write. So
+    each WAIT follows a write.
     """
     return [("SET", marker, ""), ("WAIT", replicas.count, replicas.wait_ms)] if replicas.count else []
 

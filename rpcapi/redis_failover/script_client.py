@@ -34,8 +34,8 @@ class ScriptClient(redis.Redis):
         """Return the answers to commands sent as one packet, a ResponseError for each failure.
 
         Raises redis-py's other errors; then it is unknown which commands were executed. A connection without an answer,
-        or to a server that is no longer the primary, reconnects at its next use. So does one to a server that lacks a
-        script, since a former primary may answer that.
+        or to a server that is no longer the primary, reconnects at its next use. So does a connection to a server that
+        lacks a script, since a former primary may answer that.
         """
         answers: list[Any] = []
         connection = self._take()

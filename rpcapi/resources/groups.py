@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 NONE = "none"  # suffixed groups may share a provider
-ISOLATE = "isolate"  # each suffixed group needs a provider of its own
+ISOLATE = "isolate"  # each suffixed group needs a separate provider
 POLICIES = (NONE, ISOLATE)
 
 

@@ -23,7 +23,7 @@ def find_sources(by_source: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def document_name(name: str) -> str:
-    """Return the document name of a flavor or image, whose own name may contain spaces and slashes."""
+    """Return the document name of a flavor or image; escapes spaces and slashes in its name."""
     return urllib.parse.quote(name, safe="")
 
 

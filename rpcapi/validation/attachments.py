@@ -15,7 +15,7 @@ PORT_KEYS = ("physnet", "segment", "group")
 
 
 def check(volumes: Any, ports: Any, groups: Mapping[str, Any]) -> None:
-    """Raise InvalidSpec or InvalidName for a malformed volume or port, or one whose group is not in ``groups``."""
+    """Raise InvalidSpec or InvalidName for a malformed volume or port, or a group that is not in ``groups``."""
     check_list("the volumes", volumes, MAX_VOLUMES)
     for entry in volumes:
         _volume(entry, groups)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Repair of RabbitMQ exchanges and bindings that are lost while a process consumes.
 
-The broker deletes an exchange's bindings with it and notifies nobody. After the exchange is created again, it drops
+The broker deletes an exchange's bindings with it, without notice. After the exchange is created again, it drops
 messages while queues and consumers look healthy.
 """
 
@@ -40,7 +40,7 @@ class BindingCheck:
 
     def _bind(self, connection: amqp.Connection, consumer: Any) -> None:
         name = consumer.exchange.name
-        channel = connection.channel()  # a channel of its own, which an error closes
+        channel = connection.channel()  # a separate channel, because an error closes it
         try:
             consumer.exchange.declare(channel=channel)
             channel.queue_bind(consumer.queue_name, name, consumer.routing_key)

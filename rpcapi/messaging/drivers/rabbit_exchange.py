@@ -19,7 +19,7 @@ class DeployedExchange(Exchange):
     def of(cls, stock: Exchange) -> "DeployedExchange":
         """Return an unbound exchange with the properties in the deployment's definitions.
 
-        An exchange outside the definitions, such as that of notifications, keeps the properties of its other
+        An exchange outside the definitions, such as the notifications' exchange, keeps the properties of its other
         publishers.
         """
         if stock.name in DEPLOYED_EXCHANGES:
@@ -29,7 +29,7 @@ class DeployedExchange(Exchange):
     def declare(self, nowait: bool = False, passive: bool | None = None, channel: Any = None) -> Any:
         """Check that the exchange exists; otherwise create it if this user may."""
         channel = channel or self.channel
-        if channel.connection is None:  # the broker closed the channel after an error; a retry opens another one
+        if channel.connection is None:  # the broker closed the channel after an error; a retry opens a new channel
             raise amqp.RecoverableConnectionError("the channel is closed")
         # A failed check closes its channel, so it gets its own.
         check = channel.connection.channel()

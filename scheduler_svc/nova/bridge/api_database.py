@@ -22,7 +22,7 @@ class ApiDatabase:
         self._engine = databases.open_engine(url, ANSWER_SECONDS)
 
     def read(self) -> Deployment:
-        """Return all of it as of one moment; raises SQLAlchemy's errors."""
+        """Return everything, from one snapshot; raises SQLAlchemy's errors."""
         with databases.reading(self._engine) as connection:
             cells = {
                 row.id: Cell(row.uuid, row.name, row.database_connection or "", bool(row.disabled))

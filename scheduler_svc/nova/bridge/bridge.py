@@ -68,7 +68,7 @@ class NovaBridge:
         they were. Raises SQLAlchemy's errors of the API database, StoreUnavailable and VersionConflict.
         """
         began = self._clock()
-        clock_ms = self._store.clock_ms()  # before the read: what it finds may be later, but not older
+        clock_ms = self._store.clock_ms()  # before the read, which may find later changes but misses no earlier ones
         deployment = self._api.read()
         self._cells.read(deployment.cells, self._clock, self._cell_seconds, everything=everything)
         computes: Documents = {}

@@ -52,7 +52,7 @@ class CellDatabase:
             return set(connection.execute(statement).scalars())
 
     def read(self, *, everything: bool) -> None:
-        """Read both tables as of one moment: changes, or ``everything``. Raises SQLAlchemy's errors."""
+        """Read changes, or ``everything``, of both tables from one snapshot. Raises SQLAlchemy's errors."""
         with databases.reading(self._engine) as connection:
             for copy in (self._services, self._nodes):
                 copy.read(connection, everything=everything)

@@ -18,7 +18,7 @@ LOG = log.getLogger(__name__)
 
 
 class DocumentPublisher:
-    """Keeps the documents of one namespace equal to what the bridge read; there is no other writer.
+    """Keeps the documents of one namespace equal to the bridge's data; there is no other writer.
 
     ``keep_lease`` is called before each write, and raises if this process may no longer write.
     """

@@ -18,7 +18,7 @@ QUESTION, ANSWER = "question", "answer"
 def request_reading(store: HostStateStore) -> None:
     """Make the bridge read changes in Nova's databases now; raises StoreUnavailable."""
     version = reading_requests(store)
-    with contextlib.suppress(errors.VersionConflict):  # a later request was made, whose read serves this one too
+    with contextlib.suppress(errors.VersionConflict):  # the read for a later request serves this request too
         store.put_state(NAMESPACE, WAKE, version, {"after": version})
 
 

@@ -25,7 +25,7 @@ MAX_PER_HOST = "max_server_per_host"
 
 @dataclass(frozen=True, slots=True)
 class NovaRequest:
-    """Request of Nova: the spec, and what gantt's spec does not express.
+    """Nova's request: gantt's spec, and parts that the spec cannot express.
 
     Attributes:
         user: '' if the spec does not say.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of a whole Placement database, as of one moment."""
+"""Reader of a whole Placement database, from one snapshot."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -55,7 +55,7 @@ def time_unit_ms(dialect: str) -> int:
 
 
 class _Snapshot:
-    """Tables as of one moment; names and UUIDs by row id are read first."""
+    """Tables from one snapshot; names and UUIDs by row id are read first."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -68,7 +68,7 @@ class ProviderDirectory:
         """Return the providers that satisfy all conditions, from the table, with generations from the store.
 
         Each can serve ``group`` from its own free inventories. ``provider`` is the id of the only allowed provider,
-        ``tree`` that of any provider of a tree.
+        ``tree`` the id of any provider of the required tree.
         """
         self._freshness.require()
         with self._table.reading_providers(self._number) as providers:

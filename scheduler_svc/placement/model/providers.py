@@ -12,7 +12,7 @@ from scheduler_svc.store.providers.changes import ProviderState, is_api_owned, n
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Resource provider as of one moment."""
+    """Snapshot of a resource provider."""
 
     id: str
     uuid: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mirror: repeats on gantt, in order, what another Placement acknowledged, and compares the answers."""
+"""Mirror: repeats another Placement's exchanges on gantt, in order, and compares the answers."""
 
 import collections
 import threading
@@ -36,8 +36,10 @@ class Outcome(StrEnum):
     GANTT_REFUSED = "gantt_refused"  # a write acknowledged by the other Placement
     REFUSED = "refused"  # a write refused by the other Placement; gantt does not get it
     UNAUTHENTICATED = "unauthenticated"  # gantt does not accept the token, or no longer
-    UNCERTAIN = "uncertain"  # a write without an answer of the other Placement, where it may or may not be applied
-    OVERLAPPED = "overlapped"  # a read concurrent with a write, whose answer may be of before or after it; not compared
+    UNCERTAIN = "uncertain"  # a write without an answer of the other Placement, which may or may not have applied it
+    OVERLAPPED = (
+        "overlapped"  # a read concurrent with a write: its answer may precede or follow the write; not compared
+    )
     DROPPED = "dropped"  # gantt was too slow, or away, for too many requests
     FAILED = "failed"  # a read without an answer of gantt, or a failure of the proxy
 

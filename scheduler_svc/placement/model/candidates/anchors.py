@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Anchors: roots whose trees could serve a query, found by column operations."""
+"""Anchors: roots of trees that could serve a query, found by column operations."""
 
 import hashlib
 from collections import Counter

@@ -49,7 +49,7 @@ class Deadline:
         return self._clock() > self._start + self.timeout_s * share
 
     def problem(self) -> Problem:
-        """Return the problem that answers a query whose time is over."""
+        """Return the problem for a query past its deadline."""
         return Problem(
             503,
             "The search for allocation candidates was stopped, since its answer was not possible within "
