@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base of the commands ``gantt`` and ``gantt-lab``: subcommands and logging."""
+"""Base of the commands ``gantt`` and ``gantt-lab``: sub-commands by name, and logging."""
 
 import importlib.metadata
 import logging
@@ -25,7 +25,7 @@ class Application(app.App):
     def __init__(self, description: str, commands: Mapping[str, str], **streams: Any) -> None:
         manager = commandmanager.CommandManager()
         super().__init__(description, version.installed_version(), manager, deferred_help=True, **streams)
-        # Last, so that they override cliff's commands.
+        # Last, so that they override cliff's own.
         for name, value in commands.items():
             manager.commands[name] = importlib.metadata.EntryPoint(name, value, self.NAME)
 
