@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The RPC contract between gantt's services, usable alone as a client library of the scheduler."""
+"""RPC contract of gantt's services, also usable alone as a client library."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of the arguments of an RPC call by the signature of the called method."""
+"""Validation of RPC arguments by the signature of the called method."""
 
 import inspect
 import types
@@ -9,13 +9,13 @@ from typing import Any
 
 from rpcapi import errors
 
-MAX_SHOWN_ERROR = 200  # characters of Python's error, which quotes the names of a peer's arguments
+MAX_SHOWN_ERROR = 200  # characters of Python's error, which quotes argument names of the peer
 
 
 class ArgumentChecker:
-    """Checks the names and types of arguments against the signature and annotations of one exposed method.
+    """Checker of argument names and types against signature and annotations of one exposed method.
 
-    A peer may send any JSON; with this check method bodies need not validate types.
+    Peers may send any JSON; method bodies rely on this check.
     """
 
     def __init__(self, method: Callable[..., Any]) -> None:
@@ -25,7 +25,7 @@ class ArgumentChecker:
         self._kinds = {name: _kinds(hints[name]) for name in self._signature.parameters if name in hints}
 
     def check(self, endpoint: Any, ctxt: Any, values: Mapping[str, Any]) -> None:
-        """Raise MalformedObject for a missing or unknown argument, or one of a wrong type."""
+        """Raise MalformedObject for a missing, unknown or wrongly typed argument."""
         try:
             self._signature.bind(endpoint, ctxt, **values)
         except TypeError as error:
@@ -40,7 +40,7 @@ class ArgumentChecker:
 
 
 def _kinds(hint: Any) -> tuple[type, ...]:
-    """Return the classes allowed by the annotation ``hint``; types of elements are ignored."""
+    """Return the classes allowed by an annotation; element types are ignored."""
     if hint is None:
         return (type(None),)
     origin = typing.get_origin(hint)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work that a service repeats in a thread of its own."""
+"""Background threads of a service."""
 
 import abc
 import logging
@@ -11,38 +11,36 @@ from rpcapi import errors
 
 LOG = logging.getLogger(__name__)
 
-JITTER = 0.25  # fraction of the interval, plus or minus, so that workers do not run all at once
+JITTER = 0.25  # fraction of the interval, plus or minus, so that workers do not run in lockstep
 FAILURE_PAUSE = 1.0
 
 
 class BackgroundLoop(abc.ABC):
-    """Calls ``run_once`` in a thread of its own until it is stopped; a failure never ends the thread."""
+    """Thread that calls ``run_once`` until it is stopped. A failure never ends it."""
 
     def __init__(self, name: str) -> None:
-        """``name`` is the thread's, and appears in logs."""
+        """``name``: Name of the thread, also in logs."""
         self._stopping = threading.Event()
         self._woken = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     @abc.abstractmethod
     def run_once(self) -> float:
-        """Do the work once; return the seconds to wait before the next time."""
+        """Run once; return the seconds to wait before the next run."""
 
     def handle_failure(self, error: Exception) -> float:
-        """Log an error that ``run_once`` raised; return the seconds to wait before the next time."""
+        """Log an error of ``run_once``; return the seconds to wait before the next run."""
         LOG.exception("%s failed; retrying in %.1f s", self._thread.name, FAILURE_PAUSE)
         return FAILURE_PAUSE
 
     def finish(self) -> None:  # noqa: B027 - for most loops nothing remains
-        """Do what remains after the last call of ``run_once``; called in the thread."""
+        """Clean up, in the thread, after the last call of ``run_once``."""
 
     @property
     def is_stopping(self) -> bool:
-        """Whether the loop was stopped."""
         return self._stopping.is_set()
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def wake(self) -> None:
@@ -50,23 +48,23 @@ class BackgroundLoop(abc.ABC):
         self._woken.set()
 
     def stop(self) -> None:
-        """Make the thread end after the current call."""
+        """Ask the thread to end after the current call."""
         self._stopping.set()
         self._woken.set()
 
     def wait(self) -> None:
-        """Wait until the thread has ended; return at once if it was never started."""
+        """Wait for the thread to end; returns at once if it was never started."""
         if self._thread.ident is not None:
             self._thread.join()
 
     def _run(self) -> None:
         while True:
             self._woken.clear()
-            if self._stopping.is_set():  # checked after the clear, which may have followed a stop
+            if self._stopping.is_set():  # after the clear, which may have erased the wake-up of stop()
                 break
             try:
                 pause = self.run_once()
-            except Exception as error:  # nobody else does this work
+            except Exception as error:  # only this thread does the work
                 pause = self.handle_failure(error)
             if pause:
                 self._woken.wait(pause)
@@ -74,7 +72,7 @@ class BackgroundLoop(abc.ABC):
 
 
 class Periodic(BackgroundLoop):
-    """Calls ``act`` every ``interval()`` seconds, starting at once, and ``end`` after the last time."""
+    """Loop that calls ``act`` every ``interval()`` seconds, starting at once, and finally ``end``."""
 
     def __init__(
         self,
@@ -90,13 +88,13 @@ class Periodic(BackgroundLoop):
         self._failing = False
 
     def run_once(self) -> float:
-        """Call ``act``; return the interval, varied at random."""
+        """Call ``act``; return the interval with jitter."""
         self._act()
         self._failing = False
         return self._pause()
 
     def handle_failure(self, error: Exception) -> float:
-        """Log an outage as a warning, once until it is over, and any other error with its traceback."""
+        """Log an outage once, as a warning; log any other error with its traceback."""
         if isinstance(error, errors.Unavailable):
             (LOG.debug if self._failing else LOG.warning)("%s skipped: %s", self._thread.name, error)
             self._failing = True
@@ -105,7 +103,6 @@ class Periodic(BackgroundLoop):
         return self._pause()
 
     def finish(self) -> None:
-        """Call ``end``."""
         self._end()
 
     def _pause(self) -> float:

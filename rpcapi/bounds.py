@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes of a store's collections, and the bounds at which new work is refused."""
+"""Size limits of a store's collections."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from rpcapi import errors
 
-SAMPLES = 100  # entries of a collection in memory that are measured
+SAMPLES = 100  # entries measured per in-memory collection
 
 
 class CollectionSize(NamedTuple):
-    """Size of a collection; ``bound`` in bytes, 0 where there is none.
+    """Size of a collection, and its limit in bytes (0 for none).
 
-    A collection that ``rotates`` loses its oldest entries at the bound; at that of any other one new work is refused.
+    At its limit a collection that ``rotates`` drops its oldest entries; any other refuses new work.
     """
 
     entries: int
@@ -23,12 +23,11 @@ class CollectionSize(NamedTuple):
 
     @property
     def is_full(self) -> bool:
-        """Whether new work is refused."""
         return 0 < self.bound <= self.bytes and not self.rotates
 
 
 def estimate(*mappings: Mapping[Any, Any]) -> CollectionSize:
-    """Return the number of entries of the first mapping, and about the length of all of them as text."""
+    """Return the number of entries of the first mapping, and the approximate text length of all mappings."""
     size = 0
     for mapping in mappings:
         sample = list(islice(mapping.items(), SAMPLES))
@@ -37,7 +36,7 @@ def estimate(*mappings: Mapping[Any, Any]) -> CollectionSize:
 
 
 class Bound(NamedTuple):
-    """The bound of a collection, and the option that sets it."""
+    """Limit of a collection, and the option that sets it."""
 
     bytes: int
     option: str
@@ -45,29 +44,29 @@ class Bound(NamedTuple):
 
 
 class StoreBounds:
-    """Compares the last measured sizes of a store's collections with their bounds; safe to share by threads.
+    """Last measured sizes of a store's collections compared with their limits. Thread-safe.
 
-    What arrives between two measurements may exceed a bound by as much.
+    Entries that arrive between two measurements may exceed the limit.
     """
 
     def __init__(self, store: str, bounds: Mapping[str, Bound]) -> None:
-        """``store`` begins the error's message; ``bounds`` are by collection."""
+        """``store``: Beginning of the error message. ``bounds``: Limits by collection."""
         self._store = store
         self._bounds = bounds
         self._sizes: Mapping[str, CollectionSize] = {}
 
     def observe(self, sizes: Mapping[str, CollectionSize]) -> Mapping[str, CollectionSize]:
-        """Record measured sizes, and return them with their bounds."""
+        """Record measured sizes; return them with their limits."""
         self._sizes = {name: self._bounded(name, size) for name, size in sizes.items()}
         return self._sizes
 
     def is_full(self, collection: str) -> bool:
-        """Return whether a collection was at its bound when it was measured last; False before."""
+        """Return whether the last measurement was at the limit; False before the first."""
         size = self._sizes.get(collection)
         return size is not None and size.is_full
 
     def check(self, *collections: str) -> None:
-        """Raise StoreFull where one of ``collections`` is at its bound."""
+        """Raise StoreFull if one of ``collections`` is at its limit."""
         for name in collections:
             if self.is_full(name):
                 size = self._sizes[name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The decorator of RPC methods of all services: context, deadline, argument checks and errors."""
+"""Decorator of RPC methods: context, deadline, argument checks and errors."""
 
 import functools
 import time
@@ -18,18 +18,21 @@ Method = Callable[..., Any]
 def expose(method: Method) -> Method:
     """Expose ``method(self, ctxt, ...)`` of an endpoint class to RPC callers.
 
-    Before the method runs, the caller's context becomes the thread's current one, so that all log lines have the
-    request id. The context stays current after the call, until the next one, because the RPC server logs unexpected
-    exceptions later. A request past its deadline raises DeadlinePassed; arguments that do not match the annotations
-    raise MalformedObject. GanttErrors are returned to the caller; any other exception is a bug, which the RPC server
-    logs with its traceback.
+    Before the method runs:
 
-    When the endpoint has a method ``_observe(method, code, seconds)``, it is called after each call; ``code`` is "ok",
-    the code of the error, or "bug". When it has a method ``_observe_late(method, ctxt, values)``, that is called for a
-    request past its deadline, after the arguments were checked.
+    - The caller's context becomes the thread's current one, for the request id in logs. It stays current after the
+      call, because the RPC server logs unexpected exceptions later.
+    - A passed deadline raises DeadlinePassed.
+    - Arguments that do not match the annotations raise MalformedObject.
 
-    The undecorated function is available as ``__wrapped__``. ``oslo_messaging.ExplicitRPCAccessPolicy`` checks the
-    attribute ``exposed``.
+    GanttErrors are returned to the caller. Any other exception is a bug; the RPC server logs its traceback.
+
+    Optional hooks of the endpoint: ``_observe(method, code, seconds)`` is called after each call, with code "ok", that
+    of the error, or "bug". ``_observe_late(method, ctxt, values)`` is called for requests past their deadline, with
+    checked arguments.
+
+    ``__wrapped__`` is the undecorated function. ``oslo_messaging.ExplicitRPCAccessPolicy`` checks the attribute
+    ``exposed``.
     """
     arguments = ArgumentChecker(method)
 
@@ -55,7 +58,7 @@ def expose(method: Method) -> Method:
             return answer
         except errors.GanttError as error:
             code = error.code
-            # Wrapped like this, the error is returned unchanged and the server logs no traceback.
+            # Wrapped like this, the error reaches the caller unchanged and the server logs no traceback.
             raise messaging.ExpectedException() from error
         finally:
             observe = getattr(self, "_observe", None)

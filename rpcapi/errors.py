@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The error classes of gantt. All are sent over the bus and raised with their type at the caller."""
+"""Error classes of gantt. They cross the bus and are raised with their type at the caller."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,25 +11,25 @@ _WORD = re.compile("[A-Z][a-z]*")
 class GanttError(Exception):
     """Raised when gantt cannot process a request; base class, only subclasses are raised.
 
-    ``code`` names the class in answers, metrics and records: ``InvalidName`` is "invalid_name".
+    ``code`` names the class in answers, metrics and records: "invalid_name" for ``InvalidName``.
     """
 
     code: ClassVar[str] = "error"
     template = "gantt cannot process the request"
 
     def __init_subclass__(cls) -> None:
-        # oslo.messaging derives a class from that of each error that it delivers: that one keeps the code.
+        # oslo.messaging raises a delivered error as a subclass of its class; the subclass keeps the code.
         if "code" not in vars(cls) and cls.__module__ == __name__:
             cls.code = "_".join(_WORD.findall(cls.__name__)).lower()
 
     def __init__(self, message: str | None = None, **kwargs: Any) -> None:
-        """Render the template with ``kwargs``, unless ``message`` has the text that a peer rendered."""
+        """Render the template with ``kwargs``, or take ``message`` as rendered by a peer."""
         self.kwargs = kwargs
         super().__init__(message or self.template.format_map(kwargs))
 
     @property
     def sentence(self) -> str:
-        """The message without traceback; ``str()`` of an error from oslo.messaging contains the peer's traceback."""
+        """Message without traceback; ``str()`` of an error from oslo.messaging contains the peer's traceback."""
         return str(self.args[0])
 
 
@@ -40,25 +40,25 @@ class InvalidRequest(GanttError):
 
 
 class InvalidName(InvalidRequest):
-    """Raised when a resource name is neither a string nor a (host, node) pair."""
+    """Raised when a resource name is neither a string nor a (host, node) pair, or is malformed."""
 
     template = "{name!r} is not a resource name: {why}"
 
 
 class InvalidSpec(InvalidRequest):
-    """Raised when a request spec asks for something impossible or contradicts itself."""
+    """Raised when a request spec is contradictory or impossible."""
 
     template = "Invalid request spec: {why}"
 
 
 class InvalidCount(InvalidRequest):
-    """Raised when a request has no instances, or more than the maximum."""
+    """Raised when a request has no instances, or too many."""
 
     template = "A request may be for 1 to {most} instances, not {count}"
 
 
 class InvalidStats(InvalidRequest):
-    """Raised when a report of a host has invalid values; the whole report is rejected."""
+    """Raised when a host report has invalid values; the whole report is rejected."""
 
     template = "Invalid stats: {what}: {why}"
 
@@ -94,25 +94,25 @@ class UnknownResourceClass(InvalidRequest):
 
 
 class UnknownDriver(InvalidRequest):
-    """Raised when a request names an unknown scheduler driver, or one that requests may not select."""
+    """Raised when a request names an unknown scheduler driver, or a driver that requests may not select."""
 
     template = "A request may not be decided by driver {name!r}; allowed: {known}"
 
 
 class UnknownNamespace(InvalidRequest):
-    """Raised when host state is requested in a namespace that is not declared."""
+    """Raised when a host state namespace is not declared."""
 
     template = "There is no host state namespace {namespace!r}; declared: {known}"
 
 
 class WriterRefused(InvalidRequest):
-    """Raised when the writer of an update is not the declared writer of the namespace."""
+    """Raised when the writer of an update is not the namespace's declared writer."""
 
     template = "{writer!r} may not write namespace {namespace!r}: its writer is {declared!r}"
 
 
 class CallerRefused(InvalidRequest):
-    """Raised when the sender of a call may not call the method, or not for this host."""
+    """Raised when the sender may not call the method, or not for this host."""
 
     template = "{service}.{method} refused {caller}: {why}"
 
@@ -136,13 +136,13 @@ class MalformedObject(InvalidRequest):
 
 
 class IncompatibleObject(InvalidRequest):
-    """Raised when an object's version is newer than this service knows and it could not be backported."""
+    """Raised when an object is newer than this service knows and could not be backported."""
 
     template = "{name} {version} is newer than this service knows ({supported}); upgrade it, or cap the sender"
 
 
 class UnknownMethod(InvalidRequest):
-    """Raised when a service does not have the called method."""
+    """Raised when a service lacks the called method."""
 
     template = "The service on topic {topic!r} has no method {method!r} in version {version}"
 
@@ -178,25 +178,25 @@ class UnknownDecision(NotFound):
 
 
 class NoValidHost(GanttError):
-    """Raised when no host can accept the request; ``reasons`` counts the rejected hosts by reason."""
+    """Raised when no host can accept the request; ``reasons`` counts rejected hosts by reason."""
 
     template = "No valid host: {reason}"
 
 
 class NotClaimed(GanttError):
-    """Raised when a scheduler in shadow mode has decided: ``hosts`` are its selections, which were not claimed."""
+    """Raised when a scheduler in shadow mode has decided; ``hosts`` are its unclaimed selections."""
 
     template = "This scheduler runs in shadow mode: request {request_id} was decided and recorded, nothing was claimed"
 
 
 class DeadlinePassed(GanttError):
-    """Raised when a request is read after its deadline; it is dropped and nothing is claimed."""
+    """Raised when a request is read after its deadline; nothing was claimed."""
 
     template = "Request {request_id} was read {late:.1f} s after its deadline and dropped; nothing was claimed"
 
 
 class RequestTooOld(InvalidRequest):
-    """Raised when an unknown request was first sent too long ago: it may have been served, and forgotten since."""
+    """Raised when an unknown request was first sent so long ago that its record may have been forgotten."""
 
     template = (
         "The request was first sent {age_s:.0f} s ago and is not known; requests may be repeated for {horizon_s:.0f} "
@@ -211,19 +211,19 @@ class Conflict(GanttError):
 
 
 class VersionConflict(Conflict):
-    """Raised when a document has changed since the version that the writer read."""
+    """Raised when a document has changed since the writer read it."""
 
     template = "{what} is at version {version}, not {expected}: read it again, then update"
 
 
 class HostInUse(Conflict):
-    """Raised when a host with live claims is to be removed from its partition."""
+    """Raised when a host to be removed has live claims."""
 
     template = "Host {host!r} holds {claims} live claims in partition {partition!r}: delete its instances first"
 
 
 class HostIsUp(Conflict):
-    """Raised when a host that sends heartbeats is to be fenced, or its instances evacuated."""
+    """Raised when a host to be fenced or evacuated still sends heartbeats."""
 
     template = (
         "Host {host!r} is up: it still sends heartbeats, so its guests run. Power it off and wait until "
@@ -232,7 +232,7 @@ class HostIsUp(Conflict):
 
 
 class HostIdentityConflict(Conflict):
-    """Raised when an agent speaks for a host that the store knows with another state folder; nothing was changed."""
+    """Raised when the store knows the agent's host with another state folder; nothing was changed."""
 
     code = "host_identity"
     template = (
@@ -242,13 +242,13 @@ class HostIdentityConflict(Conflict):
 
 
 class InstanceConflict(Conflict):
-    """Raised when a uuid belongs to another request, or the state of the instance does not allow the call."""
+    """Raised when a uuid belongs to another request, or the instance's state does not allow the call."""
 
     template = "Instance {uuid}: {why}"
 
 
 class ClaimError(GanttError):
-    """Raised when a claim verb cannot do what the caller requested; nothing was changed."""
+    """Raised when a claim verb is refused; nothing was changed."""
 
     template = "Claim of {consumer} (attempt {attempt}): {why}"
 
@@ -272,19 +272,19 @@ class ClaimExpired(ClaimError):
 
 
 class ClaimEnded(ClaimError):
-    """Raised when a claim has already been aborted or released."""
+    """Raised when a claim was already aborted or released."""
 
     template = "The claim of {consumer} (attempt {attempt}) has ended"
 
 
 class ClaimConflict(ClaimError):
-    """Raised when the consumer has a live claim of another attempt, or the claim is already confirmed."""
+    """Raised when another attempt of the consumer is live, or the claim is already confirmed."""
 
     template = "Consumer {consumer} has a live claim other than attempt {attempt}"
 
 
 class ClaimClosed(ClaimError):
-    """Raised when a host may run a claim that the store may have lost, or reports an unverified one of its consumer."""
+    """Raised when a claim is undecided: a host may run a lost claim or reports an unverified one."""
 
     template = (
         "The claim of {consumer} (attempt {attempt}) waits for audits of hosts that may run it, or for the end of "
@@ -305,7 +305,7 @@ class StoreUnavailable(Unavailable):
 
 
 class NotReplicated(StoreUnavailable):
-    """Raised when too few replicas have a write in time; it stands, and a repetition waits for the replicas again."""
+    """Raised when too few replicas acknowledged a write in time. The write stands; a repeated call waits again."""
 
     template = (
         "{store}: {acknowledged} of {needed} replicas had the write after {wait_ms} ms; it is not acknowledged. Start "
@@ -314,13 +314,13 @@ class NotReplicated(StoreUnavailable):
 
 
 class NewerRecord(StoreUnavailable):
-    """Raised when a newer release wrote a stored record, which this one does not guess; a newer one serves it."""
+    """Raised when a newer release wrote a stored record, which this release cannot interpret."""
 
     template = "{record} was written by a newer release: {why}. Finish the upgrade of all gantt-conductor, then retry"
 
 
 class StoreFull(GanttError):
-    """Raised when a collection of a store takes as many bytes as it may: nothing new is accepted, ends are."""
+    """Raised when a collection of a store is at its size limit; only work that ends is accepted."""
 
     template = (
         "{store}: {collection} take {bytes} bytes, {option} allows {bound}; no new work is accepted until some of it "
@@ -329,19 +329,19 @@ class StoreFull(GanttError):
 
 
 class Overloaded(Unavailable):
-    """Raised when a queue is full: nothing was accepted; ``retry_s`` says when to try again."""
+    """Raised when a queue is full; nothing was accepted. ``retry_s`` is the suggested wait."""
 
     template = "{what} is overloaded: {waiting} {unit} of at most {bound} wait; retry in {retry_s} s"
 
 
 class RequestTooLarge(InvalidRequest):
-    """Raised when a request has more instances or bytes than a bound allows; no retry succeeds."""
+    """Raised when a request exceeds a limit on instances or bytes; no retry succeeds."""
 
     template = "The request has {count} {unit}, {option} allows {bound}; split the request"
 
 
 class AnswerTooLarge(GanttError):
-    """Raised when the answer to a call is too large for the message bus; the call was carried out."""
+    """Raised when an answer is too large for the message bus; the call was carried out."""
 
     template = "The answer has {size} bytes, {option} allows {bound}; ask for less, such as a smaller page"
 
@@ -362,7 +362,7 @@ class NotReady(Unavailable):
 
 
 class PluginFailed(GanttError):
-    """Raised when a plugin filter or weigher failed and [filter_scheduler] on_plugin_error is fatal."""
+    """Raised when a filter or weigher plugin failed and [filter_scheduler] on_plugin_error is fatal."""
 
     template = "The {kind} {name!r}, a plugin of {source}, failed: {why}; no decision was made"
 
@@ -374,7 +374,7 @@ class BadConfiguration(GanttError):
 
 
 def of_code(code: str | None, message: str, fields: Mapping[str, Any]) -> GanttError:
-    """Return the error that a peer answered with by its code; the base class for a code of a later release."""
+    """Return the error with a peer's ``code``; the base class for a code of a later release."""
     kind = _CLASSES.get(code or "", GanttError)
     return kind(message, **fields)
 

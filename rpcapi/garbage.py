@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Suspends the collection of garbage: the search for reference cycles among all objects of the process."""
+"""Suspension of Python's cyclic garbage collector."""
 
 import contextlib
 import gc
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def collection_suspended() -> Iterator[None]:
-    """Suspend it for all threads; afterwards it is as it was before."""
+    """Disable the garbage collector inside the block, for all threads, then restore its state."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

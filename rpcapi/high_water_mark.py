@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this process has observed of a store: one that is behind that has forgotten acknowledged writes."""
+"""High-water mark of a store: a store behind it has forgotten acknowledged writes."""
 
 from threading import Lock
 
 
 class HighWaterMark:
-    """The newest epoch and position of a store, and whether this process began an epoch; thread-safe."""
+    """Newest observed epoch and position of a store, and whether this process began an epoch. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -14,12 +14,11 @@ class HighWaterMark:
 
     @property
     def high_water_mark(self) -> tuple[int, int]:
-        """The newest observed epoch and position, 0 before the first check."""
+        """Newest observed (epoch, position); zeros before the first check."""
         with self._lock:
             return self._observed
 
     def observe(self, epoch: int, position: int) -> None:
-        """Record an observed epoch and position."""
         with self._lock:
             self._observed = max(self._observed[0], epoch), max(self._observed[1], position)
 

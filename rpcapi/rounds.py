@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rounds: concurrent calls are served together, so that they share what serving costs once.
+"""Rounds: concurrent calls are served together and share fixed costs.
 
-Group commit of databases does the same: nobody waits for a timer, since what arrives while a round is served makes the
-next one.
+Like group commit of databases, without a timer: calls that arrive during a round form the next one.
 """
 
 import threading
@@ -17,9 +16,12 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class RoundLimits:
-    """``size`` limits a round by the sizes of its calls, ``per_owner`` those of one owner while another one waits.
+    """Limits of rounds, in units of the calls' sizes.
 
-    ``at_once`` is how many rounds are served at the same time.
+    Attributes:
+        size: Total size of a round.
+        per_owner: Share of one owner in a round while other owners wait.
+        at_once: Number of concurrent rounds.
     """
 
     size: int
@@ -28,15 +30,15 @@ class RoundLimits:
 
 
 class _WaitingCall(Generic[Item, Answer]):
-    """A call until it is answered. Its thread is woken once: when it has the answer, or a round to serve."""
+    """Unanswered call. Its thread wakes once: with its answer, or to serve a round."""
 
     def __init__(self, item: Item, owner: str, size: int) -> None:
         self.item = item
         self.owner = owner
         self.size = size
         self.outcome: Answer | BaseException | None = None
-        self.round: list[_WaitingCall[Item, Answer]] | None = None  # itself first
-        # Cheaper than an Event, which wakes by a condition with another lock.
+        self.round: list[_WaitingCall[Item, Answer]] | None = None  # round to serve, with this call first
+        # Cheaper than an Event, which uses a condition with a second lock.
         self._asleep = threading.Lock()
         self._asleep.acquire()
 
@@ -53,23 +55,24 @@ class _WaitingCall(Generic[Item, Answer]):
 
 
 class Rounds(Generic[Item, Answer]):
-    """Serves calls of many threads in rounds; the thread of a round's first call serves it.
+    """Server of calls from many threads in rounds; the thread of a round's first call serves it.
 
-    Calls are served in turns between their owners, those of one owner in the order of their arrival.
+    Owners take turns; calls of one owner are served in order of arrival.
     """
 
     def __init__(
         self, serve: Callable[[Sequence[Item]], Sequence[Answer | BaseException]], limits: RoundLimits
     ) -> None:
-        """``serve`` returns for each item its answer, or the error to raise; an error that it raises is everybody's."""
+        """``serve`` returns an answer or error per item; an error that it raises goes to all callers."""
         self._serve = serve
         self._limits = limits
         self._lock = threading.Lock()
-        self._rounds = 0  # that are served, or are about to be
-        self._waiting: OrderedDict[str, deque[_WaitingCall[Item, Answer]]] = OrderedDict()  # by owner, in turns
+        self._rounds = 0  # being served, or about to be
+        # by owner, in order of turns
+        self._waiting: OrderedDict[str, deque[_WaitingCall[Item, Answer]]] = OrderedDict()
 
     def call(self, item: Item, owner: str, size: int = 1) -> Answer:
-        """Return the answer to ``item``; raises the error that it was answered with."""
+        """Return the answer to ``item``, or raise its error."""
         call = _WaitingCall[Item, Answer](item, owner, size)
         with self._lock:
             if self._rounds < self._limits.at_once:
@@ -84,13 +87,13 @@ class Rounds(Generic[Item, Answer]):
         return call.result()
 
     def _lead(self, calls: list[_WaitingCall[Item, Answer]]) -> None:
-        """Serve a round with whatever has arrived since it was formed, and let the next one be served."""
+        """Add arrived calls to a round, serve it, and start the next one."""
         with self._lock:
             self._fill(calls)
         outcomes: Sequence[Answer | BaseException]
         try:
             outcomes = self._serve([call.item for call in calls])
-        except BaseException as error:  # nobody may wait for ever, whatever ended the round
+        except BaseException as error:  # whatever ended the round, all callers must wake
             outcomes = [error] * len(calls)
         for call, outcome in zip(calls, outcomes, strict=True):
             call.outcome = outcome
@@ -102,7 +105,7 @@ class Rounds(Generic[Item, Answer]):
             successor.wake()
 
     def _form_round(self) -> _WaitingCall[Item, Answer] | None:
-        """Return the first call of a round in place of one that has ended; None where no call waits."""
+        """Return the first call of the next round; None if no call waits."""
         calls: list[_WaitingCall[Item, Answer]] = []
         self._fill(calls)
         if not calls:
@@ -112,9 +115,9 @@ class Rounds(Generic[Item, Answer]):
         return calls[0]
 
     def _fill(self, calls: list[_WaitingCall[Item, Answer]]) -> None:
-        """Add waiting calls to a round until the next one does not fit; an empty round takes any.
+        """Add waiting calls to a round until the next one does not fit. An empty round accepts any call.
 
-        While several owners wait, one that has its share is passed over.
+        While several owners wait, an owner that has used its share is skipped.
         """
         shares = Counter[str]()
         for call in calls:
@@ -139,7 +142,7 @@ class Rounds(Generic[Item, Answer]):
         """Wait for the answer, or for a round to serve."""
         try:
             call.sleep()
-        except BaseException:  # the green thread was killed: nobody may wait for it
+        except BaseException:  # the green thread was killed: hand its round over
             with self._lock:
                 successor = self._replace(call)
             if successor is not None:
@@ -147,7 +150,7 @@ class Rounds(Generic[Item, Answer]):
             raise
 
     def _replace(self, call: _WaitingCall[Item, Answer]) -> _WaitingCall[Item, Answer] | None:
-        """Return the call that is to serve the round of ``call``, if that was to; ``call`` is not served itself."""
+        """Remove ``call``; return the call that takes over its round, if it had one."""
         waiting = self._waiting.get(call.owner, deque())
         if call in waiting:
             waiting.remove(call)

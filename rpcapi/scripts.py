@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Console scripts of all programs: each names the extra to install if it is missing."""
+"""Console scripts, which name the pip extra to install if it is missing."""
 
 import importlib.util
 import pkgutil
@@ -9,14 +9,14 @@ from functools import partial
 
 
 def _run(script: str, extra: str, package: str, target: str) -> int:
-    """Run ``target``, as ``package.module:function``, and return its exit code.
+    """Run ``target``, ``package.module:function``, and return its exit code.
 
-    Extras are installed as a whole: a missing ``package`` of the extra means that the extra is missing.
+    If ``package`` is not installed, ask for the extra that contains it.
     """
     if importlib.util.find_spec(package) is None:
         print(f"{script}: {package} is not installed; run: pip install 'gantt[{extra}]'", file=sys.stderr)
         return 1
-    warnings.filterwarnings("ignore", message=r"\s*Eventlet is deprecated")  # oslo.service imports it if it is there
+    warnings.filterwarnings("ignore", message=r"\s*Eventlet is deprecated")  # raised when oslo.service finds it
     return int(pkgutil.resolve_name(target)())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serializer of versioned objects and contexts, with typed errors."""
+"""Serializer of contexts and versioned objects, with typed errors."""
 
 import time
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from rpcapi.context import RequestContext
 from rpcapi.objects.base import GanttObject
 from rpcapi.validation.text import MAX_SHOWN
 
-MAX_SHOWN_ERROR = 200  # characters of an error about a peer's object, which may quote it
+MAX_SHOWN_ERROR = 200  # characters of an error, which may quote the peer's object
 
 Backport = Callable[[RequestContext, dict[str, Any], dict[str, str]], Any]
 
@@ -21,9 +21,9 @@ Backport = Callable[[RequestContext, dict[str, Any], dict[str, str]], Any]
 class GanttSerializer(ovo_base.VersionedObjectSerializer):
     """oslo's object serializer with RequestContext, default values and typed errors.
 
-    ``backport`` requests an older version of a too new argument from the conductor; without it such an object is
-    refused with IncompatibleObject. So is one of another major version, which nobody can backport, and one among the
-    elements of a list or mapping: a message requires few backports, however long it is.
+    ``backport`` asks the conductor for an older version of an argument that is too new. IncompatibleObject is raised
+    without it, for other major versions, and for elements of lists or mappings, so that one message causes few
+    backports.
     """
 
     OBJ_BASE_CLASS = GanttObject
@@ -39,7 +39,7 @@ class GanttSerializer(ovo_base.VersionedObjectSerializer):
         return RequestContext.from_dict(context)
 
     def deserialize_entity(self, context: RequestContext, entity: Any) -> Any:
-        """Return the argument with objects for primitives; raises MalformedObject, IncompatibleObject."""
+        """Return the argument with primitives replaced by objects; raises MalformedObject or IncompatibleObject."""
         try:
             return super().deserialize_entity(context, entity)
         except RecursionError:
@@ -65,7 +65,7 @@ class GanttSerializer(ovo_base.VersionedObjectSerializer):
     def _backport_object(
         self, context: Any, name: str, objprim: dict[str, Any], newer: ovo_exception.IncompatibleObjectVersion
     ) -> Any:
-        """Backport the whole object to the known versions; ``newer`` names the too new object in it."""
+        """Backport the whole object to the known versions; ``newer`` names the part that is too new."""
         details = newer.kwargs
         if self._backport is None or _major(details["objver"]) != _major(details["supported"]):
             raise errors.IncompatibleObject(

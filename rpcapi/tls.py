@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS to brokers and stores, and of HTTP servers: checks of certificate files, descriptions of failed handshakes."""
+"""TLS contexts of clients and servers, and descriptions of failed handshakes."""
 
 import ssl
 from pathlib import Path
 
 from rpcapi import errors
 
-# What an alert of the server means, by the end of OpenSSL's name for it, whose beginning differs between versions.
+# Meaning of a server's alert, by the end of OpenSSL's name for it; the beginning depends on the version.
 _ALERTS = {
     "CERTIFICATE_REQUIRED": "the server requires a client certificate",
     "HANDSHAKE_FAILURE": "the server refused the handshake: it may require a client certificate",
@@ -30,10 +30,10 @@ def client_context(
     key_file: str | None = None,
     password: str | None = None,
 ) -> ssl.SSLContext:
-    """Return a context that verifies servers and their names, by the system's authorities without ``ca_file``.
+    """Return a context that verifies servers and their names, against the system's CAs without ``ca_file``.
 
-    Files are in PEM; ``key_file`` is only needed when ``cert_file`` has no key, ``password`` when the key is encrypted.
-    Raises BadConfiguration, which names ``subject`` and the file, when one cannot be used.
+    Files are PEM. ``key_file`` is needed if ``cert_file`` has no key, ``password`` if the key is encrypted. Raises
+    BadConfiguration with ``subject`` and file if a file cannot be used.
     """
     if key_file and not cert_file:
         raise errors.BadConfiguration(why=f"{subject} has a key file of a client certificate, but no certificate")
@@ -50,10 +50,10 @@ def client_context(
 def server_context(
     subject: str, *, cert_file: str, key_file: str | None = None, client_ca_file: str | None = None
 ) -> ssl.SSLContext:
-    """Return the context of a server; with ``client_ca_file`` it requires certificates of this authority of clients.
+    """Return a server context; with ``client_ca_file`` it requires client certificates of this CA.
 
-    Files are in PEM; ``key_file`` is only needed when ``cert_file`` has no key. Raises BadConfiguration, which names
-    ``subject`` and the file, when one cannot be used.
+    Files are PEM; ``key_file`` is needed if ``cert_file`` has no key. Raises BadConfiguration with ``subject`` and file
+    if a file cannot be used.
     """
     for path in filter(None, (cert_file, key_file, client_ca_file)):
         _check_readable(subject, path)
@@ -66,16 +66,16 @@ def server_context(
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Return whether client and server did not accept each other: the next attempt would fail in the same way."""
+    """Return whether one side rejected the other, so that a retry would fail in the same way."""
     return isinstance(error, ssl.SSLError) and _known_reason(error) is not None
 
 
 def describe(error: BaseException, *, handshake: bool = False) -> str:
-    """Return why a connection failed; with ``handshake``, one over TLS of which nothing has been read yet."""
+    """Return why a connection failed. ``handshake``: it uses TLS, and nothing has been read yet."""
     text = str(error) or type(error).__name__
     if isinstance(error, ssl.SSLError) and (reason := _known_reason(error)):
         return f"TLS failed: {reason}"
-    # A server with TLS 1.3 refuses a client after the client's part of the handshake; its alert may be lost then.
+    # With TLS 1.3 a server rejects a client after the client's part of the handshake; its alert may get lost.
     if handshake and isinstance(error, ssl.SSLEOFError | ConnectionError):
         return f"the server closed the connection: it may require a client certificate that it trusts ({text})"
     return text
@@ -108,9 +108,9 @@ def _load_certificate(
     *,
     password: str | None = None,
 ) -> None:
-    """Load the certificate of a 'client' or a 'server'; raises BadConfiguration."""
+    """Load the certificate of ``role`` "client" or "server"; raises BadConfiguration."""
     try:
-        # OpenSSL would ask the terminal for a missing password.
+        # With None, OpenSSL would ask the terminal for a password.
         context.load_cert_chain(cert_file, key_file or None, password or "")
     except OSError as error:
         files = f"{cert_file} and {key_file}" if key_file else cert_file

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenTelemetry spans of a request, in any process: one trace for each request id.
+"""OpenTelemetry spans of requests: one trace per request id, across all processes.
 
-oslo.messaging makes the spans of calls and passes on their context. A boot also has steps that no call leads to: the
-conductor's saga reads the request from its store, an agent reads it from its journal, and one call carries selections
-of many requests. So the trace id of a request is the UUID in its request id, and spans without a parent of that trace
-are children of one span context that also follows from it. No span has that context itself.
+oslo.messaging creates spans of calls and propagates their context. Some steps of a boot have no call: the conductor's
+saga reads the request from its store, an agent from its journal, and one call carries selections of many requests.
+Therefore the trace id is the UUID of the request id, and spans without a parent in that trace are children of a root
+context derived from it, which has no span of its own.
 
-Nothing is recorded, and opentelemetry is not imported, unless ``start`` was called with tracing enabled.
+Unless ``start`` was called with tracing enabled, nothing is recorded and opentelemetry is not imported.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from rpcapi import errors
 
 GROUP = "oslo_messaging_tracing"
 PACKAGES = "opentelemetry-sdk opentelemetry-exporter-otlp-proto-http"
-EXPORT_SECONDS = 5  # time limit of an export, and of the last one at a stop
+EXPORT_SECONDS = 5  # time limit of an export, also of the last one in stop()
 
 _tracer: Any = None
 _provider: Any = None
@@ -29,10 +29,10 @@ _NO_SPAN = contextlib.nullcontext()
 
 
 def start(conf: Any) -> None:
-    """Record the spans of this process as [oslo_messaging_tracing] says, by default under the name of the program.
+    """Record the spans of this process as configured in [oslo_messaging_tracing].
 
-    It starts a thread, which a fork would not copy. Raises BadConfiguration without PACKAGES, or for
-    another protocol than http/protobuf.
+    Starts a thread: call it after any fork. Raises BadConfiguration if PACKAGES are missing or the protocol is not
+    http/protobuf.
     """
     global _tracer, _provider  # noqa: PLW0603 - as in opentelemetry, one provider for each process
     options = conf[GROUP]
@@ -54,12 +54,12 @@ def start(conf: Any) -> None:
     endpoint = f"{options.otel_exporter_otlp_endpoint.rstrip('/')}/v1/traces"
     _provider = TracerProvider(resource=Resource.create({"service.name": options.tracing_service_name}))
     _provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint, timeout=EXPORT_SECONDS)))
-    trace.set_tracer_provider(_provider)  # oslo.messaging uses it too
+    trace.set_tracer_provider(_provider)  # oslo.messaging uses the global provider
     _tracer = _provider.get_tracer("gantt")
 
 
 def stop() -> None:
-    """Export the spans that are left; call it before the process ends."""
+    """Export the remaining spans before the process ends."""
     global _tracer, _provider  # noqa: PLW0603 - see above
     if _provider is not None:
         _provider.force_flush(1000 * EXPORT_SECONDS)
@@ -68,7 +68,7 @@ def stop() -> None:
 
 
 def span(name: str, request_id: str | None) -> AbstractContextManager[Any]:
-    """Return a context manager whose block is a span of the request, the parent of the spans in it."""
+    """Return a context manager for a span of the request."""
     if _tracer is None or not request_id:
         return _NO_SPAN
     started: AbstractContextManager[Any] = _tracer.start_as_current_span(
@@ -78,7 +78,7 @@ def span(name: str, request_id: str | None) -> AbstractContextManager[Any]:
 
 
 def shared_span(name: str, request_ids: Iterable[str | None]) -> AbstractContextManager[Any]:
-    """Return a context manager whose block is work for several requests: it is a span of each of them."""
+    """Return a context manager for work shared by several requests, with one span for each."""
     return _NO_SPAN if _tracer is None else _shared_span(name, request_ids)
 
 
@@ -96,7 +96,7 @@ def _shared_span(name: str, request_ids: Iterable[str | None]) -> Iterator[None]
 
 
 def trace_id(request_id: str) -> int:
-    """Return the trace id of a request: the UUID of ``req-<uuid>``, or the MD5 of another text."""
+    """Return the trace id of a request: the UUID of ``req-<uuid>``, or an MD5 of any other text."""
     try:
         number = uuid.UUID(request_id.removeprefix("req-")).int
     except ValueError:
@@ -105,7 +105,7 @@ def trace_id(request_id: str) -> int:
 
 
 def _parent(request_id: str) -> Any:
-    """Return the present context if it is one of the request's trace, else that of the whole request."""
+    """Return the current context if it belongs to the request's trace, otherwise the trace's root context."""
     from opentelemetry import context, trace  # noqa: PLC0415 - see above
 
     number = trace_id(request_id)

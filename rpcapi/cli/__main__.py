@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the command ``gantt``."""
+"""Entry point of ``python -m rpcapi.cli``, the command ``gantt``."""
 
 import sys
 

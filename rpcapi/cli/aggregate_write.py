@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes an aggregate with retries against concurrent changes."""
+"""Changes of aggregates, with retries after concurrent changes."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ ATTEMPTS = 5
 
 
 def get_aggregate(session: "Session", name: str) -> AggregateDocument | None:
-    """Return an aggregate's document, None if there is none; a deleted one has the key ``deleted``."""
+    """Return an aggregate's document or None; the document of a deleted aggregate has the key ``deleted``."""
     try:
         return dict(session.call(session.scheduler.get_host_state, NAMESPACE, name).document)
     except errors.UnknownHost:
@@ -24,7 +24,7 @@ def get_aggregate(session: "Session", name: str) -> AggregateDocument | None:
 
 
 def check_hosts(session: "Session", hosts: Iterable[str]) -> None:
-    """Raise UnknownHost unless each name is that of a provider or a service host that has reported."""
+    """Raise UnknownHost unless each name is a known provider or service host."""
     for name in hosts:
         try:
             session.call(session.scheduler.get_host_state, "compute", name)
@@ -35,10 +35,10 @@ def check_hosts(session: "Session", hosts: Iterable[str]) -> None:
 def update_aggregate(
     session: "Session", name: str, change: Callable[[AggregateDocument | None], AggregateDocument]
 ) -> AggregateDocument:
-    """Apply ``change`` to an aggregate's document (None: there is none), store the next version and return it.
+    """Apply ``change`` to an aggregate's document (None: none exists); store and return the next version.
 
-    Of two documents of the same version the first is stored; the change is then repeated on that one. Raises
-    Conflict when concurrent changes continue, or when its owner uses other than integer versions.
+    Of two documents with the same version the store keeps the first; the change is then repeated on it. Raises Conflict
+    if concurrent changes continue, or if the owner uses non-integer versions.
     """
     for _ in range(ATTEMPTS):
         document = get_aggregate(session, name)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers that clients of the Placement API made: found by name, and shown by name instead of by id.
+"""Providers created through the Placement API: lookup by name, and names instead of ids in tables.
 
-Their ids are ``@api/UUID``. Tables show names, which are unique; JSON and other formats for programs keep the ids.
+Their ids are ``@api/UUID``. Tables show the unique names; JSON and other formats for programs keep the ids.
 """
 
 import re
@@ -15,26 +15,26 @@ from rpcapi.resources import names
 if TYPE_CHECKING:
     from rpcapi.cli.session import Session
 
-AGENT, API = "agent", "api"  # who owns a provider or a claim
-FEW = 20  # providers that are read one by one; of more, all are listed
+AGENT, API = "agent", "api"  # owners of providers and claims
+FEW = 20  # providers to read one by one; for more, all are listed
 
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _ID = re.compile(f"{names.API_HOST}{names.SEPARATOR}{_UUID}")
 
 
 def owner_of(name: str) -> str:
-    """Return who owns the provider with this id, or the claim of this host."""
+    """Return the owner of a provider, or of a claim's host."""
     return API if names.host_of(name) == names.API_HOST else AGENT
 
 
 def name_of(document: Mapping[str, Any]) -> str | None:
-    """Return the name that a client gave a provider; None for an agent's, whose id is its name."""
+    """Return the name given by a client; None for an agent's provider, whose id is its name."""
     name = document.get("name") if document.get("owner") == API else None
     return None if name is None else str(name)
 
 
 def find(session: "Session", text: str) -> Any | None:
-    """Return the state of the provider with this name, id or UUID that a client made, None if there is none."""
+    """Return the state of an API provider by name, id or UUID, or None."""
     is_uuid = re.fullmatch(_UUID, text.lower()) is not None
     provider = names.api_provider(text.lower()) if is_uuid else text
     if _ID.fullmatch(provider):
@@ -46,20 +46,20 @@ def find(session: "Session", text: str) -> Any | None:
 
 
 def in_tree(session: "Session", root: str) -> Iterator[Any]:
-    """Yield the states of the providers that clients made in the tree of a root, itself excepted."""
+    """Yield the states of API providers below a root."""
     for state in _all(session, {"root": root}):
         if state.name != root:
             yield state
 
 
 def show_names(session: "Session", fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return columns with names in place of ids, in their form for people."""
+    """Replace ids by names in the human-readable form of columns."""
     (row,) = show_names_in_rows(session, [tuple(fields.values())])
     return dict(zip(fields, row, strict=True))
 
 
 def show_names_in_rows(session: "Session", rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Return rows of columns with names in place of ids, in their form for people."""
+    """Replace ids by names in the human-readable form of each row's cells."""
     ids = {provider for row in rows for cell in row for provider in _ID.findall(human_text(cell))}
     if not ids:
         return rows
@@ -74,7 +74,7 @@ def _show_names_in_cell(cell: Any, shown: Mapping[str, str]) -> Any:
 
 
 def _names(session: "Session", ids: set[str]) -> dict[str, str]:
-    """Return the names of those of these providers that exist."""
+    """Return the names of existing providers by id."""
     states = (find(session, provider) for provider in ids) if len(ids) <= FEW else _all(session)
     named = ((state.name, name_of(state.document)) for state in states if state is not None)
     return {provider: name for provider, name in named if name is not None}

@@ -14,13 +14,13 @@ from rpcapi import version
 
 
 class Application(app.App):
-    """A command with sub-commands.
+    """A command with subcommands.
 
-    ``commands`` maps their names to ``module:Class``; a module is imported when its command is used.
+    ``commands`` maps names to ``module:Class``; modules are imported when their command is used.
     """
 
     LOG: logging.Logger
-    LEVELS: ClassVar[Mapping[int, int]]  # level of LOG by number of -v options; DEBUG beyond them
+    LEVELS: ClassVar[Mapping[int, int]]  # level of LOG by number of -v options; DEBUG beyond
 
     def __init__(self, description: str, commands: Mapping[str, str], **streams: Any) -> None:
         manager = commandmanager.CommandManager()
@@ -31,7 +31,7 @@ class Application(app.App):
             manager.commands[name] = importlib.metadata.EntryPoint(name, value, self.NAME)
 
     def configure_logging(self) -> None:
-        """Log gantt's own lines to standard error, and those of libraries and services only with -v."""
+        """Log gantt's own lines to standard error; lines of libraries and services only with -v."""
         console = logging.StreamHandler(self.stderr)
         console.setFormatter(logging.Formatter(self.CONSOLE_MESSAGE_FORMAT))
         root = logging.getLogger()
@@ -41,11 +41,10 @@ class Application(app.App):
         self.LOG.setLevel(self.LEVELS.get(level, logging.DEBUG))
 
     def interact(self) -> None:
-        """Show the help instead of an interactive prompt."""
         self.run_subcommand(["help"])
 
 
 def hush_libraries() -> None:
-    """Suppress warnings unless Python options enable them: library deprecations do not concern users."""
+    """Suppress warnings unless Python options enable them; library deprecations do not concern users."""
     if not sys.warnoptions:
         warnings.simplefilter("ignore")

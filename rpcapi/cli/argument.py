@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments that commands declare."""
+"""Declarative arguments of commands."""
 
 import argparse
 import math
@@ -8,24 +8,23 @@ from typing import Any
 
 
 class Argument:
-    """An argument of a command: what ``argparse.ArgumentParser.add_argument`` takes."""
+    """Argument of a command, with the parameters of ``argparse.ArgumentParser.add_argument``."""
 
     def __init__(self, *names: str, **options: Any) -> None:
         self._names = names
         self._options = options
 
     def add_to(self, parser: argparse._ActionsContainer) -> None:
-        """Add the argument to a command's parser, or to a group of it."""
         parser.add_argument(*self._names, **self._options)
 
 
 def repeatable(*names: str, **options: Any) -> Argument:
-    """Return an option that may be given several times: a list, which is empty without it."""
+    """Return a repeatable option, whose value is a list."""
     return Argument(*names, action="append", default=[], **options)
 
 
 def parse_number(kind: type[int] | type[float], least: float, most: float = math.inf) -> Callable[[str], float]:
-    """Return a function that parses a number; it raises ArgumentTypeError outside of the bounds."""
+    """Return a number parser that raises ArgumentTypeError outside of the bounds."""
 
     def number(text: str) -> float:
         value = kind(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt audit``: compares what agents run with what is recorded and claimed."""
+"""``gantt audit``: comparison of running guests with records and claims."""
 
 import argparse
 import time
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 NOVA_COLUMNS = ("instance", "host", "request", "created", "claim")
 COLUMNS = ("difference", "instance", "attempt", "host", "detail")
 AGENT = "gantt-compute"
-PAUSE_SECONDS = 3.0  # between the two readings
-REPAIR_PAUSE_SECONDS = 0.5  # between readings while repairs are carried out
+PAUSE_SECONDS = 3.0  # between two readings
+REPAIR_PAUSE_SECONDS = 0.5  # between readings during repairs
 
 
 class AuditCluster(Lister):
@@ -95,7 +95,7 @@ class AuditCluster(Lister):
         return (*COLUMNS, "plan", "repair"), [(*row, act.text, outcome) for row, act, outcome in repairs]
 
     def _carry_out(self, plan: Sequence[repair.Act], *, yes: bool, ends: Sequence[str]) -> list[str]:
-        """Print the plan, then carry out the acts that have consent; return the outcome of each act."""
+        """Print the plan and carry out the acts with consent; return the outcome of each act."""
         for act in plan:
             self.show_message(f"plan: {act.text}")
         outcomes = repair.carry_out(self.session, plan, yes=yes, ends=ends)
@@ -109,7 +109,7 @@ class AuditCluster(Lister):
     def _await_repairs(
         self, differences: Sequence[comparison.Difference], outcomes: Sequence[str], timeout: float
     ) -> bool:
-        """Read until no difference is left, or only those that were not repaired; return whether none is."""
+        """Read again until all repaired differences are gone; return whether no difference is left."""
         deadline = time.monotonic() + timeout
         repaired = [not outcome.startswith(repair.NO_REPAIR) for outcome in outcomes]
         awaited = {item[:4] for item in compress(differences, repaired)}
@@ -139,7 +139,7 @@ class AuditCluster(Lister):
 
 
 def read(session: "Session") -> comparison.ClusterReading:
-    """Read all claims, records and guests, in pages; an agent that counts as down is not asked."""
+    """Read all claims, records and guests; agents that count as down are not asked."""
     claims = [
         claim
         for partition in session.partitions()
@@ -152,7 +152,7 @@ def read(session: "Session") -> comparison.ClusterReading:
         for state in session.list_all(session.scheduler.list_host_state, "states", "service")
         if state.document.get("binary") == AGENT
     }
-    # A store that lost its data does not know the hosts that claims and records name.
+    # A store that lost its data does not know the hosts named by claims and records.
     resource_names = [claim["host"] for claim in claims] + [item.host for item in instances.values() if item.host]
     guests: list[comparison.AgentGuest] = []
     silent = set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt boot``: request servers of one flavor, and optionally wait for them."""
+"""``gantt boot``: requests servers of one flavor, and optionally waits for them."""
 
 import argparse
 import time
@@ -45,11 +45,11 @@ class BootServer(Lister):
             raise errors.InvalidRequest(why=f"--uuid names one server, but --count is {parsed_args.count}")
         uuids = [parsed_args.uuid or str(uuid.uuid4()) for _ in range(parsed_args.count)]
         build = session.conductor.build_instances
-        # Shown first, so that the id is known even if the call fails.
+        # Before the call, so that the id is known even if the call fails.
         self.show_message(f"Request {session.ctxt.request_id}")
         if parsed_args.uuid is None:
             session.call(build, spec, uuids, names, first_sent=time.time())
-        else:  # an earlier command may have sent it
+        else:  # an earlier command may have sent the request
             session.call(build, spec, uuids, names, is_repeat=True)
         instances = self._wait(uuids, parsed_args) if parsed_args.wait else waiting.fetch_instances(session, uuids)
         return server.rows(instances, parsed_args)

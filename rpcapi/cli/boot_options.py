@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Command options that describe servers and their placement, and the request spec made from them."""
+"""Command options for servers and their placement, and the request spec built from them."""
 
 import argparse
 from collections.abc import Iterable
@@ -83,7 +83,7 @@ GROUPS = {
 
 
 def add_options(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
-    """Add the options that ``make_spec`` reads; it needs at least ``--flavor``."""
+    """Add the options of ``make_spec``, which needs at least ``--flavor``."""
     parser.add_argument("--flavor", required=required, help="Flavor of the servers; see `gantt flavor list`.")
     for title, arguments in GROUPS.items():
         group = parser.add_argument_group(title)
@@ -110,7 +110,6 @@ def make_spec(session: "Session", args: argparse.Namespace) -> "RequestSpec":
 
 
 def _placement(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the placement fields of the request spec."""
     hints = _hints(args.hint)
     return {
         "availability_zone": args.az,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flavors and images that the cluster keeps for all its clients."""
+"""Commands for flavors and images stored in the cluster."""
 
 import abc
 import argparse
@@ -19,9 +19,9 @@ MAX_FILE_BYTES = 16 << 20
 
 
 class CatalogCommand(SessionCommand):
-    """Base of the commands about flavors or images: what differs between the two kinds.
+    """Base of the commands for flavors or images, with the differences of the two kinds.
 
-    ``read_openstack`` reads an object that the command ``openstack`` prints; raises NotImported.
+    ``read_openstack`` converts an object of the command ``openstack``; raises NotImported.
     """
 
     KIND: ClassVar[str]
@@ -31,14 +31,14 @@ class CatalogCommand(SessionCommand):
 
     @abc.abstractmethod
     def rows(self) -> Iterator[Sequence[Any]]:
-        """Yield a row for each item; a row begins with the name."""
+        """Yield a row per item, beginning with its name."""
 
     @abc.abstractmethod
     def check(self, item: Any) -> None:
-        """Raise a GanttError for an item that no server can be booted with."""
+        """Raise a GanttError for an item with which no server can be booted."""
 
     def store(self, item: Any, *, replaces: bool) -> None:
-        """Store an item that was checked; raises Conflict if there is one of its name and it ``replaces`` none."""
+        """Store a checked item; raises Conflict if its name exists and ``replaces`` is false."""
         name, document = document_name(item.name), self.document(item)
         if replaces:
             update_document(self.session, self.KIND, name, document, make=True)
@@ -86,7 +86,7 @@ class CreateInCatalog(CatalogCommand, Command):
 
     @abc.abstractmethod
     def make_item(self, args: argparse.Namespace, properties: Mapping[str, str]) -> Any:
-        """Return the item of the options."""
+        """Build the item from the options."""
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         properties = dict(parsed_args.property)
@@ -139,7 +139,7 @@ class ImportToCatalog(CatalogCommand, Command):
         self.show_message(f"{len(items)} {'can be imported' if parsed_args.dry_run else 'imported'}")
 
     def _read(self, value: Any) -> tuple[list[Any], list[str]]:
-        """Return the valid items, and why others are none."""
+        """Return the valid items, and the reasons why others are invalid."""
         items: dict[str, Any] = {}
         reasons: list[str] = []
         for label, row in openstack_json.rows(value):
@@ -158,7 +158,7 @@ class ImportToCatalog(CatalogCommand, Command):
 
 
 def _parse(file: TextIO) -> Any:
-    """Return the parsed JSON of a file; raises CommandFailed."""
+    """Parse a JSON file; raises CommandFailed."""
     try:
         with file:
             text = file.read(MAX_FILE_BYTES + 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells with different forms in tables and in JSON; a plain value has the same form in both."""
+"""Cells with different forms in tables and in JSON; plain values have the same form in both."""
 
 import datetime
 import json
@@ -24,44 +24,44 @@ class Cell(FormattableColumn[Any]):
 
 
 def machine_value(cell: Any) -> Any:
-    """Return what formats for programs show of a cell."""
+    """Return the form of a cell for programs."""
     return cell.machine_readable() if isinstance(cell, Cell) else cell
 
 
 def human_text(cell: Any) -> str:
-    """Return what tables show of a cell."""
+    """Return the form of a cell for tables."""
     return cell.human_readable() if isinstance(cell, Cell) else str(cell)
 
 
 def counts_cell(counts: Mapping[str, int]) -> Cell:
-    """Return a cell with one line for each word and its count, the largest count first."""
+    """Return a cell with a line per word and its count, largest first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return Cell(dict(counts), "\n".join(f"{number} {word}" for word, number in ordered))
 
 
 def lines_cell(items: Iterable[Any], line: Callable[[Any], str] = str) -> Cell:
-    """Return a cell with one line for each item, formatted by ``line``."""
+    """Return a cell with a line per item, formatted by ``line``."""
     listed = list(items)
     return Cell(listed, "\n".join(map(line, listed)))
 
 
 def fields_cell(fields: Mapping[str, Any], line: Callable[[str, Any], str] = "{}: {}".format) -> Cell:
-    """Return a cell with one line for each key and its value, formatted by ``line``."""
+    """Return a cell with a line per key and value, formatted by ``line``."""
     return Cell(dict(fields), "\n".join(line(key, value) for key, value in fields.items()))
 
 
 def document_cell(document: Mapping[str, Any]) -> Cell:
-    """Return a cell with one line for each key of a JSON object, with values as `gantt state set` takes them."""
+    """Return a cell with a line per key of a JSON object, with values in the form of `gantt state set`."""
     return fields_cell(document, lambda key, value: f"{key}: {_json(value)}")
 
 
 def attempts_cell(attempts: Iterable[Any]) -> Cell:
-    """Return a cell with the ended attempts of a server or a migration."""
+    """Return a cell with the ended attempts of a server or migration."""
     return lines_cell(attempts, _format_attempt)
 
 
 def timestamp_cell(milliseconds: float | None) -> Cell | None:
-    """Return a cell with a time in milliseconds since the epoch."""
+    """Return a cell for a Unix time in milliseconds."""
     if not milliseconds:
         return None
     timestamp = datetime.datetime.fromtimestamp(milliseconds / 1000, tz=datetime.UTC)
@@ -69,7 +69,7 @@ def timestamp_cell(milliseconds: float | None) -> Cell | None:
 
 
 def offset_cell(milliseconds: float | None) -> Cell | None:
-    """Return a cell with a difference of clocks in seconds, with its sign."""
+    """Return a cell with a clock difference in seconds, with sign."""
     return None if milliseconds is None else Cell(milliseconds / 1000, f"{milliseconds / 1000:+.0f} s")
 
 
@@ -78,7 +78,7 @@ def _format_attempt(item: Any) -> str:
 
 
 def _json(value: Any) -> str:
-    """Return a value as JSON, or a text that is not valid JSON as it is."""
+    """Return a value as JSON; text that is not valid JSON stays as it is."""
     if isinstance(value, str) and not _is_json(value):
         return value
     return json.dumps(value, ensure_ascii=False)

@@ -21,9 +21,9 @@ from rpcapi.clients.served_versions import SERVED, served_versions
 from rpcapi.messaging import bus
 
 Check = Callable[["StatusChecks"], Result]
-MAX_NAMES = 5  # names in a message
-WARNING_SHARE = 0.8  # of a bound
-PROBE = "gantt-status"  # a consumer that no claim has
+MAX_NAMES = 5  # in a message
+WARNING_SHARE = 0.8  # of a size limit
+PROBE = "gantt-status"  # consumer without a claim
 
 
 def _fail_on_error(check: Check) -> Check:
@@ -40,7 +40,7 @@ def _fail_on_error(check: Check) -> Check:
 
 
 class StatusChecks(upgradecheck.UpgradeCommands):
-    """The upgrade checks; each makes one read-only call or listing."""
+    """Upgrade checks; each makes one read-only call or listing."""
 
     display_title = "Cluster status"
 
@@ -144,7 +144,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         from rpcapi import objects  # noqa: PLC0415 - imported only by the commands that need it
 
         claims = self.session.claims_of(partition)
-        # Changes nothing, but is answered only when enough replicas have all writes.
+        # Changes nothing, but is answered only after enough replicas have all writes.
         self.session.call(claims.find_claims, objects.ClaimRefs.of(consumers=[PROBE], attempts=[1]))
         report = self.session.call(claims.verify)
         prefix = f"partition {report.partition}, epoch {report.epoch}"
@@ -155,7 +155,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         return Result(Code.SUCCESS, f"{prefix}: {sum(report.claims.values())} claims, all sums match")
 
     def _check_version(self, client: ServiceClient, method: str, **values: Any) -> Result:
-        """Make a read-only call at the newest version; an older service rejects it."""
+        """Make a read-only call at the newest version, which an older service rejects."""
         try:
             self.session.call(client.call, client.VERSION, method, **values)
         except errors.UnknownMethod:
@@ -180,7 +180,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
 
 
 def _measured(store: str, sizes: Mapping[str, CollectionSize]) -> Result:
-    """Return the sizes of a store's collections: a warning from WARNING_SHARE of a bound, a failure at one."""
+    """Report a store's collection sizes: a warning from WARNING_SHARE of a limit, a failure at the limit."""
     code = Code.SUCCESS
     texts = []
     for name, size in sizes.items():

@@ -29,7 +29,7 @@ def _format_allocation(provider: str, amounts: Mapping[str, int]) -> str:
 
 
 def _host_cell(claim: Mapping[str, Any]) -> Cell:
-    """Return the host of a claim; of one that a client of the Placement API wrote, the providers that it holds from."""
+    """Return the host of a claim; for a claim of the Placement API, its providers."""
     host = claim["host"]
     return Cell(host, ", ".join(claim["allocations"]) if host == names.API_HOST else host)
 
@@ -71,7 +71,7 @@ class ListClaims(Lister):
         return COLUMNS, api_providers.show_names_in_rows(self.session, rows)
 
     def _claims(self, partition_name: str, args: argparse.Namespace) -> Iterator[Mapping[str, Any]]:
-        """Yield claims of a host, and those of the API's consumers that hold from it."""
+        """Yield the claims of a host, including claims of API consumers with resources on it."""
         listing, consumer = self.session.claims_of(partition_name).list_claims, args.consumer
         host = self._provider(args.host)
         yield from self.session.list_all(listing, "claims", host=host, consumer=consumer)
@@ -83,7 +83,7 @@ class ListClaims(Lister):
                 yield claim
 
     def _provider(self, text: str | None) -> str | None:
-        """Return the id of a provider of the API by its name or UUID; any other text as it is."""
+        """Return the id of an API provider by name or UUID; other text is returned as it is."""
         if text is None or text == names.API_HOST:
             return text
         try:
@@ -163,14 +163,14 @@ class VerifyClaims(ShowOne):
 
 
 def _report_lines(reports: Sequence[Any], field: str) -> list[str]:
-    """Return the lines of all reports; if there are several, prefixed with the partition."""
+    """Return the lines of all reports; several reports are prefixed with their partition."""
     if len(reports) == 1:
         return list(getattr(reports[0], field))
     return [f"{report.partition}: {line}" for report in reports for line in getattr(report, field)]
 
 
 def _report_values(reports: Sequence[Any], field: str) -> Any:
-    """Return the value of the only report, or the values by partition."""
+    """Return the value of a single report, or the values by partition."""
     if len(reports) == 1:
         return getattr(reports[0], field)
     return counts_cell({report.partition: getattr(report, field) for report in reports})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base classes of the commands: session access, and errors as one line."""
+"""Base classes of commands: session access, and errors as one line."""
 
 import argparse
 import functools
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from rpcapi.cli.session import Session
 
 LOG = logging.getLogger("gantt.shell")
-NULLS = {"csv": "", "shell": "", "table": "-", "value": ""}  # what stands for None, by format
+NULLS = {"csv": "", "shell": "", "table": "-", "value": ""}  # text for None, by format
 
-# The columns and the rows of a list, or the fields of one object and their values.
+# Columns and rows of a list, or fields and values of one object.
 CommandOutput = tuple[Sequence[str], Iterable[Any]]
 
 
 class SessionCommand:
-    """A command that calls the services, of the application ``gantt`` or of ``openstack``.
+    """A command of ``gantt`` or ``openstack`` that calls the services.
 
-    ARGUMENTS has all arguments of the class, with those of its base classes.
+    ARGUMENTS includes the arguments of the base classes.
     """
 
     ARGUMENTS: "ClassVar[Sequence[Argument]]" = ()
 
     app: Any
     exit_code = 0  # exit code after the output
-    auth_required = True  # openstackclient has Keystone authenticate the user before it runs the command
+    auth_required = True  # makes openstackclient authenticate the user before the command runs
 
     def get_epilog(self) -> str:
-        """Return no epilog: cliff would read the metadata of all installed packages for it."""
+        """Return no epilog; cliff would read the metadata of all installed packages for it."""
         return ""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -46,14 +46,14 @@ class SessionCommand:
 
     @functools.cached_property
     def session(self) -> "Session":
-        """The session of this run."""
-        client_manager = getattr(self.app, "client_manager", None)  # of openstackclient, with the client of its plug-in
+        """Session of this run."""
+        client_manager = getattr(self.app, "client_manager", None)  # openstackclient's, with the plug-in's client
         connect = self.app.connect if client_manager is None else client_manager.scheduler
         session: Session = connect()
         return session
 
     def show_message(self, line: str) -> None:
-        """Log a line, besides the command's output: ``gantt`` shows it without -q, ``openstack`` with -v."""
+        """Log a line beside the output; ``gantt`` shows it unless -q, ``openstack`` with -v."""
         LOG.info(line)
 
     def run(self, parsed_args: argparse.Namespace) -> int:
@@ -61,7 +61,7 @@ class SessionCommand:
             code = super().run(parsed_args)  # type: ignore[misc]
         except (BrokenPipeError, error_messages.CommandFailed):
             raise
-        except Exception as error:  # top level of the program: every error is shown in one line
+        except Exception as error:  # top level of the program: every error becomes one line
             if self.app.options.debug:
                 raise
             raise error_messages.CommandFailed(error_messages.describe_error(error)) from error
@@ -102,6 +102,6 @@ class ShowOne(_OutputCommand, show.ShowOne):
 
 
 def fill_nulls(cells: Sequence[Any], formatter: str) -> Sequence[Any]:
-    """Return the cells, with a text for None in formats without null, where cliff would print "None"."""
+    """Replace None by text in formats without null, where cliff would print "None"."""
     null = NULLS.get(formatter)
     return [null if cell is None else cell for cell in cells]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of ``gantt`` and of its plug-in for openstackclient.
+"""Commands of ``gantt`` and of its plug-in for openstackclient.
 
-setup.py runs this file by its path: it imports nothing.
+setup.py runs this file by its path, so it imports nothing.
 """
 
-# By name, not by class: a command's module is imported on use.
+# By name instead of class: a command's module is imported on use.
 COMMANDS = {
     "boot": "rpcapi.cli.boot:BootServer",
     "server boot": "rpcapi.cli.boot:BootServer",
@@ -80,9 +80,9 @@ COMMANDS = {
     "decision export": "rpcapi.cli.decision:ExportDecisions",
 }
 
-# Commands of `gantt` only: `openstack` completes its own command lines, and a client is enrolled for the project of
-# --project or for all, not for that of the operator's token.
+# Only for `gantt`: `openstack` has its own completion, and clients are enrolled for the project of --project or for all
+# projects, not for the project of the operator's token.
 GANTT_ONLY = ("complete", "client enroll", "client revoke")
 
-# Of `openstack scheduler`.
+# Commands of `openstack scheduler`.
 OPENSTACK_COMMANDS = {name: target for name, target in COMMANDS.items() if name not in GANTT_ONLY}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of what agents run, what the conductor records and what the store holds, as of one reading."""
+"""Comparison of agents' guests, conductor records and stored claims, read once."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import INSTANCE, ClaimRole
 
 UNJOURNALLED = "unjournalled"
-# The statuses of a server that is on its host.
+# Statuses of a server that is on its host.
 ON_HOST = frozenset(
     {
         *("ACTIVE", "STOPPING", "SHUTOFF", "STARTING", "REBOOT", "HARD_REBOOT", "REBUILD", "SHELVING", "SHELVED"),
@@ -18,11 +18,11 @@ ON_HOST = frozenset(
     }
 )
 ENDED_MIGRATIONS = frozenset({"confirmed", "reverted", "error", "completed", "cancelled"})
-EVACUATION = "evacuation"  # a kind of migrations that hold nothing
+EVACUATION = "evacuation"  # kind of migration without a source claim
 
 
 class Difference(NamedTuple):
-    """One difference about an instance or a host; what identifies it stands before ``detail``."""
+    """Difference about an instance or host; the fields before ``detail`` identify it."""
 
     kind: str
     instance: str | None
@@ -41,12 +41,12 @@ class AgentGuest(NamedTuple):
 
     @property
     def place(self) -> "Place":
-        """The attempt on its service host."""
+        """Attempt on its service host."""
         return Place(self.uuid, self.attempt, names.host_of(self.node))
 
 
 class Place(NamedTuple):
-    """An attempt of an instance on a service host."""
+    """Attempt of an instance on a service host."""
 
     uuid: str
     attempt: int
@@ -54,7 +54,7 @@ class Place(NamedTuple):
 
 
 class RecordedEnd(NamedTuple):
-    """Either end of a move in progress, in the form of a server's record.
+    """Source or destination of a move in progress, in the form of a server's record.
 
     The status of a source is SOURCE if its claim is certainly a source, otherwise the status of the migration.
     """
@@ -67,10 +67,13 @@ class RecordedEnd(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClusterReading:
-    """One reading of the three sides.
+    """Agents, records and claims, read once.
 
-    ``claims`` are as in a ClaimPage, ``instances`` the records by uuid, without deleted ones, ``migrations`` those of
-    migrations. ``silent`` are the service hosts whose agents did not answer.
+    Attributes:
+        claims: As in ClaimPage.
+        instances: Records by uuid, without deleted ones.
+        silent: Service hosts whose agents did not answer.
+        migrations: Records by uuid.
     """
 
     claims: Sequence[Mapping[str, Any]]
@@ -81,12 +84,12 @@ class ClusterReading:
 
     @property
     def open_migrations(self) -> list[Any]:
-        """The records of migrations under way that have a source."""
+        """Records of migrations in progress that have a source."""
         return [item for item in self.migrations.values() if _is_open(item) and item.kind != EVACUATION]
 
     @property
     def sources(self) -> list[RecordedEnd]:
-        """The sources of open migrations, except those where the server is, before the move or after it."""
+        """Sources of open migrations, except where the server's record is, before or after the move."""
         servers = {(server.uuid, server.attempt) for server in self.instances.values()}
         return [
             RecordedEnd(item.instance, item.source_attempt, item.source_host, _status_of_source(item))
@@ -98,7 +101,7 @@ class ClusterReading:
     def expected(self) -> dict[tuple[str, int], Any]:
         """Servers and sources that may run according to the records, by instance and attempt.
 
-        The host of a moving server is the destination's, although its record still names the source.
+        The host of a moving server is the destination, although its record still names the source.
         """
         ends: dict[tuple[str, int], Any] = {(end.uuid, end.attempt): end for end in self.sources}
         ends |= {(server.uuid, server.attempt): server for server in self.instances.values()}
@@ -111,7 +114,7 @@ class ClusterReading:
         return ends
 
     def migration_of(self, place: Place) -> Any:
-        """Return the record of a claim's migration, or None."""
+        """Return the migration record of a claim, or None."""
         uuids = (claim["migration"] for claim in self.claims if place_of_claim(claim) == place)
         return next((self.migrations.get(uuid) for uuid in uuids if uuid), None)
 
@@ -127,7 +130,7 @@ class ClusterReading:
 
 
 def compare(reading: ClusterReading) -> list[Difference]:
-    """Return all differences: about guests first, then about claims and records without guests, then silent hosts."""
+    """Return all differences: of guests, of claims and records without guests, and silent hosts."""
     claims, expected, unheld = _claims_by_place(reading), reading.expected, _unheld_by_place(reading)
     leaked = list(_leaked_migrations(reading))
     leaked_places = {difference[1:4] for difference in leaked}
@@ -143,7 +146,6 @@ def compare(reading: ClusterReading) -> list[Difference]:
 
 
 def _claims_by_place(reading: ClusterReading) -> dict[Place, str]:
-    """Return the states of the claims of guests."""
     return {
         place_of_claim(claim): claim["state"]
         for claim in reading.claims
@@ -152,12 +154,12 @@ def _claims_by_place(reading: ClusterReading) -> dict[Place, str]:
 
 
 def _unheld_by_place(reading: ClusterReading) -> dict[Place, Mapping[str, Mapping[str, int]]]:
-    """Return what guests use beyond their claims, as their agents reported to the store."""
+    """Return the usage of guests beyond their claims, as reported by their agents."""
     return {place_of_claim(claim): claim["unheld"] for claim in reading.claims if claim.get("unheld")}
 
 
 def _leaked_migrations(reading: ClusterReading) -> Iterator[Difference]:
-    """Yield the confirmed sources of migrations that have ended or have no record."""
+    """Yield confirmed sources of migrations that have ended or have no record."""
     for claim in reading.claims:
         place, record = place_of_claim(claim), reading.migrations.get(claim["migration"])
         is_source = claim["role"] == ClaimRole.SOURCE and claim["state"] == "confirmed"
@@ -166,7 +168,7 @@ def _leaked_migrations(reading: ClusterReading) -> Iterator[Difference]:
 
 
 def place_of_claim(claim: Mapping[str, Any]) -> Place:
-    """Return the attempt of a claim of a ClaimPage on its service host."""
+    """Return the attempt and service host of a claim in a ClaimPage."""
     return Place(claim["consumer"], claim["attempt"], names.host_of(claim["host"]))
 
 
@@ -216,7 +218,7 @@ def _guest_differences(
 
 
 def _record_of(reading: ClusterReading, expected: Mapping[tuple[str, int], Any], place: Place) -> Any:
-    """Return the record of an attempt, or else of its instance."""
+    """Return the record of an attempt, otherwise of its instance."""
     return expected.get((place.uuid, place.attempt)) or reading.instances.get(place.uuid)
 
 
@@ -262,7 +264,6 @@ def _describe_migration(uuid: str, record: Any) -> str:
 
 
 def describe_record(record: Any) -> str:
-    """Describe a server's record, which may be None."""
     if record is None:
         return "no record"
     return f"the record is {record.status}, attempt {record.attempt} on {record.host or 'no host'}"

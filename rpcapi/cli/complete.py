@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt complete``: scripts for the completion of command lines, made from the commands' parsers.
+"""``gantt complete``: completion scripts, generated from the commands' parsers.
 
-cliff's own script is for bash alone, and completes no values of options.
+cliff's own script is for bash only and completes no option values.
 """
 
 import argparse
@@ -82,7 +82,7 @@ class PrintCompletion(Command):
 
 
 def _functions(app: App) -> str:
-    """Return the shell functions with the words and values of all commands."""
+    """Return shell functions with the words and values of all commands."""
     words: dict[str, list[str]] = {"": _options(app.parser)}
     values: dict[str, list[str]] = {}
     for name, entry_point in sorted(app.command_manager):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt decision``: exports the recorded decisions."""
+"""``gantt decision``: export of recorded decisions."""
 
 import argparse
 import contextlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt decision compare``: what differs between nova-scheduler's decisions and those of a shadow beside it."""
+"""``gantt decision compare``: compare nova-scheduler's decisions with a shadow's."""
 
 import argparse
 from collections import Counter, defaultdict
@@ -11,7 +11,7 @@ from rpcapi.cli.cells import counts_cell, lines_cell
 from rpcapi.cli.command import CommandOutput, Lister
 
 COLUMNS = ("outcome", "instances", "share", "reasons", "examples")
-MAX_EXAMPLES = 3  # request ids of each outcome, the newest
+MAX_EXAMPLES = 3  # newest request ids per outcome
 
 
 class CompareDecisions(Lister):
@@ -30,7 +30,7 @@ class CompareDecisions(Lister):
         for request_id, instance in self._instances(parsed_args.partition):
             outcome = instance["outcome"]
             instances[outcome] += 1
-            # The rank is another one each time.
+            # A rank would make each reason unique.
             if instance["why"] and not instance["rank"]:
                 reasons[outcome][instance["why"]] += 1
             if request_id not in requests[outcome]:
@@ -47,7 +47,7 @@ class CompareDecisions(Lister):
         ]
 
     def _instances(self, partition: str | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield the compared instances with the ids of their requests, oldest first."""
+        """Yield compared instances with the ids of their requests, oldest first."""
         for decision in self.session.list_decisions(partition):
             for instance in (decision.document.get("nova") or {}).get("instances", ()):
                 yield decision.request_id, instance

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves all servers of a host to others, for the command and the dashboard."""
+"""Drain of a host: moves all its servers, for the command and the dashboard."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -12,16 +12,16 @@ from rpcapi.resources import names
 if TYPE_CHECKING:
     from rpcapi.cli.session import Session
 
-PARALLEL = 4  # servers that are moved at a time, unless another number is requested
+PARALLEL = 4  # default number of concurrent moves
 REASON = "drained"
 SHELVED = frozenset({"SHELVED", "OFFLOADING"})
 
-# Makes a progress bar of so many steps, as tqdm.
+# Returns a progress bar of that many steps, like tqdm.
 MakeBar = Callable[[int], AbstractContextManager[Any]]
 
 
 class DrainResult(NamedTuple):
-    """How many servers of ``total`` moved, how many shelved ones were offloaded, and what could not move."""
+    """Numbers of servers in total, moved, and offloaded (shelved ones), and the failures."""
 
     total: int
     moved: int
@@ -30,7 +30,7 @@ class DrainResult(NamedTuple):
 
 
 class _Servers(NamedTuple):
-    """What a host has: migrations from it and to it, shelved servers (their uuids), and records of the others."""
+    """Contents of a host: migrations from and to it, uuids of shelved servers, and records of other servers."""
 
     leaving: Sequence[Any]
     arriving: Sequence[Any]
@@ -41,10 +41,10 @@ class _Servers(NamedTuple):
 def drain(
     session: "Session", host: str, make_bar: MakeBar, *, is_live: bool = True, parallel: int = PARALLEL, timeout: float
 ) -> DrainResult:
-    """Disable a service host and move its servers, ``parallel`` at a time; a call that is repeated continues.
+    """Disable a service host and move its servers, ``parallel`` at a time. A repeated call continues.
 
-    Servers that run are copied while they run, or stopped on the way unless ``is_live``. ``timeout`` limits the wait
-    for the next server, in seconds.
+    ``is_live`` copies running servers while they run; otherwise they are stopped. ``timeout`` limits the wait for the
+    next server, in seconds.
     """
     _disable(session, host)
     moves = host_moves.HostMoves(session, parallel, timeout)
@@ -77,12 +77,12 @@ def _find_servers(session: "Session", host: str) -> _Servers:
 
 
 def _offload(session: "Session", servers: Sequence[str], moves: host_moves.HostMoves, timeout: float, bar: Any) -> int:
-    """Offload shelved servers, which then are on no host; return the number of those that are."""
+    """Offload shelved servers, which leaves them without a host; return the number of successes."""
     for server in servers:
         try:
             session.call(session.conductor.offload_instances, [server])
         except errors.InstanceConflict:
-            continue  # it has changed: its status is named below
+            continue  # its status has changed and is reported below
     ends = waiting.wait_for_status(session, servers, waiting.END_STATUSES - SHELVED, timeout, bar)
     left = [record for record in ends.values() if record.status not in ("SHELVED_OFFLOADED", "DELETED")]
     moves.failures += [host_moves.MoveFailure(record.uuid, f"it is {record.status}") for record in left]
@@ -90,7 +90,7 @@ def _offload(session: "Session", servers: Sequence[str], moves: host_moves.HostM
 
 
 def _disable(session: "Session", host: str) -> None:
-    """Exclude the host from scheduling, unless that was done, whose reason is kept."""
+    """Exclude the host from scheduling; keep the reason if it is excluded already."""
     state = session.call(session.scheduler.get_host_state, "service", host)
     if state.document.get("enabled"):
         host_changes.set_enabled(session, host, enabled=False, reason=REASON)

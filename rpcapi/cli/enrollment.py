@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt host enroll`` and ``revoke``, ``gantt client enroll`` and ``revoke``: the users of agents and clients."""
+"""``gantt host enroll`` and ``revoke``, ``gantt client enroll`` and ``revoke``: broker users of agents and clients."""
 
 import argparse
 import os
@@ -30,7 +30,7 @@ class _BrokerCommand(Command):
     """A command with option --broker-file."""
 
     def administration(self, parsed_args: argparse.Namespace) -> BrokerAdministration:
-        """Return the broker's management; raises CommandFailed."""
+        """Return the broker's management client; raises CommandFailed."""
         path = parsed_args.broker_file or os.environ.get(BROKER_FILE)
         if not path:
             raise CommandFailed(f"Which broker? Use --broker-file PATH, or set {BROKER_FILE}")
@@ -40,7 +40,7 @@ class _BrokerCommand(Command):
             raise CommandFailed(f"The broker's file {path} cannot be used: {why}") from why
 
     def enroll(self, parsed_args: argparse.Namespace, user: rabbit_users.RabbitUser) -> None:
-        """Create the user, or give it another password, and print the password."""
+        """Create the user or change its password, and print the password."""
         password = secrets.token_urlsafe(24)
         self.administration(parsed_args).enroll(user, password)
         self.app.stdout.write(f"{password}\n")
@@ -81,7 +81,7 @@ class RevokeHost(EndHostCommand, _BrokerCommand):
         self.check_confirmed(parsed_args, f"Revoking {host}")
         self.revoke(parsed_args, senders.agent_user(host))
         try:
-            # Forced: its last heartbeats may be recent.
+            # Forced, because its last heartbeats may be recent.
             ended = host_changes.fence(self.session, host, force=True, replace=True)
         except errors.UnknownHost:
             self.show_message(f"{host} never reported: there is nothing to fence")
@@ -99,7 +99,7 @@ class EnrollClient(_BrokerCommand):
     ARGUMENTS = (_BROKER, _CLIENT)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        project = self.app.options.project  # not its default, so that no limit is set unseen
+        project = self.app.options.project  # without the default, so that no limit is set implicitly
         user = rabbit_users.client(parsed_args.name, project)
         self.enroll(parsed_args, user)
         scope = "all projects" if project is None else f"project {project} only"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Error messages of the command, one line each."""
+"""One-line error messages of the commands."""
 
 import sys
 
@@ -7,11 +7,11 @@ from rpcapi import errors
 
 
 class CommandFailed(Exception):
-    """Raised when a command ends with one line for its user and exit code 1."""
+    """Raised when a command ends with a one-line message and exit code 1."""
 
 
 def describe_error(error: Exception) -> str:
-    """Return a one-line message for ``error``, without the peer's traceback that the bus adds."""
+    """Return a one-line message, without the peer's traceback that the bus adds."""
     if isinstance(error, errors.GanttError):
         return error.sentence
     messaging = sys.modules.get("oslo_messaging")

@@ -17,7 +17,7 @@ COLUMNS = ("partition", "epoch", "position", "kind", "payload")
 POSITION = re.compile(r"(?P<partition>.+):(?P<epoch>\d+):(?P<position>\d+)")
 
 
-# A position of a partition's log, after the epoch that it is of.
+# Epoch, and position in a partition's log.
 LogPosition = tuple[int, int]
 
 
@@ -65,7 +65,7 @@ class FollowEvents(Lister):
         return 0
 
     def _start(self, args: argparse.Namespace) -> dict[str, LogPosition]:
-        """Return the position of each partition after which changes are printed; raises UnknownPartition."""
+        """Return the start position of each partition; raises UnknownPartition."""
         reply = self.session.call(self.session.scheduler.list_partitions)
         columns = zip(reply.names, reply.epochs, reply.positions, strict=True)
         present = {name: (epoch, position) for name, epoch, position in columns}
@@ -76,7 +76,7 @@ class FollowEvents(Lister):
         return {name: after.get(name, position) for name, position in present.items() if args.partition in (None, name)}
 
     def _rows(self, positions: dict[str, LogPosition], args: argparse.Namespace) -> Iterator[Sequence[Any]]:
-        """Yield a row per change; ``positions`` advance with them."""
+        """Yield a row per change and advance ``positions``."""
         try:
             while True:
                 at_end = True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt explain``: shows a recorded decision, or a dry run of one."""
+"""``gantt explain``: shows a recorded decision, or a dry run."""
 
 import argparse
 import collections
@@ -12,7 +12,7 @@ from rpcapi.cli.cells import Cell, counts_cell, fields_cell, lines_cell, timesta
 from rpcapi.cli.command import CommandOutput, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
 
-MAX_VERDICTS = 20  # that are shown one by one
+MAX_VERDICTS = 20  # shown individually
 
 
 def _format_best_host(item: Any) -> str:
@@ -46,7 +46,7 @@ def _format_prefilter(name: str, fields: Mapping[str, Any]) -> str:
 
 
 def _format_batch(batch: Mapping[str, Any]) -> str:
-    """Describe the batch of requests that were decided together with this one."""
+    """Describe the batch of requests decided together with this one."""
     cut_by = f"best found within the limit of {batch['cut_by']}" if "cut_by" in batch else "best found"
     quality = "proven maximum" if batch["is_most"] else cut_by
     return (
@@ -56,7 +56,7 @@ def _format_batch(batch: Mapping[str, Any]) -> str:
 
 
 def _format_nova(nova: Mapping[str, Any]) -> str:
-    """Describe what nova-scheduler chose for each instance of a request that was decided in shadow mode beside it."""
+    """Describe nova-scheduler's choices for a request decided in shadow mode."""
     return "\n".join(map(_format_nova_choice, nova["instances"]))
 
 
@@ -147,7 +147,7 @@ def _names(added: Iterable[Any]) -> str:
 
 
 def _freshness_cell(document: Mapping[str, Any]) -> Cell:
-    """Return the log entries that the decision did not know, and the seconds since the last contact with the store."""
+    """Return the log entries unknown to the decision, and the seconds since the last contact with the store."""
     answered, position = document.get("answered_position"), document.get("position")
     behind = None
     if answered is not None and position is not None:
@@ -160,5 +160,4 @@ def _freshness_cell(document: Mapping[str, Any]) -> Cell:
 
 
 def _request_fields(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return the non-empty fields of the request."""
     return {key: value for key, value in spec.items() if value not in (None, [], {}, "")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt flavor``: the available flavors of servers."""
+"""``gantt flavor``: flavors of servers."""
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt group``: server groups, by the claims of their members."""
+"""``gantt group``: server groups, from the claims of their members."""
 
 import argparse
 from collections import Counter
@@ -19,7 +19,7 @@ COLUMNS = ("group", "policy", "state", "members", "hosts")
 
 
 class Group(NamedTuple):
-    """Server group with the live claims of its members; ``sources`` are the claims that moving members leave."""
+    """Server group with its members' live claims; ``sources`` are claims that moving members leave."""
 
     id: str
     policy: str | None
@@ -28,19 +28,19 @@ class Group(NamedTuple):
 
     @property
     def hosts(self) -> dict[str, int]:
-        """The number of members on each node."""
+        """Number of members by node."""
         return dict(sorted(Counter(claim["host"] for claim in self.claims).items()))
 
     @property
     def state(self) -> str:
-        """``split`` for an affinity group on several nodes, ``moving`` while migrations hold sources, else ``ok``."""
+        """``split`` for an affinity group on several nodes, ``moving`` during migrations, otherwise ``ok``."""
         if self.policy == GroupPolicy.AFFINITY and len(self.hosts) > 1:
             return "split"
         return "moving" if self.sources else "ok"
 
 
 def _claims_of_members(session: "Session", host: str | None = None) -> Iterator[Mapping[str, Any]]:
-    """Yield the claims of the members of groups, in all partitions, or those on a service host."""
+    """Yield the claims of group members in all partitions, optionally only those on a service host."""
     for name in session.partitions():
         for claim in session.list_all(session.claims_of(name).list_claims, "claims", host=host):
             if claim.get("group_id") is not None:
@@ -48,7 +48,7 @@ def _claims_of_members(session: "Session", host: str | None = None) -> Iterator[
 
 
 def read_groups(session: "Session", group_id: str | None = None) -> list[Group]:
-    """Return the groups that have claims, or the one of that id, by their ids."""
+    """Return the groups with claims, sorted by id, optionally only one group."""
     claims: dict[str, list[Mapping[str, Any]]] = {}
     for claim in _claims_of_members(session):
         if group_id in (None, claim["group_id"]):
@@ -60,7 +60,7 @@ def read_groups(session: "Session", group_id: str | None = None) -> list[Group]:
 
 
 def find_group(session: "Session", group_id: str) -> Group:
-    """Return a group; raises NotFound where it has no claims."""
+    """Return a group; raises NotFound if it has no claims."""
     groups = read_groups(session, group_id)
     if not groups:
         raise _no_member(group_id)
@@ -72,7 +72,7 @@ def _no_member(group_id: str) -> errors.NotFound:
 
 
 def members_of(session: "Session", group_id: str) -> list[str]:
-    """Return the uuids of the servers that are members of a group; raises NotFound where there are none."""
+    """Return the uuids of a group's members; raises NotFound if there are none."""
     uuids = [claim["consumer"] for claim in find_group(session, group_id).claims]
     if not uuids:
         raise _no_member(group_id)
@@ -80,7 +80,7 @@ def members_of(session: "Session", group_id: str) -> list[str]:
 
 
 def affinity_batches(session: "Session", host: str, servers: Sequence[Any]) -> list[list[Any]]:
-    """Return the servers of a service host that move together: members of an affinity group, or one."""
+    """Group the servers of a service host into batches that move together: affinity groups and single servers."""
     groups = {
         claim["consumer"]: claim["group_id"]
         for claim in _claims_of_members(session, host)

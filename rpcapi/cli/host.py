@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt host list`` and ``show``: nodes with their resources."""
+"""``gantt host list`` and ``show``: nodes and their resources."""
 
 import argparse
 import contextlib
@@ -19,7 +19,7 @@ from rpcapi.resources import names
 if TYPE_CHECKING:
     from rpcapi.cli.session import Session
 
-# Classes in the list; `gantt host show` shows all.
+# Resource classes in the list; `gantt host show` shows all.
 LISTED = ("VCPU", "MEMORY_MB", "DISK_GB")
 COLUMNS = (
     "name",
@@ -69,7 +69,7 @@ class ListHosts(Lister):
         rows = []
         for state in self.session.list_all(listing, "states", "compute", partition=partition_name):
             if _is_child(state) or (parsed_args.down and api_providers.owner_of(state.name) == api_providers.API):
-                continue  # no agent of a client's provider can be down
+                continue  # a client's provider has no agent that could be down
             service = services.get((state.partition, names.host_of(state.name)), {})
             fit = _state_of(service) == "up" and is_enabled(service)
             zones = zones_by_host.of(state.name, state.document)
@@ -88,9 +88,9 @@ def _join(zones: Sequence[str]) -> str | None:
 
 
 def _state_of(service: Mapping[str, Any]) -> str:
-    """Return up, down, or the reason why a host that is up takes no servers.
+    """Return up, down, or why a host that is up takes no servers.
 
-    "duplicate identity": two agents report as this host; "too old": its agent has an unsupported RPC version.
+    "duplicate identity": two agents report as this host. "too old": the agent's RPC version is not supported.
     """
     state = state_of(service)
     return "duplicate identity" if state == "up" and service.get("duplicate_ms") is not None else state
@@ -119,7 +119,7 @@ def _row(state: Any, service: Mapping[str, Any], zones: Sequence[str]) -> tuple[
 
 
 def _format_provider(item: Mapping[str, Any]) -> str:
-    zone = f" [{item['zone'] or '-'}]" if "zone" in item else ""  # of a node
+    zone = f" [{item['zone'] or '-'}]" if "zone" in item else ""  # only nodes have one
     resources = item["resources"].items()
     usage = (f"{amounts['used']}/{amounts['capacity']} {resource_class}" for resource_class, amounts in resources)
     return f"{item['name']}{zone}: {', '.join(usage)}"
@@ -148,7 +148,6 @@ class ShowHost(ShowOne):
         return self.dict2columns(fields)
 
     def _provider_fields(self, state: Any) -> dict[str, Any]:
-        """Return what is shown of a provider that a client made."""
         document = state.document
         fields = {
             "name": api_providers.name_of(document),
@@ -169,7 +168,7 @@ class ShowHost(ShowOne):
         return api_providers.show_names(self.session, fields)
 
     def _host_fields(self, name: str) -> dict[str, Any]:
-        """Return what is shown of a service host or a node; raises UnknownHost."""
+        """Return the fields of a service host or node; raises UnknownHost."""
         host = names.host_of(name)
         service = self.session.call(self.session.scheduler.get_host_state, "service", host)
         fields: dict[str, Any] = {
@@ -209,7 +208,7 @@ class ShowHost(ShowOne):
         return _join(self._zones_by_host.of(state.name, state.document))
 
     def _providers(self, name: str) -> Iterator[Any]:
-        """Yield the provider of that name and all providers below it, which are adjacent in the listing."""
+        """Yield a provider and all providers below it, which are adjacent in the listing."""
         scheduler = self.session.scheduler
         with contextlib.suppress(errors.UnknownHost):
             yield self.session.call(scheduler.get_host_state, "compute", name)
@@ -221,12 +220,12 @@ class ShowHost(ShowOne):
 
 
 def _is_child(state: Any) -> bool:
-    """Return whether a provider is a part of a node: a NUMA cell, a PCI function, a device."""
+    """Return whether a provider is part of a node, such as a NUMA cell or device."""
     return state.document.get("parent") is not None
 
 
 def _is_below(state: Any, provider: str, tree: Mapping[str, Any]) -> bool:
-    """Return whether a provider is somewhere below another one of its tree."""
+    """Return whether a provider is a descendant of another provider."""
     while state is not None and state.document["parent"] != provider:
         state = tree.get(state.document["parent"])
     return state is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of one service host by an operator, for the commands and the dashboard."""
+"""Operators' changes of one service host, for the commands and the dashboard."""
 
 import uuid
 from typing import TYPE_CHECKING
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
 
 
 def set_enabled(session: "Session", host: str, *, enabled: bool, reason: str | None = None) -> None:
-    """Let new servers be placed on a host, or not; overrides a concurrent change of it.
+    """Enable or disable scheduling on a host; overrides concurrent changes.
 
-    Enabling it ends its being shown as a duplicate identity.
+    Enabling also clears the mark of a duplicate identity.
     """
     changes = {"enabled": enabled, "disabled_reason": reason} | ({"duplicate_ms": None} if enabled else {})
     update_document(session, "service", host, changes)
 
 
 def fence(session: "Session", host: str, *, force: bool = False, replace: bool = False) -> int:
-    """End all claims of a host that runs nothing any more; return their number. Raises UnknownHost, HostIsUp.
+    """End all claims of a host on which nothing runs; return their number. Raises UnknownHost or HostIsUp.
 
     ``replace``: the machine is gone for good, and another machine may take over the name.
     """
     service = session.call(session.scheduler.get_host_state, "service", host)
-    # One token for this call: when it is repeated without a reply, it ends no claims made since.
+    # One token per call: a retry without a reply does not end claims made since.
     token = uuid.uuid4().hex
     return int(session.call(session.claims_of(service.partition).fence_host, host, token, force=force, replace=replace))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt host enable``, ``disable``, ``fence``, ``replace`` and ``remove``: what an operator decides about a host."""
+"""``gantt host enable``, ``disable``, ``fence``, ``replace`` and ``remove``."""
 
 import argparse
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ class DisableHost(_SetEnabled):
 
 
 class EndHostCommand(Command):
-    """A command that ends the claims of a host; CONSEQUENCES says what that means."""
+    """A command that ends a host's claims; CONSEQUENCES explains the effect."""
 
     CONSEQUENCES: ClassVar[str]
 
@@ -101,7 +101,7 @@ class ReplaceHost(EndHostCommand):
         try:
             is_empty = host_changes.is_known_empty(self.session, host)
         except errors.UnknownHost:
-            # Only its name may be known, as a host that the store forgot.
+            # Only its name may be known, for example after the store forgot it.
             self.check_confirmed(parsed_args, f"Replacing {host}")
             self.session.call(self.session.scheduler.remove_host, host)
             self.show_message(f"No host {host} is known; none is awaited any longer")

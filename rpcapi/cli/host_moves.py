@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves of all servers of a host, a bounded number of them at a time; the migrations' records are the only state."""
+"""Moves of all servers of a host with limited concurrency; migration records are the only state."""
 
 import time
 import uuid
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from rpcapi.cli.session import Session
 
 FIRST_PAUSE = 0.1
-LONGEST_PAUSE = 0.5  # the next server may begin so much later than it could
-MOVED = frozenset({"completed", "confirmed"})  # statuses of migrations that ended as requested
-MAX_OPEN = 100  # moves at a time, and migrations that one call reads
+LONGEST_PAUSE = 0.5  # seconds; upper bound of the delay of the next move
+MOVED = frozenset({"completed", "confirmed"})  # statuses of successful migrations
+MAX_OPEN = 100  # concurrent moves, and migrations read per call
 
-FINISHED = "finished"  # at its destination; the source is kept until it is confirmed
+FINISHED = "finished"  # at its destination; the source is kept until confirmation
 RESIZE = "resize"
 
-# Requests the moves of servers (their records) by migrations of these uuids, all of them or none; raises
-# errors.GanttError where one cannot move. A repeated call with the same migrations changes nothing.
+# Requests the moves of servers (records) under these migration uuids, all or none. Raises errors.GanttError if one
+# cannot move. Repeating a call with the same migrations changes nothing.
 Start = Callable[[Sequence[Any], Sequence[str]], None]
 
 
-# Parses the number of moves at a time.
+# Parses the number of concurrent moves.
 parse_parallel = parse_number(int, 1, MAX_OPEN)
 
 
 def make_options(parallel: int) -> Sequence[Argument]:
-    """Return the options of a command that moves the servers of a host, ``parallel`` of them at a time."""
+    """Return the options of a command that moves a host's servers, by default ``parallel`` at a time."""
     return (
         Argument(
             "--parallel",
@@ -56,41 +56,41 @@ def make_options(parallel: int) -> Sequence[Argument]:
 
 
 class MoveFailure(NamedTuple):
-    """A server that did not move, and why."""
+    """A server that did not move, and the reason."""
 
     server: str
     reason: str
 
 
 class RequestedMove(NamedTuple):
-    """A server's record, and the uuid of the migration that moves it."""
+    """A server's record, and the uuid of its migration."""
 
     server: Any
     migration: str
 
 
 class HostMoves:
-    """Moves servers with at most ``max_open`` moves at a time; a run that is repeated continues those under way."""
+    """Mover of servers with at most ``max_open`` concurrent moves. A repeated run continues open ones."""
 
     def __init__(self, session: "Session", max_open: int, timeout: float, *, joins_batches: bool = False) -> None:
-        """``timeout`` limits the wait for the next move that ends, in seconds.
+        """``timeout``: Limit of the wait for the next end of a move, in seconds.
 
-        ``joins_batches``: one call requests the moves of several batches, which are independent of each other.
+        ``joins_batches``: One call requests the moves of several independent batches.
         """
         self._session = session
         self._max_open = max_open
         self._timeout = timeout
         self._joins_batches = joins_batches
-        self._open: dict[str, str] = {}  # server by its migration
-        self._confirmed: set[str] = set()  # finished migrations whose confirmation was requested
+        self._open: dict[str, str] = {}  # server by migration
+        self._confirmed: set[str] = set()  # finished migrations with a requested confirmation
         self.failures: list[MoveFailure] = []
         self.moved = 0
 
     def run(self, batches: Iterable[Sequence[Any]], open_moves: Iterable[Any], start: Start, bar: Any) -> None:
-        """Move the servers of all ``batches``; ``open_moves`` are the migrations that are under way already.
+        """Move the servers of all ``batches``; ``open_moves`` are migrations already in progress.
 
-        Those of a batch move together, also where they are more than may move at a time. Raises errors.HostIsUp or
-        errors.Unavailable, and then nothing is started any more.
+        A batch moves together even if it exceeds the limit. Raises errors.HostIsUp or errors.Unavailable; then no
+        further moves start.
         """
         self._open = {move.uuid: move.instance for move in open_moves}
         pending = deque(batches)
@@ -102,7 +102,7 @@ class HostMoves:
             ended = self._collect(bar)
             if ended:
                 pause, deadline = FIRST_PAUSE, time.monotonic() + self._timeout
-                continue  # the next ones begin at once
+                continue  # the next moves start at once
             if time.monotonic() > deadline:
                 self._give_up()
                 return
@@ -116,7 +116,7 @@ class HostMoves:
             )
 
     def _take(self, pending: deque[Sequence[Any]]) -> list[Sequence[Any]]:
-        """Remove and return the batches of the next call; none if no move may begin now."""
+        """Take the batches of the next call; none if no move may start now."""
         batches: list[Sequence[Any]] = []
         count = len(self._open)
         while pending and (not count or count + len(pending[0]) <= self._max_open):
@@ -127,9 +127,9 @@ class HostMoves:
         return batches
 
     def _start(self, batches: Sequence[Sequence[RequestedMove]], start: Start, bar: Any) -> None:
-        """Request the moves in one call; where it is refused, those of each half, until only what cannot move is left.
+        """Request moves in one call; if it is refused, retry its halves to isolate the moves that fail.
 
-        Each keeps its migration: a call that failed may have recorded some of them.
+        Each move keeps its migration uuid, since a failed call may have recorded it.
         """
         moves = [move for batch in batches for move in batch]
         try:
@@ -148,7 +148,7 @@ class HostMoves:
             self._open |= {move.migration: move.server.uuid for move in moves}
 
     def _collect(self, bar: Any) -> int:
-        """Take the moves out that have ended; return their number."""
+        """Remove ended moves; return their number."""
         get_migrations, uuids = self._session.conductor.get_migrations, list(self._open)
         migrations = [
             migration
@@ -177,7 +177,7 @@ class HostMoves:
         self._confirmed.add(migration.uuid)
 
     def fail(self, server: str, reason: str, bar: Any) -> None:
-        """Note a server that cannot move, and why."""
+        """Record a server that cannot move."""
         self.failures.append(MoveFailure(server, reason))
         bar.update(1)
 
@@ -188,7 +188,7 @@ class HostMoves:
 
 
 def servers_on(session: "Session", host: str) -> list[Any]:
-    """Return the servers that are on a service host, or were last, but for those that are being deleted."""
+    """Return the servers on, or last on, a service host, except those being deleted."""
     return [
         server
         for server in session.list_all(session.conductor.list_instances, "instances")
@@ -197,6 +197,5 @@ def servers_on(session: "Session", host: str) -> list[Any]:
 
 
 def open_moves(session: "Session") -> list[Any]:
-    """Return the migrations that are under way."""
     migrations = session.list_all(session.conductor.list_migrations, "migrations")
     return [migration for migration in migrations if migration.status not in ENDED_MIGRATIONS]

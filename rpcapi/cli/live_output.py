@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that are printed as they come, one line each, until the command is interrupted."""
+"""Rows printed one by one as they arrive, until the command is interrupted."""
 
 import argparse
 import csv
@@ -28,17 +28,16 @@ INTERVAL_OPTION = Argument(
 
 
 def pause(seconds: float) -> None:
-    """Wait between two calls."""
     time.sleep(seconds)
 
 
 def print_rows(
     column_names: Sequence[str], rows: Iterable[Sequence[Any]], args: argparse.Namespace, stream: TextIO
 ) -> None:
-    """Print each row at once, with ``-c`` only its columns; an interruption ends this, and is no error.
+    """Print each row at once, with ``-c`` only its columns. An interruption ends the output without an error.
 
-    Formats are ``table`` (columns separated by two spaces, below a header), ``value``, ``csv``, and ``json`` with one
-    object per line. Raises CommandFailed for another one, and for an unknown column.
+    Formats: ``table`` (two spaces between columns, below a header), ``value``, ``csv``, and ``json`` with one object
+    per line. Raises CommandFailed for other formats and unknown columns.
     """
     unknown = [name for name in args.columns if name not in column_names]
     if unknown:
@@ -54,7 +53,7 @@ def print_rows(
 
 
 def _row_printer(formatter: str, names: Sequence[str], stream: TextIO) -> PrintRow:
-    """Print the header of a format, and return what prints a row of it."""
+    """Print the header of a format; return the printer of a row."""
     if formatter == "json":
         return lambda row: print(json.dumps(dict(zip(names, map(machine_value, row), strict=True))), file=stream)
     if formatter == "value":
@@ -64,7 +63,7 @@ def _row_printer(formatter: str, names: Sequence[str], stream: TextIO) -> PrintR
         writer.writerow(names)
         return lambda row: writer.writerow(map(machine_value, row))
     if formatter == "table":
-        widths = [len(name) for name in names]  # of the widest cell so far
+        widths = [len(name) for name in names]  # widest cell so far
 
         def print_aligned(row: Sequence[Any]) -> None:
             for index, cell in enumerate(map(_text, row)):
@@ -78,5 +77,4 @@ def _row_printer(formatter: str, names: Sequence[str], stream: TextIO) -> PrintR
 
 
 def _text(cell: Any) -> str:
-    """Return a cell on one line."""
     return ", ".join(human_text(cell).splitlines())

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class GanttApp(Application):
-    """The application: global options, the commands, and their sessions."""
+    """Application with global options, commands and sessions."""
 
     NAME = "gantt"
     LOG = logging.getLogger("gantt.shell")
@@ -52,7 +52,6 @@ class GanttApp(Application):
             logging.getLogger().addHandler(to_file)
 
     def connect(self) -> "Session":
-        """Return a new session for the project."""
         from rpcapi.cli.session import Session  # noqa: PLC0415 - the help does without it
 
         project = self.options.project or os.environ.get("GANTT_PROJECT", "default")
@@ -60,8 +59,7 @@ class GanttApp(Application):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code."""
-    # oslo.messaging imports eventlet, whose resolver takes a fifth of a command's time, and no command uses it.
+    # oslo.messaging imports eventlet, whose unused resolver takes a fifth of a command's time.
     os.environ.setdefault("EVENTLET_NO_GREENDNS", "yes")
     hush_libraries()
     return GanttApp().run(list(sys.argv[1:] if argv is None else argv))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt migration``: the moves of servers that the conductor records."""
+"""``gantt migration``: recorded moves of servers."""
 
 import argparse
 from collections.abc import Iterable
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rpcapi.cli.session import Session
 
 COLUMNS = ("uuid", "server", "kind", "status", "source_host", "destination_host", "progress", "reason", "updated")
-LIVE, COPYING = "live-migration", ("preparing", "migrating")  # kind and statuses of those with progress
-CHUNK = 100  # migrations of a call for their progress
+LIVE, COPYING = "live-migration", ("preparing", "migrating")  # kind and statuses of migrations with progress
+CHUNK = 100  # migrations per progress call
 STATUSES = (
     *("preparing", "migrating", "finished", "confirming", "confirmed", "reverting", "reverted", "error"),
     *("completed", "cancelled"),
@@ -67,7 +67,7 @@ class CopyProgress(NamedTuple):
 
 
 def read_progress(session: "Session", migrations: Iterable[Any]) -> dict[str, CopyProgress]:
-    """Return the progress of the migrations whose guests are being copied, by uuid."""
+    """Return the progress of running copies by migration uuid."""
     uuids = [item.uuid for item in migrations if item.kind == LIVE and item.status in COPYING]
     progress: dict[str, CopyProgress] = {}
     for start in range(0, len(uuids), CHUNK):
@@ -129,7 +129,7 @@ class ShowMigration(ShowOne):
 
 
 class _ControlMigrations(Command):
-    """Base of the commands: RESULT is what happens, METHOD that of the conductor."""
+    """Base of the commands; RESULT describes the effect, METHOD is the conductor's."""
 
     RESULT: ClassVar[str]
     METHOD: ClassVar[str]

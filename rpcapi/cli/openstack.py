@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plug-in of openstackclient: ``openstack scheduler COMMAND`` runs gantt's COMMAND for a user of Keystone.
+"""Plug-in of openstackclient: ``openstack scheduler COMMAND`` runs a gantt command for a Keystone user.
 
-The module-level names are those that osc-lib reads of a plug-in.
+osc-lib reads the module-level names.
 """
 
 import argparse
@@ -23,7 +23,7 @@ FILE_VARIABLE = "OS_SCHEDULER_CONFIG_FILE"
 
 
 def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """Add the plug-in's options to those that all commands of ``openstack`` have."""
+    """Add the plug-in's global options."""
     parser.add_argument(
         "--os-scheduler-config-file",
         metavar="PATH",
@@ -40,9 +40,9 @@ def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentPar
 
 
 def make_client(instance: Any) -> Callable[[], "Session"]:
-    """Return the function that opens a session for project and user of the token; each command has its own session.
+    """Return a function that opens a session for the token's project and user; each command has its own.
 
-    ``instance`` is openstackclient's ClientManager. Raises Keystone's errors, and CommandFailed without a project.
+    ``instance`` is openstackclient's ClientManager. Raises Keystone's errors, or CommandFailed without a project.
     """
     from rpcapi.cli.session import Session  # noqa: PLC0415 - each command of openstack imports the plug-in
 

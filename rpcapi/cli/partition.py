@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt partition``: the partitions (cells) of the deployment."""
+"""``gantt partition``: partitions (cells) of the deployment."""
 
 import argparse
 
@@ -9,8 +9,9 @@ from rpcapi.cli.cells import counts_cell
 from rpcapi.cli.command import Command, CommandOutput, Lister
 from rpcapi.cli.state_write import update_document
 
-NAMESPACE, ACKNOWLEDGED = "placement", "acknowledged_epoch"  # of each partition with the Placement API, by its name
-# Restricts a command to one partition.
+# document of each partition with the Placement API, by partition name
+NAMESPACE, ACKNOWLEDGED = "placement", "acknowledged_epoch"
+# Option that restricts a command to one partition.
 PARTITION_OPTION = Argument("--partition", metavar="NAME", help="Only this partition; see `gantt partition list`.")
 COLUMNS = ("name", "state", "hosts", "alive", "claims", "epoch", "position")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt quota``: what a project uses, and its limits."""
+"""``gantt quota``: usage and limits of a project."""
 
 import argparse
 

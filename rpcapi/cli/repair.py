@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Repairs of the differences that ``gantt audit`` finds: a plan, and one call of the conductor per act."""
+"""Repairs of the differences found by ``gantt audit``: a plan, and one conductor call per act."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -14,15 +14,15 @@ from rpcapi.resources.claims import ClaimRole
 if TYPE_CHECKING:
     from rpcapi.cli.session import Session
 
-NO_REPAIR = "none"  # begins the outcome of a difference that was left as it is
-STOPPED = "stopped"  # state of a guest that is powered off, as in rpcapi.objects.GuestPage
-OFFLOADED = "SHELVED_OFFLOADED"  # status of an instance whose only copy is its image
+NO_REPAIR = "none"  # prefix of the outcome of a difference that is left as it is
+STOPPED = "stopped"  # powered-off guest, as in rpcapi.objects.GuestPage
+OFFLOADED = "SHELVED_OFFLOADED"  # only the instance's image is left
 
 Repair = Callable[["Session", Difference], None]
 
 
 class Consent(StrEnum):
-    """Option with which an operator agrees to an act."""
+    """Option by which an operator agrees to an act."""
 
     NOT_NEEDED = ""
     YES = "--yes"  # the act ends a guest that may be running
@@ -33,9 +33,9 @@ class Act(NamedTuple):
     """Planned repair of one difference.
 
     Attributes:
-        text: What is done, to which instance, on which host. Without ``repair``: why nothing is, and what helps.
+        text: Action, instance and host. Without ``repair``: reason, and advice.
         repair: Call of the conductor; None if the difference is left as it is.
-        outcome: Outcome once the call was answered.
+        outcome: Outcome after a successful call.
     """
 
     difference: Difference
@@ -45,14 +45,13 @@ class Act(NamedTuple):
     consent: Consent = Consent.NOT_NEEDED
 
     def may_start(self, *, yes: bool, ends: Collection[str]) -> bool:
-        """Return whether the act needs no consent, or has it."""
+        """Return whether the act needs no consent or has it."""
         if self.consent is Consent.NOT_NEEDED or self.difference.instance in ends:
             return True
         return self.consent is Consent.YES and yes
 
 
 def make_plan(reading: ClusterReading, differences: Iterable[Difference]) -> list[Act]:
-    """Return an act for each difference."""
     return [PLANS[item.kind](reading, item) if item.kind in PLANS else Act(item, _advice(item)) for item in differences]
 
 
@@ -65,7 +64,7 @@ def check_ends(plan: Sequence[Act], ends: Collection[str]) -> None:
 
 
 def carry_out(session: "Session", plan: Sequence[Act], *, yes: bool, ends: Collection[str]) -> list[str]:
-    """Carry out the acts that have consent; return the outcome of each act."""
+    """Carry out the acts with consent; return the outcome of each act."""
     return [_carry_out_one(session, act, yes=yes, ends=ends) for act in plan]
 
 
@@ -89,9 +88,9 @@ def _option(act: Act) -> str:
 
 
 def _plan_adoption(reading: ClusterReading, difference: Difference) -> Act:
-    """Plan to adopt a guest, unless its instance has other claims than the other end of a move.
+    """Plan to adopt a guest, unless its instance has claims other than the other end of a move.
 
-    A move is adopted by the guest at its source; the conductor then continues it.
+    A move is adopted with the guest at its source; the conductor then continues it.
     """
     instance, host = difference.instance, difference.host
     claims = [claim for claim in reading.claims if claim["consumer"] == instance]
@@ -131,8 +130,8 @@ def _plan_correction(reading: ClusterReading, difference: Difference) -> Act:
 def _plan_end_of_source(reading: ClusterReading, difference: Difference) -> Act:
     """Plan for the source of a leaked migration.
 
-    Correct a record that names this attempt, release a claim without a guest, adopt a guest if neither instance nor
-    migration has a record, otherwise end the guest.
+    Correct a record that names this attempt; release a claim without a guest; adopt a guest if neither instance nor
+    migration has a record; otherwise end the guest.
     """
     uuid, host = str(difference.instance), difference.host
     record = reading.instances.get(uuid)
@@ -152,8 +151,8 @@ def _plan_end_of_source(reading: ClusterReading, difference: Difference) -> Act:
 def _plan_end_of_guest(reading: ClusterReading, difference: Difference, migration: Any, *, is_off: bool) -> Act:
     """Plan to end the guest at a leaked source, unless it may be the original or the only copy.
 
-    The record of the migration tells a leftover from the original. Without the record nobody knows whether the source
-    had stopped and handed its disk over.
+    The migration record tells a leftover from the original. Without it, it is unknown whether the source had stopped
+    and handed over its disk.
     """
     uuid, host = str(difference.instance), difference.host
     record, right_host = reading.instances.get(uuid), reading.confirmed_host(uuid)
@@ -223,7 +222,7 @@ PLANS: Mapping[str, Callable[[ClusterReading, Difference], Act]] = {
     "guest and record differ": _plan_correction,
     "leaked migration": _plan_end_of_source,
 }
-# What helps against the other kinds.
+# Advice for the kinds without a repair.
 ADVICE: Mapping[str, str] = {
     "guest without claim": "restart its agent, which audits; delete the instance if that does not help",
     "second copy": "compare the copies, then delete the instance, or fence the host of the wrong one",

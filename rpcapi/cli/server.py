@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt server``: the instances that the conductor records."""
+"""``gantt server``: instances recorded by the conductor."""
 
 import argparse
 import itertools
@@ -14,7 +14,7 @@ from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.server_names import resolve_uuids
 
 COLUMNS = ("uuid", "name", "flavor", "status", "host", "reason", "request_id")
-WIDE = "request_id"  # omitted from a table unless requested, to limit its width
+WIDE = "request_id"  # omitted from tables unless requested, to limit their width
 STATUSES = (
     *("SCHEDULING", "BUILDING", "ACTIVE", "STOPPING", "SHUTOFF", "STARTING", "REBOOT", "HARD_REBOOT", "REBUILD"),
     *("SHELVING", "SHELVED", "OFFLOADING", "SHELVED_OFFLOADED", "UNSHELVING", "RESIZE", "VERIFY_RESIZE"),
@@ -24,7 +24,7 @@ BOOT_END_STATUSES = ("ACTIVE", "ERROR", "DELETED")
 
 
 def rows(instances: Iterable[Any], args: argparse.Namespace) -> tuple[Sequence[str], list[Any]]:
-    """Return the columns and one row per server, in the form of a list command."""
+    """Return columns and one row per server, in the form of a list command."""
     wide = args.formatter != "table" or WIDE in args.columns
     columns = [name for name in COLUMNS if wide or name != WIDE]
     return columns, [_row(instance, columns) for instance in instances]
@@ -72,8 +72,8 @@ class ListServers(Lister):
         return self.session.list_all(self.session.conductor.list_instances, "instances", deleted=deleted)
 
     def _changes(self, args: argparse.Namespace) -> Iterator[Any]:
-        """Yield each instance that matches, and again when it has changed, even if it no longer matches then."""
-        states: dict[str, tuple[Any, ...]] = {}  # as yielded last
+        """Yield matching instances, and again after each change, even if they no longer match."""
+        states: dict[str, tuple[Any, ...]] = {}  # as last yielded
         while True:
             for instance in self._instances(deleted=True):
                 state = (instance.status, instance.host, instance.reason)
@@ -89,7 +89,6 @@ def _includes_deleted(args: argparse.Namespace) -> bool:
 
 
 def _matches(instance: Any, args: argparse.Namespace) -> bool:
-    """Return whether an instance is listed."""
     host = instance.host or ""
     return (
         (_includes_deleted(args) or instance.status != "DELETED")

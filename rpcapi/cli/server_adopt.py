@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt server adopt``: records servers again that a host runs and no record knows."""
+"""``gantt server adopt``: records servers that a host runs without a record."""
 
 import argparse
 from collections.abc import Sequence

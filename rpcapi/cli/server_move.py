@@ -21,9 +21,9 @@ CROSS_CELL_OPTION = Argument(
 
 
 class _MoveServers(ChangeServers):
-    """Base of the commands that begin moves; each server gets the uuid of its migration here.
+    """Base of the commands that start moves, under migration uuids created here.
 
-    MOVED: the statuses of migrations whose servers are at their destinations.
+    MOVED: Statuses of migrations whose servers are at their destinations.
     """
 
     STATUSES: ClassVar[tuple[str, ...]] = ("VERIFY_RESIZE",)
@@ -106,7 +106,7 @@ class ResizeServers(_MoveServers):
     )
 
     def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
-        """Return a spec for each image: image and flavor together make a request."""
+        """Return a spec per image, because flavor and image together make a request."""
         recorded = self.session.call(self.session.conductor.get_specs, list(uuids))
         images: list[Mapping[str, Any]] = []
         for spec in recorded:
@@ -126,7 +126,7 @@ class ResizeServers(_MoveServers):
             properties=image.get("properties") or {},
         )
         spec = builder.build_spec(flavors.find(self.session.flavors, flavor), recorded, self.session.catalog)
-        return spec.with_values(image=image)  # the conductor finds by it which instances the spec is for
+        return spec.with_values(image=image)  # by which the conductor finds the instances of the spec
 
 
 class _EndMoves(ChangeServers):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of servers: of new ones, and in place of uuids."""
+"""Server names: of new servers, and instead of uuids."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 def number_names(name: str | None, count: int) -> list[str]:
-    """Return the names of ``count`` new servers: the name for one, else NAME-1, NAME-2, ...; none without a name."""
+    """Return the names of ``count`` new servers: NAME for one, otherwise NAME-1, NAME-2, ...; [] without a name."""
     if name is None:
         return []
     return [name] if count == 1 else [f"{name}-{number}" for number in range(1, count + 1)]
 
 
 def resolve_uuids(session: "Session", servers: Sequence[str]) -> list[str]:
-    """Return the uuids of servers that are given by uuid or name, each once.
+    """Return the unique uuids of servers given by uuid or name.
 
-    A server that is not deleted is preferred to deleted ones of the same name. Raises UnknownInstance, and
-    CommandFailed for a name of several servers.
+    A server that exists is preferred to deleted ones of the same name. Raises UnknownInstance, or CommandFailed for an
+    ambiguous name.
     """
     from rpcapi.validation.instances import is_uuid  # noqa: PLC0415 - lazy, see session
 

@@ -13,9 +13,10 @@ from rpcapi.cli.server_names import resolve_uuids
 
 
 class ChangeServers(Command):
-    """Base of the commands: STATE is the end in words, STATUSES as records show it, METHOD that of the conductor.
+    """Base of the commands that change servers.
 
-    BY_GROUP: the members of a server group may be named by it. END_STATUSES: the statuses that end a wait.
+    STATE is the result in words, STATUSES as recorded, METHOD the conductor's method. BY_GROUP: a server group may be
+    given for its members. END_STATUSES end a wait.
     """
 
     STATE: ClassVar[str]
@@ -57,11 +58,9 @@ class ChangeServers(Command):
         return list(dict.fromkeys([*resolve_uuids(self.session, args.servers), *members]))
 
     def _request(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
-        """Call the conductor's method."""
         self.session.call(getattr(self.session.conductor, self.METHOD), uuids, **self._options(uuids, args))
 
     def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
-        """Return further arguments of the conductor's method."""
         return {}
 
     def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> None:

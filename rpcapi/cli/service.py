@@ -34,7 +34,7 @@ class ListServices(Lister):
         rows = [
             (
                 state.document.get("binary", ""),
-                # A service without nodes is stored as binary@host.
+                # Services without nodes are stored as binary@host.
                 state.name.removeprefix(f"{state.document.get('binary', '')}@"),
                 state_of(state.document),
                 bool(state.document.get("enabled", True)),

@@ -6,7 +6,7 @@ from rpcapi.resources import names
 
 
 def parse_service_host(text: str, action: str) -> str:
-    """Return the canonical name of a service host; raises CommandFailed for a node: ``action`` is of whole hosts."""
+    """Return the canonical name of a service host; raises CommandFailed for a node."""
     name = names.canonical(text)
     host = names.host_of(name)
     if name != host:

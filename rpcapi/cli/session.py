@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Session of one command run: configuration, request id, and clients of the services.
 
-The clients take a quarter of a second to import: `gantt --help` does without this module.
+Importing the clients takes a quarter of a second; `gantt --help` does without this module.
 """
 
 import functools
@@ -29,7 +29,7 @@ from rpcapi.spec_builder.images import Image
 LOG = logging.getLogger("gantt.shell")
 ATTEMPTS = 3
 PAGE = 1000
-PAGE_OF_DECISIONS = 100  # one about many instances is large
+PAGE_OF_DECISIONS = 100  # decisions about many instances are large
 BUILT_IN_SOURCE, CLUSTER_SOURCE, CLIENT_SOURCE = "built-in", "cluster", "configuration"
 NO_TRANSPORT_URL = (
     "no transport_url is configured; set the configuration file with --config-file or "
@@ -40,7 +40,7 @@ NO_TRANSPORT_URL = (
 class Session:
     """Clients of the services, created on first use and closed with the session.
 
-    Calls are of ``project`` and ``user``, by default the user of the operating system.
+    Calls are made for ``project`` and ``user``, by default the user of the operating system.
     """
 
     def __init__(self, config_files: Sequence[str] = (), project: str = "default", user: str | None = None) -> None:
@@ -48,19 +48,19 @@ class Session:
         self._user = user
         self.project = project
         self._attempts = ATTEMPTS
-        self._opening = threading.Lock()  # the bus is opened once, also by requests in several threads
+        self._opening = threading.Lock()  # the bus is opened once, even by concurrent requests
 
     @classmethod
     def of_daemon(cls, conf: cfg.ConfigOpts) -> "Session":
-        """Return a session with a configuration that is loaded already."""
+        """Return a session with a loaded configuration."""
         session = cls()
         session.conf = conf
         return session
 
     def for_request(self, user: str, attempts: int = ATTEMPTS) -> "Session":
-        """Return a session of another request, of ``user``, over the same clients; closing this one ends it too.
+        """Return a session for another request of ``user`` on the same clients; closing this one closes both.
 
-        ``attempts`` are made of each of its calls.
+        Each call is attempted ``attempts`` times.
         """
         session = Session(self._config_files, self.project, user)
         session._attempts = attempts
@@ -71,7 +71,7 @@ class Session:
 
     @functools.cached_property
     def conf(self) -> cfg.ConfigOpts:
-        """The configuration; raises BadConfiguration."""
+        """Configuration; raises BadConfiguration."""
         return client.load(self._config_files)
 
     @functools.cached_property
@@ -81,7 +81,7 @@ class Session:
 
     @functools.cached_property
     def flavors_by_source(self) -> dict[str, dict[str, Flavor]]:
-        """The built-in flavors, the cluster's and those of this client's configuration; later ones take precedence."""
+        """Flavors by source: built-in, cluster, configuration of this client; later ones take precedence."""
         configured = flavors.load(self.conf, self.catalog)
         stored = catalog_documents.read_documents(Flavor, self.list_catalog("flavor"))
         return {BUILT_IN_SOURCE: BUILT_IN, CLUSTER_SOURCE: stored, CLIENT_SOURCE: configured}
@@ -93,38 +93,37 @@ class Session:
 
     @functools.cached_property
     def images_by_source(self) -> dict[str, dict[str, Image]]:
-        """The images of the cluster and of this client's configuration; later ones take precedence."""
+        """Images by source: cluster, configuration of this client; later ones take precedence."""
         stored = catalog_documents.read_documents(Image, self.list_catalog("image"))
         return {CLUSTER_SOURCE: stored, CLIENT_SOURCE: images.load(self.conf)}
 
     @functools.cached_property
     def catalog(self) -> Catalog:
-        """The devices that flavors refer to; raises BadConfiguration."""
+        """Devices that flavors refer to; raises BadConfiguration."""
         return catalog.load(self.conf)
 
     @functools.cached_property
     def ctxt(self) -> context.RequestContext:
-        """The context of this run: all its calls carry one request id."""
+        """Context of this run; all calls carry one request id."""
         return context.new(project_id=self.project, user_id=_system_user() if self._user is None else self._user)
 
     @functools.cached_property
     def transport(self) -> Any:
-        """The bus; raises BadConfiguration, and Unavailable if no broker is reachable."""
+        """Message bus; raises BadConfiguration, or Unavailable if no broker is reachable."""
         return _open_bus(self.conf)
 
     @functools.cached_property
     def conductor(self) -> ConductorAPI:
-        """The conductor's client."""
         return ConductorAPI(self.conf, self.transport)
 
     @functools.cached_property
     def scheduler(self) -> SchedulerAPI:
-        """The scheduler's client, with the configured backend."""
+        """Client of the scheduler, with the configured backend."""
         return SchedulerAPI(self.conf, self.transport)
 
     @functools.cached_property
     def claims(self) -> ClaimsAPI:
-        """The claims client of the configured partition."""
+        """Claims client of the configured partition."""
         return self.claims_of(self.conf.rpc.partition)
 
     def claims_of(self, partition: str | None) -> ClaimsAPI:
@@ -141,7 +140,7 @@ class Session:
         return [only]
 
     def partition_epochs(self) -> dict[str, int]:
-        """Return the present epoch of each partition of the deployment."""
+        """Return the current epoch of each partition."""
         reply = self.call(self.scheduler.list_partitions)
         return dict(zip(reply.names, reply.epochs, strict=True))
 
@@ -154,12 +153,12 @@ class Session:
             before_sleep=lambda state: LOG.info("No reply yet (attempt %d), retrying", state.attempt_number),
             reraise=True,
         )
-        # A service drops a message past its deadline; it has been sent again by then.
+        # A service drops a message past its deadline; by then it was sent again.
         with tracing.span(f"gantt.{method.__name__}", self.ctxt.request_id):
             return retrying(lambda: method(self.ctxt.with_timeout(self.conf.rpc.call_timeout), *args, **values))
 
     def list_all(self, method: Callable[..., Any], items: str, *args: Any, **values: Any) -> Iterator[Any]:
-        """Yield every entry in ``items`` of all pages of a listing call; ``limit`` is the size of a page."""
+        """Yield the entries ``items`` of all pages of a listing call; ``limit`` is the page size."""
         for page in self.pages(method, *args, **values):
             yield from getattr(page, items)
 
@@ -178,16 +177,15 @@ class Session:
         return [state.document for state in self.list_all(self.scheduler.list_catalog, "states", kind)]
 
     def list_decisions(self, partition: str | None) -> Iterator[Any]:
-        """Yield the recorded decisions of a partition, oldest first; None means that of the scheduler."""
+        """Yield the recorded decisions of a partition (None: the scheduler's), oldest first."""
         return self.list_all(self.scheduler.list_decisions, "decisions", partition, limit=PAGE_OF_DECISIONS)
 
     def new_request(self) -> str:
-        """Start a new request: later calls carry a new request id, which is returned."""
+        """Start a new request; return its id, which later calls carry."""
         self.__dict__.pop("ctxt", None)
         return self.ctxt.request_id
 
     def close(self) -> None:
-        """Close the bus."""
         if "transport" in vars(self):
             self.transport.cleanup()
             tracing.stop()

@@ -15,7 +15,7 @@ COLUMNS = ("name", "version", "partition", "document")
 
 
 def _pair(text: str) -> tuple[str, Any]:
-    """Split KEY=VALUE; the value is parsed as JSON if possible, else it is text."""
+    """Split KEY=VALUE; the value is parsed as JSON if possible, otherwise kept as text."""
     key, value = parse_pair(text)
     try:
         return key, json.loads(value)

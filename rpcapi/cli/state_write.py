@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes host state with retries against concurrent writers of the same document."""
+"""Writes of host state, with retries after concurrent writes of the same document."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -8,16 +8,16 @@ from rpcapi import errors
 if TYPE_CHECKING:
     from rpcapi.cli.session import Session
 
-WRITER = "gantt"  # the operators' writer name, declared for services and aggregates
+WRITER = "gantt"  # writer name of operators, declared for services and aggregates
 ATTEMPTS = 5
 
 
 def update_document(
     session: "Session", namespace: str, name: str, document: dict[str, Any], *, writer: str = WRITER, make: bool = False
 ) -> Any:
-    """Merge ``document`` into the stored document at its present version, and return the new state.
+    """Merge ``document`` into the current version of the stored document; return the new state.
 
-    Retries after a concurrent change. With ``make``, creates a missing document; otherwise raises UnknownHost.
+    Retries after a concurrent change. ``make`` creates a missing document; otherwise raises UnknownHost.
     """
     for _ in range(ATTEMPTS):
         version = get_version(session, namespace, name, make)
@@ -31,7 +31,7 @@ def update_document(
 def write_document(
     session: "Session", namespace: str, name: str, version: int, document: dict[str, Any], *, writer: str = WRITER
 ) -> Any:
-    """Merge ``document`` into version ``version`` of the stored one; raises VersionConflict if it has another one."""
+    """Merge ``document`` into version ``version`` of the stored document; raises VersionConflict."""
     from rpcapi import objects  # noqa: PLC0415 - lazy: brings the versioned objects
 
     state = objects.HostState.of(namespace=namespace, name=name, version=version, document=document)
@@ -39,7 +39,7 @@ def write_document(
 
 
 def get_version(session: "Session", namespace: str, name: str, missing_ok: bool = True) -> int:
-    """Return the version of a document, or 0 if it is missing and ``missing_ok``; else raises UnknownHost."""
+    """Return the version of a document; 0 if it is missing and ``missing_ok``, otherwise raises UnknownHost."""
     try:
         return int(session.call(session.scheduler.get_host_state, namespace, name).version)
     except errors.UnknownHost:

@@ -14,9 +14,9 @@ from rpcapi.conf import client
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the checks; returns 0 when all pass, 1 on a warning, 2 on a failure, 255 when it cannot run."""
+    """Run the checks; return 0 if all pass, 1 on a warning, 2 on a failure, 255 if they cannot run."""
     if not sys.warnoptions:
-        warnings.simplefilter("ignore")  # library deprecations do not concern an operator
+        warnings.simplefilter("ignore")  # library deprecations do not concern operators
     from oslo_upgradecheck import upgradecheck  # noqa: PLC0415 - the libraries warn on import
 
     from rpcapi.cli.checks import StatusChecks  # noqa: PLC0415 - as above

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that fit the terminal: wide columns are wrapped, and if that is not enough the last ones are omitted."""
+"""Tables that fit the terminal: wide columns are wrapped, then the last ones omitted."""
 
 import argparse
 import os
@@ -10,12 +10,12 @@ from typing import Any, TextIO
 from cliff.formatters import table
 from prettytable import PrettyTable
 
-MIN_WIDTH = 8  # a column is not wrapped to less
-FRAME = 3  # characters of a column's padding and border; the table has one more
+MIN_WIDTH = 8  # columns are not wrapped below this width
+FRAME = 3  # padding and border of a column; the table has one more character
 
 
 class TableFormatter(table.TableFormatter):
-    """cliff's table, as wide as the terminal or ``--max-width``."""
+    """cliff's table, limited to the terminal or ``--max-width``."""
 
     def emit_list(
         self,
@@ -42,9 +42,9 @@ class TableFormatter(table.TableFormatter):
 
 
 def fit(output: PrettyTable, width: int | None, *, may_omit: bool) -> Sequence[str]:
-    """Limit the widest columns to one common width, the largest with which the table fits; None: unlimited.
+    """Limit the widest columns to the largest common width at which the table fits; None: unlimited.
 
-    The last columns that do not fit at MIN_WIDTH either are omitted if that is allowed; their names are returned.
+    With ``may_omit``, the last columns that do not even fit at MIN_WIDTH are omitted. Returns their names.
     """
     if width is None or not output.rows:
         return []
@@ -67,7 +67,7 @@ def _longest_line(cell: Any) -> int:
 
 
 def _total(columns: Iterable[tuple[int, int]], limit: int) -> int:
-    """Return the width of a table of columns, given by the widths of name and cells; a name is not wrapped."""
+    """Return the width of a table from the widths of names and cells; names are not wrapped."""
     return 1 + sum(FRAME + max(name_width, min(cell_width, limit)) for name_width, cell_width in columns)
 
 

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 CHUNK = 500  # instances per call
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 2.0
-# Statuses in which no change of a server is under way.
+# Statuses without a change in progress.
 END_STATUSES = frozenset(
     {"ACTIVE", "SHUTOFF", "SHELVED", "SHELVED_OFFLOADED", "VERIFY_RESIZE", "ERROR", "DELETING", "DELETED"}
 )
 
 
 def fetch_instances(session: "Session", uuids: Sequence[str]) -> list[Any]:
-    """Return the servers' records in the order of ``uuids``; raises UnknownInstance."""
+    """Return servers' records in the order of ``uuids``; raises UnknownInstance."""
     instances: list[Any] = []
     for start in range(0, len(uuids), CHUNK):
         instances += session.call(session.conductor.get_instances, list(uuids[start : start + CHUNK])).instances
@@ -30,9 +30,9 @@ def fetch_instances(session: "Session", uuids: Sequence[str]) -> list[Any]:
 def wait_for_status(
     session: "Session", uuids: Sequence[str], end_statuses: Collection[str], timeout: float, bar: Any
 ) -> dict[str, Any]:
-    """Poll until each server's status is in ``end_statuses``, at most ``timeout`` seconds; return records by uuid.
+    """Poll until all statuses are in ``end_statuses``, at most ``timeout`` seconds; return records by uuid.
 
-    Only unfinished servers are fetched again. Servers without a record any more are omitted from the result.
+    Only unfinished servers are fetched again. Servers that no longer have a record are omitted.
     """
     deadline = time.monotonic() + timeout
     pause = FIRST_PAUSE
@@ -51,7 +51,7 @@ def wait_for_status(
 
 
 def existing_instances(session: "Session", uuids: Sequence[str]) -> list[Any]:
-    """Return the records of those of the servers that have one."""
+    """Return the records of those servers that have one."""
     try:
         return fetch_instances(session, uuids)
     except errors.UnknownInstance:

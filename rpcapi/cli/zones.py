@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Availability zones of nodes: by metadata of their aggregates, otherwise as their agent reports."""
+"""Availability zones of nodes: from metadata of their aggregates, otherwise from the agent's report."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rpcapi.resources import names
 
-ZONE = "availability_zone"  # the metadata key that makes an aggregate an availability zone
+ZONE = "availability_zone"  # metadata key that makes an aggregate an availability zone
 
 
 class ZonesByHost:
-    """The zones that aggregates give to hosts and nodes."""
+    """Zones that aggregates assign to hosts and nodes."""
 
     def __init__(self, aggregates: Iterable[Mapping[str, Any]]) -> None:
         self._zones: dict[str, set[str]] = {}
@@ -21,7 +21,7 @@ class ZonesByHost:
                     self._zones.setdefault(host, set()).add(zone)
 
     def of(self, name: str, document: Mapping[str, Any]) -> list[str]:
-        """Return the zones of a node: of aggregates with the node or its service host, else the reported one."""
+        """Return a node's zones from aggregates with the node or its service host, otherwise the reported zone."""
         zones = self._zones.get(name, set()) | self._zones.get(names.host_of(name), set())
         reported = document.get(ZONE)
         return sorted(zones) or ([] if reported is None else [reported])

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The services as their callers see them."""
+"""RPC clients of gantt's services."""

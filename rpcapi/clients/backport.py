@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backports from a conductor, limited so that senders of newer objects cannot occupy all threads of a server."""
+"""Object backports by the conductor, with a limit on the server threads that wait for them."""
 
 import threading
 from typing import Any
@@ -10,13 +10,13 @@ from rpcapi import errors
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.context import RequestContext
 
-SECONDS = 5.0  # limit of a backport: the conductor only converts the object
-SHARE = 2  # one of so many threads of a server may wait for a backport
+SECONDS = 5.0  # limit of one backport, which is a pure conversion
+SHARE = 2  # at most 1/SHARE of a server's threads may wait for backports
 RETRY_S = 1
 
 
 class ConductorBackport:
-    """Requests older versions of too new objects; for GanttSerializer of a server with ``threads`` threads."""
+    """Backport callable of a GanttSerializer, for a server with ``threads`` threads."""
 
     def __init__(self, conductor: ConductorAPI, threads: int) -> None:
         self._conductor = conductor
@@ -24,10 +24,12 @@ class ConductorBackport:
         self._slots = threading.BoundedSemaphore(self._limit)
 
     def __call__(self, ctxt: RequestContext, primitive: dict[str, Any], versions: dict[str, str]) -> Any:
-        """Return the object at the version in ``versions``.
+        """Return the object, converted to the versions in ``versions``.
 
-        Raises IncompatibleObject when the conductor does not know the object's version either, Unavailable when it does
-        not answer within SECONDS, and Overloaded, at once, when as many threads wait as may.
+        Raises:
+            IncompatibleObject: The conductor does not know the object's version either.
+            Unavailable: No answer within SECONDS.
+            Overloaded: Too many threads already wait; raised without waiting.
         """
         if not self._slots.acquire(blocking=False):
             raise errors.Overloaded(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Client of the scheduler, with a pluggable backend so that another scheduler can be used."""
+"""Client of the scheduler, with a pluggable backend for other schedulers."""
 
 from typing import Any, Protocol, cast
 
@@ -15,14 +15,14 @@ BACKENDS = "gantt.scheduler_backends"
 
 
 class SchedulerBackend(Protocol):
-    """Backend of SchedulerAPI: by default gantt's scheduler over the bus, or one of the deployer.
+    """Backend of SchedulerAPI: gantt's scheduler on the bus by default, or a plugin.
 
-    A backend is created with (conf, transport) and answers ``call`` like the scheduler service. One whose decisions are
-    never forgotten answers exchange_stamps with an empty mapping.
+    A backend is created with (conf, transport) and answers ``call`` like the scheduler service. A backend that never
+    forgets decisions answers exchange_stamps with an empty mapping.
     """
 
     def call(self, ctxt: RequestContext, version: str, method: str, /, **values: Any) -> Any:
-        """Call ``method`` and return its answer; raises errors of rpcapi.errors."""
+        """Return the answer of ``method``; raises errors of rpcapi.errors."""
 
 
 class BusBackend(ServiceClient):
@@ -67,10 +67,11 @@ class SchedulerAPI:
         *,
         fresh: bool = False,
     ) -> objects.Selections:
-        """Select and claim a host for each uuid, all or none; raises NoValidHost, InvalidSpec, DeadlinePassed.
+        """Select and claim a host for each uuid, all or none; raises NoValidHost, InvalidSpec or DeadlinePassed.
 
-        ``fresh``: the caller is certain that no instance of ``uuids`` runs that it does not know of. Otherwise, after a
-        store may have forgotten claims, ClaimClosed is raised until all hosts that may run one have been audited.
+        ``fresh``: the caller knows that nothing unknown to it runs under these uuids. Otherwise, if a store may have
+            forgotten
+        claims, ClaimClosed is raised until all hosts that may run the instances have audited.
         """
         return self._backend.call(
             ctxt,
@@ -86,21 +87,21 @@ class SchedulerAPI:
     def select_batch(
         self, ctxt: RequestContext, requests: objects.SelectionRequests, *, details: bool = False
     ) -> objects.SelectionAnswers:
-        """Select and claim hosts for several requests, each all or none; raises InvalidCount, DeadlinePassed.
+        """Select and claim hosts for several requests, each all or none; raises InvalidCount or DeadlinePassed.
 
-        They are decided together when the configured driver supports it, and else in rounds. An error of one request is
-        its answer, with the error's fields if ``details`` are asked for.
+        They are decided together if the driver supports it, otherwise in rounds. The error of a request is its answer,
+        with the error's fields if ``details``.
         """
         return self._backend.call(ctxt, "1.9", "select_batch", requests=requests, details=details)
 
     def update_resource_stats(
         self, ctxt: RequestContext, name: names.ResourceName, stats: objects.StatsReport
     ) -> objects.StatsAnswer:
-        """Report the nodes of a service host, or only a heartbeat; raises InvalidStats, UnknownHost."""
+        """Report the nodes of a service host, or only a heartbeat; raises InvalidStats or UnknownHost."""
         return self._backend.call(ctxt, "1.0", "update_resource_stats", name=names.canonical(name), stats=stats)
 
     def get_host_state(self, ctxt: RequestContext, namespace: str, name: names.ResourceName) -> objects.HostState:
-        """Return one document; raises UnknownHost, UnknownNamespace."""
+        """Return one document; raises UnknownHost or UnknownNamespace."""
         return self._backend.call(ctxt, "1.0", "get_host_state", namespace=namespace, name=names.canonical(name))
 
     def list_host_state(
@@ -113,10 +114,9 @@ class SchedulerAPI:
         matching: dict[str, Any] | None = None,
         partition: str | None = None,
     ) -> objects.HostStatePage:
-        """Return documents after ``marker``, ordered by name; raises UnknownNamespace, UnknownPartition.
+        """Return a page of documents by name; raises UnknownNamespace or UnknownPartition.
 
-        ``matching`` selects documents with these values of top-level keys; its key "host" selects those of one service
-        host and its nodes. ``partition`` selects those of one partition.
+        ``matching`` selects documents by values of top-level keys; its key "host" selects a service host and its nodes.
         """
         return self._backend.call(
             ctxt,
@@ -132,28 +132,31 @@ class SchedulerAPI:
     def list_catalog(
         self, ctxt: RequestContext, kind: str, marker: str | None = None, limit: int = 1000
     ) -> objects.HostStatePage:
-        """Return documents of ``kind`` "flavor" or "image" after ``marker``; raises InvalidRequest.
+        """Return a page of documents of ``kind`` "flavor" or "image"; raises InvalidRequest.
 
-        Clients that act for a project may call it. Operators write these documents as host state.
+        Allowed for clients of a single project. Operators write these documents as host state.
         """
         return self._backend.call(ctxt, "1.10", "list_catalog", kind=kind, marker=marker, limit=limit)
 
     def update_host_state(self, ctxt: RequestContext, state: objects.HostState, writer: str) -> objects.HostState:
-        """Merge ``state.document`` into what is recorded at ``state.version`` and return the new state.
+        """Merge ``state.document`` into the document at ``state.version`` and return the new state.
 
-        A key with the value null is removed from the document, except in namespace ``service``. Version 0 creates
-        the document. Raises VersionConflict, WriterRefused, UnknownHost, UnknownNamespace, InvalidHostState when
-        the result violates the schema of the namespace, and Conflict when the document is in another partition than
-        ``state.partition``.
+        A null value removes its key, except in namespace ``service``. Version 0 creates the document.
+
+        Raises:
+
+        - VersionConflict, WriterRefused, UnknownHost, UnknownNamespace: See rpcapi.errors.
+        - InvalidHostState: The result violates the schema of the namespace.
+        - Conflict: The document is in a partition other than ``state.partition``.
         """
         return self._backend.call(ctxt, "1.0", "update_host_state", state=state, writer=writer)
 
     def delete_host_state(
         self, ctxt: RequestContext, namespace: str, name: names.ResourceName, version: int, writer: str
     ) -> None:
-        """Delete the document recorded at ``version``; does nothing when there is none.
+        """Delete a document at ``version``; a missing document is no error.
 
-        Raises VersionConflict, WriterRefused, UnknownNamespace.
+        Raises VersionConflict, WriterRefused or UnknownNamespace.
         """
         self._backend.call(
             ctxt,
@@ -166,40 +169,47 @@ class SchedulerAPI:
         )
 
     def update_aggregates(self, ctxt: RequestContext, aggregates: list[dict[str, Any]]) -> None:
-        """Create or completely replace these aggregates in all partitions; nothing is changed when one is invalid.
+        """Create or replace aggregates in all partitions, all or none.
 
         Each aggregate is {"id": text, "name": text, "hosts": [names of service hosts, nodes or other providers],
-        "metadata": {text: text}, "version": number or text}; "hosts" and one of "id" and "name" are required. An update
-        with a version that is not later than the recorded one is ignored; without a version the last update wins.
-        Raises InvalidRequest, InvalidName or InvalidHostState; StoreUnavailable when a partition does not answer:
-        repeat the call then.
+        "metadata": {text: text}, "version": number or text}; "hosts" and either "id" or "name" are required. An update
+        that is not newer than the recorded version is ignored; without a version the last update wins.
+
+        Raises:
+
+        - InvalidRequest, InvalidName, InvalidHostState: An aggregate is invalid.
+        - StoreUnavailable: A partition does not answer; repeat the call.
         """
         self._backend.call(ctxt, "1.3", "update_aggregates", aggregates=aggregates)
 
     def delete_aggregate(self, ctxt: RequestContext, name: str, version: int | str | None = None) -> None:
-        """Delete the aggregate with that id; does nothing when there is none. Raises as update_aggregates.
+        """Delete the aggregate with id ``name``; an unknown one is no error. Raises the errors of update_aggregates.
 
-        ``version`` is compared as there, and kept after the deletion: older updates that arrive late are ignored.
+        The store keeps ``version`` after the deletion, so that late older updates are ignored.
         """
         self._backend.call(ctxt, "1.3", "delete_aggregate", name=name, version=version)
 
     def remove_host(self, ctxt: RequestContext, host: str) -> None:
-        """Remove a service host and its nodes in whatever partition it is; does nothing when it is unknown.
+        """Remove a service host and its nodes from its partition; an unknown host is no error.
 
-        A host that may run claims which its store forgot is fenced too. Raises HostInUse when it has live claims, and
-        Conflict for such a host that is up.
+        If the store may have forgotten claims on the host, it is fenced too.
+
+        Raises:
+
+        - HostInUse: The host has live claims.
+        - Conflict: The host would be fenced, but is up.
         """
         self._backend.call(ctxt, "1.2", "remove_host", host=host)
 
     def list_partitions(self, ctxt: RequestContext) -> objects.PartitionList:
-        """Return the partitions of the deployment from the view of the worker that answers."""
+        """Return the partitions of the deployment as seen by the answering worker."""
         return self._backend.call(ctxt, "1.2", "list_partitions")
 
     def exchange_stamps(self, ctxt: RequestContext, stamps: dict[str, str]) -> dict[str, str | None]:
-        """Send the newest stamp of each partition, and return the present ones; None where partitions have no stamps.
+        """Send the newest known stamp of each partition; return the current stamps, None for partitions without stamps.
 
-        A partition whose stamp is later than its store has been restored from a backup, and begins an epoch before the
-        answer. One whose store does not answer is missing.
+        A stamp newer than its store proves that the store was restored from a backup; the partition begins a new epoch
+        before it answers. Partitions with an unreachable store are omitted.
         """
         return self._backend.call(ctxt, "1.5", "exchange_stamps", stamps=stamps)
 
@@ -211,56 +221,60 @@ class SchedulerAPI:
         versions: dict[str, str] | None = None,
         partition: str | None = None,
     ) -> None:
-        """Send a heartbeat of a service without nodes, such as a conductor, with the RPC version of each topic.
+        """Send the heartbeat of a service without nodes, such as a conductor, with its RPC version per topic.
 
-        It is registered in ``partition``; None is that of the worker that answers. Raises UnknownPartition.
+        ``partition`` defaults to the answering worker's partition. Raises UnknownPartition.
         """
         self._backend.call(
             ctxt, "1.11", "report_service", binary=binary, host=host, versions=versions, partition=partition
         )
 
     def get_oldest_versions(self, ctxt: RequestContext) -> dict[str, str | None]:
-        """Return the oldest RPC version that living services report, by topic; None where one reports none.
+        """Return the oldest RPC version of living services by topic; None if one of them reports no version.
 
-        Claims services of all partitions are topic ``claims``. A topic without a living service is missing.
+        The claims services of all partitions share the topic ``claims``. Topics without a living service are omitted.
         """
         return self._backend.call(ctxt, "1.7", "get_oldest_versions")
 
     def explain(self, ctxt: RequestContext, request_id: str) -> objects.Decision:
-        """Return the record of a decision; raises UnknownDecision."""
+        """Return a decision record; raises UnknownDecision."""
         return self._backend.call(ctxt, "1.1", "explain", request_id=request_id)
 
     def dry_run(
         self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1, scope: str = "all"
     ) -> objects.Decision:
-        """Decide for ``count`` instances on the replica of a worker; nothing is claimed or recorded.
+        """Decide for ``count`` instances on a worker's replica, without claims or records.
 
-        At most as many instances are decided as one claim script accepts. A refusal is returned, not raised, with its
-        reasons. ``scope`` "rebuild" is about instances that stay on their forced host: only what depends on the image
-        is checked, whatever the host has left. Raises InvalidSpec, UnknownHost for an unknown forced host,
-        PluginFailed, NotReady.
+        ``count`` is capped at the maximum of one claim script. A refusal is returned with its reasons, not raised.
+        ``scope`` "rebuild" checks instances that stay on their forced host: only what depends on the image, not free
+        capacity.
+
+        Raises:
+
+        - InvalidSpec, PluginFailed, NotReady: See rpcapi.errors.
+        - UnknownHost: The forced host is unknown.
         """
         return self._backend.call(ctxt, "1.8", "dry_run", spec=spec, count=count, scope=scope)
 
     def list_filters(self, ctxt: RequestContext, kind: str | None = None) -> objects.FilterList:
-        """Return the filters and weighers of the worker that answers; ``kind``: "filter", "weigher" or None (both)."""
+        """Return filters and weighers of the answering worker; ``kind`` is "filter", "weigher" or None for both."""
         return self._backend.call(ctxt, "1.3", "list_filters", kind=kind)
 
     def audit_nova(
         self, ctxt: RequestContext, *, fix: bool = False, marker: str | None = None, limit: int = 1000
     ) -> objects.NovaAudit:
-        """Find the claims for Nova that no instance uses in a page of all claims; ``fix``: and end them.
+        """Find Nova's claims without an instance in one page of all claims; ``fix`` also ends them.
 
-        Raises Unavailable where gantt-nova-bridge does not answer, or could not read all of Nova's databases.
+        Raises Unavailable if gantt-nova-bridge does not answer or could not read all of Nova's databases.
         """
         return self._backend.call(ctxt, "1.6", "audit_nova", fix=fix, marker=marker, limit=limit)
 
     def list_decisions(
         self, ctxt: RequestContext, partition: str | None = None, marker: str | None = None, limit: int = 100
     ) -> objects.DecisionPage:
-        """Return a partition's recorded decisions, oldest first, after ``marker``; raises UnknownPartition.
+        """Return a page of a partition's decisions, oldest first; raises UnknownPartition.
 
-        ``partition`` None is that of the scheduler.
+        ``partition`` defaults to the scheduler's partition.
         """
         return self._backend.call(ctxt, "1.2", "list_decisions", partition=partition, marker=marker, limit=limit)
 

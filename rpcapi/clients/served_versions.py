@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The RPC versions that the daemons of this release serve, as they report them to the scheduler."""
+"""RPC versions that the daemons of this release serve and report."""
 
 from collections.abc import Mapping
 
@@ -17,5 +17,5 @@ SERVED: Mapping[str, tuple[type[ServiceClient], ...]] = {
 
 
 def served_versions(binary: str) -> dict[str, str]:
-    """Return the version that a daemon of this release serves on each of its topics; empty for other daemons."""
+    """Return the version served on each topic of a daemon; empty for daemons without RPC."""
     return {client.TOPIC: client.VERSION for client in SERVED.get(binary, ())}

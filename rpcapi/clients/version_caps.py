@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Version caps of clients: the numbers in [upgrade_levels], or ``auto``, which follows the oldest living service."""
+"""Version caps of clients: fixed by [upgrade_levels], or ``auto``, which follows the oldest living service."""
 
 import logging
 import threading
@@ -19,17 +19,16 @@ from rpcapi.serializer import GanttSerializer
 LOG = logging.getLogger(__name__)
 
 REFRESH_S = 30.0
-RETRY_S = 2.0  # after a failure
+RETRY_S = 2.0  # after a failed refresh
 ANSWER_S = 5.0
 Versions = Mapping[str, str | None]
 
 
 class OldestVersions:
-    """The oldest version of each topic's living services, refreshed from time to time. Thread-safe.
+    """Cache of the oldest version of each topic's living services. Thread-safe.
 
-    ``fetch`` returns them as SchedulerAPI.get_oldest_versions, within the seconds that it is called with. All callers
-    wait while it is called for the first time, later they get the last answer while a thread refreshes it. Until there
-    is an answer, all versions are unknown.
+    ``fetch`` is SchedulerAPI.get_oldest_versions with a timeout in seconds. Callers wait for the first fetch only;
+    later a thread refreshes the cache and callers get the last answer.
     """
 
     def __init__(self, fetch: Callable[[float], Versions], clock: Callable[[], float] = time.monotonic) -> None:
@@ -45,8 +44,8 @@ class OldestVersions:
     def cap(self, topic: str, oldest: str, wait_s: float = ANSWER_S) -> str | None:
         """Return the version that every living service of ``topic`` supports; None if none is alive.
 
-        ``oldest`` stands for a service that reports no version, and for all services while nothing is known. It waits
-        at most ``wait_s`` and ANSWER_S seconds while the versions are fetched for the first time.
+        ``oldest`` stands in for services without a reported version, and for all services before the first answer.
+        Waits at most ``wait_s`` and ANSWER_S seconds, and only for the first fetch.
         """
         versions = self._current(min(wait_s, ANSWER_S))
         if versions is None:
@@ -54,11 +53,11 @@ class OldestVersions:
         return (versions[topic] or oldest) if topic in versions else None
 
     def reset(self) -> None:
-        """Let the next caller refresh the versions."""
+        """Refresh the versions at the next use."""
         self._due = self._clock()
 
     def refresh(self, wait_s: float = ANSWER_S) -> None:
-        """Fetch the versions; without an answer in time the last ones stay."""
+        """Fetch the versions; keep the last ones if no answer comes in time."""
         with self._lock:
             self._due = self._clock() + REFRESH_S
             try:
@@ -85,15 +84,12 @@ class OldestVersions:
         return self._versions
 
 
-# Clients of one transport share what they know.
+# One cache per transport, shared by its clients.
 _KNOWN: "weakref.WeakKeyDictionary[Any, OldestVersions]" = weakref.WeakKeyDictionary()
 
 
 def cap_of(conf: cfg.ConfigOpts, transport: Any, topic: str, oldest: str) -> Callable[[float], str | None]:
-    """Return a function that returns the cap of a topic at present; None: all versions may be sent.
-
-    Its argument is how many seconds it may wait.
-    """
+    """Return a function of a timeout in seconds that returns the topic's current cap; None means no cap."""
 
     def cap(wait_s: float) -> str | None:
         level: str | None = conf.upgrade_levels[topic]
@@ -108,13 +104,12 @@ def cap_of(conf: cfg.ConfigOpts, transport: Any, topic: str, oldest: str) -> Cal
 
 
 def refresh_all() -> None:
-    """Let all clients of this process find the oldest services again: the configuration was reloaded."""
+    """Refresh the caches of all clients after a configuration reload."""
     for oldest in list(_KNOWN.values()):
         oldest.reset()
 
 
 def _fetcher(transport: Any) -> Callable[[float], Versions]:
-    """Return a function that asks a scheduler."""
     client = bus.get_client(
         transport,
         messaging.Target(topic="scheduler", version="1.0"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configuration options that all clients and services read."""
+"""Configuration options common to all clients and services."""
 
 from oslo_config import cfg
 
@@ -7,6 +7,5 @@ from rpcapi.conf import rpc, scheduler_client, service_group, upgrade_levels
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options that all clients and services read."""
     for module in (rpc, scheduler_client, service_group, upgrade_levels):
         module.register_opts(conf)

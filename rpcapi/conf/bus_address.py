@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parses the transport URL of the embedded bus into redis-py connection arguments. A daemon's master may import it."""
+"""Parser of the embedded bus's transport URL, without redis-py so that a daemon's master may import it."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +26,7 @@ class RedisAddress:
         return f"{self.socket or f'{self.host}:{self.port}'}, database {self.database}"
 
     def connection_arguments(self) -> dict[str, Any]:
-        """The keyword arguments of a redis-py connection to this server."""
+        """Return keyword arguments for a redis-py connection."""
         credentials = {"username": self.username, "password": self.password, "db": self.database}
         if self.socket:
             return {**credentials, "path": self.socket}
@@ -34,9 +34,9 @@ class RedisAddress:
 
 
 def parse(url: str) -> RedisAddress:
-    """Read `gantt+redis://user:password@host:port/database` or `gantt+redis:///database?socket=/path`.
+    """Parse `gantt+redis://user:password@host:port/database` or `gantt+redis:///database?socket=/path`.
 
-    :raises rpcapi.errors.BadConfiguration: for any other form; the text says what is wrong and shows no credentials
+    :raises rpcapi.errors.BadConfiguration: for any other form; the text shows no credentials
     """
     scheme, _, rest = url.partition("://")
     if scheme != "gantt+redis":

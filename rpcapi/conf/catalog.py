@@ -49,7 +49,7 @@ PROFILE_OPTS = [
 
 
 def load(conf: cfg.ConfigOpts) -> Catalog:
-    """Return the catalog of a ``conf`` that has been loaded; raises BadConfiguration."""
+    """Return the catalog of a loaded ``conf``; raises BadConfiguration."""
     for group, options in ((PCI_GROUP, PCI_OPTS), (GUESTS_GROUP, GUESTS_OPTS)):
         conf.register_opts(options, group=group)
     sections = (section for section in conf.list_all_sections() if section.startswith(PREFIX))

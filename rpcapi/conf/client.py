@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds and loads the configuration of a client: the command, or a program that uses the library."""
+"""Configuration of a client: the command, or a program that uses the library."""
 
 import os
 import stat
@@ -19,10 +19,10 @@ CALL_TIMEOUT = 10.0
 
 
 def load(config_files: Sequence[str] = ()) -> cfg.ConfigOpts:
-    """Load the first of: ``config_files``, $GANTT_CONFIG_FILE, oslo.config's default files, the user's run folder.
+    """Load the first of ``config_files``, $GANTT_CONFIG_FILE, oslo.config's default files, and the run folder.
 
-    The user's run folder is that of a development cluster, $GANTT_RUN or /tmp/gantt-UID. Raises BadConfiguration for a
-    file that cannot be read, or an invalid value.
+    The run folder is that of the user's development cluster, $GANTT_RUN or /tmp/gantt-UID. Raises BadConfiguration for
+    an unreadable file or an invalid value.
     """
     conf = cfg.ConfigOpts()
     rpc_conf.register_opts(conf)
@@ -45,7 +45,7 @@ def files(config_files: Sequence[str] = ()) -> list[str]:
 
 
 def _run_folder_file() -> list[str]:
-    """Return the file of a cluster that this user started; a folder that others can write to is not trusted."""
+    """Return the file of a cluster started by this user; folders that others may write to are not trusted."""
     run_folder = os.environ.get(RUN_VARIABLE)
     folder = Path(run_folder) if run_folder else Path(tempfile.gettempdir()) / f"gantt-{os.getuid()}"
     path = folder / "etc" / "gantt.conf"

@@ -11,7 +11,7 @@ from rpcapi.conf.listener_tls import is_loopback
 
 GROUP = "dashboard"
 TOKEN, KEYSTONE = "token", "keystone"
-MIN_TOKEN = 20  # characters: a token of fewer could be guessed
+MIN_TOKEN = 20  # characters; shorter tokens could be guessed
 
 OPTS: list[cfg.Opt] = [
     cfg.HostAddressOpt(
@@ -77,12 +77,11 @@ OPTS: list[cfg.Opt] = [
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options on ``conf``."""
     conf.register_opts(OPTS, group=GROUP)
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration where nobody could sign in, or TLS cannot be served."""
+    """Raise BadConfiguration if nobody could sign in or TLS cannot be served."""
     options = conf[GROUP]
     listener_tls.check(conf, GROUP)
     if options.auth_strategy == TOKEN and len(options.token) < MIN_TOKEN:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flavors from the configuration, one group ``[flavor:NAME]`` for each."""
+"""Flavors from the configuration, one group ``[flavor:NAME]`` each."""
 
 from oslo_config import cfg
 
@@ -43,9 +43,9 @@ OPTS = [
 
 
 def load(conf: cfg.ConfigOpts, catalog: Catalog = EMPTY) -> dict[str, Flavor]:
-    """Return the configured flavors by name, of a ``conf`` that has been loaded; ``catalog`` is used to check them.
+    """Return the flavors of a loaded ``conf`` by name, checked with ``catalog``.
 
-    Raises BadConfiguration with the group for an invalid flavor.
+    Raises BadConfiguration with the group of an invalid flavor.
     """
     sections = (section for section in conf.list_all_sections() if section.startswith(PREFIX))
     return {section.removeprefix(PREFIX): _read(conf, section, catalog) for section in sections}
@@ -65,7 +65,7 @@ def _read(conf: cfg.ConfigOpts, section: str, catalog: Catalog) -> Flavor:
             disk_gb=values.disk_gb,
             extra_specs=pairs.read(f"[{section}] extra_specs", values.extra_specs),
         )
-        build_spec(flavor, catalog=catalog)  # checks it
+        build_spec(flavor, catalog=catalog)  # raises InvalidRequest for an invalid flavor
     except (cfg.Error, ValueError) as error:
         raise errors.BadConfiguration(why=f"[{section}] {error}") from error
     except errors.InvalidRequest as error:

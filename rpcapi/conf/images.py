@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images from the configuration, one group ``[image:NAME]`` for each."""
+"""Images from the configuration, one group ``[image:NAME]`` each."""
 
 from oslo_config import cfg
 
@@ -36,9 +36,9 @@ OPTS = [
 
 
 def load(conf: cfg.ConfigOpts) -> dict[str, Image]:
-    """Return all images by name from a ``conf`` that has been loaded.
+    """Return the images of a loaded ``conf`` by name.
 
-    Raises BadConfiguration with the group for an invalid image.
+    Raises BadConfiguration with the group of an invalid image.
     """
     sections = (section for section in conf.list_all_sections() if section.startswith(PREFIX))
     return {image.name: image for image in (_read(conf, section) for section in sections)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The address that a daemon serves: options of TLS, the same ones in each daemon's group."""
+"""TLS options of a daemon's listener, shared by the groups of several daemons."""
 
 import functools
 import ipaddress
@@ -12,7 +12,6 @@ from rpcapi import errors, tls
 
 
 def tls_opts() -> list[cfg.Opt]:
-    """Return the options, for the group of one daemon."""
     return [
         cfg.StrOpt(
             "tls_cert_file",
@@ -32,7 +31,7 @@ def tls_opts() -> list[cfg.Opt]:
 
 
 def check(conf: cfg.ConfigOpts, group: str) -> None:
-    """Raise BadConfiguration where TLS cannot be served, or would not be although files are named."""
+    """Raise BadConfiguration if TLS cannot be served, or files are named but TLS is off."""
     options = conf[group]
     if options.tls_cert_file:
         server_context(conf, group)
@@ -43,12 +42,12 @@ def check(conf: cfg.ConfigOpts, group: str) -> None:
 
 
 def context_source(conf: cfg.ConfigOpts, group: str) -> Callable[[], ssl.SSLContext] | None:
-    """Return what reads the files as they are at the time of each call, None without TLS."""
+    """Return a function that reads the current files on each call; None without TLS."""
     return functools.partial(server_context, conf, group) if conf[group].tls_cert_file else None
 
 
 def server_context(conf: cfg.ConfigOpts, group: str) -> ssl.SSLContext:
-    """Return the TLS context by the files as they are now; raises BadConfiguration."""
+    """Return a TLS context from the current files; raises BadConfiguration."""
     options = conf[group]
     return tls.server_context(
         f"[{group}] tls_cert_file",
@@ -59,7 +58,7 @@ def server_context(conf: cfg.ConfigOpts, group: str) -> ssl.SSLContext:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address or name is this machine's own, which no other machine reaches."""
+    """Return whether an address or name is only reachable from this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

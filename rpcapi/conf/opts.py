@@ -17,7 +17,6 @@ from rpcapi.conf import (
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group."""
     modules = (transport, rpc, scheduler_client, service_group, upgrade_levels, flavors, images, dashboard)
     return [
         *((module.GROUP, module.OPTS) for module in modules),

@@ -10,12 +10,12 @@ from rpcapi import errors
 
 
 def option(name: str, **values: Any) -> cfg.ListOpt:
-    """Return an option of pairs separated by commas; a pair with a comma in its value must be quoted."""
+    """Return an option of comma-separated pairs; pairs with a comma in the value must be quoted."""
     return cfg.ListOpt(name, item_type=types.String(quotes=True), **values)
 
 
 def read(label: str, pairs: Iterable[str]) -> dict[str, str]:
-    """Return the pairs as a mapping; raises BadConfiguration for a malformed pair or a duplicate key."""
+    """Return the pairs as a mapping; raises BadConfiguration for a malformed pair or duplicate key."""
     mapping: dict[str, str] = {}
     for pair in pairs:
         key, equals, value = (part.strip() for part in pair.partition("="))

@@ -19,7 +19,7 @@ OPTIONS = {
     "socket_keepalive",
     "health_check_interval",
 }
-# Files of TLS, and what of the server's certificate is verified: by default all, its name too.
+# TLS files and the extent of verification; by default everything is verified, including the name.
 TLS_OPTIONS = {
     "ssl_ca_certs",
     "ssl_ca_path",
@@ -32,7 +32,7 @@ TLS_OPTIONS = {
 _TLS_VALUES = {"ssl_cert_reqs": ("required", "optional", "none"), "ssl_check_hostname": ("true", "false")}
 SENTINEL_OPTIONS = {"sentinel_username", "sentinel_password"}
 _SENTINEL_PORT, _REDIS_PORT = 26379, 6379
-_SERVICE = re.compile(r"[A-Za-z0-9._-]+")  # allowed by Sentinel
+_SERVICE = re.compile(r"[A-Za-z0-9._-]+")  # the names that Sentinel allows
 _FORMS = {
     "sentinel": "redis+sentinel://user:password@host1:26379,host2:26379,host3:26379/service/0",
     "cluster": "redis+cluster://user:password@host1:6379,host2:6379,host3:6379",
@@ -41,10 +41,13 @@ _FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class RedisNodes:
-    """The servers of a Sentinel or Cluster URL. URLs are in the form of redis-py and have passwords: never show them.
+    """Servers of a Sentinel or Cluster URL. The URLs are in redis-py's form with passwords: never show them.
 
-    ``seed_urls`` are the sentinels or cluster nodes that know the primary; ``names`` are the same as host:port.
-    ``primary_url`` is a URL for the primary except for host and port. ``service`` is empty for a cluster.
+    Attributes:
+        names: Sentinels or cluster nodes as host:port.
+        service: Sentinel's service name; empty for a cluster.
+        seed_urls: URLs of the sentinels or cluster nodes, which know the primary.
+        primary_url: URL of the primary with a placeholder for host and port.
     """
 
     kind: Literal["sentinel", "cluster"]
@@ -56,15 +59,16 @@ class RedisNodes:
 
 
 def has_multiple_servers(url: str) -> bool:
-    """Return whether ``url`` has a scheme for several servers."""
+    """Return whether the scheme of ``url`` is one for several servers."""
     return url.partition("://")[0] in SCHEMES
 
 
 def read_options(group: str, query: str, valid_options: Collection[str]) -> dict[str, str]:
-    """Return the options of a URL; raises BadConfiguration for an unknown one, or a value that TLS does not take."""
-    options = {name: values[0] for name, values in parse_qs(query, keep_blank_values=True).items()}  # as redis-py
+    """Return the options of a URL; raises BadConfiguration for an unknown option or an invalid TLS value."""
+    # the first value counts, as in redis-py
+    options = {name: values[0] for name, values in parse_qs(query, keep_blank_values=True).items()}
     if not options.keys() <= set(valid_options):
-        # The option is not shown: when a '?' in the password is not written as %3F, it is a part of the password.
+        # Do not show the option: after a '?' not written as %3F it is part of the password.
         raise errors.BadConfiguration(
             why=f"[{group}] url has an unknown option after its '?'; known: {', '.join(sorted(valid_options))}"
         )
@@ -75,7 +79,7 @@ def read_options(group: str, query: str, valid_options: Collection[str]) -> dict
 
 
 def read_database(group: str, text: str) -> int:
-    """Return the number of a database; raises BadConfiguration."""
+    """Return a database number; raises BadConfiguration."""
     if not (text.isascii() and text.isdigit()):
         raise errors.BadConfiguration(why=f"[{group}] url: db must be a number")
     return int(text)
@@ -105,7 +109,7 @@ def parse(url: str, group: str) -> RedisNodes:
 
 
 def _parts(url: str) -> tuple[str, str, str]:
-    """Return authority, path and query; urlsplit accepts an address in brackets only for a single host."""
+    """Return authority, path and query; urlsplit accepts bracketed addresses only for single hosts."""
     rest = url.partition("://")[2].partition("#")[0]
     before, _, query = rest.partition("?")
     authority, slash, path = before.partition("/")

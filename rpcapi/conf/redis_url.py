@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of Redis URLs without redis-py, which the master process of a daemon must not import."""
+"""Validation of Redis URLs without redis-py, which a daemon's master must not import."""
 
 from urllib.parse import urlsplit
 
@@ -7,7 +7,7 @@ from rpcapi import errors
 from rpcapi.conf import redis_nodes
 
 SCHEMES = ("redis", "rediss", "unix")
-MEMORY = "memory"  # the in-process store, for trials
+MEMORY = "memory"  # in-process store, for trials
 _OPTIONS_ANY_SCHEME = {"db", "username", "password", "client_name", "socket_timeout", "health_check_interval"}
 _OPTIONS_TCP = _OPTIONS_ANY_SCHEME | {"socket_connect_timeout", "socket_keepalive"}
 _OPTIONS = {"unix": _OPTIONS_ANY_SCHEME, "redis": _OPTIONS_TCP, "rediss": _OPTIONS_TCP | redis_nodes.TLS_OPTIONS}
@@ -16,7 +16,7 @@ _OPTIONS = {"unix": _OPTIONS_ANY_SCHEME, "redis": _OPTIONS_TCP, "rediss": _OPTIO
 def check(group: str, url: str) -> None:
     """Raise BadConfiguration unless option ``url`` of ``group`` is a valid store URL.
 
-    The URL is not shown: a mistyped one may have the password anywhere.
+    The URL is not shown: in a mistyped URL the password may be anywhere.
     """
     if redis_nodes.has_multiple_servers(url):
         redis_nodes.parse(url, group)
@@ -27,7 +27,7 @@ def check(group: str, url: str) -> None:
         raise errors.BadConfiguration(why=f"[{group}] url must begin with one of {valid_options}")
     try:
         parts = urlsplit(url)
-        _ = parts.port  # reading it validates it
+        _ = parts.port  # access validates the port
     except ValueError:
         raise errors.BadConfiguration(
             why=f"[{group}] url has an invalid address: write {scheme}://user:password@host:port/0, with special "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options for the replicas that must acknowledge a write; every group of a Redis has them."""
+"""Options for replicas that must acknowledge a write, in every group with a Redis."""
 
 import logging
 from collections.abc import Iterable
@@ -34,14 +34,14 @@ OPTS: list[cfg.Opt] = [
 
 @dataclass(frozen=True, slots=True)
 class ReplicaAcknowledgement:
-    """Number of replicas that must acknowledge a write, and how long to wait for them."""
+    """Number of replicas that must acknowledge a write, and the wait for them."""
 
     count: int = 0
     wait_ms: int = 1000
 
 
 def from_options(group: cfg.ConfigOpts.GroupAttr, url: str) -> ReplicaAcknowledgement:
-    """Return the values of the options of ``group`` for the store at ``url``."""
+    """Return the option values of ``group`` for the store at ``url``."""
     count = group.replicas_acknowledge
     if count is None:
         count = int(redis_nodes.has_multiple_servers(url))
@@ -49,7 +49,7 @@ def from_options(group: cfg.ConfigOpts.GroupAttr, url: str) -> ReplicaAcknowledg
 
 
 def warn_of_loss(name: str, group: cfg.ConfigOpts.GroupAttr, urls: Iterable[str]) -> None:
-    """Log a warning where a failover may lose acknowledged writes; ``name`` is that of ``group``."""
+    """Log a warning if a failover may lose acknowledged writes; ``name`` is the name of ``group``."""
     if group.replicas_acknowledge == 0 and any(map(redis_nodes.has_multiple_servers, urls)):
         LOG.warning(
             "[%s] replicas_acknowledge is 0: a failover loses acknowledged writes that no replica has; set 1 or more",

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of group [rpc]: time-outs, the partition and limits of requests."""
+"""Options of group [rpc]: timeouts, partition and request limits."""
 
 from oslo_config import cfg
 
 from rpcapi.resources.claims import MAX_INSTANCES
 
 GROUP = "rpc"
-# RabbitMQ 4 has the same default for its max_message_size; releases before that allow 128 MiB.
+# Default max_message_size of RabbitMQ 4; earlier releases allow 128 MiB.
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 PARTITION = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 
@@ -69,5 +69,4 @@ OPTS = [
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [rpc]."""
     conf.register_opts(OPTS, group=GROUP)

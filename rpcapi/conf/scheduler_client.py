@@ -16,5 +16,4 @@ OPTS = [
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [scheduler_client]."""
     conf.register_opts(OPTS, group=GROUP)

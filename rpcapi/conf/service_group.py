@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of the service group: how live services are detected."""
+"""Options of the service group: detection of live services."""
 
 import importlib.metadata
 import importlib.util
@@ -10,7 +10,7 @@ from rpcapi import errors
 
 GROUP = "service_group"
 STORE, TOOZ = "store", "tooz"
-BACKENDS = "tooz.backends"  # the entry points
+BACKENDS = "tooz.backends"  # entry point group
 
 OPTS: list[cfg.Opt] = [
     cfg.StrOpt(
@@ -42,12 +42,11 @@ OPTS: list[cfg.Opt] = [
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [service_group]."""
     conf.register_opts(OPTS, group=GROUP)
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration when the driver cannot work; the URL is not shown, as it may contain a password."""
+    """Raise BadConfiguration if the driver cannot work. The URL may contain a password and is not shown."""
     if conf.service_group.driver != TOOZ:
         return
     if importlib.util.find_spec("tooz") is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The option transport_url: oslo.messaging registers it; gantt documents it and checks it before the fork."""
+"""Option transport_url, registered by oslo.messaging, documented and checked before the fork by gantt."""
 
 import importlib.metadata
 from urllib.parse import urlsplit
@@ -23,15 +23,15 @@ OPTS = [
     ),
 ]
 
-# Supported drivers; oslo.messaging has others, which gantt is not tested with.
+# Supported drivers; gantt is not tested with oslo.messaging's other drivers.
 DRIVERS = ("gantt-rabbit", "gantt+redis", "rabbit")
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration when transport_url in the files of ``conf`` is invalid.
+    """Raise BadConfiguration if transport_url in the files of ``conf`` is invalid.
 
-    Works without oslo.messaging, which the master process of a daemon must not import; the options in the URL are
-    checked by the driver when the bus is opened.
+    Works without oslo.messaging, which a daemon's master must not import. The driver checks the URL's options when it
+    opens the bus.
     """
     url = read_url(conf)
     if url is None:
@@ -43,7 +43,7 @@ def check(conf: cfg.ConfigOpts) -> None:
         raise unknown_driver(scheme)
     try:
         for host in urlsplit(f"//{rest}").netloc.split(","):
-            _ = urlsplit(f"//{host.rpartition('@')[2]}").port  # reading it validates it
+            _ = urlsplit(f"//{host.rpartition('@')[2]}").port  # access validates the port
     except ValueError:
         raise malformed_url() from None
     if scheme.partition("+")[0] == "gantt":
@@ -51,32 +51,31 @@ def check(conf: cfg.ConfigOpts) -> None:
 
 
 def malformed_url() -> errors.BadConfiguration:
-    """Return the error for a malformed URL; the URL is not shown, as it may contain a password."""
+    """Return the error for a malformed URL, which is not shown because it may contain a password."""
     return errors.BadConfiguration(
-        # The example has no password part, because logs mask everything that looks like credentials in a URL.
+        # No password in the example: logs mask everything that looks like credentials in a URL.
         why="transport_url is malformed: write driver://host:port/virtual_host, where the host may have "
         "user:password@ before it, with special characters as %nn"
     )
 
 
 def unknown_driver(name: str) -> errors.BadConfiguration:
-    """Return the error for a URL with the unknown driver ``name``."""
     # In a malformed URL this may be anything, even a password.
     problem = f" '{name}'" if name.replace("-", "").replace("+", "").isalnum() else ""
     return errors.BadConfiguration(why=f"transport_url has an unknown driver{problem}; known: {', '.join(DRIVERS)}")
 
 
 def missing_package(driver: str, package: str) -> errors.BadConfiguration:
-    """Return the error for a driver that needs a package of an extra."""
+    """Return the error for a driver whose package belongs to an extra."""
     return errors.BadConfiguration(
         why=f"transport_url: driver '{driver}' needs the package {package}; run: pip install 'gantt[embedded]'"
     )
 
 
 def read_url(conf: cfg.ConfigOpts) -> str | None:
-    """Return the option, None if it is not set.
+    """Return transport_url, or None if it is not set.
 
-    It is read with a separate ConfigOpts: oslo.messaging later refuses a differing registration of it.
+    Uses a separate ConfigOpts, because oslo.messaging later refuses a differing registration.
     """
     own_conf = cfg.ConfigOpts()
     own_conf.register_opts(OPTS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Caps on the RPC versions that are sent, for rolling upgrades."""
+"""Caps on sent RPC versions, for rolling upgrades."""
 
 from oslo_config import cfg
 
@@ -20,5 +20,4 @@ OPTS = [
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [upgrade_levels]."""
     conf.register_opts(OPTS, group=GROUP)

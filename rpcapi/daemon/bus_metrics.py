@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the message bus for a worker that serves on it."""
+"""Metrics of the message bus for a worker that serves on it."""
 
 from collections.abc import Callable
 
@@ -24,14 +24,14 @@ DEAD_LETTERS = metrics.counter("rpc_dead_letters_total", "Messages to the daemon
 
 
 class BusMeasurement:
-    """Sets the metrics of one transport; buses other than gantt's drivers have only some."""
+    """Measurement of one transport; incomplete for drivers other than gantt's."""
 
     def __init__(self, transport: RPCTransport) -> None:
         self._transport = transport
         self._counted = bus.count_dead_letters()
 
     def measure(self) -> None:
-        """Measure; raises Unavailable."""
+        """Set the metrics; raises Unavailable."""
         letters = bus.count_dead_letters()
         DEAD_LETTERS.inc(letters - self._counted)
         self._counted = letters
@@ -42,8 +42,8 @@ class BusMeasurement:
 
 
 def tasks(conf: cfg.ConfigOpts, transport: RPCTransport, interval: Callable[[], float]) -> list[Periodic]:
-    """Return the task that measures every ``interval()`` seconds; none for a daemon without metrics."""
-    # The scheduler has options of weighers in this group too, and a worker that no daemon started has only those.
+    """Return the measuring task; none for a daemon without metrics."""
+    # The group also has weighers' options of the scheduler, which are all there is in a worker without a daemon.
     if "metrics" not in conf or "listen" not in conf.metrics or not conf.metrics.listen:
         return []
     return [Periodic("Measuring the bus", BusMeasurement(transport).measure, interval)]

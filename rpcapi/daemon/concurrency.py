@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selects eventlet or native threads for a worker process, before it imports its service."""
+"""Selection of eventlet or native threads for a worker, before it imports its service."""
 
 import sys
 import warnings
 
-# Modules whose import fixes how they work (patched standard library, folder of the metrics), so that they must
-# be imported after the fork.
+# Modules that fix their behaviour on import (patched standard library, metrics folder): import them after the fork.
 WORKER_ONLY_MODULES = ("eventlet", "prometheus_client", "oslo_messaging")
 
 
 def require_no_worker_modules() -> None:
-    """Raise RuntimeError when the master has imported a module that only a worker may import.
+    """Raise RuntimeError if the master has imported a module reserved for workers.
 
-    The consequences would be silent: native locks under eventlet, and metrics that are not exported.
+    The damage would be silent: native locks under eventlet, metrics that are not exported.
     """
     imported = [name for name in WORKER_ONLY_MODULES if name in sys.modules]
     if imported:
@@ -23,17 +22,16 @@ def require_no_worker_modules() -> None:
 
 
 def configure_executor(executor: str) -> None:
-    """Patch the process for ``executor`` ('eventlet' or 'threading'), and configure the libraries for it.
+    """Patch the process and configure libraries for ``executor`` ('eventlet' or 'threading').
 
-    The imports are local because checking for eventlet imports it: the master, which imports this module, must
-    not.
+    Imports are local: the check for eventlet imports it, and the master imports this module.
     """
-    # The deprecation is recorded in docs/adr; an operator cannot act on it at each start of a worker.
+    # Known and recorded in docs/adr; operators cannot act on it.
     warnings.filterwarnings("ignore", message=r"\s*Eventlet is deprecated")
     from rpcapi.messaging import green  # noqa: PLC0415
 
     green.patch_for(executor)
-    # oslo.messaging imports oslo.service, which assumes eventlet unless it is initialized before.
+    # oslo.messaging imports oslo.service, which assumes eventlet unless initialized first.
     from oslo_service import backend  # noqa: PLC0415
 
     backend.init_backend(backend.BackendType(executor))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and checks a daemon's whole configuration before anything starts."""
+"""Loading and checking of a daemon's whole configuration before anything starts."""
 
 import importlib.util
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,10 +15,10 @@ RegisterOpts = Callable[[cfg.ConfigOpts], None]
 
 
 def load(prog: str, register_opts: Iterable[RegisterOpts], argv: Sequence[str] | None) -> cfg.ConfigOpts:
-    """Return a private ConfigOpts with every option registered and its value checked.
+    """Return a private ConfigOpts with every option registered and checked.
 
-    Files are those of --config-file and --config-dir, else gantt.conf and <prog>.conf in oslo.config's
-    usual places (/etc/gantt among them). Raises BadConfiguration, in one line.
+    Reads --config-file and --config-dir, otherwise gantt.conf and <prog>.conf in oslo.config's usual places such as
+    /etc/gantt. Raises BadConfiguration with one line.
     """
     conf = cfg.ConfigOpts()
     logs.register_opts(conf)
@@ -34,7 +34,7 @@ def load(prog: str, register_opts: Iterable[RegisterOpts], argv: Sequence[str] |
 
 
 def check_present(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration if nothing is configured: no file was read, and the environment has no transport_url.
+    """Raise BadConfiguration if there is neither a file nor a transport_url in the environment.
 
     Otherwise the daemon would wait for a broker at oslo.messaging's default address.
     """
@@ -47,7 +47,7 @@ def check_present(conf: cfg.ConfigOpts) -> None:
 
 
 def check_executor(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration if the package of the configured executor is not installed; it is not imported."""
+    """Raise BadConfiguration if the executor's package is not installed, without importing it."""
     if conf.executor == "eventlet" and importlib.util.find_spec("eventlet") is None:
         raise errors.BadConfiguration(
             why="executor = eventlet needs the package eventlet; run: pip install eventlet, or use threading"
@@ -55,7 +55,7 @@ def check_executor(conf: cfg.ConfigOpts) -> None:
 
 
 def _read_all(values: Mapping[str, object]) -> None:
-    """Read every option once: oslo.config checks the value of an option only on access."""
+    """Read every option, because oslo.config checks values only on access."""
     for name in values:
         value = values[name]
         if isinstance(value, Mapping) and isinstance(value, cfg.ConfigOpts.GroupAttr):

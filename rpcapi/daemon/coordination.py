@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Group membership at a coordination service, through tooz. All waits are bounded."""
+"""Group membership at a coordination service through tooz, with bounded waits."""
 
 import contextlib
 import importlib
@@ -15,14 +15,14 @@ from rpcapi.conf import service_group
 
 Result = TypeVar("Result")
 
-ANSWER_SECONDS = 5.0  # limit of each operation at the coordination service
+ANSWER_SECONDS = 5.0  # limit of each operation
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinationGroup:
-    """A group of services, and ``timeout``, the seconds within which a dead one is detected.
+    """A group of services; ``timeout`` is the limit in seconds to detect a dead one.
 
-    Worst case: its session lasts half of it, a poll is an eighth late, and it must be missing for a quarter.
+    Worst case: half of it until the session ends, an eighth until the next poll, and a quarter of grace.
     """
 
     url: str
@@ -31,7 +31,7 @@ class CoordinationGroup:
 
     @classmethod
     def from_conf(cls, conf: cfg.ConfigOpts, partition: str) -> "CoordinationGroup | None":
-        """Return the group of a partition's services, None if the store tracks liveness."""
+        """Return the group of a partition's services; None if the store tracks liveness."""
         if conf.service_group.driver != service_group.TOOZ:
             return None
         return cls(conf.service_group.backend_url, f"gantt.{partition}", conf.service_group.timeout)
@@ -43,28 +43,28 @@ class CoordinationGroup:
 
     @property
     def interval(self) -> float:
-        """Seconds between a member's heartbeats, and between polls of the group."""
+        """Seconds between heartbeats, and between polls of the group."""
         return self.timeout / 8
 
     @property
     def grace(self) -> float:
-        """Seconds that a member may be missing before it counts as dead: it may have to join again."""
+        """Seconds that a member may be missing, for example to rejoin, before it counts as dead."""
         return self.timeout / 4
 
 
 class Coordinator:
-    """One member's client of the coordination service; not thread-safe. Calls raise Unavailable when it is down."""
+    """Client of the coordination service, for one member. Not thread-safe. Calls raise Unavailable."""
 
     def __init__(self, group: CoordinationGroup, member: str) -> None:
-        # Imported in the caller's thread: tooz brings eventlet, which copies the threading module at its import. A
-        # thread that imports it gets the copy's end marker in place of its own, so that joining it waits in vain.
+        # Import in the caller's thread: tooz imports eventlet, which copies the threading module. A thread that runs
+        # this import ends up with the copy's end marker, and joining it never returns.
         self._tooz: Any = importlib.import_module("tooz.coordination")
         self._group = group
         self._member = member
         self._driver: Any = None
 
     def renew_membership(self) -> None:
-        """Send a heartbeat and join the group if necessary; the membership lasts for a session from now."""
+        """Send a heartbeat, and join the group if necessary; valid for one session timeout."""
         name = self._group.name.encode()
 
         def act(driver: Any) -> None:
@@ -81,13 +81,13 @@ class Coordinator:
         self._call_driver(act)
 
     def members(self) -> frozenset[str]:
-        """Return the members of the group; raises Unavailable also when the group does not exist or was lost."""
+        """Return the group's members; raises Unavailable also if the group is missing or lost."""
         name = self._group.name.encode()
         member_ids = self._call_driver(lambda driver: driver.get_members(name).get(timeout=ANSWER_SECONDS))
         return frozenset(member_id.decode() for member_id in member_ids)
 
     def close(self) -> None:
-        """Leave the group, if the coordination service answers, and close the connection."""
+        """Leave the group if the coordination service answers, and close the connection."""
         driver, self._driver = self._driver, None
         if driver is not None:
             with contextlib.suppress(errors.Unavailable):  # the session expires by itself
@@ -104,14 +104,14 @@ class Coordinator:
         try:
             answer = self._call_bounded(open_and_act)
         except errors.Unavailable:
-            # A driver with a persistent session reconnects by itself. Others are dropped: they may retry for a minute.
+            # A driver with a persistent session reconnects by itself. Drop others, which may retry for a minute.
             self._driver = drivers[0] if drivers and self._has_persistent_session(drivers[0]) else None
             raise
         self._driver = drivers[0]
         return answer
 
     def _call_bounded(self, act: Callable[[], Result]) -> Result:
-        """Run ``act`` in a separate thread with a time limit: the libraries wait and retry without one."""
+        """Run ``act`` in a thread with a time limit; the libraries have none."""
         results: list[Result] = []
         failures: list[Exception] = []
 
@@ -119,7 +119,7 @@ class Coordinator:
             try:
                 results.append(act())
             except Exception as error:
-                # Besides its own errors tooz raises those of the library behind it.
+                # tooz also raises errors of the library behind it.
                 failures.append(error)
 
         thread = threading.Thread(target=run, name="coordination", daemon=True)
@@ -138,7 +138,7 @@ class Coordinator:
             "membership_timeout": group.session_timeout,
         }
         if group.url.partition(":")[0] in ("zookeeper", "kazoo"):
-            # Without this its library backs off for up to a minute before it tries to reconnect.
+            # Without this the library backs off for up to a minute before it reconnects.
             options["connection_retry"] = {"max_tries": -1, "delay": 0.1, "max_delay": group.interval}
         driver = self._tooz.get_coordinator(group.url, self._member.encode(), **options)
         driver.start()

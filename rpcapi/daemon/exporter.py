@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves the sum of all workers' metrics to Prometheus, and whether the daemon serves, in a separate process.
+"""Exporter process: all workers' metrics for Prometheus, and the daemon's health.
 
-``/healthz`` answers 200 while the daemon runs, ``/readyz`` while all its workers serve, else 503; any other path the
-metrics.
+``/healthz`` answers 200 while the daemon runs; ``/readyz`` answers 200 while all workers serve, otherwise 503; other
+paths answer the metrics.
 
-A separate process keeps slow scrapers and threads out of the master. The master binds the address,
-so that a bad one is reported at start, and stays bound when this process is respawned.
+A process of its own keeps slow scrapers and threads out of the master. The master binds the address, so that a bad
+address is reported at start, and keeps it when this process is respawned.
 """
 
 import socket
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rpcapi.daemon.http_listener import HttpServer
 
 THREADS = 4
-SHUTDOWN_SECONDS = 1  # an unfinished scrape is repeated by the scraper
+SHUTDOWN_SECONDS = 1  # scrapers repeat unfinished scrapes
 
 
 def bind(listen: str) -> socket.socket:
@@ -41,8 +41,8 @@ def bind(listen: str) -> socket.socket:
 
 
 def make_exporter(listener: socket.socket, folder: Path, workers: int) -> "HttpServer":
-    """Return a service of the daemon framework that answers GET with the metrics in ``folder``."""
-    # Imported in this process only: the master must not import it, see metrics_folder.use_folder().
+    """Return a service of the daemon framework that serves the metrics in ``folder``."""
+    # The master must not import these, see metrics_folder.use_folder().
     from prometheus_client import CollectorRegistry, make_wsgi_app  # noqa: PLC0415
 
     from rpcapi.daemon.http_listener import HttpServer  # noqa: PLC0415
@@ -57,7 +57,6 @@ def make_exporter(listener: socket.socket, folder: Path, workers: int) -> "HttpS
     metrics = make_wsgi_app(registry)
 
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Answer a probe, or send the metrics."""
         if environ["PATH_INFO"] == "/healthz":
             return _text("200 OK", "ok", start_response)
         if environ["PATH_INFO"] == "/readyz":

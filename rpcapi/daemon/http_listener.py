@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP server of a daemon's process: cheroot's, in which slow clients keep no threads from the others."""
+"""HTTP server of a daemon, based on cheroot; slow clients do not occupy threads."""
 
 import select
 import socket
@@ -18,19 +18,19 @@ from rpcapi.daemon.timed_sockets import IDLE_SECONDS, make_file
 
 LOG = log.getLogger(__name__)
 
-MAX_HEADERS = 64 << 10  # bytes of a request's header
+MAX_HEADERS = 64 << 10  # bytes of a request header
 BACKLOG = 1024
-NEXT_REQUEST_MS = 5  # for which a thread keeps a connection that it has served, where others are free
+NEXT_REQUEST_MS = 5  # a thread holds a served connection for this time if other threads are free
 
 ContextSource = Callable[[], ssl.SSLContext]
-# Returns headers and body of an error, by its status, title and message.
+# Returns headers and body of an error from status, title and message.
 RenderError = Callable[[int, str, str], tuple[list[tuple[str, str]], bytes]]
 
 
 class TlsAdapter(Adapter):
-    """Wraps accepted connections. The handshake is part of their first read: the thread that accepts waits for nobody.
+    """TLS for accepted connections. The handshake happens at the first read, so the accepting thread never waits.
 
-    ``load`` reads the certificate and raises BadConfiguration where it cannot be used.
+    ``load`` reads the certificate and raises BadConfiguration if it cannot be used.
     """
 
     def __init__(self, load: ContextSource) -> None:
@@ -38,35 +38,33 @@ class TlsAdapter(Adapter):
         self._context = load()
 
     def reload(self) -> None:
-        """Read the certificate again, for new connections; raises BadConfiguration, and the former one remains."""
+        """Read the certificate again for new connections; raises BadConfiguration and keeps the previous one."""
         self._context = self._load()
 
     def bind(self, sock: socket.socket) -> socket.socket:
-        """Return the listening socket as it is."""
         return sock
 
     def wrap(self, sock: socket.socket) -> tuple[socket.socket, dict[str, Any]]:
-        """Return an accepted connection with TLS, and its variables of WSGI."""
+        """Return an accepted connection with TLS, and its WSGI variables."""
         wrapped = self._context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
         return wrapped, self.get_environ()
 
     def get_environ(self) -> dict[str, Any]:
-        """Return the variables of WSGI of each request."""
         return {"wsgi.url_scheme": "https", "HTTPS": "on"}
 
     def makefile(self, sock: socket.socket, mode: str = "r", bufsize: int = -1) -> Any:
-        """Return the reader or the writer of a connection."""
+        """Return the reader or writer of a connection."""
         return make_file(sock, mode, bufsize)
 
 
 def plain_error(status: int, title: str, message: str) -> tuple[list[tuple[str, str]], bytes]:
-    """Return the headers and the body of an error as text."""
+    """Return headers and plain-text body of an error."""
     body = f"{message or title}\n".encode()
     return [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))], body
 
 
 class _Listener(wsgi.Server):
-    """Cheroot's server, in which a connection that sends nothing takes no thread."""
+    """cheroot server in which silent connections occupy no thread."""
 
     ConnectionClass = Connection
     max_request_header_size = MAX_HEADERS
@@ -74,12 +72,11 @@ class _Listener(wsgi.Server):
     listening: socket.socket | None = None
 
     def bind(self, family: int, type: int, proto: int = 0) -> Any:
-        """Bind the address, unless a socket listens on it already."""
+        """Bind the address unless a listening socket was passed in."""
         self.socket = self.listening or super().bind(family, type, proto)
         return self.socket
 
     def prepare(self) -> None:
-        """Listen, and start the threads."""
         self._waiting = threading.BoundedSemaphore(max(self.numthreads - 1, 1))
         self.incomplete_requests = threading.BoundedSemaphore(max(self.numthreads // 2, 1))
         super().prepare()
@@ -87,7 +84,7 @@ class _Listener(wsgi.Server):
     def await_request(self, poll: select.poll) -> bool:
         """Return whether a served connection has its next request within NEXT_REQUEST_MS.
 
-        Returns at once where another connection needs the thread, or no other thread would be free for one.
+        Returns at once if another connection needs the thread, or if no thread would remain free for one.
         """
         if not self.ready or self.requests.qsize or not self._waiting.acquire(blocking=False):
             return False
@@ -97,9 +94,9 @@ class _Listener(wsgi.Server):
             self._waiting.release()
 
     def process_conn(self, conn: Any) -> None:
-        """Give a thread to a connection with something to read; a new one waits without a thread for its first bytes.
+        """Give a thread to a readable connection; a new one waits for its first bytes without a thread.
 
-        Cheroot would give it a thread at once.
+        cheroot would assign a thread at once.
         """
         if conn.last_used is None:
             self.put_conn(conn)
@@ -107,14 +104,13 @@ class _Listener(wsgi.Server):
             super().process_conn(conn)
 
     def error_log(self, msg: str = "", level: int = log.INFO, traceback: bool = False) -> None:
-        """Write a line to the log."""
         LOG.log(level, "%s", msg, exc_info=traceback)
 
 
 class HttpServer:
-    """Serves an application in a thread of its own; raises BadConfiguration where a certificate cannot be used.
+    """HTTP server in its own thread, with the service protocol of rpcapi.daemon.
 
-    Implements the service protocol of rpcapi.daemon.
+    Raises BadConfiguration if a certificate cannot be used.
     """
 
     def __init__(
@@ -131,10 +127,14 @@ class HttpServer:
         listening: socket.socket | None = None,
         render_error: RenderError = plain_error,
     ) -> None:
-        """``max_body`` is in bytes, ``tls`` as in TlsAdapter; by ``reuse_port`` several processes share an address.
+        """Create the server; nothing listens before start().
 
-        ``listening`` is a socket that listens on the address already.
-        ``shutdown_s`` limits how long requests in progress may take once it is stopped.
+        Args:
+            max_body: Maximum size of a request's body in bytes.
+            shutdown_s: Seconds that requests in progress may take after stop().
+            tls: Certificate loader, see TlsAdapter.
+            reuse_port: Let several processes share the address.
+            listening: Socket that already listens on the address.
         """
         self._listener = listener = _Listener(
             (host, port),
@@ -154,12 +154,11 @@ class HttpServer:
 
     @property
     def url(self) -> str:
-        """The address, for logs."""
         host, port = self._listener.bind_addr[:2]
         return f"{'http' if self._tls is None else 'https'}://{host}:{port}"
 
     def start(self) -> None:
-        """Listen and serve; raises BadConfiguration where the address cannot be bound."""
+        """Listen and serve; raises BadConfiguration if the address cannot be bound."""
         try:
             self._listener.prepare()
         except OSError as error:
@@ -167,15 +166,14 @@ class HttpServer:
         self._thread.start()
 
     def reset(self) -> None:
-        """Read the certificate again; raises BadConfiguration, and the former one remains."""
+        """Read the certificate again; raises BadConfiguration and keeps the previous one."""
         if self._tls is not None:
             self._tls.reload()
 
     def stop(self) -> None:
-        """Accept no more connections, and answer the requests that were read."""
+        """Stop accepting connections; answer requests already read."""
         self._listener.stop()
 
     def wait(self) -> None:
-        """Wait until all threads have ended."""
         if self._thread.ident is not None:
             self._thread.join()

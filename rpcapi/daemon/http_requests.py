@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to an HTTP server of a daemon, whose header, body and answer are bounded in size and time."""
+"""HTTP requests with limits on the size and time of header, body and answer."""
 
 import contextlib
 import io
@@ -19,23 +19,23 @@ from rpcapi.daemon.timed_sockets import make_file
 
 LOG = log.getLogger(__name__)
 
-HEADER_SECONDS = 10  # within which a request's header must come, from its first byte on
-BODY_SECONDS = 60  # within which its body must come
-# Within which the rest of a header or body must come while half of the threads wait for the rest of others.
+HEADER_SECONDS = 10  # for a request header, from its first byte
+BODY_SECONDS = 60  # for the body
+# For the rest of a header or body while half of the threads already wait for other rests.
 CROWDED_HEADER_SECONDS = 0.01
 CROWDED_BODY_SECONDS = 0.1
-LINGER_SECONDS = 1  # for which the rest of a refused request is read
-ANSWER_SECONDS = 60  # within which a client must take the answer
+LINGER_SECONDS = 1  # to read the rest of a refused request
+ANSWER_SECONDS = 60  # for the client to take the answer
 FIRST_ERROR = 400  # HTTP status
 
 
 class BodyTooLarge(Exception):
-    """Raised when a body of unknown length becomes larger than the server accepts."""
+    """Raised when a body of unknown length exceeds the server's limit."""
 
 
 class _HeaderReader(cheroot.server.HeaderReader):
     def _transform_key(self, key_name: bytes) -> bytes:
-        """Refuse a name with a blank at its end, as RFC 9112, 5.1 demands: a proxy may have taken it for another."""
+        """Refuse whitespace between name and colon (RFC 9112, 5.1), which proxies may interpret differently."""
         if key_name != key_name.strip():
             raise ValueError("A header's name is followed by a blank.")
         name: bytes = super()._transform_key(key_name)  # type: ignore[misc]  # not in cheroot's stubs
@@ -43,12 +43,12 @@ class _HeaderReader(cheroot.server.HeaderReader):
 
 
 class _Request(cheroot.server.HTTPRequest):
-    """Answers requests that cannot be parsed, are too large or too slow, as ``server.render_error`` says."""
+    """Request; malformed, oversized or slow ones are answered by ``server.render_error``."""
 
     header_reader = _HeaderReader()
 
     def parse_request(self) -> None:
-        """Read the header; the body is read by the application."""
+        """Read the header; the application reads the body."""
         self.conn.rfile.raw.deadline = time.monotonic() + HEADER_SECONDS
         head = self.conn.rfile.read_head()
         if head is None:
@@ -59,13 +59,13 @@ class _Request(cheroot.server.HTTPRequest):
         self.conn.rfile.raw.deadline = time.monotonic() + BODY_SECONDS
 
     def _parse_in_pieces(self) -> None:
-        """Read a header that has not come in one piece."""
+        """Read a header that did not arrive in one piece."""
         with self.waiting_for_rest(CROWDED_HEADER_SECONDS):
             super().parse_request()
 
     @contextlib.contextmanager
     def waiting_for_rest(self, crowded_seconds: float) -> Iterator[None]:
-        """Let a thread wait for the rest of the request: half of them at a time, others for ``crowded_seconds``."""
+        """Wait for the rest of the request; at most half of the threads may, others only ``crowded_seconds``."""
         reader = self.conn.rfile.raw
         may_wait = self.server.incomplete_requests.acquire(blocking=False)
         if not may_wait:
@@ -79,7 +79,7 @@ class _Request(cheroot.server.HTTPRequest):
                 self.server.incomplete_requests.release()
 
     def read_request_headers(self) -> bool:
-        """Read the header's fields; refuses a body of two lengths: a proxy may have taken the other one."""
+        """Read the header fields; refuse a body with two lengths, because a proxy may have used the other one."""
         if not super().read_request_headers():  # type: ignore[no-untyped-call]
             return False
         if self.chunked_read and b"Content-Length" in self.inheaders:
@@ -88,17 +88,17 @@ class _Request(cheroot.server.HTTPRequest):
         return True
 
     def send_headers(self) -> None:
-        """Begin to write the answer; the connection is closed after it where a rest of the body may remain unread."""
+        """Start the answer; close the connection afterwards if part of the body may be unread."""
         now = time.monotonic()
         self.conn.has_unread |= self.conn.rfile.raw.deadline <= now or (self.chunked_read and not self.rfile.closed)
-        # Otherwise cheroot would wait for the rest of a body that nobody wants before it sends the answer.
+        # Otherwise cheroot reads the rest of an unwanted body before it answers.
         self.conn.has_unread |= getattr(self.rfile, "remaining", 0) > self.conn.rfile.buffered
         self.close_connection |= self.conn.has_unread
         self.conn.wfile.raw.deadline = now + ANSWER_SECONDS
         super().send_headers()
 
     def simple_response(self, status: str, msg: str = "") -> None:
-        """Write a response without the application, and close the connection after an error."""
+        """Answer without the application, and close the connection after an error."""
         code, _, title = str(status).partition(" ")
         if int(code) < FIRST_ERROR:
             super().simple_response(status, msg)
@@ -125,9 +125,9 @@ class Connection(cheroot.server.HTTPConnection):
         self._poll.register(sock, select.POLLIN)
 
     def communicate(self) -> bool:
-        """Serve requests as long as they follow each other; return whether the connection is to be kept open.
+        """Serve consecutive requests; return whether to keep the connection open.
 
-        Otherwise each of them would be handed over by two threads: cheroot's selector, and the next one that is free.
+        Otherwise each request would pass through two threads: cheroot's selector, and the next free one.
         """
         while super().communicate():  # type: ignore[no-untyped-call]
             if not self.server.await_request(self._poll):
@@ -135,7 +135,7 @@ class Connection(cheroot.server.HTTPConnection):
         return False
 
     def close(self) -> None:
-        """Close the socket, after the rest of a refused request: the client would lose the answer otherwise."""
+        """Close the socket after the rest of a refused request; otherwise the client would lose the answer."""
         if self.has_unread:
             with contextlib.suppress(OSError):
                 self.socket.shutdown(socket.SHUT_WR)
@@ -150,13 +150,13 @@ class Connection(cheroot.server.HTTPConnection):
 
 
 class _Body:
-    """The body of a request, for the application."""
+    """Body of a request, as ``wsgi.input``."""
 
     def __init__(self, request: _Request) -> None:
         self._request = request
 
     def read(self, size: int = sys.maxsize) -> bytes:
-        """Read up to ``size`` bytes; raises TimeoutError, BodyTooLarge, and ValueError for a malformed chunk."""
+        """Read up to ``size`` bytes; raises TimeoutError, BodyTooLarge, or ValueError for a malformed chunk."""
         is_here = not self._request.chunked_read and self._request.conn.rfile.buffered >= size
         with contextlib.nullcontext() if is_here else self._request.waiting_for_rest(CROWDED_BODY_SECONDS):
             return self._read(size)
@@ -167,7 +167,7 @@ class _Body:
         except cheroot.errors.MaxSizeExceeded as error:
             raise BodyTooLarge from error
         except OSError as error:
-            if type(error) is OSError:  # of a single chunk that is too large; those of the connection are subclasses
+            if type(error) is OSError:  # an oversized chunk; connection errors are subclasses
                 raise BodyTooLarge from error
             raise
         return content
@@ -175,7 +175,7 @@ class _Body:
 
 class Gateway(wsgi.Gateway_10):
     def respond(self) -> None:
-        """Send the answer of the application, and close it even if the client has gone."""
+        """Send the application's answer, and close it even if the client is gone."""
         response = self.req.server.wsgi_app(self.env, self.start_response)
         try:
             for chunk in filter(None, response):

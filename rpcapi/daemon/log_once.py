@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets one of several processes report an error that all of them find."""
+"""Flag that lets one of several processes report a common error."""
 
 import os
 
 
 class ProcessOnceFlag:
-    """A flag created before the forks that exactly one process can acquire: the only byte of a pipe without writers."""
+    """Flag created before the forks that exactly one process can acquire: the only byte of a pipe without writers."""
 
     def __init__(self) -> None:
         self._reader, writer = os.pipe()
@@ -13,5 +13,5 @@ class ProcessOnceFlag:
         os.close(writer)
 
     def acquire(self) -> bool:
-        """Acquire the flag; return False when it was acquired before."""
+        """Acquire the flag; return False if it was acquired before."""
         return bool(os.read(self._reader, 1))

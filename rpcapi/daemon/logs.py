@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configures oslo.log for daemons: request id, project and user in each line, no secrets."""
+"""oslo.log setup of daemons: request id, project and user in each line, no secrets."""
 
 from oslo_config import cfg
 from oslo_log import log
@@ -13,7 +13,6 @@ DEFAULT_FORMAT = LINE_PREFIX + "[-] %(message)s"
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register oslo.log's options, with gantt's line formats as defaults."""
     log.register_options(conf)
     conf.set_default("logging_context_format_string", CONTEXT_FORMAT)
     conf.set_default("logging_default_format_string", DEFAULT_FORMAT)
@@ -22,8 +21,8 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 def setup(conf: cfg.ConfigOpts, prog: str, version: str) -> None:
     """Set up logging as configured: standard error, journal, syslog or a file.
 
-    A worker calls it again after the fork, since handlers made before the patch hold native locks.
-    Raises BadConfiguration when a log file cannot be written or the logging configuration is wrong.
+    Workers repeat it after the fork, because handlers created before the patch hold native locks. Raises
+    BadConfiguration if a log file cannot be written or the logging configuration is invalid.
     """
     if not (conf.log_file or conf.log_dir or conf.use_journal or conf.log_config_append):
         # oslo.log would default to standard output, which is for a program's results.

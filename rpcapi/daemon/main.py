@@ -17,7 +17,7 @@ from rpcapi.daemon.notify import Notifier
 
 
 def single_worker(conf: cfg.ConfigOpts) -> int:
-    """Return 1: the daemon has a single worker process."""
+    """Return 1, for daemons with a single worker process."""
     return 1
 
 
@@ -33,10 +33,14 @@ def run(
 ) -> int:
     """Run the daemon ``prog`` until it is stopped; return the exit status.
 
-    ``make_service`` names the factory as ``package.module:function``; ``workers`` and ``check`` are called with the
-    configuration, and ``check`` raises BadConfiguration for values that an option's type does not exclude. A daemon
-    that does not use the bus has native threads. The status is 0 after a clean drain, 78 after a bad configuration (one
-    line on standard error), 70 when a worker failed.
+    Args:
+        make_service: Factory as ``package.module:function``.
+        workers: Returns the number of workers for a configuration.
+        check: Raises BadConfiguration for values that option types do not exclude.
+        uses_bus: False for daemons without a bus, which always have native threads.
+
+    The status is 0 after a clean drain, 78 after a bad configuration (one line on standard error), 70 if a worker
+    failed.
     """
     notifier = Notifier.from_environment()
     try:
@@ -80,7 +84,7 @@ def _worker_role(
 ) -> worker.Role:
     def prepare(conf: cfg.ConfigOpts) -> None:
         if listener is not None:
-            # A worker that drains after its master's death must not block the address for the next master.
+            # A worker that outlives its master must not block the address for the next one.
             listener.close()
         concurrency.configure_executor(conf.executor)
         if folder is not None:

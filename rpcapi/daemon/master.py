@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The master process: supervises one worker per slot, forwards signals, and notifies the service manager.
+"""Master process: supervises one worker per slot, forwards signals, and notifies the service manager.
 
-oslo.service's launchers are not used, because their two back ends differ where daemons must behave alike: with native
-threads a SIGHUP replaces the workers and reset() is never called, READY is sent before a worker serves, and
-neither back end gives a worker a stable index or detects a hung one. The service protocol is oslo.service's,
-so that a service fits both.
+oslo.service's launchers are not used because their back ends differ. With native threads SIGHUP replaces the workers
+without a reset(), and READY is sent before a worker serves. Neither back end gives workers a stable index or detects
+hung ones. The service protocol is oslo.service's, so that a service fits both.
 """
 
 import selectors
@@ -23,16 +22,16 @@ from rpcapi.daemon.slot import Slot
 LOG = log.getLogger(__name__)
 
 TICK = 0.5
-# The start may wait long for a broker; each tick extends the start timeout of systemd by these seconds.
+# Each tick of a start extends systemd's start timeout by these seconds; a broker may be away for long.
 START_EXTENSION = 30.0
-# The reload is reported as finished after these seconds, even if a worker's reset() takes longer.
+# Seconds after which a reload is reported as finished, even if a worker's reset() takes longer.
 RELOAD_LIMIT = 10.0
-# Seconds after graceful_shutdown_timeout, which the workers enforce themselves, before they are killed.
+# Workers enforce graceful_shutdown_timeout themselves; they are killed this many seconds later.
 STOP_MARGIN = 5.0
 
 
 class Master:
-    """Supervises the workers until SIGTERM or SIGINT; single-threaded, so that a fork copies no locked lock."""
+    """Supervisor of the workers until SIGTERM or SIGINT. Single-threaded, so that a fork copies no locked lock."""
 
     def __init__(
         self,
@@ -46,7 +45,7 @@ class Master:
         self._notifier = notifier
         self._on_worker_exit = on_worker_exit
         self._selector = selectors.PollSelector()
-        # SIGUSR2 asks workers for reports, and has no effect on the master: service managers send it to all processes.
+        # SIGUSR2 is for workers; the master ignores it, because service managers send it to all processes.
         self._signals = process.SignalSocket(process.HANDLED)
         self._selector.register(self._signals.reader, selectors.EVENT_READ)
         self._once_flag = ProcessOnceFlag()
@@ -57,7 +56,7 @@ class Master:
         self._status = ""
 
     def run(self) -> int:
-        """Return the status to exit with: 0 after a clean drain."""
+        """Supervise until the stop; return the exit status, 0 after a clean drain."""
         while True:
             now = time.monotonic()
             self._notifier.alive(now)
@@ -90,12 +89,12 @@ class Master:
 
     def _spawn(self, slot: Slot, now: float) -> None:
         def be_worker(channel_fd: int) -> int:
-            # An open copy of another worker's channel would hide the master's death from that worker.
+            # A copy of another worker's channel would hide the master's death from that worker.
             for other in self._slots:
                 if other.channel is not None:
                     other.channel.close()
             self._signals.close()
-            # In the first start all workers find the same error and one reports it; later each reports its own.
+            # At the first start all workers find the same error and one reports it; later each reports its own.
             return worker.run(self._conf, slot.role, channel_fd, None if self._ready_sent else self._once_flag)
 
         slot.spawn(now, be_worker)
@@ -113,7 +112,7 @@ class Master:
             if self._stop_until:
                 self._exit_status = self._exit_status or (process.EX_SOFTWARE if code else 0)
             elif code > 0 and not self._ready_sent:
-                # A failure in the very first start will repeat: exit, so that the operator or systemd notices.
+                # A failure at the very first start will repeat: exit, so that the operator or systemd notices.
                 self._exit_status = code
                 self._stop(now, f"a failed start of {slot.role.name}")
 

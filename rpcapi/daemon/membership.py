@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maintains the group memberships of this process's services."""
+"""Group memberships of this process's services."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,9 +9,9 @@ from rpcapi.daemon.coordination import CoordinationGroup, Coordinator
 
 
 class Membership(Periodic):
-    """Renews the memberships in one thread; members are named as the scheduler knows the services.
+    """Thread that renews memberships; members have the scheduler's names of the services.
 
-    When the coordination service is unreachable, the process keeps serving: renewal is retried, and one warning logged.
+    While the coordination service is unreachable the process keeps serving; renewal is retried with a single warning.
     """
 
     def __init__(self, group: CoordinationGroup, services: Sequence[str]) -> None:
@@ -19,12 +19,11 @@ class Membership(Periodic):
         super().__init__(f"Renewal in service group {group.name}", self._renew, lambda: group.interval, self._leave)
 
     def _renew(self) -> None:
-        """Renew all memberships, and join where necessary."""
         for coordinator in self._coordinators:
             if not self.is_stopping:
                 coordinator.renew_membership()
 
     def _leave(self) -> None:
-        """Let all members leave, in parallel: each may take its full time limit during an outage."""
+        """Let all members leave in parallel; each may take its full time limit during an outage."""
         with ThreadPoolExecutor(len(self._coordinators)) as pool:
             list(pool.map(Coordinator.close, self._coordinators))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declares Prometheus metrics of services, aggregated over the daemon's workers.
+"""Prometheus metrics of services, aggregated over the daemon's workers.
 
-Declare them at module level in modules that only workers import: the framework sets the folder of the metrics
-just before it imports the service. With metrics disabled they are plain in-memory counters. Every name begins
-with ``gantt_`` and its subsystem, such as ``gantt_scheduler_``. docs/metrics.md lists them all.
+Declare them at module level in modules that only workers import: the framework sets the metrics folder just before it
+imports the service. With metrics disabled they are plain in-memory counters. Names begin with ``gantt_`` and the
+subsystem, such as ``gantt_scheduler_``; docs/metrics.md lists them all.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ import prometheus_client
 
 PREFIX = "gantt_"
 COUNTER_SUFFIX = "_total"
-# Seconds: from a decision (tens of microseconds) to a call that times out.
+# Seconds, from a decision (tens of microseconds) to a call that times out.
 TIME_BUCKETS = (
     0.0001,
     0.00025,
@@ -37,7 +37,7 @@ Across = Literal["sum", "max", "min", "all"]
 
 
 class Declaration(NamedTuple):
-    """A metric as Prometheus shows it; ``across`` is how a gauge's values of several workers are combined."""
+    """A metric; ``across`` says how a gauge's values of several workers are combined."""
 
     name: str
     type: Literal["counter", "gauge", "histogram"]
@@ -57,7 +57,7 @@ _LIVE: dict[str, Literal["livesum", "livemax", "livemin", "liveall"]] = {
 
 
 def counter(name: str, text: str, labels: Sequence[str] = ()) -> prometheus_client.Counter:
-    """Declare a counter; a respawned worker continues that of the dead worker of its index."""
+    """Declare a counter; a respawned worker continues the counter of its index."""
     full_name = f"{PREFIX}{name.removesuffix(COUNTER_SUFFIX)}{COUNTER_SUFFIX}"
     declarations.append(Declaration(full_name, "counter", text, labels))
     return prometheus_client.Counter(full_name, text, labels)
@@ -66,8 +66,7 @@ def counter(name: str, text: str, labels: Sequence[str] = ()) -> prometheus_clie
 def gauge(name: str, text: str, labels: Sequence[str] = (), across: Across = "sum") -> prometheus_client.Gauge:
     """Declare a gauge; a dead worker's value is dropped.
 
-    ``across`` says how the workers' values are combined: the sum, the largest, the smallest, or all (each
-    with its worker's index as label ``pid``).
+    ``across`` combines the workers' values: sum, max, min, or all (one per worker, with its index as label ``pid``).
     """
     declarations.append(Declaration(PREFIX + name, "gauge", text, labels, across))
     return prometheus_client.Gauge(PREFIX + name, text, labels, multiprocess_mode=_LIVE[across])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of the workers' metrics, in prometheus_client's multi-process format.
+"""Folder of the workers' metrics, in prometheus_client's multi-process format.
 
-Files are named by worker index, not by process id: a respawned worker continues the counters of the dead
-one, and there are never more files than workers.
+Files are named by worker index instead of process id: a respawned worker continues its predecessor's counters, and
+there are never more files than workers.
 """
 
 import contextlib
@@ -17,9 +17,9 @@ from rpcapi import errors
 
 @contextlib.contextmanager
 def shared_folder(configured: str) -> Iterator[Path]:
-    """Yield an empty folder of mode 0700; removes the metrics, or the whole private folder, at exit.
+    """Yield an empty folder of mode 0700; at exit remove the metrics, or the whole folder if it is private.
 
-    Raises BadConfiguration when it cannot be created or written.
+    Raises BadConfiguration if it cannot be created or written.
     """
     try:
         if configured:
@@ -50,13 +50,13 @@ def _remove_metric_files(path: Path) -> None:
 def use_folder(path: Path, index: int) -> None:
     """Store this process's metrics in ``path`` as worker ``index``; call it before any metric is declared."""
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(path)
-    # prometheus_client reads the variable on import, so it must be set before.
+    # prometheus_client reads the variable on import.
     from prometheus_client import values  # noqa: PLC0415
 
     values.ValueClass = values.MultiProcessValue(process_identifier=lambda: index)
 
 
 def remove_gauges(path: Path, index: int) -> None:
-    """Remove the gauges of a worker that died; its counters stay in the sums."""
+    """Remove the gauges of a dead worker; its counters remain."""
     for file in path.glob(f"gauge_live*_{index}.db"):
         file.unlink(missing_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notifies the service manager, in the protocol of sd_notify(3)."""
+"""Notification of the service manager by the protocol of sd_notify(3)."""
 
 import os
 import socket
@@ -7,20 +7,20 @@ import time
 
 
 class Notifier:
-    """Sends the daemon's state to systemd; does nothing without a notification socket.
+    """Sender of the daemon's state to systemd; without effect if there is no notification socket.
 
-    oslo.service's notifier is not used: it sends READY before a worker serves and has no watchdog.
+    oslo.service's notifier sends READY before a worker serves and has no watchdog.
     """
 
     def __init__(self, address: str = "", watchdog: float = 0.0) -> None:
-        """``address`` is a datagram socket ('@' begins an abstract one), ``watchdog`` is in seconds."""
+        """``address``: Datagram socket ('@' begins an abstract one). ``watchdog``: Timeout in seconds."""
         self._address = "\0" + address[1:] if address.startswith("@") else address
         self._watchdog_interval = watchdog / 3
         self._watchdog_sent_at = 0.0
 
     @classmethod
     def from_environment(cls) -> "Notifier":
-        """Remove the manager's variables from the environment, so that no worker notifies in the master's place."""
+        """Take the manager's variables out of the environment, so that no worker notifies for the master."""
         address = os.environ.pop("NOTIFY_SOCKET", "")
         watchdog = float(os.environ.pop("WATCHDOG_USEC", "0")) / 1e6
         for_pid = os.environ.pop("WATCHDOG_PID", "")
@@ -33,7 +33,7 @@ class Notifier:
         self._send(f"EXTEND_TIMEOUT_USEC={int(extend * 1e6)}", f"STATUS={status}")
 
     def ready(self, status: str) -> None:
-        """Report that every worker serves, after the start or a reload."""
+        """Report that every worker serves, after a start or reload."""
         self._send("READY=1", f"STATUS={status}")
 
     def status(self, status: str) -> None:
@@ -41,16 +41,14 @@ class Notifier:
         self._send(f"STATUS={status}")
 
     def reloading(self) -> None:
-        """Report that the configuration is being reloaded."""
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
         self._send("RELOADING=1", f"MONOTONIC_USEC={now}", "STATUS=reloading the configuration")
 
     def stopping(self) -> None:
-        """Report that the daemon is draining."""
         self._send("STOPPING=1", "STATUS=draining")
 
     def alive(self, now: float) -> None:
-        """Ping the watchdog when it is due; ``now`` is in monotonic seconds."""
+        """Ping the watchdog if due; ``now`` is in monotonic seconds."""
         if self._watchdog_interval and now - self._watchdog_sent_at >= self._watchdog_interval:
             self._watchdog_sent_at = now
             self._send("WATCHDOG=1")
@@ -63,5 +61,5 @@ class Notifier:
             try:
                 sock.sendto("\n".join(lines).encode(), self._address)
             except OSError:
-                # An unreachable or overloaded manager must not stop the daemon; the manager's watchdog decides.
+                # An unreachable manager must not stop the daemon; its watchdog decides.
                 return

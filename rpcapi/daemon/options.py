@@ -54,12 +54,10 @@ METRICS: list[cfg.Opt] = [
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the daemon options on ``conf``."""
     conf.register_opts(DAEMON)
-    # By name: copies of one OptGroup share registered and overridden options, across all configurations.
+    # By name: copies of one OptGroup share registered and overridden options across all configurations.
     conf.register_opts(METRICS, group=METRICS_GROUP.name)
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group, for the sample file."""
     return [("DEFAULT", DAEMON), (METRICS_GROUP.name, METRICS)]

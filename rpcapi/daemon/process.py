@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forks workers, and delivers signals as bytes on a socket, in native and green processes alike."""
+"""Forking of workers, and signals as bytes on a socket, for native and green processes alike."""
 
 import os
 import signal
@@ -14,10 +14,10 @@ EX_CONFIG = 78
 
 
 def fork(child: Callable[[], int]) -> int:
-    """Fork and return the pid; the child process runs ``child`` and exits with its result.
+    """Fork and return the pid; the child runs ``child`` and exits with its result.
 
-    The handled signals are blocked across the fork, so that the master's handlers never run in the
-    child: the child starts with them blocked and with default handlers, and SignalSocket unblocks them.
+    Handled signals are blocked across the fork, so that the master's handlers never run in the child. The child starts
+    with default handlers; SignalSocket unblocks the signals.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -40,9 +40,9 @@ def fork(child: Callable[[], int]) -> int:
 
 
 class SignalSocket:
-    """Turns signals into bytes, read in order; other threads may add bytes.
+    """Signals as bytes, read in order; other threads may add bytes.
 
-    A handler that only sets an event does not wake eventlet's hub from its poll; a byte on a socket does.
+    A handler that sets an event does not wake eventlet's hub from its poll; a byte on a socket does.
     """
 
     def __init__(self, signals: Iterable[signal.Signals]) -> None:
@@ -58,7 +58,7 @@ class SignalSocket:
         self._writer.send(bytes([number]))
 
     def read(self) -> bytes:
-        """Return the received numbers, in order; blocks while there are none."""
+        """Return the received signal numbers in order; waits for at least one."""
         return self.reader.recv(64)
 
     def close(self) -> None:

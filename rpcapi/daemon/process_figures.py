@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processes of a daemon, as its exporter sees them: which workers serve, and what the kernel says of each."""
+"""Process metrics of a daemon, collected by its exporter: serving workers, and kernel figures of each process."""
 
 import os
 from collections.abc import Iterable
@@ -13,9 +13,9 @@ PROCESS_ID = "gantt_worker_process_id"  # rpcapi.daemon.process_metrics.PROCESS_
 
 
 class DaemonProcesses(Collector):
-    """Collects ``process_*`` (processor time, memory, open files, start) with label ``process``, from /proc.
+    """Collector of ``process_*`` (CPU time, memory, open files, start) by ``process``, from /proc.
 
-    A worker that died has nothing in ``recorded`` until another one serves.
+    A dead worker is missing in ``recorded`` until its successor serves.
     """
 
     def __init__(self, recorded: WorkerMetrics, workers: int) -> None:
@@ -23,7 +23,7 @@ class DaemonProcesses(Collector):
         self._recorded = recorded
 
     def serving(self) -> dict[str, int]:
-        """Return the process ids of the workers that serve, by their number."""
+        """Return the process ids of serving workers by worker index."""
         return {
             sample.labels["pid"]: int(sample.value)
             for family in self._recorded.collect()
@@ -32,7 +32,7 @@ class DaemonProcesses(Collector):
         }
 
     def collect(self) -> Iterable[Metric]:
-        """Return one family for each figure, with a sample for each process."""
+        """Return one family per figure, with a sample per process."""
         families: dict[str, Metric] = {}
         processes = {
             "master": os.getppid(),

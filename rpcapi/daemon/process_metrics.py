@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each worker process says of itself once it serves. Only workers import it: see ``rpcapi.daemon.metrics``."""
+"""Metrics that each worker sets once it serves. Only workers may import them, see ``rpcapi.daemon.metrics``."""
 
 import os
 import platform
@@ -14,6 +14,5 @@ BUILD_INFO = metrics.gauge("build_info", "1, with the versions of gantt and of P
 
 
 def record_serving() -> None:
-    """Record that this worker serves."""
     PROCESS_ID.set(os.getpid())
     BUILD_INFO.labels(version=version.installed_version(), python=platform.python_version()).set(1)

@@ -1,42 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masks passwords in logs, tracebacks included, and keeps each message in one line."""
+"""Redaction of logs: passwords are masked, also in tracebacks, and each message stays in one line."""
 
 import logging
 import re
 
-# User info in URLs, oslo.messaging's lists of hosts (rabbit://u:p@one,u:p@two) included.
+# User info in URLs, including oslo.messaging's lists of hosts (rabbit://u:p@one,u:p@two).
 _CREDENTIALS = re.compile(r"(://|,)[^/\s@'\",:]*:[^/\s@'\",]*@")
 # oslo.utils' mask_password covers more forms, but also masks text next to a key.
 _KEYED = re.compile(r"((?:password|passwd|passphrase|secret)['\"]?\s*[:=]\s*['\"]?)[^\s'\",;&}]+", re.IGNORECASE)
 
-_WORDS = ("passw", "passphrase", "secret")  # of which each match of _KEYED has one
+_WORDS = ("passw", "passphrase", "secret")  # every match of _KEYED contains one
 
-# Control characters except tabs, line separators, and halves of surrogate pairs, which no file can take.
+# Control characters except tabs, line separators, and lone surrogates, which no file can store.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def in_one_line(text: str) -> str:
-    """Return ``text`` with control characters escaped: a peer's text must not begin a log line of its own."""
+    """Return ``text`` with control characters escaped, so that a peer's text cannot forge a log line."""
     return _UNPRINTABLE.sub(lambda match: match.group().encode("unicode_escape").decode(), text)
 
 
 def redact(text: str) -> str:
-    """Return ``text`` with the user info of URLs and the values of password-like keys masked."""
+    """Mask user info in URLs and values of password-like keys."""
     if "@" in text:
         text = _CREDENTIALS.sub(r"\1***:***@", text)
-    folded = text.casefold()  # a search for each word is many times faster than the expression
+    folded = text.casefold()  # word searches are many times faster than the expression
     return _KEYED.sub(r"\1***", text) if any(word in folded for word in _WORDS) else text
 
 
 class RedactingFormatter(logging.Formatter):
-    """Formats with another formatter, then redacts; project and user are '-' in lines without a request."""
+    """Formatter that wraps another formatter and redacts; project and user are '-' outside of requests."""
 
     def __init__(self, inner: logging.Formatter) -> None:
         super().__init__()
         self.inner = inner
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the redacted line(s)."""
         record.__dict__.setdefault("project_id", "-")
         record.__dict__.setdefault("user_id", "-")
         record.msg, record.args = in_one_line(record.getMessage()), None
@@ -44,7 +43,7 @@ class RedactingFormatter(logging.Formatter):
 
 
 def redact_handlers() -> None:
-    """Wrap the formatters of all present handlers; idempotent."""
+    """Wrap the formatters of all current handlers. Idempotent."""
     loggers = [logging.getLogger(), *(logging.getLogger(name) for name in logging.root.manager.loggerDict)]
     for handler in {handler for logger in loggers for handler in logger.handlers}:
         if not isinstance(handler.formatter, RedactingFormatter):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The protocol between the daemon framework and a service."""
+"""Protocol between daemon framework and service."""
 
 from typing import Protocol
 
@@ -8,7 +8,7 @@ class Service(Protocol):
     """One worker's service; the package's docstring specifies each method."""
 
     def start(self) -> None:
-        """Begin to serve; return when requests are processed."""
+        """Start serving; return when requests are processed."""
 
     def stop(self) -> None:
         """Begin the drain: accept no new requests, finish those in flight."""
@@ -17,4 +17,4 @@ class Service(Protocol):
         """Return when the drain is over."""
 
     def reset(self) -> None:
-        """Apply the present values of the mutable options; raises a GanttError if it refuses them."""
+        """Apply the mutable options; raises a GanttError if it refuses them."""

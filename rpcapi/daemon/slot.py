@@ -13,18 +13,18 @@ from rpcapi.daemon import process, worker
 
 LOG = log.getLogger(__name__)
 
-# A worker that served this long and then died is respawned at once; otherwise each death doubles the pause.
+# A worker that dies after serving this long is respawned at once; otherwise each death doubles the pause.
 STABLE_AFTER = 10.0
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
-# Seconds that a worker's imports may take, during which it sends no heartbeat: many on a busy machine.
+# Seconds without a heartbeat allowed during a worker's imports, which are slow on a busy machine.
 START_LIMIT = 120.0
 # Seconds for a hung worker to write its stacks before it is killed.
 STACK_DUMP_SECONDS = 2.0
 
 
 class Slot:
-    """Supervises at most one process of a role; all times are monotonic seconds, passed by the caller."""
+    """Supervisor of at most one process of a role; callers pass all times, in monotonic seconds."""
 
     def __init__(self, role: worker.Role) -> None:
         self.role = role
@@ -40,7 +40,6 @@ class Slot:
         self._deaths = 0
 
     def spawn(self, now: float, be_worker: Callable[[int], int]) -> None:
-        """Fork a process that runs ``be_worker(channel file descriptor)``."""
         master_end, worker_end = socket.socketpair()
         master_end.setblocking(False)
 
@@ -51,7 +50,7 @@ class Slot:
         try:
             self.pid = process.fork(child)
         except OSError as exc:
-            # No memory or process slot is available now: retry after a pause, as after a death.
+            # No memory or process slot available: retry after a pause, as after a death.
             LOG.error("%s cannot be started: %s", self.role.name, exc)
             master_end.close()
             self.clear(now)
@@ -80,13 +79,12 @@ class Slot:
             self.reloading, self.refused_reload = False, refused > reloaded
 
     def signal(self, signo: signal.Signals) -> None:
-        """Send a signal to the process, if there is one."""
         if self.pid:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signo)
 
     def end_if_hung(self, now: float, limit: float) -> None:
-        """End a process that was silent for ``limit`` seconds: SIGABRT to dump its stacks, then SIGKILL."""
+        """End a process that was silent for ``limit`` seconds: SIGABRT dumps its stacks, then SIGKILL."""
         if not self.serving:
             limit = max(limit, START_LIMIT)
         if not self.pid or now - self._last_contact < limit:
@@ -99,7 +97,7 @@ class Slot:
             self.signal(signal.SIGKILL)
 
     def reap(self) -> int | None:
-        """Return how the process ended (status, or minus the signal); None if it runs or there is none."""
+        """Return the exit status, or minus the signal, of an ended process; None if there is none."""
         if not self.pid:
             return None
         pid, status = os.waitpid(self.pid, os.WNOHANG)
@@ -113,7 +111,7 @@ class Slot:
         return code
 
     def clear(self, now: float) -> None:
-        """Clear the slot after its process ended, and set when the next may be spawned."""
+        """Clear the slot of an ended process, and set the time of the next spawn."""
         stable = self.serving and now - self._spawned > STABLE_AFTER
         self._deaths = 1 if stable else self._deaths + 1
         pause = 0.0 if self._deaths == 1 else min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (self._deaths - 2))

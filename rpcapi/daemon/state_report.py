@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A report of a worker's state, written to standard error on SIGUSR2: threads, what its service adds, configuration.
+"""State report of a worker on standard error after SIGUSR2: threads, sections of its service, configuration.
 
-Values of secret options are masked by oslo.config, and what else looks like a password as in logs.
+oslo.config masks secret options; other password-like text is masked as in logs.
 """
 
 import io
@@ -23,17 +23,16 @@ _sections: dict[str, Describe] = {}
 
 
 def add_section(title: str, describe: Describe) -> None:
-    """Add a section of names and values to this process's report; one of the same title is replaced."""
+    """Add or replace a section of names and values in this process's reports."""
     _sections[title] = describe
 
 
 def write(name: str, conf: cfg.ConfigOpts) -> None:
-    """Write the report of the worker ``name``."""
     print(redact(text(name, conf)), file=sys.stderr, flush=True)
 
 
 def text(name: str, conf: cfg.ConfigOpts) -> str:
-    """Return the report, not redacted."""
+    """Return the unredacted report."""
     lines = [f"==== State of {name} ===="]
     for title, describe in _sections.items():
         lines += [f"---- {title} ----", *_described(describe)]
@@ -49,7 +48,7 @@ def _described(describe: Describe) -> list[str]:
 
 
 def _stacks() -> Iterator[str]:
-    # Of native threads: under eventlet that is the green thread that writes the report.
+    # Native threads only: under eventlet, the green thread that writes the report.
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     for ident, frame in _frames().items():
         yield f"Thread {names.get(ident, ident)}:"
@@ -57,8 +56,8 @@ def _stacks() -> Iterator[str]:
 
 
 def _frames() -> dict[int, FrameType]:
-    # Python up to 3.11.8 holds a lock of the interpreter here, for which a collection of garbage that frees a
-    # threading.local would wait for ever (https://github.com/python/cpython/issues/106883).
+    # Python up to 3.11.8 holds an interpreter lock here, on which a garbage collection that frees a threading.local
+    # would deadlock (https://github.com/python/cpython/issues/106883).
     with collection_suspended():
         return sys._current_frames()
 

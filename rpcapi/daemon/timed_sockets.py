@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files over a connection's socket that end at a deadline, however slowly the client sends or receives."""
+"""Socket files with a deadline, however slowly the client sends or receives."""
 
 import _pyio
 import contextlib
@@ -17,12 +17,12 @@ LOG = log.getLogger(__name__)
 
 END_OF_HEAD = b"\r\n\r\n"
 
-READ_BYTES = 8192  # received at once: less than a request's header may have, whose limit holds for one in pieces only
-IDLE_SECONDS = 30  # after which a connection without a request, or in the middle of one, is closed
+READ_BYTES = 8192  # bytes per read; below the maximum of a header, which is enforced only for headers in pieces
+IDLE_SECONDS = 30  # until a connection without a request, or stalled in one, is closed
 
 
 class TimedSocket(socket.SocketIO):
-    """Reads or writes a socket until ``deadline``, in seconds of the monotonic clock."""
+    """Socket file that can be read or written until ``deadline``, in monotonic seconds."""
 
     def __init__(self, connection: socket.socket, mode: str) -> None:
         super().__init__(connection, "rb" if "r" in mode else "wb")
@@ -30,7 +30,7 @@ class TimedSocket(socket.SocketIO):
         self.deadline = time.monotonic() + IDLE_SECONDS
 
     def readinto(self, buffer: bytearray) -> int | None:  # type: ignore[override]
-        """Read what has come; raises TimeoutError."""
+        """Read available bytes; raises TimeoutError."""
         with self._limited():
             return super().readinto(buffer)
 
@@ -41,10 +41,10 @@ class TimedSocket(socket.SocketIO):
 
     @contextlib.contextmanager
     def _limited(self) -> Iterator[None]:
-        """Limit what is done with the connection to the time until the deadline; after a timeout none is left."""
+        """Limit socket operations to the time until the deadline; after a timeout no time is left."""
         remaining = self.deadline - time.monotonic()
         if remaining <= 0:
-            raise TimeoutError("timed out")  # the text by which the server tells it from other failures
+            raise TimeoutError("timed out")  # the server recognizes timeouts by this text
         self._connection.settimeout(min(remaining, IDLE_SECONDS))
         try:
             yield
@@ -58,7 +58,7 @@ class TimedSocket(socket.SocketIO):
 
 
 class TimedReader(StreamReader):
-    """What a client sends."""
+    """Buffered input from a client."""
 
     def __init__(self, connection: socket.socket, mode: str, size: int) -> None:
         _pyio.BufferedReader.__init__(self, TimedSocket(connection, mode), size)
@@ -66,25 +66,25 @@ class TimedReader(StreamReader):
 
     @property
     def buffered(self) -> int:
-        """The number of bytes that have been received and not read."""
+        """Number of bytes received but not read."""
         private: Any = self  # of _pyio.BufferedReader
         return len(private._read_buf) - int(private._read_pos)
 
     def read_head(self) -> bytes | None:
-        """Read a request's header with its last line, None and nothing unless all of it has come in one piece."""
+        """Read a request header including its last line; None, without reading, if it is not complete in the buffer."""
         end = self.peek(1).find(END_OF_HEAD)
         return None if end < 0 else bytes(self.read(end + len(END_OF_HEAD)))  # type: ignore[no-untyped-call]
 
 
 class TimedWriter(StreamWriter):
-    """What a client receives."""
+    """Output to a client."""
 
     def __init__(self, connection: socket.socket, mode: str, size: int) -> None:
         _pyio.BufferedWriter.__init__(self, TimedSocket(connection, mode), size)
         self.bytes_written = 0
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
-        """Send all of it, without cheroot's copies of what is not sent yet."""
+        """Send everything, without cheroot's copies of unsent data."""
         rest = memoryview(data)
         while rest:
             rest = rest[self.raw.write(rest) :]
@@ -93,11 +93,11 @@ class TimedWriter(StreamWriter):
 
 
 def make_file(connection: socket.socket, mode: str, size: int) -> TimedReader | TimedWriter:
-    """Return the reader or the writer of a connection; the buffer has ``size`` bytes, at most READ_BYTES."""
+    """Return the reader or writer of a connection, with a buffer of at most READ_BYTES."""
     return (TimedReader if "r" in mode else TimedWriter)(connection, mode, min(size, READ_BYTES))
 
 
 def _refused(error: ssl.SSLError) -> Exception:
-    """Return what closes the connection without an answer, which the client could not read."""
+    """Return an error that closes the connection without an answer, which the client could not read."""
     LOG.info("A connection is closed since TLS failed: %s", error)
     return cheroot_errors.FatalSSLAlert(*error.args)

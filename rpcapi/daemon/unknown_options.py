@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Warns of options in the configuration files that no code reads: most are typing errors."""
+"""Warnings about unknown options in the configuration files, mostly typos."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +11,9 @@ LOG = log.getLogger(__name__)
 
 
 def warn(conf: cfg.ConfigOpts) -> None:
-    """Log each unknown option of the files of ``conf``.
+    """Log each unknown option in the files of ``conf``.
 
-    Call it when the service serves: libraries register their options on first use. A wholly unknown section may
+    Call it when the service serves, because libraries register options on first use. A wholly unknown section may
     belong to another daemon that shares the file, and is logged at a lower level.
     """
     for path in _files(conf):

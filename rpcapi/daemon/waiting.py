@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits for an unreachable dependency, such as the broker or Redis at start."""
+"""Waits for unreachable dependencies, such as broker or Redis at start."""
 
 import threading
 from collections.abc import Callable
@@ -25,11 +25,11 @@ def wait_for(
     first_pause: float = 0.5,
     max_pause: float = 15.0,
 ) -> Result:
-    """Call ``probe`` until it returns, and return its result.
+    """Call ``probe`` until it succeeds, and return its result.
 
-    ``retry_on`` lists the exceptions that mean "not reachable yet"; others are raised. Each failed
-    attempt logs one line; the pause grows from ``first_pause`` to ``max_pause`` seconds, with jitter so that workers
-    do not call in step. Raises ShutdownRequested as soon as ``stopping`` is set.
+    ``retry_on`` lists the exceptions that mean "not reachable yet"; others are raised. Each failed attempt logs one
+    line. Pauses grow from ``first_pause`` to ``max_pause`` seconds, with jitter so that workers do not call in
+    lockstep. Raises ShutdownRequested as soon as ``stopping`` is set.
     """
 
     def log_retry(state: tenacity.RetryCallState) -> None:

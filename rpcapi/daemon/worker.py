@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker process: creates its service after the fork, runs it, and reports its state to the master."""
+"""Worker process: creates its service after the fork, runs it, and reports to the master."""
 
 import contextlib
 import faulthandler
@@ -23,19 +23,22 @@ from rpcapi.daemon.waiting import ShutdownRequested
 
 LOG = log.getLogger(__name__)
 
-# Messages of a worker to its master, a byte each.
+# One-byte messages from worker to master.
 SERVING, HEARTBEAT, RELOADED, REFUSED = b"r", b".", b"l", b"x"
 HEARTBEAT_INTERVAL = 0.5
-# Not a signal number: start() has ended, successfully or not.
+# Pseudo signal number: start() has ended, successfully or not.
 _START_ENDED = 0
 
 
 @dataclass(frozen=True)
 class Role:
-    """The role of a worker process: its name in logs, its index, and what makes its service.
+    """Role of a worker process.
 
-    ``prepare`` runs first in the child: monkey-patching, logs, metrics folder; ``make`` then imports the service.
-    ``on_serving`` is called once its service has started.
+    Attributes:
+        name: Name in logs.
+        prepare: First call in the child: monkey-patching, logs, metrics folder.
+        make: Imports and creates the service.
+        on_serving: Called after the service has started.
     """
 
     name: str
@@ -46,10 +49,10 @@ class Role:
 
 
 class Worker:
-    """Runs one service from start to drain; only the master has the other end of ``channel``.
+    """Runner of one service from start to drain; the master has the other end of ``channel``.
 
-    Of the workers that find the same error in the configuration, only the one that acquires ``once_flag`` logs it;
-    without a flag each logs it.
+    If several workers find the same configuration error, only the one that acquires ``once_flag`` logs it; without a
+    flag each does.
     """
 
     def __init__(
@@ -109,11 +112,10 @@ class Worker:
             start_error = " ".join(str(exc).split())
             self._exit_status = process.EX_CONFIG
         except Exception:
-            # Top level of the process: any error in a service's start ends this worker, with a traceback in
-            # the log.
+            # Top level of the process: any error at the start ends this worker, with a traceback in the log.
             LOG.exception("%s cannot start", self._role.name)
             self._exit_status = process.EX_SOFTWARE
-        # Logged only here: while an exception is handled, oslo.log adds its text to each line.
+        # Outside of the handlers: while an exception is handled, oslo.log adds its text to each line.
         if start_error and (self._once_flag is None or self._once_flag.acquire()):
             LOG.critical("%s cannot start: %s", self._role.name, start_error)
         self._inbox.put(_START_ENDED)
@@ -157,17 +159,17 @@ class Worker:
                 self._service.wait()
             tracing.stop()
         except Exception:
-            # The process ends anyway: the log and the exit status say that the drain failed.
+            # The process ends anyway; log and exit status report the failed drain.
             LOG.exception("%s could not drain", self._role.name)
             self._exit_status = process.EX_SOFTWARE
 
     def _send_heartbeats(self) -> None:
-        # Stops when the hub or the interpreter hangs, so that the master notices.
+        # Stops when hub or interpreter hangs, so that the master notices.
         while self._send(HEARTBEAT):
             time.sleep(HEARTBEAT_INTERVAL)
 
     def _watch_master(self) -> None:
-        # A master that died with unread messages resets the connection instead of ending it.
+        # A master that dies with unread messages resets the connection instead of ending it.
         with contextlib.suppress(ConnectionResetError):
             while self._channel.recv(64):
                 pass
@@ -194,9 +196,9 @@ def run(conf: cfg.ConfigOpts, role: Role, channel_fd: int, once_flag: ProcessOnc
     faulthandler.enable()
     random.seed()
     role.prepare(conf)
-    # Created after the patching, so that under eventlet it is a green socket.
+    # After the patching, so that it is a green socket under eventlet.
     channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, channel_fd)
     status = Worker(conf, role, channel, once_flag).run()
-    # A bad configuration has been logged already, in one line.
+    # A bad configuration has already been logged in one line.
     LOG.log(log.DEBUG if status == process.EX_CONFIG else log.INFO, "%s ends with status %d", role.name, status)
     return status

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sum of the workers' metrics, from their files. Only the exporter's process imports it."""
+"""Sum of the workers' metrics, from their files. Only the exporter may import it."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,17 +13,16 @@ _merge: Any = MultiProcessCollector.merge
 
 
 class WorkerMetrics(Collector):
-    """Collects what the workers recorded in ``folder``, while they start and die.
+    """Collector of the metrics recorded in ``folder``, while workers start and die.
 
-    A worker creates a file empty and gives it its size next. prometheus_client fails at a file that it reads in
-    between, so this class omits it: nothing is recorded in it yet.
+    A worker creates a file empty, then sets its size. prometheus_client fails on an empty file, so such files are
+    skipped; nothing is recorded in them yet.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def collect(self) -> Iterable[Metric]:
-        """Return one family for each metric."""
         files = [str(file) for file in self._folder.glob("*.db") if _is_initialized(file)]
         families: Iterable[Metric] = _merge(files)
         return families
@@ -32,5 +31,5 @@ class WorkerMetrics(Collector):
 def _is_initialized(file: Path) -> bool:
     try:
         return file.stat().st_size > 0
-    except FileNotFoundError:  # the gauges of a worker that died
+    except FileNotFoundError:  # gauges of a dead worker
         return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt-dashboard``: pages of a deployment for operators, over the RPC and metrics that there are.
+"""``gantt-dashboard``: web pages for operators, based on existing RPC calls and metrics.
 
-It only reads, unless [dashboard] actions is set, and holds no state of its own.
+It is read-only unless [dashboard] actions is set, and stores no state.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of hosts that operators request on a page, where [dashboard] actions allows them."""
+"""Host changes that operators request on a page, if [dashboard] actions allows them."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -18,8 +18,8 @@ from rpcapi.resources import names
 
 LOG = log.getLogger(__name__)
 MAX_REASON = 200  # characters
-MAX_DRAINS = 4  # at a time
-# What a host's page says after an action, by the word in its URL.
+MAX_DRAINS = 4  # concurrent drains
+# Message on the host's page after an action, by the word in its URL.
 DONE = {
     "enabled": "The host is enabled.",
     "disabled": "The host is disabled.",
@@ -27,11 +27,11 @@ DONE = {
     "fenced": "The host is fenced: its claims have ended.",
 }
 SHOWN_FAILURES = 5
-DRAIN_SECONDS = 300.0  # for which a drain waits for its next server
+DRAIN_SECONDS = 300.0  # a drain's wait for its next server
 
 
 class HostActions:
-    """Enables, disables, drains and fences service hosts."""
+    """Handlers that enable, disable, drain and fence service hosts."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -42,16 +42,15 @@ class HostActions:
             "fence": self._fence,
         }
         self._draining: set[str] = set()
-        # What became of the last drain of each service host, for its page.
+        # Result of each service host's last drain, for its page.
         self.drain_results: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def routes(self) -> list[Route]:
-        """Return the routes."""
         return [Route("POST", "/hosts/(?P<name>.+)", self.change)]
 
     def change(self, call: Call, name: str) -> Page | Response:
-        """Do what the form of a host's page requests, and show the host again."""
+        """Perform the action requested by a host's form, and show the host again."""
         if not call.login.person.may_act:
             return Page("error.html", {"status": 403, "why": f"{call.login.person.name} may not change hosts."}, 403)
         host = self._cluster.hosts.get().find(name)
@@ -89,7 +88,7 @@ class HostActions:
         return "draining"
 
     def _run_drain(self, session: Session, host: str) -> None:
-        """Drain a host to its end; the records are the only state, so that a drain that ends early is repeated."""
+        """Drain a host. All state is in the records, so an interrupted drain can be repeated."""
         try:
             result = draining.drain(session, host, lambda total: tqdm(total=total, disable=True), timeout=DRAIN_SECONDS)
             for failure in result.failures:

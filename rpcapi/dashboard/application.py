@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The WSGI application: who may see a page, which handler makes it, and how errors look."""
+"""WSGI application: sign-in, routing and errors."""
 
 import mimetypes
 import re
@@ -23,7 +23,7 @@ from rpcapi.dashboard.sign_in import MAX_FIELD, SignIn, SignInRefused
 
 LOG = log.getLogger(__name__)
 
-# Everything that a page loads or calls is of this server; it cannot be framed, and no script or style is in its text.
+# Pages load from and call this server only, cannot be framed, and contain no inline scripts or styles.
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
@@ -42,7 +42,7 @@ SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
 READ = ("GET", "HEAD")
 FORM = "application/x-www-form-urlencoded"
 FAILED = 500
-# The HTTP status of each kind of error, the first that fits.
+# HTTP status by kind of error; the first match counts.
 STATUSES: dict[type[Exception], int] = {
     UnicodeDecodeError: 400,
     BadInput: 400,
@@ -59,7 +59,7 @@ STATUSES: dict[type[Exception], int] = {
 
 
 class Dashboard:
-    """The application; ``session`` has the clients that all requests share."""
+    """WSGI application; all requests share the clients of ``session``."""
 
     def __init__(
         self,
@@ -79,12 +79,11 @@ class Dashboard:
         self._headers = {**HEADERS, **({"Strict-Transport-Security": HSTS} if is_secure else {})}
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Answer a request."""
         request = Request(environ)
         response = self._answer(request)
         for name, value in self._headers.items():
             response.headers.setdefault(name, value)
-        # WebOb would make it absolute, with the scheme and name by which a proxy calls this server.
+        # WebOb would make it absolute, with the scheme and name under which a proxy calls this server.
         location = response.headers.pop("Location", None)
 
         def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
@@ -94,7 +93,7 @@ class Dashboard:
         return answer
 
     def _answer(self, request: Request) -> Response:
-        """Return the answer to any request, also to one that fails."""
+        """Return the response to any request, including failing ones."""
         login = None
         try:
             if match := STATIC.fullmatch(request.path_info):
@@ -178,7 +177,7 @@ class Dashboard:
 
 
 def _describe(error: Exception) -> tuple[int, str]:
-    """Return the HTTP status of an error, and the sentence for its page."""
+    """Return HTTP status and message of an error."""
     status = next((status for kind, status in STATUSES.items() if isinstance(error, kind)), FAILED)
     if status == FAILED:
         return status, "This page failed; the log of gantt-dashboard says why."
@@ -200,7 +199,7 @@ def _redirect(location: str) -> Response:
 
 
 def _local(target: str) -> str:
-    """Return a path of this server to go on to, "/" for anything else: a link may have been made by others."""
+    """Return a local path as redirect target, "/" for anything else: the link may be forged."""
     is_local = target.startswith("/") and not target.startswith(("//", "/\\"))
     return target if is_local and target.isascii() and target.isprintable() else "/"
 
@@ -212,7 +211,7 @@ def _require_form(request: Request) -> None:
 
 
 def _require_same_origin(request: Request) -> None:
-    """Raise BadInput for a form that another site's page has sent; browsers that name no origin rely on its token."""
+    """Raise BadInput for a form sent by another site. Browsers that send no origin rely on the CSRF token."""
     site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
     if site is not None:
         is_same = site in ("same-origin", "none")

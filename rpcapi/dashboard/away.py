@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The errors by which a service or a store that does not answer shows."""
+"""Errors of a service or store that does not answer."""
 
 import oslo_messaging as messaging
 

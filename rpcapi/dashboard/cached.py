@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that are read again when a page needs them and they are older than an interval."""
+"""Values that are read again on demand after an interval."""
 
 import threading
 import time
@@ -10,10 +10,10 @@ Value = TypeVar("Value")
 
 
 class Cached(Generic[Value]):
-    """A value that all requests share; ``read`` gets the previous value, None at first, and may return it again.
+    """Shared value; ``read`` gets the previous value (None at first) and may return it again.
 
-    While one request reads, the others get the previous value, and wait only where there is none. A failure is raised
-    to all of them until the interval has passed, so that a service that hangs is not called by each in turn.
+    During a read other requests get the previous value, and wait only if there is none. A failure is raised to all
+    requests until the interval has passed, so that not every request calls a hanging service.
     """
 
     def __init__(self, read: Callable[[Value | None], Value], seconds: float) -> None:
@@ -25,7 +25,7 @@ class Cached(Generic[Value]):
         self._read_at = -seconds
 
     def get(self) -> Value:
-        """Return a value that was read within the interval, or just before it; raises what ``read`` raises."""
+        """Return a value not older than the interval, or the previous one during a read; raises errors of ``read``."""
         previous = self._value
         if not self._lock.acquire(blocking=previous is None):
             assert previous is not None  # noqa: S101 - otherwise it was waited for
@@ -43,7 +43,7 @@ class Cached(Generic[Value]):
     def _refresh(self) -> None:
         try:
             self._value, self._failure = self._read(self._value), None
-        except Exception as failure:  # raised by get(), to this request and to others
+        except Exception as failure:  # raised by get(), to all requests
             self._failure = failure
         self._read_at = time.monotonic()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pages show of the deployment, read over RPC and shared by all requests for an interval."""
+"""State of the deployment, read over RPC and shared by all requests for an interval."""
 
 import itertools
 import time
@@ -15,22 +15,22 @@ from rpcapi.dashboard.away import AWAY
 from rpcapi.dashboard.cached import Cached
 from rpcapi.resources import names
 
-USER = "gantt-dashboard"  # that asks for what all requests share
-MOST_CLAIMS = 20_000  # of clients of the Placement API that are searched for those of a host
-MOST_IN_FLIGHT = 1000  # claims in flight of a partition that are shown, at most
-MOST_MIGRATIONS = 500  # that have ended; those under way are all shown
+USER = "gantt-dashboard"  # user of calls on behalf of all requests
+MOST_CLAIMS = 20_000  # maximum claims of Placement API clients to search for a host's
+MOST_IN_FLIGHT = 1000  # maximum shown claims in flight per partition
+MOST_MIGRATIONS = 500  # maximum shown ended migrations; running ones are all shown
 PREPARED = "prepared"
 
 
 class ClaimsInFlight(NamedTuple):
-    """Claims that their hosts have not confirmed yet; ``is_complete`` is whether these are all of them."""
+    """Claims that their hosts have not confirmed; ``is_complete``: the list is not truncated."""
 
     claims: Sequence[Mapping[str, Any]]
     is_complete: bool
 
 
 class Cluster:
-    """Reads the deployment, each part at most once in ``refresh_interval`` seconds."""
+    """Reader of the deployment; each part is read at most once per ``refresh_interval`` seconds."""
 
     def __init__(self, session: Session, refresh_interval: float) -> None:
         self._session = session
@@ -44,21 +44,21 @@ class Cluster:
         self.refresh_interval = refresh_interval
 
     def migrations(self) -> Sequence[Any] | None:
-        """Return migrations, those under way first, then the newest; None where no conductor or its store answers."""
+        """Return migrations, running ones first, then the newest; None if no conductor or its store answers."""
         try:
             return self._migrations.get()
         except AWAY:
             return None
 
     def progress(self) -> Mapping[str, CopyProgress]:
-        """Return the progress of the migrations that are being copied, by uuid; empty where it cannot be read."""
+        """Return copy progress by migration uuid; empty if it cannot be read."""
         try:
             return self._progress.get()
         except AWAY:
             return {}
 
     def claims_on(self, host: host_list.Host) -> list[Mapping[str, Any]]:
-        """Return the claims of one host, as they are now, with those that clients of the Placement API wrote."""
+        """Return the current claims of one host, including claims of Placement API clients."""
         session = self._reader()
         listing = session.claims_of(host.partition).list_claims
         claims = [] if names.is_api_provider(host.id) else list(session.list_all(listing, "claims", host=host.id))
@@ -70,7 +70,7 @@ class Cluster:
         ]
 
     def expire_hosts(self) -> None:
-        """Show what an action has changed."""
+        """Read partitions and hosts again after an action."""
         self.partitions.expire()
         self.hosts.expire()
 
@@ -80,7 +80,7 @@ class Cluster:
         return reply
 
     def _read_choices(self, previous: Session | None) -> Session:
-        """Return a session that has read what a request may name: flavors, images, and the devices of flavors."""
+        """Return a session with the choices of a request loaded: flavors, images, and devices of flavors."""
         session = self._reader()
         _ = session.flavors, session.images, session.catalog
         return session
@@ -117,10 +117,10 @@ class Cluster:
         return read_progress(self._reader(), self.migrations() or ())
 
     def _reader(self) -> Session:
-        """Return a session for what all requests share: a page rather says that a service is away than waits for it."""
+        """Return a session for shared reads. One attempt: pages rather report an unavailable service than wait."""
         return self._session.for_request(USER, attempts=1)
 
 
 def now_ms() -> int:
-    """Return the time, in milliseconds since 1970."""
+    """Return the Unix time in milliseconds."""
     return int(time.time() * 1000)

@@ -11,26 +11,24 @@ from rpcapi.daemon.main import run
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of clients and of the dashboard."""
     rpc_conf.register_opts(conf)
     conf.set_default("call_timeout", client.CALL_TIMEOUT, group=rpc.GROUP)
     dashboard.register_opts(conf)
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration if the options of the bus or of the dashboard are invalid."""
+    """Raise BadConfiguration if options of the bus or the dashboard are invalid."""
     transport.check(conf)
     dashboard.check(conf)
 
 
 def main() -> int:
-    """Run the daemon; return its exit status."""
     return run(
         "gantt-dashboard",
         "rpcapi.dashboard.service:make_service",
         register_opts=[register_opts],
         check=check,
-        uses_bus=False,  # it serves no RPC, and its HTTP server has native threads
+        uses_bus=False,  # no RPC server, and native threads for HTTP
     )
 
 

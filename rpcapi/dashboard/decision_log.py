@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Summaries of the recorded decisions of all partitions, and refusals over time."""
+"""Summaries of recorded decisions of all partitions, and refusals over time."""
 
 import collections
 import heapq
@@ -12,15 +12,15 @@ from rpcapi.cli.session import Session
 from rpcapi.dashboard.away import AWAY
 
 PAGE = 100
-MOST_PAGES = 50  # of one read
-MOST = 10_000  # of each partition; the newest ones
+MOST_PAGES = 50  # per read
+MOST = 10_000  # newest decisions per partition
 SELECTED, REFUSED = "selected", "refused"
-LARGEST_REASONS = 6  # which have a colour of their own in the chart; the others share one
+LARGEST_REASONS = 6  # with colours of their own in the chart; others share one
 OTHERS = "other reasons"
 
 
 class Decision(NamedTuple):
-    """What lists show of a decision; ``reasons`` has the number of hosts that each filter rejected."""
+    """Summary of a decision for lists; ``reasons`` has the number of hosts rejected by each filter."""
 
     request_id: str
     partition: str
@@ -33,7 +33,7 @@ class Decision(NamedTuple):
 
 
 class DecisionLog(NamedTuple):
-    """The decisions of a partition in an epoch, oldest first; those after ``marker``, the last page, are read again."""
+    """Decisions of a partition in an epoch, oldest first. The last page, after ``marker``, is read again."""
 
     epoch: int
     marker: str | None = None
@@ -41,12 +41,11 @@ class DecisionLog(NamedTuple):
     last_page: Sequence[Decision] = ()
 
     def decisions(self) -> Iterator[Decision]:
-        """Yield all of them."""
         yield from self.complete
         yield from self.last_page
 
     def read_new(self, session: Session, partition: str) -> "DecisionLog":
-        """Return the log with what was recorded since, of much only the beginning: the next call continues."""
+        """Return the log with later decisions, up to MOST_PAGES pages; the next call continues."""
         marker, complete = self.marker, collections.deque(self.complete, MOST)
         for _ in range(MOST_PAGES):
             page = session.call(session.scheduler.list_decisions, partition, marker, PAGE)
@@ -61,7 +60,7 @@ class DecisionLog(NamedTuple):
 def read(
     session: Session, partitions: objects.PartitionList, previous: Mapping[str, DecisionLog] | None
 ) -> dict[str, DecisionLog]:
-    """Return the decisions by partition, what was read before and what is new; those of a store that is down stay.
+    """Return the decisions by partition, earlier ones and new ones; partitions without a store keep their log.
 
     A new epoch, or a store that does not know the marker, is read from its beginning.
     """
@@ -80,15 +79,15 @@ def read(
 
 
 def newest(logs: Mapping[str, DecisionLog], most: int, *, host: str = "") -> list[Decision]:
-    """Return the newest decisions; those that selected ``host`` where it is named."""
+    """Return the newest decisions, optionally only decisions that selected ``host``."""
     matches = (item for log in logs.values() for item in log.decisions() if not host or host in item.hosts)
     return heapq.nlargest(most, matches, key=lambda item: item.at_ms)
 
 
 def refusals(logs: Mapping[str, DecisionLog]) -> list[Decision]:
-    """Return the last refusal of each request that was not placed, newest first.
+    """Return the last refusal of each unplaced request, newest first.
 
-    Each partition that refuses a request records it, and each try of a request that is repeated.
+    Each partition records its own refusal, and each retry of a request is recorded too.
     """
     last: dict[str, Decision] = {}
     placed_ids: set[str] = set()
@@ -106,12 +105,12 @@ def refusals(logs: Mapping[str, DecisionLog]) -> list[Decision]:
 
 
 def known_since(logs: Mapping[str, DecisionLog]) -> int | None:
-    """Return the time from which on the decisions of all partitions are known, None where there is none."""
+    """Return the time since which the decisions of all partitions are known; None without decisions."""
     return max((item.at_ms for log in logs.values() for item in itertools.islice(log.decisions(), 1)), default=None)
 
 
 class RefusalChart(NamedTuple):
-    """Refused requests over time: for each bar its start and the number of each of ``reasons``."""
+    """Refused requests over time: start of each bar, and counts in the order of ``reasons``."""
 
     reasons: Sequence[str]
     bar_ms: int
@@ -119,16 +118,16 @@ class RefusalChart(NamedTuple):
 
     @property
     def highest(self) -> int:
-        """The number of refusals of the highest bar."""
+        """Number of refusals in the highest bar."""
         return max((sum(counts) for _, counts in self.bars), default=0)
 
     def totals(self) -> list[tuple[str, int]]:
-        """Return the number of refusals for each reason."""
+        """Return the number of refusals by reason."""
         return [(reason, sum(counts[index] for _, counts in self.bars)) for index, reason in enumerate(self.reasons)]
 
 
 def chart(refused: Iterable[Decision], now_ms: int, minutes: int, bars: int = 60) -> RefusalChart:
-    """Count the refused requests of the last ``minutes``, each by the reason that rejected the most hosts."""
+    """Chart the refused requests of the last ``minutes``, each under its main reason."""
     bar_ms = max(1, minutes * 60_000 // bars)
     start = now_ms - bars * bar_ms
     entries = [
@@ -145,7 +144,7 @@ def chart(refused: Iterable[Decision], now_ms: int, minutes: int, bars: int = 60
 
 
 def main_reason(decision: Decision) -> str:
-    """Return the reason that rejected the most hosts, the text of the refusal where no filter rejected any."""
+    """Return the reason that rejected the most hosts; without one, the text of the refusal."""
     if not decision.reasons:
         return decision.why or "no reason recorded"
     return max(decision.reasons, key=lambda reason: (decision.reasons[reason], reason))

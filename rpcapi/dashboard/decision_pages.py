@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of decisions: refusals over time, one decision explained, and a dry run of a request."""
+"""Pages of decisions: refusals over time, one decision explained, and dry runs."""
 
 import argparse
 import shlex
@@ -14,19 +14,16 @@ from rpcapi.dashboard.pages import BadInput, Call, Page, Route
 
 LISTED = 50
 MINUTE_MS = 60_000
-PERIODS = {"15": "15 minutes", "60": "hour", "360": "6 hours", "1440": "day"}  # by their minutes
+PERIODS = {"15": "15 minutes", "60": "hour", "360": "6 hours", "1440": "day"}  # label by minutes
 SHOWN_VERDICTS = 100
 MAX_OPTIONS = 2000  # characters
 
 
 class DecisionPages:
-    """Handlers of the pages of decisions."""
-
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
     def routes(self) -> list[Route]:
-        """Return the routes."""
         return [
             Route("GET", "/refusals", self.refusals),
             Route("GET", "/decisions", self.show_all),
@@ -35,7 +32,7 @@ class DecisionPages:
         ]
 
     def refusals(self, call: Call) -> Page:
-        """Show how many requests were refused over time, by the reason that rejected the most hosts."""
+        """Show the number of refused requests over time, by main reason."""
         minutes = call.choice("minutes", PERIODS, "60")
         logs = self._cluster.decisions.get()
         refusals, now = decision_log.refusals(logs), now_ms()
@@ -51,19 +48,19 @@ class DecisionPages:
         return Page("refusals.html", values)
 
     def show_all(self, call: Call) -> Page:
-        """Show the newest decisions, or the one that is asked for."""
+        """Show the newest decisions, or the requested one."""
         request_id = call.text("request_id")
         if request_id:
             return self.show(call, request_id)
         return Page("decisions.html", {"rows": decision_log.newest(self._cluster.decisions.get(), LISTED)})
 
     def show(self, call: Call, request_id: str) -> Page:
-        """Explain a decision: what each filter rejected, the best scores, what the claims answered."""
+        """Explain a decision: rejections by filter, best scores, answers of claims."""
         decision = call.session.call(call.session.scheduler.explain, request_id)
         return Page("decision.html", {"explained": _explain(decision)})
 
     def dry_run(self, call: Call) -> Page:
-        """Decide a request, which claims nothing, and show it as a recorded decision; without one show its form."""
+        """Decide a request without claims and show it like a recorded decision; without a request show its form."""
         form = {name: call.text(name) for name in ("flavor", "image", "az", "options")}
         count = call.number("count", 1, call.session.conf.rpc.max_instances)
         choices, session = self._cluster.choices.get(), call.session
@@ -84,7 +81,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _boot_arguments(form: Mapping[str, str]) -> argparse.Namespace:
-    """Return the options of `gantt boot` that a form stands for."""
+    """Return the `gantt boot` options equivalent to a form."""
     if len(form["options"]) > MAX_OPTIONS:
         raise BadInput(f"options must have at most {MAX_OPTIONS} characters.")
     parser = _Parser(prog="gantt boot", add_help=False, allow_abbrev=False)
@@ -99,7 +96,6 @@ def _boot_arguments(form: Mapping[str, str]) -> argparse.Namespace:
 
 
 def _explain(decision: Any) -> dict[str, Any]:
-    """Return the values of a decision's page."""
     document = decision.document
     spec = {key: value for key, value in (document.get("spec") or {}).items() if value not in (None, [], {}, "")}
     verdicts = document.get("verdicts") or []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far the workers of each daemon are behind the store, by the metrics that the daemons export."""
+"""Lag of each daemon's workers behind the store, from the daemons' metrics."""
 
 import http.client
 import itertools
@@ -20,7 +20,7 @@ LAG, SILENCE, EPOCH = "gantt_replica_lag_entries", "gantt_replica_silence_second
 
 
 class Freshness(NamedTuple):
-    """One worker of a daemon in one partition; ``why`` is set where the daemon did not answer."""
+    """State of one worker in one partition; ``why`` is the error of a daemon that did not answer."""
 
     daemon: str
     worker: str = ""
@@ -32,11 +32,11 @@ class Freshness(NamedTuple):
 
 
 class Exporters:
-    """The exporters of the daemons, by the URLs of their metrics."""
+    """Metrics exporters of the daemons, by URL."""
 
     def __init__(self, urls: Sequence[str], refresh_interval: float) -> None:
         self._urls = urls
-        # One entry for each worker and partition, or one for a daemon that does not answer.
+        # One entry per worker and partition, or one for a daemon that does not answer.
         self.freshness = Cached(self._read, refresh_interval)
 
     def _read(self, previous: Sequence[Freshness] | None) -> Sequence[Freshness]:

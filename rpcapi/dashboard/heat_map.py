@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The document that the heat map is drawn from: columns, so that 10,000 hosts are a few hundred kilobytes."""
+"""Data of the heat map, in columns: a few hundred kilobytes for 10,000 hosts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,13 +7,13 @@ from typing import Any
 from rpcapi.dashboard.host_list import STATES, Amounts, Host
 
 NONE = Amounts(0, 0)
-UNGROUPED = "-"  # the group of hosts that are in no zone or aggregate
+UNGROUPED = "-"  # hosts without zone or aggregate
 
 
 def document(hosts: Sequence[Host], resource_class: str, group_by: str) -> dict[str, Any]:
-    """Return names, states (indexes into ``states``), amounts, and the places of the hosts of each group.
+    """Return names, states (indexes into ``states``), amounts, and host indexes by group.
 
-    ``group_by`` is "zone", "aggregate", "partition" or "": one group of all. A host is in each of its groups.
+    ``group_by`` is "zone", "aggregate", "partition" or "" (one group). A host belongs to each of its groups.
     """
     amounts = [host.amounts.get(resource_class, NONE) for host in hosts]
     groups: dict[str, list[int]] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hosts of all partitions, as the pages show them: state, zones, aggregates, and amounts of each resource class."""
+"""Hosts of all partitions: state, zones, aggregates, and amounts by resource class."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,17 +13,17 @@ from rpcapi.cli.zones import ZonesByHost
 from rpcapi.dashboard.away import AWAY
 from rpcapi.resources import names
 
-# States of a host, the worst last. Those after UP take no new servers.
+# States of a host, the worst last. Only UP accepts new servers.
 UP, DISABLED, AWAITED, DUPLICATE, DOWN = "up", "disabled", "awaiting audit", "duplicate identity", "down"
 TOO_OLD = "too old"
 STATES = (UP, DISABLED, AWAITED, DUPLICATE, TOO_OLD, DOWN)
-AGENT = "gantt-compute"  # the binary of service hosts
-# Shown first where hosts have them; the others follow by name.
+AGENT = "gantt-compute"  # binary of service hosts
+# Shown first if present; others follow by name.
 FIRST_CLASSES = ("VCPU", "PCPU", "MEMORY_MB", "DISK_GB")
 
 
 class Amounts(NamedTuple):
-    """Amounts of one resource class: ``used`` of ``capacity``, in the units of the class."""
+    """Used amount and capacity of one resource class, in its units."""
 
     used: int
     capacity: int
@@ -31,7 +31,7 @@ class Amounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One provider; ``parent`` is the id of the one above it."""
+    """Resource provider; ``parent`` is the id of its parent."""
 
     id: str
     name: str
@@ -42,7 +42,7 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A node of an agent, or a root provider of the Placement API; ``amounts`` are those of its whole tree."""
+    """A node of an agent, or a root provider of the Placement API; ``amounts`` cover its whole tree."""
 
     id: str
     name: str
@@ -54,15 +54,16 @@ class Host:
 
     @property
     def service_host(self) -> str:
-        """The name of the service host of a node."""
         return names.host_of(self.id)
 
 
 class PartitionHosts(NamedTuple):
-    """The hosts of one partition at a position (epoch and number) of its log.
+    """Hosts of one partition at a log position (epoch and number).
 
-    ``providers`` has the providers of each host's tree by the host's id, the host first, and ``services`` the documents
-    of service hosts and other services by name. ``is_stale`` is whether its store does not answer now.
+    Attributes:
+        providers: Provider tree of each host by host id, root first.
+        services: Documents of service hosts and other services by name.
+        is_stale: The partition's store does not answer now.
     """
 
     log_position: tuple[int, int] = (0, 0)
@@ -73,7 +74,7 @@ class PartitionHosts(NamedTuple):
 
 
 class HostList:
-    """The hosts of all partitions, by name."""
+    """Hosts of all partitions, by name."""
 
     def __init__(self, partitions: Mapping[str, PartitionHosts]) -> None:
         self.partitions = partitions
@@ -81,7 +82,7 @@ class HostList:
 
     @property
     def version(self) -> str:
-        """A text that is another one after each change."""
+        """Opaque token that changes whenever the list changes."""
         return "-".join(
             f"{'stale.' if part.is_stale else ''}{part.log_position[0]}.{part.log_position[1]}"
             for part in self.partitions.values()
@@ -89,36 +90,35 @@ class HostList:
 
     @property
     def stale(self) -> list[str]:
-        """The partitions whose stores do not answer: of them this is what was read before."""
+        """Partitions whose stores do not answer, with data of an earlier read."""
         return [name for name, part in self.partitions.items() if part.is_stale]
 
     def tree(self, host: Host) -> Sequence[Provider]:
-        """Return the providers of a host's tree, the host first."""
+        """Return the providers of a host's tree, root first."""
         return self.partitions[host.partition].providers[host.id]
 
     def service(self, host: Host) -> Mapping[str, Any]:
-        """Return the document of a host's service host, empty where it has none."""
+        """Return the document of a host's service; empty if there is none."""
         return self.partitions[host.partition].services.get(host.service_host, {})
 
     def find(self, name: str) -> Host | None:
-        """Return the host with this name or id, or None."""
+        """Return a host by name or id, or None."""
         return next((host for host in self.hosts if name in (host.name, host.id)), None)
 
     def classes(self) -> list[str]:
-        """Return the resource classes of all hosts, the usual ones first."""
+        """Return the resource classes of all hosts, usual ones first."""
         present = {resource_class for host in self.hosts for resource_class in host.amounts}
         return [name for name in FIRST_CLASSES if name in present] + sorted(present - set(FIRST_CLASSES))
 
     def zones(self) -> list[str]:
-        """Return the availability zones of all hosts."""
         return sorted({zone for host in self.hosts for zone in host.zones})
 
     def aggregates(self) -> list[str]:
-        """Return the aggregates that have hosts."""
+        """Return the aggregates with hosts."""
         return sorted({aggregate for host in self.hosts for aggregate in host.aggregates})
 
     def select(self, zone: str = "", aggregate: str = "", text: str = "") -> list[Host]:
-        """Return the hosts of a zone and of an aggregate whose names contain a text; an empty one selects all."""
+        """Return the hosts that match zone, aggregate and part of a name; empty arguments match all."""
         return [
             host
             for host in self.hosts
@@ -129,20 +129,18 @@ class HostList:
 
 
 def total(hosts: Iterable[Host], resource_class: str) -> Amounts:
-    """Return the sums of one resource class."""
     amounts = [host.amounts[resource_class] for host in hosts if resource_class in host.amounts]
     return Amounts(sum(item.used for item in amounts), sum(item.capacity for item in amounts))
 
 
 def count_states(hosts: Iterable[Host]) -> dict[str, int]:
-    """Return the number of hosts in each state."""
     return dict.fromkeys(STATES, 0) | Counter(host.state for host in hosts)
 
 
 def read(session: Session, partitions: objects.PartitionList, previous: HostList | None) -> HostList:
-    """Read the hosts of each partition whose log has moved on, and services, whose reports are not in the log.
+    """Read the hosts of partitions with new log entries, and all services, which the log does not cover.
 
-    A partition whose store does not answer keeps what was read before; raises Unavailable where that is all there is.
+    A partition without a reachable store keeps its earlier data; raises Unavailable if there is no data at all.
     """
     parts: dict[str, PartitionHosts] = {}
     failure: Exception | None = None
@@ -180,7 +178,7 @@ def _read_partition(
     for states in trees.values():
         root = next((state for state in states if state.document.get("parent") is None), None)
         if root is None:
-            continue  # its root was removed while the pages were read
+            continue  # its root was removed during the read
         tree = [_provider(state) for state in (root, *(state for state in states if state is not root))]
         providers[root.name] = tree
         is_api = api_providers.owner_of(root.name) == api_providers.API
@@ -200,7 +198,7 @@ def _read_partition(
 
 
 def state_of(service: Mapping[str, Any]) -> str:
-    """Return the state of a service by its document; only those of hosts are audited."""
+    """Return the state of a service from its document; only agents are audited."""
     if not service.get("alive"):
         return DOWN
     if service.get("duplicate_ms") is not None:
@@ -237,7 +235,7 @@ def _sum(tree: Iterable[Provider]) -> dict[str, Amounts]:
 
 
 def _aggregates_by_host(aggregates: Iterable[Any]) -> dict[str, set[str]]:
-    """Return the aggregates of each member by their display names, or by their ids without one."""
+    """Return the aggregates of each member, by display name or id."""
     members: dict[str, set[str]] = {}
     for state in aggregates:
         for host in state.document["hosts"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of hosts: the heat map, and one host."""
+"""Pages of hosts: heat map and single host."""
 
 import gzip
 import json
@@ -13,20 +13,19 @@ from rpcapi.dashboard.cluster import Cluster
 from rpcapi.dashboard.pages import Call, Page, PageNotFound, Route
 from rpcapi.resources import names
 
-ROWS = 100  # of hosts in the table below the map
+ROWS = 100  # hosts in the table below the map
 RECENT = 20  # decisions of a host
 GROUPS = {"zone": "availability zone", "aggregate": "aggregate", "partition": "partition", "none": "nothing"}
 
 
 class HostPages:
-    """Handlers of the pages of hosts; with ``actions`` the page of a host has their forms."""
+    """Handlers of the host pages; with ``actions``, the page of a host has their forms."""
 
     def __init__(self, cluster: Cluster, actions: HostActions | None) -> None:
         self._cluster = cluster
         self._actions = actions
 
     def routes(self) -> list[Route]:
-        """Return the routes."""
         return [
             Route("GET", "/hosts", self.show_all),
             Route("GET", "/heat-map", self.heat_map),
@@ -34,7 +33,7 @@ class HostPages:
         ]
 
     def show_all(self, call: Call) -> Page:
-        """Show the heat map, and the fullest of the selected hosts."""
+        """Show the heat map and the fullest of the selected hosts."""
         listed = self._cluster.hosts.get()
         resource_class, group_by = self._choices(call, listed)
         zone, aggregate, text = call.text("zone"), call.text("aggregate"), call.text("text")
@@ -59,7 +58,7 @@ class HostPages:
         return Page("hosts.html", values)
 
     def heat_map(self, call: Call) -> Response:
-        """Send what the map is drawn from; 304 where the browser has it."""
+        """Send the data of the map; 304 if the browser has it."""
         listed = self._cluster.hosts.get()
         if listed.version in call.request.if_none_match:
             return Response(status=304, headers={"ETag": f'"{listed.version}"'})
@@ -76,7 +75,7 @@ class HostPages:
         return response
 
     def show(self, call: Call, name: str) -> Page:
-        """Show one host: its tree of providers, its claims, and what was decided for it."""
+        """Show one host: provider tree, claims, decisions and migrations."""
         listed = self._cluster.hosts.get()
         host = listed.find(name)
         if host is None:
@@ -98,7 +97,7 @@ class HostPages:
         return Page("host.html", values)
 
     def _message(self, call: Call, host: host_list.Host) -> str:
-        """Return what the last action did, if this page was opened by it, else what became of the last drain."""
+        """Return the result of the action that led to this page, otherwise of the last drain."""
         if self._actions is None:
             return ""
         return DONE.get(call.text("done"), "") or self._actions.drain_results.get(host.service_host, "")
@@ -117,7 +116,7 @@ def _used_share(host: host_list.Host, resource_class: str) -> float:
 
 
 def _tree(listed: host_list.HostList, host: host_list.Host) -> list[tuple[int, Any]]:
-    """Return the providers of a host's tree with their depths, each below its parent."""
+    """Return (depth, provider) for a host's tree, children below their parents."""
     providers = listed.tree(host)
     ordered: list[tuple[int, Any]] = []
     rest = [(0, providers[0])]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cookie of a person who has signed in, and what protects forms against requests that other sites make.
+"""Session cookies of signed-in persons, and CSRF tokens.
 
-The cookie is signed and says who it is and until when; a list is kept only of sessions that were ended early. The key
-is made at each start of the daemon, so that a restart ends all sessions.
+The signed cookie contains person and expiry; the server only stores sessions that ended early. The key is new at each
+start, so that a restart ends all sessions.
 """
 
 import hmac
@@ -16,44 +16,44 @@ from webob.cookies import CookieProfile, SignedSerializer
 from rpcapi.dashboard.sign_in import Person
 
 COOKIE = "gantt_dashboard"
-SECURE_COOKIE = f"__Host-{COOKIE}"  # browsers take this name over TLS only, from this host only
+SECURE_COOKIE = f"__Host-{COOKIE}"  # browsers accept this name only over TLS and only from this host
 HASH = "sha512"
 
 
 class LoginSession(NamedTuple):
-    """One session; ``csrf_token`` is what each form that changes something has to send back."""
+    """Login session; forms that change something must return ``csrf_token``."""
 
     session_id: str
     person: Person
     csrf_token: str
 
     def has_csrf_token(self, request: Request) -> bool:
-        """Return whether a form was sent by a page of this session."""
+        """Return whether a form came from a page of this session."""
         return hmac.compare_digest(request.POST.get("csrf_token", "").encode(), self.csrf_token.encode())
 
 
 class LoginSessions:
-    """Makes and reads cookies; ``seconds`` is how long one is valid, ``is_secure`` whether it is for TLS only."""
+    """Factory and parser of cookies that are valid for ``seconds``; ``is_secure``: over TLS only."""
 
     def __init__(self, seconds: int, *, is_secure: bool) -> None:
         self._seconds = seconds
         self._key = secrets.token_bytes(64)
-        self._ended: dict[str, float] = {}  # sessions that were ended before their time, with that time
+        self._ended: dict[str, float] = {}  # original expiry of sessions that ended early
         self._cookies = CookieProfile(
             SECURE_COOKIE if is_secure else COOKIE,
             secure=is_secure,
             httponly=True,
-            samesite=b"lax",  # a link in a message leads to its page; what changes something is never a GET
+            samesite=b"lax",  # links in messages work; changes are never GET requests
             serializer=SignedSerializer(self._key, "gantt-dashboard session", HASH),
         )
 
     def begin(self, response: Response, request: Request, person: Person) -> None:
-        """Give a person a cookie."""
+        """Set a cookie for a person."""
         content = [secrets.token_hex(16), *person, int(time.time()) + self._seconds]
         response.headers.extend(self._cookies.bind(request).get_headers(content))
 
     def end(self, response: Response, request: Request, session: LoginSession) -> None:
-        """Take the cookie away, and accept no copy of it any more."""
+        """Delete the cookie and reject copies of it."""
         now = time.time()
         for session_id in [key for key, until in self._ended.copy().items() if until < now]:
             self._ended.pop(session_id, None)
@@ -61,7 +61,7 @@ class LoginSessions:
         response.headers.extend(self._cookies.bind(request).get_headers(None, max_age=0))
 
     def find(self, request: Request) -> LoginSession | None:
-        """Return the session of a request, None without a valid cookie."""
+        """Return the session of a request; None without a valid cookie."""
         content = self._cookies.bind(request).get_value()
         if content is None or content[-1] < time.time() or content[0] in self._ended:
             return None

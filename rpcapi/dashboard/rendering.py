@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turns templates and values into pages."""
+"""Template environment and filters."""
 
 import datetime
 from typing import Any
@@ -16,7 +16,7 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
 def environment() -> jinja2.Environment:
-    """Return the environment of all templates: what they show is escaped, and a missing value is an error."""
+    """Return the template environment: values are escaped, and a missing value is an error."""
     templates = jinja2.Environment(
         loader=jinja2.PackageLoader("rpcapi.dashboard"),
         autoescape=True,
@@ -36,7 +36,7 @@ def environment() -> jinja2.Environment:
 
 
 def amount(number: float, resource_class: str = "") -> str:
-    """Return an amount with its unit where the class has one: 65536 of MEMORY_MB is "64 GiB"."""
+    """Format an amount with the class's unit, if any: 65536 of MEMORY_MB is "64 GiB"."""
     units = _UNITS.get(resource_class)
     if units is None:
         return f"{number:,}"
@@ -48,13 +48,13 @@ def amount(number: float, resource_class: str = "") -> str:
 
 
 def percent(amounts: Amounts) -> str:
-    """Return the used share in percent, below 10 with a decimal; "0" of nothing."""
+    """Format the used share in percent, with a decimal below 10; "0" without capacity."""
     share = 100 * amounts.used / amounts.capacity if amounts.capacity else 0.0
     return f"{share:.1f}" if 0 < share < SMALL_SHARE else f"{share:.0f}"
 
 
 def words(value: Any) -> str:
-    """Return a field of a request as a text: its items, with the amounts of a mapping before their names."""
+    """Format a request field as text; in a mapping, integers precede their names."""
     if isinstance(value, dict):
         return ", ".join(
             f"{words(item)} {key}" if isinstance(item, int) else f"{key}: {words(item)}" for key, item in value.items()
@@ -63,7 +63,7 @@ def words(value: Any) -> str:
 
 
 def age(seconds: float | None) -> str:
-    """Return a time span in its largest unit."""
+    """Format a time span in its largest unit."""
     if seconds is None:
         return "-"
     for unit, size in (("d", DAY), ("h", HOUR), ("min", MINUTE)):
@@ -73,12 +73,12 @@ def age(seconds: float | None) -> str:
 
 
 def timestamp(milliseconds: float | None) -> str:
-    """Return a time in UTC."""
+    """Format a time in UTC."""
     if not milliseconds:
         return "-"
     return datetime.datetime.fromtimestamp(milliseconds / 1000, tz=datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def path(text: Any) -> str:
-    """Return a text as part of a URL's path; slashes stay, because names of nodes have them."""
+    """Quote a text for a URL's path; slashes stay, because node names contain them."""
     return quote(str(text), safe="/@")

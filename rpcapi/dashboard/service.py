@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts, reloads and stops the worker process of gantt-dashboard."""
+"""Worker process of gantt-dashboard."""
 
 from oslo_config import cfg
 from oslo_log import log
@@ -21,12 +21,12 @@ from rpcapi.messaging import bus
 
 LOG = log.getLogger(__name__)
 
-MAX_BODY = 64 << 10  # bytes: forms only
-SHUTDOWN_SECONDS = 5  # for which requests in progress may take when it ends
+MAX_BODY = 64 << 10  # bytes, for forms only
+SHUTDOWN_SECONDS = 5  # for requests in progress at a stop
 
 
 def make_application(conf: cfg.ConfigOpts, session: Session) -> Dashboard:
-    """Return the application over the clients of ``session``; nothing is called before the first page."""
+    """Return the application on the clients of ``session``; the first call happens with the first page."""
     options = conf.dashboard
     cluster = Cluster(session, options.refresh_interval)
     actions = HostActions(cluster) if options.actions else None
@@ -42,10 +42,8 @@ def make_application(conf: cfg.ConfigOpts, session: Session) -> Dashboard:
 
 
 class DashboardService(HttpServer):
-    """Serves the dashboard."""
-
     def __init__(self, conf: cfg.ConfigOpts) -> None:
-        """Raise BadConfiguration; nothing is called before the first page."""
+        """Raise BadConfiguration; no call is made before the first page."""
         bus.set_defaults(conf)
         options = conf.dashboard
         self._session = Session.of_daemon(conf)
@@ -60,7 +58,7 @@ class DashboardService(HttpServer):
         )
 
     def start(self) -> None:
-        """Serve; raises BadConfiguration where the address cannot be bound. While the bus is away, pages say so."""
+        """Serve; raises BadConfiguration if the address cannot be bound. Pages report an unavailable bus."""
         super().start()
         LOG.info("The dashboard is at %s", self.url)
 
@@ -71,5 +69,4 @@ class DashboardService(HttpServer):
 
 
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> DashboardService:
-    """Create the service of the worker process."""
     return DashboardService(conf)

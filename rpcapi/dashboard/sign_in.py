@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may open the dashboard: holders of one token, or users of Keystone."""
+"""Sign-in to the dashboard: by a shared token, or with Keystone."""
 
 import hmac
 import threading
@@ -19,12 +19,12 @@ LOG = log.getLogger(__name__)
 
 KEYSTONE_SECONDS = 10.0
 MAX_FIELD = 1024  # characters
-MAX_PARALLEL = 2  # sign-ins that wait for Keystone; others are refused, so that they take no threads
+MAX_PARALLEL = 2  # sign-ins waiting for Keystone; others are refused, so that they occupy no threads
 OPERATOR = "operator"
 
 
 class Person(NamedTuple):
-    """A person who has signed in: a name for people, and an id that calls carry; ``may_act``: hosts may be changed."""
+    """Signed-in person: display name, id for calls, and whether hosts may be changed."""
 
     name: str
     user_id: str
@@ -32,11 +32,11 @@ class Person(NamedTuple):
 
 
 class SignInRefused(Exception):
-    """Raised with a sentence for the page where a person cannot sign in."""
+    """Raised, with a message for the page, if a person cannot sign in."""
 
 
 class TokenSignIn:
-    """All who know the token are one operator."""
+    """Sign-in by token; all who know it are one operator."""
 
     fields = (("token", "Token", "password"),)
 
@@ -45,19 +45,19 @@ class TokenSignIn:
         self._may_act = may_act
 
     def check(self, form: Mapping[str, str]) -> Person:
-        """Compare the token, in a time that does not depend on it."""
+        """Compare the token in constant time."""
         if not hmac.compare_digest(form.get("token", "").encode(), self._token):
             raise SignInRefused("Invalid token.")
         return Person(OPERATOR, OPERATOR, self._may_act)
 
 
 class KeystoneSignIn:
-    """Users of Keystone with a role in the operators' project; passwords are sent to Keystone and not kept."""
+    """Sign-in of Keystone users with a role in the operators' project; passwords go to Keystone and are not kept."""
 
     fields = (("username", "User", "text"), ("password", "Password", "password"), ("domain", "Domain", "text"))
 
     def __init__(self, options: cfg.ConfigOpts.GroupAttr) -> None:
-        """``options`` are those of group [dashboard]."""
+        """``options``: Group [dashboard]."""
         self._options = options
         self._session = keystone_session.Session(verify=options.auth_ca_file or True, timeout=KEYSTONE_SECONDS)
         self._roles = frozenset(options.roles)
@@ -65,7 +65,7 @@ class KeystoneSignIn:
         self._waiting = threading.BoundedSemaphore(MAX_PARALLEL)
 
     def check(self, form: Mapping[str, str]) -> Person:
-        """Get a token of Keystone, whose roles decide."""
+        """Authenticate with Keystone and check the roles."""
         if not self._waiting.acquire(blocking=False):
             raise errors.Unavailable(what="Keystone", why="others are signing in; try again")
         try:
@@ -97,13 +97,12 @@ class KeystoneSignIn:
         return Person(f"{username}@{domain}", access.user_id or username, bool(roles & self._action_roles))
 
 
-# The ways to sign in; ``fields`` are those of the form: name, label and type. ``check`` raises SignInRefused, and
-# Unavailable where it cannot be found out now who it is.
+# Ways to sign in. ``fields`` are name, label and type of the form's fields. ``check`` raises SignInRefused, or
+# Unavailable if the person cannot be identified now.
 SignIn = TokenSignIn | KeystoneSignIn
 
 
 def make_sign_in(conf: cfg.ConfigOpts) -> SignIn:
-    """Return the configured way to sign in."""
     options = conf.dashboard
     if options.auth_strategy == dashboard.TOKEN:
         return TokenSignIn(options.token, may_act=options.actions)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of the deployment's state: the overview, services, claims in flight, migrations."""
+"""Pages of the deployment's state: overview, services, claims in flight, migrations."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,14 +15,11 @@ PARTITION_FIELDS = ("name", "available", "epoch", "position", "claims")
 
 
 class StatusPages:
-    """Handlers of the pages of the deployment's state."""
-
     def __init__(self, cluster: Cluster, exporters: Exporters) -> None:
         self._cluster = cluster
         self._exporters = exporters
 
     def routes(self) -> list[Route]:
-        """Return the routes."""
         return [
             Route("GET", "/", self.overview),
             Route("GET", "/services", self.services),
@@ -31,7 +28,7 @@ class StatusPages:
         ]
 
     def overview(self, call: Call) -> Page:
-        """Show partitions, the amounts of each resource class, and what was refused last."""
+        """Show partitions, amounts by resource class, and recent refusals."""
         listed = self._cluster.hosts.get()
         migrations = self._cluster.migrations()
         values = {
@@ -48,7 +45,7 @@ class StatusPages:
         return Page("overview.html", values)
 
     def services(self, call: Call) -> Page:
-        """Show the liveness of services, and how far workers are behind the store."""
+        """Show the liveness of services and the lag of workers behind the store."""
         listed, now = self._cluster.hosts.get(), now_ms()
         rows = sorted(
             (
@@ -68,7 +65,7 @@ class StatusPages:
         return Page("services.html", values)
 
     def claims(self, call: Call) -> Page:
-        """Show claims that their hosts have not confirmed yet."""
+        """Show claims that their hosts have not confirmed."""
         partitions = self._cluster.partitions.get()
         counts = dict(zip(partitions.names, partitions.claims, strict=True))
         values = {
@@ -80,11 +77,10 @@ class StatusPages:
         return Page("claims.html", values)
 
     def migrations(self, call: Call) -> Page:
-        """Show migrations, those that have not ended first, with the progress of live ones."""
+        """Show migrations, running ones first, with the progress of live ones."""
         return Page("migrations.html", {"migrations": self._cluster.migrations(), "progress": self._cluster.progress()})
 
     def _partitions(self, listed: host_list.HostList) -> list[dict[str, Any]]:
-        """Return the store of each partition, and its hosts by state."""
         reply = self._cluster.partitions.get()
         rows = zip(reply.names, reply.available, reply.epochs, reply.positions, reply.claims, strict=True)
         partitions = [dict(zip(PARTITION_FIELDS, row, strict=True)) for row in rows]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bus: transports, drivers, and what threads are made of."""
+"""The message bus: transports, drivers and threads."""

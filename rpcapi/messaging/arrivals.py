@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When the messages of a server arrived, and for how long it had listened then."""
+"""Arrival times of a server's messages, and how long the server had listened before."""
 
 import time
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from rpcapi.messaging.dispatch import StrictServer
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """When a message was read from the broker, and since when its server had listened without interruption.
+    """Arrival of a message at this process, in seconds of the monotonic clock.
 
-    Both are in seconds of the monotonic clock.
+    ``listening_since`` is the start of the server's current uninterrupted connection.
     """
 
     received: float
@@ -20,11 +20,10 @@ class Arrival:
 
 
 class ArrivalServer(StrictServer):
-    """The strict server; sets the attribute ``arrival`` of each message before it waits for a thread.
+    """Strict server that sets ``arrival`` on each message before the message waits for a thread.
 
-    oslo.messaging acknowledges a message as it reads it, and reads on while all threads are busy: so a message waits at
-    the broker only while nobody listens, and afterwards in this process. With drivers other than rabbit's a lost
-    connection is not noticed.
+    oslo.messaging acknowledges messages on receipt, even if all threads are busy. So a message waits at the broker only
+    while nobody listens, otherwise in this process. Only the rabbit drivers notice a lost connection.
     """
 
     _listening_since = 0.0
@@ -37,7 +36,7 @@ class ArrivalServer(StrictServer):
 
     def _on_incoming(self, incoming: list[Any]) -> None:
         now, channel = time.monotonic(), _channel_of(self.listener)
-        if channel is not self._channel:  # the connection was lost, and messages may have waited at the broker since
+        if channel is not self._channel:  # after a lost connection messages may have waited at the broker
             self._listening_since, self._channel = now, channel
         for message in incoming:
             message.arrival = Arrival(now, self._listening_since)
@@ -45,6 +44,6 @@ class ArrivalServer(StrictServer):
 
 
 def _channel_of(listener: Any) -> Any:
-    """Return the channel of rabbit's listener, a new one after each connection; None for other drivers."""
+    """Return the channel of rabbit's listener, new after each connection; None for other drivers."""
     connection = getattr(getattr(listener, "_poll_style_listener", None), "conn", None)
     return getattr(connection, "channel", None)

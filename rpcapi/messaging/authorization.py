@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dispatch of calls from authenticated senders: methods refuse other callers than the table of callers names."""
+"""Dispatch with authorization: methods refuse senders that the table of callers does not allow."""
 
 import logging
 from typing import Any
@@ -14,14 +14,14 @@ from rpcapi.messaging.dispatch import StrictDispatcher
 
 LOG = logging.getLogger(__name__)
 
-MAX_LOGGED = 1000  # users whose refusal is logged, once each
+MAX_LOGGED = 1000  # users with a logged refusal, one log line each
 
 
 class AuthorizingDispatcher(StrictDispatcher):
-    """The strict dispatcher with a check of the sender before each method.
+    """Strict dispatcher that authorizes the sender before each method.
 
-    A refused call changes nothing, is answered with CallerRefused, counted by the endpoint's ``_observe``, and logged
-    once for each user.
+    A refused call changes nothing. It is answered with CallerRefused, counted by the endpoint's ``_observe`` and logged
+    once per user.
     """
 
     serializer: Any
@@ -47,7 +47,7 @@ class AuthorizingDispatcher(StrictDispatcher):
             self._count(endpoint, method, error)
             if isinstance(error, errors.CallerRefused):
                 self._log_once(sender, error)
-            # Wrapped like this, the error is returned unchanged and the server logs no traceback.
+            # Wrapped like this, the error reaches the caller unchanged and the server logs no traceback.
             raise messaging.ExpectedException() from error
         if isinstance(context, RequestContext):
             context.sender = sender.user

@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts the messages that a process has read from the bus and not begun yet."""
+"""Count of messages that this process has received but not started."""
 
 import threading
 from collections import Counter
 
 
 class Backlog:
-    """How many messages of each topic wait for a thread; thread-safe."""
+    """Number of messages per topic that wait for a thread. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
 
     def add(self, topic: str, messages: int) -> None:
-        """Add messages, or remove them with a negative number."""
+        """Add a number of messages; a negative number removes them."""
         with self._lock:
             self._counts[topic] += messages
 
     def counts(self) -> dict[str, int]:
-        """Return the number of each topic that ever had some."""
+        """Return the count of each topic that ever had messages."""
         with self._lock:
             return dict(self._counts)
 
 
-BACKLOG = Backlog()  # of this process
+BACKLOG = Backlog()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creates transports, RPC clients and RPC servers; the only module that does."""
+"""Factory of transports, RPC clients and RPC servers; no other module creates them."""
 
 from typing import Any
 
@@ -23,17 +23,17 @@ from rpcapi.messaging.private import oslo_messaging_metrics, oslo_messaging_trac
 
 EXCHANGE = "gantt"
 
-# Modules of exceptions that callers receive typed: gantt's, and the dispatcher's for an unknown method or version.
+# Modules of exceptions that callers receive typed: gantt's, and oslo's for an unknown method or version.
 ALLOWED_REMOTE_EXMODS = ["rpcapi.errors", "oslo_messaging.rpc.dispatcher"]
 
 RABBIT = "oslo_messaging_rabbit"
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register oslo.messaging's RPC options and the embedded bus's on a private configuration.
+    """Register the options of oslo.messaging's RPC and of the embedded bus on a private configuration.
 
-    oslo.messaging registers its tracing and metrics options on the global configuration only. Without them its
-    server acknowledges every message, dispatches none and logs nothing.
+    oslo.messaging registers its tracing and metrics options on the global configuration only. Without them its server
+    acknowledges every message, dispatches none and logs nothing.
     """
     for options in (server._pool_opts, client._client_opts, transport._transport_opts, dispatcher._dispatcher_opts):
         conf.register_opts(options)
@@ -44,57 +44,54 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def set_defaults(conf: cfg.ConfigOpts) -> None:
-    """Register the options and set gantt's defaults; configuration files and URLs override them."""
+    """Register the options with gantt's defaults, which files and URLs override."""
     register_opts(conf)
     conf.set_default("control_exchange", EXCHANGE)
     conf.set_default("rpc_response_timeout", 30)
 
 
 def set_rabbit_defaults(conf: cfg.ConfigOpts) -> None:
-    """Register the options of RabbitMQ and set gantt's defaults; another bus does not need the driver's modules."""
+    """Register RabbitMQ's options with gantt's defaults; only this bus needs the driver's modules."""
     from oslo_messaging import opts as messaging_opts  # noqa: PLC0415 - lazy: brings all drivers
 
     register_opts(conf)
     conf.register_opts(dict(messaging_opts.list_opts())[RABBIT], group=RABBIT)
-    # Each thread of an executor can send its answer without waiting for another; connections are opened on demand.
+    # Connections open on demand; each executor thread can send its answer without waiting for another.
     for name, value in {**RABBIT_DEFAULTS, "rpc_conn_pool_size": conf.executor_thread_pool_size}.items():
         conf.set_default(name, value, group=RABBIT)
 
 
-# Queues are neither durable nor quorum, as in oslo.messaging: daemons declare them again within seconds
-# of a broker's restart, and the sender's timeout and retry cover queued messages. `amqp_durable_queues`
-# keeps queued messages through a restart, at three times the latency of a call; `rabbit_quorum_queue` keeps them
-# through the loss of a node, in a cluster. Either must be the same for all processes.
+# Queues are transient, as in oslo.messaging: daemons declare them again within seconds of a broker's restart, and
+# timeout and retry of the sender cover queued messages. `amqp_durable_queues` keeps queued messages through a restart,
+# at three times the latency of a call; `rabbit_quorum_queue` keeps them when a cluster loses a node. Either must be the
+# same for all processes.
 RABBIT_DEFAULTS: dict[str, Any] = {
-    # Unlimited, the default, lets a paused worker receive the whole queue.
+    # With the default, unlimited, a paused worker receives the whole queue.
     "rabbit_qos_prefetch_count": 8,
-    # Two missed heartbeats reveal a dead broker within seconds.
+    # Detect a dead broker within seconds.
     "heartbeat_timeout_threshold": 20,
     "heartbeat_rate": 4,
-    # Reconnect within seconds after a broker's restart, not half a minute.
+    # Reconnect within seconds after a broker's restart, not after half a minute.
     "kombu_reconnect_delay": 0.5,
     "rabbit_retry_interval": 1,
     "rabbit_retry_backoff": 1,
     "rabbit_interval_max": 5,
-    # Queues of dead processes expire after these seconds, instead of half an hour.
+    # Queues of dead processes expire after 5 minutes instead of 30.
     "rabbit_transient_queues_ttl": 300,
 }
 
 
 def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
-    """Return the transport of `url`, or of `transport_url` in the configuration; nothing connects yet.
+    """Return the transport of `url`, by default of `transport_url`. Connects lazily; starts tracing if configured.
 
-    From then on this process records spans, if [oslo_messaging_tracing] says so.
-
-    :raises rpcapi.errors.BadConfiguration: for a malformed URL, an unknown driver, a package that the driver needs and
-        that is not installed, or an address or option that the driver cannot use; the text never contains the URL's
-        credentials
+    :raises rpcapi.errors.BadConfiguration: for a malformed URL, an unknown driver, a missing package, or an address or
+        option that the driver cannot use; the text never contains the URL's credentials
     """
     set_defaults(conf)
     try:
         parsed = messaging.TransportURL.parse(conf, url)
     except (messaging.InvalidTransportURL, ValueError):
-        # The texts of oslo.messaging and urllib quote the URL, or a password that they took for a port.
+        # Errors of oslo.messaging and urllib quote the URL, or a password mistaken for a port.
         raise transport_conf.malformed_url() from None
     if "rabbit" in parsed.transport:
         set_rabbit_defaults(conf)
@@ -114,10 +111,10 @@ def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
 
 
 def _own_driver(name: str) -> Any:
-    """Return the class of gantt's driver of that name, or None.
+    """Return gantt's driver class of that name, or None.
 
-    `rabbit` means the same as `gantt-rabbit`, and not oslo.messaging's stock driver. Ours are entry points too, but the
-    search of the entry points of all installed packages takes longer than everything else that a command does.
+    `rabbit` means `gantt-rabbit`, not oslo.messaging's stock driver. A lookup among all installed entry points would
+    take longer than the rest of a command.
     """
     if name in ("rabbit", "gantt-rabbit"):
         from rpcapi.messaging.drivers import confined_rabbit  # noqa: PLC0415 - other buses do not need it
@@ -131,34 +128,34 @@ def _own_driver(name: str) -> Any:
 
 
 def dead_letters(transport: RPCTransport) -> list[Any] | None:
-    """Return messages that could not be processed, newest first; None on a bus that keeps none. Raises Unavailable."""
+    """Return dead letters, newest first; None on a bus without them. Raises Unavailable."""
     letters: list[Any] | None = _use_driver(transport, "dead_letters")
     return letters
 
 
 def count_dead_letters() -> int:
-    """Return how many messages this process could not process since its start, on all its buses."""
+    """Return the number of dead letters of this process since its start, on all buses."""
     return LETTER_COUNT.value
 
 
 def connect(transport: RPCTransport) -> None:
-    """Open a connection; raises Unavailable soon. A call would wait for its timeout, the start of a server for ever.
+    """Open a connection; raises Unavailable within seconds. A call would wait for its timeout, a server for ever.
 
-    Buses other than those of gantt's drivers are not tried.
+    No effect with drivers other than gantt's.
     """
     _use_driver(transport, "connect")
 
 
 def waiting_messages(transport: RPCTransport) -> dict[str, int]:
-    """Return how many messages wait for each topic that servers of this process share with other processes.
+    """Return the number of waiting messages per topic that servers of this process share with others.
 
-    Empty for drivers that are not gantt's. Raises Unavailable.
+    Empty for drivers other than gantt's. Raises Unavailable.
     """
     return _use_driver(transport, "waiting_messages") or {}
 
 
 def _use_driver(transport: RPCTransport, method: str) -> Any:
-    """Return what a method of gantt's drivers returns, None for another driver; raises Unavailable."""
+    """Call a method of gantt's drivers; None for other drivers. Raises Unavailable."""
     use = getattr(transport._driver, method, None)
     try:
         return None if use is None else use()
@@ -167,10 +164,10 @@ def _use_driver(transport: RPCTransport, method: str) -> Any:
 
 
 def exchange_of(transport: RPCTransport, target: messaging.Target) -> messaging.Target:
-    """Return the target with its service's own exchange, `<control_exchange>-<first word of the topic>`.
+    """Return the target with its service's exchange, `<control_exchange>-<first word of the topic>`.
 
-    The broker can then authorize calls: permission to publish to the exchange is permission to call that service. With
-    a single exchange, a user allowed to call one service could make the broker dead-letter messages to any other.
+    Then permission to publish to an exchange is permission to call that service. With a single exchange, a user who may
+    call one service could make the broker dead-letter messages to any other.
     """
     if target.exchange or not target.topic:
         return target
@@ -187,7 +184,7 @@ def get_client(
     timeout: float | None = None,
     call_monitor_timeout: float | None = None,
 ) -> messaging.RPCClient:
-    """Return a client of one service. Timeouts are in seconds; None means `rpc_response_timeout`, and no monitor."""
+    """Return a client. Timeouts are in seconds; None means `rpc_response_timeout`, and no monitoring."""
     return messaging.get_rpc_client(
         transport,
         exchange_of(transport, target),
@@ -205,12 +202,12 @@ def get_server(
     serializer: messaging.Serializer | None = None,
     executor: str | None = None,
 ) -> RPCServer:
-    """Return a server of one service, not started. The default executor is the one this process runs on.
+    """Return a server, not yet started, with the executor of this process by default.
 
-    Only methods marked with `rpcapi.endpoint.expose` can be called; others are unknown methods to a caller. On a bus
-    that authenticates senders, gantt's own methods refuse callers that rpcapi.access.callers does not name.
+    Only methods with `rpcapi.endpoint.expose` are callable. On a bus that authenticates senders, gantt's services
+    accept only the callers in rpcapi.access.callers.
     """
-    # oslo.messaging warns whenever an executor is passed; its own default is the same.
+    # oslo.messaging warns about any explicit executor, even its default.
     executor_option = {"executor": executor} if executor and executor != green.executor() else {}
     target = exchange_of(transport, target)
     access = access_of(target.topic.partition(".")[0])

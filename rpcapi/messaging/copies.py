@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receives copies of the calls that another service answers, from RabbitMQ.
+"""Listener for copies of calls to another service on RabbitMQ.
 
-A queue of our own is bound to the exchange with the topic of that service, so the broker delivers each call twice. The
-exchange is never declared, and nothing is published: no sender, and no server of that topic, notices it.
+A private queue is bound to the service's exchange with its topic, so the broker delivers each call twice. The exchange
+is never declared and nothing is published, so neither senders nor servers notice.
 """
 
 import logging
@@ -22,13 +22,13 @@ from rpcapi.messaging.private_rabbit import Consumer, unpack_context
 
 LOG = logging.getLogger(__name__)
 
-PREFETCH = 10  # copies that a listener has without having read them
+PREFETCH = 10  # copies sent ahead to a listener
 MAX_COPIES = 1000
 MAX_AGE_MS = 60_000
-EXPIRY_MS = 60_000  # without a listener, after which the broker deletes the queue
+EXPIRY_MS = 60_000  # the broker deletes a queue without a listener after this time
 POLL_SECONDS = 1.0
 RETRY_SECONDS = 5.0
-# Older copies are dropped first. Without listeners nothing is left behind.
+# The oldest copies are dropped first, and nothing stays behind without listeners.
 QUEUE_ARGUMENTS = {"x-max-length": MAX_COPIES, "x-message-ttl": MAX_AGE_MS, "x-expires": EXPIRY_MS}
 
 CopyHandler = Callable[[Mapping[str, Any], str, Mapping[str, Any]], None]
@@ -36,7 +36,7 @@ CopyHandler = Callable[[Mapping[str, Any], str, Mapping[str, Any]], None]
 
 @dataclass(frozen=True, slots=True)
 class CopySource:
-    """The exchange and topic of the calls, and the name of the queue for their copies, which listeners may share."""
+    """Exchange and topic of the calls, and queue of the copies, which listeners may share."""
 
     exchange: str
     topic: str
@@ -44,10 +44,10 @@ class CopySource:
 
 
 class CopyListener(BackgroundLoop):
-    """Calls ``handle(context, method, arguments)`` with each copy of a call, in one thread; nothing is answered."""
+    """Thread that passes each copy of a call to ``handle(context, method, arguments)``, without answers."""
 
     def __init__(self, transport: RPCTransport, source: CopySource, handle: CopyHandler, *, label: str) -> None:
-        """Raises BadConfiguration, whose text has ``label`` for the option of the URL, unless the bus is RabbitMQ."""
+        """Raises BadConfiguration unless the bus is RabbitMQ; ``label`` is the option of the URL."""
         super().__init__(f"copies of {source.topic}")
         self._transport = transport
         self._source = source
@@ -57,7 +57,7 @@ class CopyListener(BackgroundLoop):
             raise errors.BadConfiguration(why=f"{label} must be rabbit://...: only RabbitMQ copies messages")
 
     def run_once(self) -> float:
-        """Receive until it is stopped; raises Unavailable, and what the driver does."""
+        """Receive until stopped; raises Unavailable and driver errors."""
         foreign.probe(self._transport)
         self._require_exchange()
         with self._transport._driver._get_connection(PURPOSE_LISTEN) as context:
@@ -72,13 +72,13 @@ class CopyListener(BackgroundLoop):
         return 0.0
 
     def handle_failure(self, error: Exception) -> float:
-        """Log a failure once until it is over."""
+        """Log the first failure of a series."""
         (LOG.debug if self._is_failing else LOG.warning)("No copies of calls are received: %s", error)
         self._is_failing = True
         return RETRY_SECONDS
 
     def _require_exchange(self) -> None:
-        """Raise Unavailable while the exchange does not exist."""
+        """Raise Unavailable if the exchange does not exist."""
         name = self._source.exchange
         try:
             with rabbit_channel.open_channel(self._transport) as channel:
@@ -97,12 +97,12 @@ class CopyListener(BackgroundLoop):
             return
         try:
             self._handle(context.to_dict(), message["method"], message.get("args", {}))
-        except Exception:  # the next copy must be read
+        except Exception:  # one failure must not end the listener
             LOG.exception("The copy of a call of %s could not be handled", message["method"])
 
 
 class _CopyConsumer(Consumer):
-    """A consumer of oslo.messaging whose exchange is another service's."""
+    """oslo.messaging consumer on the exchange of another service."""
 
     def __init__(self, source: CopySource, callback: Callable[[Any], None]) -> None:
         super().__init__(
@@ -119,6 +119,6 @@ class _CopyConsumer(Consumer):
         self.exchange = kombu.entity.Exchange(source.exchange, type="topic", no_declare=True)
 
     def declare(self, conn: Any) -> None:
-        """Declare the queue, and limit what the broker sends ahead."""
+        """Declare the queue and limit the prefetch."""
         super().declare(conn)
         conn.channel.basic_qos(0, PREFETCH, False)

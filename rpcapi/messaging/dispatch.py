@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dispatch of received messages: what a peer sent wrongly is answered with a typed error and logged in one line."""
+"""Dispatch of received messages. Mistakes of peers are answered with typed errors and logged in one line."""
 
 import functools
 import logging
@@ -24,16 +24,16 @@ from rpcapi.validation.text import abbreviate
 
 LOG = logging.getLogger(__name__)
 
-MAX_METHOD = 64  # characters of a method's name
-MAX_LOGGED = 500  # characters of an error in a log line
-MIN_MONITOR_S = 2.0  # below this value a server sends no heartbeats: it sends two in that time, in whole seconds
+MAX_METHOD = 64  # characters
+MAX_LOGGED = 500  # characters of an error
+MIN_MONITOR_S = 2.0  # servers send two heartbeats in this time, at whole seconds; shorter intervals get none
 MAX_MONITOR_S = 24 * 3600.0
 
 _VERSION = re.compile(r"[0-9]{1,6}\.[0-9]{1,6}")
 
 
 def check_message(message: Any) -> None:
-    """Raise MalformedObject unless ``message`` is {"method", "args", "namespace", "version"} of the right types."""
+    """Raise MalformedObject unless ``message`` has valid "method", "args", "namespace" and "version"."""
     if not isinstance(message, dict):
         raise _malformed("it must be a mapping", message)
     method = message.get("method")
@@ -53,11 +53,10 @@ def _malformed(why: str, value: Any) -> errors.MalformedObject:
 
 
 class StrictDispatcher(dispatcher.RPCDispatcher):
-    """oslo.messaging's dispatcher for peers that may send anything.
+    """oslo.messaging's dispatcher, hardened against arbitrary peers.
 
-    A malformed message, context or argument and an unknown method or version are answered with a typed error. The
-    stock dispatcher logs a traceback for each of them, and its heartbeat thread of a call to an unknown method or
-    version never ends.
+    Malformed messages, contexts or arguments, and unknown methods or versions get a typed error. The stock dispatcher
+    logs a traceback for each, and never ends the heartbeat thread of a call to an unknown method or version.
     """
 
     def __init__(self, endpoints: list[Any], serializer: Any) -> None:
@@ -65,9 +64,9 @@ class StrictDispatcher(dispatcher.RPCDispatcher):
         self._heartbeats = Heartbeats()
 
     def dispatch(self, incoming: Any) -> Any:
-        """Run the method of a received message and return its serialized answer.
+        """Run the method of a message and return its serialized answer.
 
-        Raises ExpectedException for what was answered on purpose; any other exception is a bug.
+        Raises ExpectedException for deliberate errors; any other exception is a bug.
         """
         message = incoming.message
         try:
@@ -96,13 +95,13 @@ class StrictDispatcher(dispatcher.RPCDispatcher):
 
 
 def is_monitor_interval(seconds: Any) -> bool:
-    """Return whether a caller gives up after so many seconds without a heartbeat, which a server can send in time."""
+    """Return whether heartbeats can be sent in time to a caller with this monitor timeout."""
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     return is_number and MIN_MONITOR_S <= seconds <= MAX_MONITOR_S and math.isfinite(seconds)
 
 
 class StrictServer(RPCServer):
-    """oslo.messaging's RPC server, which logs a traceback for bugs only and has a thread pool of our own."""
+    """oslo.messaging's RPC server with gantt's thread pool and tracebacks for bugs only."""
 
     def __init__(self, transport: Any, target: messaging.Target, *args: Any, **options: Any) -> None:
         super().__init__(transport, target, *args, **options)
@@ -142,7 +141,7 @@ class StrictServer(RPCServer):
         except Exception as error:
             LOG.error("The reply to message %s cannot be sent: %s", message.msg_id, error)
         finally:
-            # The traceback refers to this frame.
+            # Break the reference cycle: the traceback refers to this frame.
             del failure
 
     def _reply(self, message: Any, answer: Any, failure: Any) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves calls on the message bus of other software, such as Nova's, by its conventions.
+"""Servers on the message bus of other software, such as Nova's, by its conventions.
 
-Queues there are declared by others too, so oslo.messaging's own drivers are used, with that software's settings.
+That software declares the queues too, so oslo.messaging's own drivers are used with its settings.
 """
 
 import functools
@@ -23,7 +23,7 @@ RABBIT_PORT = 5672
 
 
 def rabbit_options() -> list[cfg.Opt]:
-    """Return the options of [oslo_messaging_rabbit], to be registered for another bus in a group of their own."""
+    """Return the options of [oslo_messaging_rabbit], to be registered for another bus in their own group."""
     from oslo_messaging import opts as messaging_opts  # noqa: PLC0415 - lazy: brings all drivers
 
     options: list[cfg.Opt] = dict(messaging_opts.list_opts())[bus.RABBIT]
@@ -39,11 +39,15 @@ def get_transport(
     lock_path: str = "",
     label: str = "transport_url",
 ) -> RPCTransport:
-    """Return the transport of another bus; nothing connects yet.
+    """Return the transport of another bus, with its own configuration. Connects lazily.
 
-    It has a configuration of its own, with ``rabbit`` for the options of [oslo_messaging_rabbit] and ``threads`` of the
-    executor. ``lock_path`` is the folder in which processes lock each other out while they name queues; for the whole
-    process. Raises BadConfiguration, whose text has ``label`` for the option of the URL, and no credentials.
+    Args:
+        threads: Threads of the executor.
+        rabbit: Values of [oslo_messaging_rabbit].
+        lock_path: Folder of the locks with which processes agree on queue names; set for the whole process.
+        label: Option of the URL, for errors.
+
+    Raises BadConfiguration, without credentials in the text.
     """
     if rabbit and rabbit.get("use_queue_manager"):
         _set_lock_path(lock_path)
@@ -58,12 +62,12 @@ def get_transport(
     try:
         return messaging.get_rpc_transport(conf, url)
     except (messaging.InvalidTransportURL, messaging.DriverLoadFailure, ValueError):
-        # The library's texts may quote the URL with its password.
+        # The library's errors may quote the URL with its password.
         raise errors.BadConfiguration(why=f"{label}: oslo.messaging has no driver for it") from None
 
 
 def _set_lock_path(lock_path: str) -> None:
-    """Set the folder of oslo.concurrency's locks, by which oslo.messaging counts the names of a host's queues."""
+    """Set the folder of oslo.concurrency's locks, with which oslo.messaging numbers the queues of a host."""
     from oslo_concurrency import lockutils  # noqa: PLC0415 - lazy: few buses need it
 
     if not lock_path:
@@ -72,7 +76,7 @@ def _set_lock_path(lock_path: str) -> None:
 
 
 def probe(transport: RPCTransport) -> None:
-    """Connect to a broker of a bus; raises Unavailable. Starting a server blocks for ever while all are down."""
+    """Connect to a broker of a bus; raises Unavailable. A server's start blocks for ever while all are down."""
     url = getattr(transport._driver, "_url", None)
     failure: OSError | None = None
     for host in getattr(url, "hosts", None) or ():
@@ -94,7 +98,7 @@ def get_server(
     *,
     on_dropped: DropCounter,
 ) -> ArrivalServer:
-    """Return a server, not started, that drops calls whose callers have gone."""
+    """Return a server, not yet started, that drops calls whose callers are gone."""
     may_wait = functools.partial(rabbit_channel.may_be_waiting, transport)
     dispatcher = LateCallDispatcher(list(endpoints), serializer, may_wait=may_wait, on_dropped=on_dropped)
     return ArrivalServer(transport, target, dispatcher)

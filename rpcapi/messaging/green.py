@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only module that uses eventlet; all others use the standard library's threading names."""
+"""The only module that uses eventlet; all others use the standard library's threading."""
 
 import threading
 from collections.abc import Callable
@@ -15,8 +15,10 @@ T = TypeVar("T")
 
 
 def patch() -> None:
-    """Monkey-patch the standard library. Call it before any other import: a module that imported
-    `select`, `socket` or `threading` names earlier keeps the blocking versions."""
+    """Monkey-patch the standard library. Call it before any other import.
+
+    Modules that imported names of `select`, `socket` or `threading` earlier keep the blocking versions.
+    """
     import eventlet  # noqa: PLC0415 - a process with native threads must not load it
 
     eventlet.monkey_patch()
@@ -27,14 +29,14 @@ def patch() -> None:
 def _isolate_request_contexts() -> None:
     """Give each green thread its own request context.
 
-    A daemon reads its options, and so imports oslo.log, before it patches: the context store is then a native
-    thread-local, which all green threads share, and every log line would carry the latest request's id.
+    A daemon imports oslo.log, to read its options, before it patches. The context store is then a native thread-local
+    shared by all green threads, and every log line would carry the id of the latest request.
     """
     context._request_store = threading.local()
 
 
 def _end_joins_at_their_timeout() -> None:
-    """Let ``Thread.join`` return at its time-out: with Python 3.13 and later eventlet raises its own Timeout."""
+    """Make ``Thread.join`` return at its timeout; since Python 3.13 eventlet raises its own Timeout."""
     import eventlet  # noqa: PLC0415 - see patch
     from eventlet.green import thread  # noqa: PLC0415 - see patch
 
@@ -51,9 +53,9 @@ def _end_joins_at_their_timeout() -> None:
 
 
 def patch_for(executor: str) -> None:
-    """Call `patch()` when the configured executor is eventlet, do nothing when it is threading.
+    """Call `patch()` if the configured executor is eventlet.
 
-    :raises ValueError: for any other name
+    :raises ValueError: for a name other than eventlet or threading
     """
     if executor == EVENTLET:
         patch()
@@ -67,12 +69,12 @@ def is_patched() -> bool:
 
 
 def executor() -> str:
-    """Return the executor of this process; RPC servers must be started with it."""
+    """Return the executor of this process, with which its RPC servers must be started."""
     return EVENTLET if is_patched() else THREADING
 
 
 def run_in_worker_pool(work: Callable[[], T]) -> T:
-    """Run CPU-bound work in a native worker pool if this process uses green threads, so that they keep running.
+    """Run CPU-bound work; with green threads in a native worker pool, so that they keep running.
 
     The work must not use locks or logs, which green threads share.
     """

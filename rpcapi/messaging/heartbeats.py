@@ -12,21 +12,21 @@ from typing import Any
 
 LOG = logging.getLogger(__name__)
 
-LINGER_S = 60.0  # for which the waiting thread waits for a call
+LINGER_S = 60.0  # idle time after which the waiting thread ends
 
 
 class _MonitoredCall:
-    """A call that runs, and the thread that sends its heartbeats, once the first one is due."""
+    """Running call, with a heartbeat thread once the first heartbeat is due."""
 
     def __init__(self, incoming: Any, interval_s: float) -> None:
         self._incoming = incoming
         self._interval_s = interval_s
         self._lock = threading.Lock()
-        self._beats: tuple[threading.Thread, threading.Event] | None = None  # and whether the call has ended
+        self._beats: tuple[threading.Thread, threading.Event] | None = None  # the event is set when the call has ended
         self.has_ended = False
 
     def begin_heartbeats(self) -> None:
-        """Send the first heartbeat, and further ones until the call has ended."""
+        """Send the first heartbeat, and more until the call has ended."""
         with self._lock:
             if self.has_ended:
                 return
@@ -36,7 +36,7 @@ class _MonitoredCall:
             thread.start()
 
     def end(self) -> None:
-        """Send no more heartbeats: none may follow the answer."""
+        """Stop the heartbeats; none may follow the answer."""
         with self._lock:
             self.has_ended = True
         if self._beats is not None:
@@ -50,27 +50,27 @@ class _MonitoredCall:
                 self._incoming.heartbeat()
                 ended.wait(self._interval_s)
         except Exception as error:
-            # The bus or the caller is away. A caller that still waits times out, as it does without a server.
+            # The bus or the caller is away. A caller that still waits times out, as without a server.
             LOG.debug("Heartbeats end: %s", error)
 
 
 class Heartbeats:
-    """Sends heartbeats to callers as long as their calls run, two in the time after which they give up.
+    """Sender of heartbeats while calls run, two per monitor timeout of the caller.
 
-    oslo.messaging starts a thread for each call, a fifth of the time of a short one. Here one thread waits for all
-    calls, and starts another one only for a call that runs when its first heartbeat is due.
+    oslo.messaging starts a thread per call, a fifth of the time of a short call. Here one thread waits for all calls,
+    and starts another only for a call that still runs when its first heartbeat is due.
     """
 
     def __init__(self, linger_s: float = LINGER_S) -> None:
         self._linger_s = linger_s
         self._changed = threading.Condition()
-        self._due: list[tuple[float, int, _MonitoredCall]] = []  # a heap by the time of the first heartbeat
-        self._numbers = itertools.count()  # calls that are due at the same time are not compared
+        self._due: list[tuple[float, int, _MonitoredCall]] = []  # heap by the time of the first heartbeat
+        self._numbers = itertools.count()  # tie-breaker: calls are not comparable
         self._is_waiting = False
 
     @contextmanager
     def to_caller_of(self, incoming: Any) -> Iterator[None]:
-        """Send heartbeats to the caller of a received call while the block runs; ``client_timeout`` is 2 s or more."""
+        """Send heartbeats to the caller of ``incoming`` while the block runs; ``client_timeout`` >= 2 s."""
         interval_s = int(incoming.client_timeout) / 2
         call = _MonitoredCall(incoming, interval_s)
         with self._changed:
@@ -86,15 +86,15 @@ class Heartbeats:
             call.end()
 
     def _wait(self) -> None:
-        """Begin the heartbeats of calls when they are due, until there is no call for a while."""
+        """Start the heartbeats of calls when due, until there was no call for a while."""
         while (call := self._next_due()) is not None:
             try:
                 call.begin_heartbeats()
-            except RuntimeError as error:  # no thread can be started; the next call may have one
+            except RuntimeError as error:  # no thread can be started now; the next call may get one
                 LOG.warning("A call gets no heartbeats: %s", error)
 
     def _next_due(self) -> _MonitoredCall | None:
-        """Return the next call when its first heartbeat is due, None if there is none for a while."""
+        """Return the next call when its first heartbeat is due; None after a while without calls."""
         with self._changed:
             while True:
                 while self._due and self._due[0][2].has_ended:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drops calls that waited until their caller had given up, so that nothing is done for nobody."""
+"""Dispatch that drops calls whose callers have given up."""
 
 import datetime
 import logging
@@ -14,20 +14,22 @@ from rpcapi.messaging.dispatch import StrictDispatcher, is_monitor_interval
 
 LOG = logging.getLogger(__name__)
 
-DropCounter = Callable[[str], None]  # is called with the method's name
-CallerProbe = Callable[[Any], bool]  # is called with a message; True where it is unknown whether its caller has gone
-MAX_SILENCE = 0.25  # share of a caller's patience that a call may wait before it gets a heartbeat at once
+DropCounter = Callable[[str], None]  # receives the method's name
+CallerProbe = Callable[[Any], bool]  # receives a message; returns True if the caller may still wait or that is unknown
+MAX_SILENCE = 0.25  # share of the monitor timeout; a call that waited longer gets a heartbeat at once
 
 
 class LateCallDispatcher(StrictDispatcher):
-    """The strict dispatcher for callers whose context has the time of the request, and who monitor their calls.
+    """Strict dispatcher for monitored calls with the time of their request in the context.
 
-    A caller gives up when it gets no heartbeat for ``client_timeout`` seconds, and gets none before its call is
-    dispatched. So a call is dropped that has waited that long in this process. The time at the broker is not known:
-    the time of the request is earlier than that of the call, so an old one alone says little. A call whose request is
-    older than that is dropped if its reply queue is gone, or if this server had listened for less than that time when
-    the call arrived: then it may have waited through an outage. It needs messages with an ``arrival``, as those of
-    ArrivalServer.
+    A caller gives up after ``client_timeout`` seconds without a heartbeat, and gets no heartbeat before its call is
+    dispatched. So a call that waited that long in this process is dropped.
+
+    The wait at the broker is unknown, and a request may be much older than its call. If the request is older than
+    ``client_timeout``, the call is dropped if its reply queue is gone, or if this server had listened for less than
+    ``client_timeout`` when the call arrived, which may then have waited through an outage.
+
+    Messages need an ``arrival``, see ArrivalServer.
     """
 
     def __init__(
@@ -47,7 +49,7 @@ class LateCallDispatcher(StrictDispatcher):
         self._monotonic = monotonic
 
     def dispatch(self, incoming: Any) -> Any:
-        """Run the method of a received message, unless nobody waits for its answer; as StrictDispatcher."""
+        """Run the method of a message unless its caller is gone; otherwise like StrictDispatcher."""
         if is_monitor_interval(incoming.client_timeout):
             late_s = self._lateness(incoming, incoming.client_timeout)
             if late_s is not None:
@@ -65,7 +67,7 @@ class LateCallDispatcher(StrictDispatcher):
             raise messaging.ExpectedException() from error
 
     def _lateness(self, incoming: Any, patience: float) -> float | None:
-        """Return for how many seconds the caller is gone, None if it may wait."""
+        """Return for how many seconds the caller has been gone; None if it may still wait."""
         waited_s = self._monotonic() - float(incoming.arrival.received)
         if waited_s >= patience:
             return waited_s - patience
@@ -83,7 +85,7 @@ class LateCallDispatcher(StrictDispatcher):
 
 
 def _send_heartbeat(incoming: Any) -> bool:
-    """Let the caller of a call that has waited wait on: the next heartbeat might be too late. False if it has gone."""
+    """Send a heartbeat now, because the regular one may be too late; return False if the caller is gone."""
     try:
         incoming.heartbeat()
     except messaging.MessageDeliveryFailure:
@@ -92,7 +94,6 @@ def _send_heartbeat(incoming: Any) -> bool:
 
 
 def _read_time(ctxt: Any) -> float | None:
-    """Return the time of a context's request, None if it has none."""
     text = ctxt.get("timestamp") if isinstance(ctxt, dict) else None
     try:
         parsed = datetime.datetime.fromisoformat(text) if isinstance(text, str) else None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names from oslo.messaging's private modules; each of its releases may change them.
+"""Names from oslo.messaging's private modules, which may change with each release.
 
-private_rabbit has those of its RabbitMQ driver, whose import loads libraries that other buses do not need.
+private_rabbit has the names of its RabbitMQ driver, whose import loads libraries that other buses do not need.
 """
 
 from oslo_messaging._drivers.base import (

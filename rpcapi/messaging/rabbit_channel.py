@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A channel to RabbitMQ, for questions that oslo.messaging has no call for."""
+"""RabbitMQ channels for queries that oslo.messaging does not offer."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +17,9 @@ def is_rabbit(transport: RPCTransport) -> bool:
 
 @contextmanager
 def open_channel(transport: RPCTransport) -> Iterator[Any]:
-    """Yield a channel of a pooled connection, which nobody else uses meanwhile; raises what the broker answers.
+    """Yield a channel on an exclusive pooled connection; raises the broker's errors.
 
-    The lock keeps the connection's heartbeat thread away, which would read the answer and leave the caller waiting.
+    The lock keeps the connection's heartbeat thread from reading the answer.
     """
     with transport._driver._get_connection(PURPOSE_SEND) as pooled:
         connection = pooled.connection
@@ -28,9 +28,9 @@ def open_channel(transport: RPCTransport) -> Iterator[Any]:
 
 
 def may_be_waiting(transport: RPCTransport, incoming: Any) -> bool:
-    """Return whether the caller of a message may still receive an answer; True where that is unknown.
+    """Return whether the caller of a message may still wait for the answer; True if unknown.
 
-    RabbitMQ deletes the reply queue of a caller some time after its process.
+    RabbitMQ deletes a caller's reply queue some time after its process ends.
     """
     queue = getattr(incoming, "reply_q", None)
     if not queue or not is_rabbit(transport):

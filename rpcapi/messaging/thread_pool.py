@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pool of native threads that runs an RPC server's requests."""
+"""Pool of native threads that runs an RPC server's requests."""
 
 import logging
 import threading
@@ -12,20 +12,20 @@ from typing import Any
 LOG = logging.getLogger(__name__)
 
 Job = Callable[[], Any]
-JobSlot = SimpleQueue[Job | None]  # from which a thread takes its next job; None ends it
+JobSlot = SimpleQueue[Job | None]  # queue from which a thread takes its next job; None ends the thread
 
 
 class ThreadPool:
-    """Runs jobs in at most ``max_workers`` threads; a thread is started only if none is idle.
+    """Pool of at most ``max_workers`` threads that starts a thread only if none is idle.
 
-    The thread that became idle last gets the next job: it and its connections are still in the processor's caches, and
-    a pool has as many threads as jobs ran at once. oslo.messaging's own pool starts a thread for each job up to the
-    maximum, uses them in turn, and each of them wakes up every second; with a future for each job, and a condition that
-    a woken thread must lock before it works, it takes a tenth of what a selection costs all processes (ADR 0218).
+    The last idle thread gets the next job: its data is still in the processor's caches, and the pool has as many
+    threads as jobs ran at once. oslo.messaging's pool starts a thread per job up to the maximum, uses all in turn and
+    wakes each every second; together with a future per job and a contended condition that costs a tenth of a selection
+    (ADR 0218).
     """
 
     def __init__(self, max_workers: int, name: str = "rpc") -> None:
-        """``name`` begins the names of the threads, which appear in logs."""
+        """``name``: Prefix of thread names, which appear in logs."""
         self._max_workers = max_workers
         self._name = name
         self._lock = threading.Lock()
@@ -35,9 +35,9 @@ class ThreadPool:
         self._is_shut_down = False
 
     def submit(self, work: Callable[..., Any], *args: Any) -> None:
-        """Run ``work(*args)`` in a thread of the pool, as soon as one is free.
+        """Run ``work(*args)`` as soon as a thread is free.
 
-        Raises RuntimeError after a shutdown, and if not even the first thread can be started.
+        Raises RuntimeError after shutdown, or if not even the first thread can be started.
         """
         job = partial(work, *args)
         with self._lock:
@@ -51,7 +51,7 @@ class ThreadPool:
                 self._start_thread(job)
 
     def shutdown(self, wait: bool = True) -> None:
-        """Accept no more jobs; with ``wait`` return when all jobs have run and all threads have ended."""
+        """Accept no more jobs; with ``wait``, return when all jobs are done and all threads have ended."""
         with self._lock:
             self._is_shut_down = True
             idle, self._idle = self._idle, []
@@ -68,7 +68,7 @@ class ThreadPool:
         thread = threading.Thread(target=self._run, args=(slot,), name=name, daemon=True)
         try:
             thread.start()
-        except RuntimeError:  # the process may have no more threads: another one of the pool gets the job
+        except RuntimeError:  # no more threads possible: another thread of the pool gets the job
             if not self._threads:
                 raise
             self._backlog.append(job)
@@ -82,7 +82,7 @@ class ThreadPool:
                 job()
             except BaseException:  # a job must not end a thread of the pool
                 LOG.exception("A job of pool %s failed", self._name)
-            job = None  # what it refers to is freed before the wait
+            job = None  # free its references before the wait
             with self._lock:
                 if self._backlog:
                     job = self._backlog.popleft()

@@ -18,15 +18,15 @@ class GanttObjectRegistry(base.VersionedObjectRegistry):
 
 
 class GanttObject(base.VersionedObject):
-    """A message payload. Inside a service, dataclasses and arrays are used instead."""
+    """Base of all message payloads. Inside a service, use dataclasses and arrays instead."""
 
     OBJ_PROJECT_NAMESPACE = "gantt"
     OBJ_SERIAL_NAMESPACE = "gantt_object"
 
     def complete(self) -> Self:
-        """Set missing fields to their defaults, check the object, and return self.
+        """Fill missing fields with defaults, check the object and return self.
 
-        Raises MalformedObject when a field without a default is missing or the columns differ in length.
+        Raises MalformedObject if a field without a default is missing or the columns differ in length.
         """
         attributes = self.__dict__
         for name, attribute, field in self._layout():
@@ -46,7 +46,7 @@ class GanttObject(base.VersionedObject):
 
     @classmethod
     def _obj_from_primitive(cls, context: Any, objver: str, primitive: dict[str, Any]) -> Self:
-        """Build from a peer's primitive; fields that an older peer does not know get their defaults."""
+        """Build from a peer's primitive; fields unknown to an older peer get their defaults."""
         instance = cls()
         instance._context = context
         data, attributes = cls._obj_primitive_field(primitive, "data"), instance.__dict__
@@ -58,7 +58,7 @@ class GanttObject(base.VersionedObject):
     def obj_to_primitive(
         self, target_version: str | None = None, version_manifest: dict[str, str] | None = None
     ) -> dict[str, Any]:
-        """Return the primitive for the bus; fields with their default value are omitted; the receiver restores them."""
+        """Return the primitive for the bus, without fields at their default; the receiver restores those."""
         if target_version not in (None, self.VERSION) or version_manifest or self._changed_fields:
             primitive: dict[str, Any] = super().obj_to_primitive(target_version, version_manifest)
             return primitive
@@ -77,19 +77,19 @@ class GanttObject(base.VersionedObject):
         }
 
     def with_values(self, **values: Any) -> Self:
-        """Return a copy with these fields changed; raises MalformedObject as ``of`` does."""
+        """Return a copy with changed fields; raises MalformedObject."""
         present = {name: getattr(self, name) for name, attribute, _ in self._layout() if attribute in self.__dict__}
         return self.of(**{**present, **values})
 
     def rows(self, *columns: str) -> Iterator[tuple[Any, ...]]:
-        """Return the elements of these columns, row by row; None stands for the elements of an empty column."""
+        """Return the elements of these columns row by row; an empty column yields None."""
         values = [getattr(self, name) for name in columns]
         size = max(map(len, values))
         return zip(*(column or [None] * size for column in values), strict=True)
 
     @classmethod
     def of(cls, **values: Any) -> Self:
-        """Build a complete object from its fields; raises MalformedObject for an unknown field or an invalid value."""
+        """Build a complete object; raises MalformedObject for an unknown field or an invalid value."""
         unknown = sorted(values.keys() - cls.fields.keys())
         if unknown:
             raise errors.MalformedObject(name=cls.obj_name(), why=f"it has no field {', '.join(unknown)}")
@@ -108,15 +108,15 @@ class GanttObject(base.VersionedObject):
     def _layout(cls) -> tuple[tuple[str, str, Any], ...]:
         """Return (name, attribute, field) of each field.
 
-        For speed, as every call converts objects at both ends: oslo's own methods set each field through a property
-        that also tracks changes, which was half of the cost of a client's call.
+        Every call converts objects at both ends. oslo's own methods set each field through a property that tracks
+        changes, which took half of the time of a client's call.
         """
         return tuple((name, f"_obj_{name}", field) for name, field in cls.fields.items())
 
     @classmethod
     @functools.cache
     def _columns(cls) -> tuple[tuple[str, str, bool], ...]:
-        """Return (name, attribute, whether it may be empty) of each column: one with a default may."""
+        """Return (name, attribute, may be empty) of each column. A column with a default may be empty."""
         return tuple(
             (name, attribute, field.default is not fields.UnspecifiedDefault)
             for name, attribute, field in cls._layout()
@@ -125,7 +125,7 @@ class GanttObject(base.VersionedObject):
 
 
 def check_actions(actions: Sequence[str], allowed: Sequence[str], numbers: Sequence[int], maximum: int) -> None:
-    """Raise InvalidRequest for an unknown action on a guest, or a number of an action that is not 1 to ``maximum``."""
+    """Raise InvalidRequest for an unknown guest action, or a number outside 1 to ``maximum``."""
     for action in actions:
         if action not in allowed:
             raise errors.InvalidRequest(why=f"unknown action {action[:40]!r}; allowed: {', '.join(allowed)}")
@@ -134,12 +134,11 @@ def check_actions(actions: Sequence[str], allowed: Sequence[str], numbers: Seque
 
 
 def _copy_default(default: Any) -> Any:
-    """Return an unshared copy of a default; defaults are already in coerced form."""
     return default if isinstance(default, (str, int, float, NoneType)) else copy.deepcopy(default)
 
 
 class _Json(fields.FieldType):
-    """Plain JSON data without coercion of elements, so that large columns stay cheap."""
+    """Plain JSON data. Elements are not coerced, so that large columns stay cheap."""
 
     @staticmethod
     def coerce(obj: Any, attr: str, value: Any) -> Any:
@@ -151,13 +150,11 @@ class _Json(fields.FieldType):
 
 
 class JsonField(fields.AutoTypedField):
-    """A field of plain JSON data."""
-
     AUTO_TYPE = _Json()
 
 
 class _Amounts(fields.FieldType):
-    """A mapping of names to integers without coercion: oslo's own type would turn 1.9 and "1" into 1."""
+    """Mapping of names to integers without coercion: oslo's type turns 1.9 and "1" into 1."""
 
     @staticmethod
     def coerce(obj: Any, attr: str, value: Any) -> Any:
@@ -167,13 +164,11 @@ class _Amounts(fields.FieldType):
 
 
 class AmountsField(fields.AutoTypedField):
-    """Amounts by resource class."""
-
     AUTO_TYPE = _Amounts()
 
 
 class _List(fields.FieldType):
-    """A list of elements of one plain type, checked in one pass."""
+    """List of elements of one plain type, checked in one pass."""
 
     def __init__(self, kind: type, nullable: bool = False) -> None:
         self.kinds = (kind, type(None)) if nullable else (kind,)
@@ -186,23 +181,21 @@ class _List(fields.FieldType):
 
 
 class ListField(fields.AutoTypedField):
-    """A list of elements of one plain type."""
-
     def __init__(self, kind: type, *, nullable_items: bool = False, **kwargs: Any) -> None:
         self.AUTO_TYPE = _List(kind, nullable_items)
         super().__init__(**kwargs)
 
     def __repr__(self) -> str:
-        """Include the item type, so that the fingerprint of an object changes with it."""
+        """Include the item type, so that it counts for the fingerprint of an object."""
         items = "|".join(kind.__name__ for kind in self.AUTO_TYPE.kinds)
         return f"{type(self).__name__.removesuffix('Field')}[{items}]({self._default!r})"
 
 
 class Column:
-    """Marks the type of a field as one column of a batch: element i of every column belongs to element i of the batch.
+    """Mixin of fields that are columns of a batch: element i of every column belongs to row i.
 
-    All columns of an object have equal lengths; one with a default may also be empty. Batches have columns instead of
-    nested objects, because the envelope of an object costs more than a decision.
+    All columns of an object have equal lengths; a column with a default may also be empty. Columns replace nested
+    objects because the envelope of an object costs more than a decision.
     """
 
 

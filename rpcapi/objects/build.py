@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build requests of the conductor to an agent, and build reports of the agent."""
+"""Build requests to agents, and the agents' build reports."""
 
 from oslo_versionedobjects import fields
 
@@ -10,11 +10,12 @@ from rpcapi.objects import base
 class BuildRequest(base.GanttObject):
     """Instances to build on one service host, each on the node of its claim.
 
-    The agent confirms each claim before it spawns the guest; a claim with a passed deadline is refused then.
-    ``allocations`` has the allocation of each claim, {provider: {class: amount}}; None: the spec's resources at the
-    node. It is empty when all elements would be None. ``powered_off`` names the instances whose guests are to be made
-    and not started: their hosts report them as stopped. ``migrations`` has the migration of each instance that moves to
-    this host; it is empty if none does.
+    The agent confirms each claim before it spawns the guest; an expired claim is refused.
+
+    - ``allocations``: {provider: {class: amount}} of each claim; None means the spec's resources at the node. Empty if
+      all elements are None.
+    - ``powered_off``: Instances whose guests are created but not started; their hosts report them as stopped.
+    - ``migrations``: Migration of each instance that moves to this host. Empty if none does.
 
     Version 1.0: Initial version
     """
@@ -35,17 +36,19 @@ class BuildRequest(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class BuildReport(base.GanttObject):
-    """Outcome of builds and deletions on a host; the agent repeats it until it is answered.
+    """Results of builds, deletions and power changes on a host. The agent repeats a report until it is answered.
 
-    ``outcomes``: "active" (runs under a confirmed claim), "refused" (not admitted, or the claim had ended), "failed"
-    (spawn failed; the claim is released), "gone" (deleted on request; the claim is released). ``reasons`` has a
-    sentence for each; for an active instance its assignments other than amounts, such as pinned CPUs, or "". "stopped":
-    the guest is powered off. "incoming": a paused guest exists, which a copy may fill. ``operations`` has the number of
-    each guest's last reboot or rebuild, 0 for none; it is empty if all are 0. ``copies`` has {number, phase} of each
-    guest's last copy from this host, see rpcapi.objects.copy; it is empty if no guest was copied. The reason of a
-    failed copy is in ``reasons``. ``transitions`` has the number of the last transition that each guest followed,
-    see rpcapi.objects.GuestTransitions; it is empty if all are 0. ``migrations`` has the migration for which each
-    stopped guest was powered off, None if it was for none; it is empty if all are None.
+    - ``outcomes``: "active" (runs under a confirmed claim), "stopped" (powered off), "incoming" (paused guest that a
+      copy may fill), "refused" (not admitted, or the claim had ended), "failed" (spawn failed, claim released) or
+      "gone" (deleted on request, claim released).
+    - ``reasons``: A sentence, also about a failed copy; for an active instance its assignments other than amounts, such
+      as pinned CPUs, or "".
+    - ``operations``: Number of each guest's last reboot or rebuild, 0 for none. Empty if all are 0.
+    - ``copies``: {number, phase} of each guest's last copy from this host, see rpcapi.objects.copy. Empty if there was
+      no copy.
+    - ``transitions``: Number of the last transition that each guest followed, see rpcapi.objects.GuestTransitions.
+      Empty if all are 0.
+    - ``migrations``: Migration for which a stopped guest was powered off, or None. Empty if all are None.
 
     Version 1.0: Initial version
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of host state in one partition."""
+"""Host state changes of one partition."""
 
 from oslo_versionedobjects import fields
 
@@ -8,10 +8,10 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class ChangePage(base.GanttObject):
-    """The changes after a position of a partition's log, oldest first, up to ``position`` in ``epoch``.
+    """Log changes after a requested position, oldest first, up to ``position`` in ``epoch``.
 
-    Each element of ``changes`` is a mapping with the epoch, position, kind and payload of a notification of host state.
-    ``at_end`` is False if the log may have more.
+    Each element of ``changes`` has the epoch, position, kind and payload of a host state notification. ``at_end`` is
+    false if the log may have more.
 
     Version 1.0: Initial version
     """

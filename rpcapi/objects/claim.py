@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims in messages: requests to the claim verbs and their answers."""
+"""Requests and answers of the claim verbs."""
 
 from oslo_versionedobjects import fields
 
@@ -8,7 +8,7 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class ClaimRefs(base.GanttObject):
-    """References to claims; the identity of a claim is (consumer, attempt).
+    """References to claims by their identity (consumer, attempt).
 
     Version 1.0: Initial version
     """
@@ -19,16 +19,15 @@ class ClaimRefs(base.GanttObject):
     }
 
     def pairs(self) -> list[tuple[str, int]]:
-        """Return the identities in order."""
         return list(zip(self.consumers, self.attempts, strict=True))
 
 
 @base.GanttObjectRegistry.register
 class ClaimIntents(base.GanttObject):
-    """Request of prepare_claims: for each consumer the candidate hosts, best first.
+    """Request of prepare_claims: candidate hosts of each consumer, best first. All consumers get a claim, or none.
 
-    ``replaces`` is the attempt that the new one replaces (None: none): it is ended by the same verb; when it is already
-    confirmed, nothing is changed. All consumers get a claim, or none. ``fresh`` is as in select_destinations.
+    - ``replaces``: Attempt that the new one replaces and ends, or None. If it is already confirmed, nothing changes.
+    - ``fresh``: As in select_destinations.
 
     Version 1.0: Initial version
     """
@@ -47,12 +46,12 @@ class ClaimIntents(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class ClaimAnswers(base.GanttObject):
-    """Answers of a claim verb, one element per claim: an Answer, its host, and the reason.
+    """Answers of a claim verb, one row per claim: an Answer, the host and the reason.
 
-    ``allocations`` is as in Selections, for prepared claims, and so is the time of ``deadlines_ms``. ``partitions``
-    has the partition of each answer that came from another partition than the called one. ``migrations`` has the
-    migration of each live claim that is a source or destination. ``ends`` has the end of each attempt, "closed" or
-    "unknown" if a later attempt is live.
+    - ``allocations``, ``deadlines_ms``: As in Selections, for prepared claims.
+    - ``partitions``: Partition of each answer that came from another partition than the called one.
+    - ``migrations``: Migration of each live claim that is a source or destination.
+    - ``ends``: How each attempt ended; "closed" or "unknown" if a later attempt is live.
 
     Version 1.0: Initial version
     """
@@ -73,12 +72,11 @@ class ClaimAnswers(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class ClaimPage(base.GanttObject):
-    """One page of live claims in the store; ``marker`` is None on the last page.
+    """Page of live claims; ``marker`` is None on the last page.
 
-    Each element of ``claims`` is a mapping with: consumer, attempt, generation, type, project, user, state, host,
-    allocations ({provider: {class: amount}}), unheld (amounts, in that form, that its agent reports and that the claim
-    does not hold), deadline_ms, request_id, group_id, alternates, created_ms (both times by the clock of the store's
-    server).
+    Keys of each claim: consumer, attempt, generation, type, project, user, state, host, allocations ({provider: {class:
+    amount}}), unheld (same form: amounts that the agent reports but the claim does not hold), deadline_ms, request_id,
+    group_id, alternates, created_ms. Both times are by the clock of the store's server.
 
     Version 1.0: Initial version
     """
@@ -93,11 +91,11 @@ class ClaimPage(base.GanttObject):
 class AuditReport(base.GanttObject):
     """All instances that run or will run on a service host, from its agent's journal.
 
-    ``states`` has "confirmed" for a claim whose confirmation the agent received, "prepared" for a pending intent.
-    ``allocations`` has {provider: {class: amount}} and ``owners`` {type, project, user, request_id, group_id,
-    group_policy, group_max_per_host} of each, which the store needs to re-assert a claim that it lost, and {role,
-    migration} of an end of a move.
-    ``stamp`` is as in StatsReport.
+    - ``states``: "confirmed" if the agent received the confirmation of the claim, "prepared" for a pending intent.
+    - ``allocations``: {provider: {class: amount}}.
+    - ``owners``: {type, project, user, request_id, group_id, group_policy, group_max_per_host}, with which the store
+      re-asserts a lost claim; also {role, migration} during a move.
+    - ``stamp``: As in StatsReport.
 
     Version 1.0: Initial version
     """
@@ -119,13 +117,12 @@ class AuditReport(base.GanttObject):
 class AuditAnswer(base.GanttObject):
     """Answer of the store to an audit.
 
-    ``answers`` has one Answer per reported claim: "confirmed" and "prepared" claims are valid; "aborted", "expired",
-    "released" and "fenced" mean that the claim has ended and the agent must stop its guest; "conflict" means that a
-    later attempt is live; "unverified" that the guest runs on until a record names it. ``orphans`` counts the host's
-    claims that the agent did not report and whose grace period has not ended: the agent audits again after ``again_s``
-    seconds (0: not needed).
-
-    ``stamp`` is as in StatsAnswer; None where the audit was for another epoch.
+    - ``answers``: One Answer per reported claim. "confirmed" and "prepared": the claim is valid. "aborted", "expired",
+      "released" and "fenced": the claim has ended and the agent must stop the guest. "conflict": a later attempt is
+      live. "unverified": the guest keeps running until a record names it.
+    - ``orphans``: Number of the host's claims that the agent did not report and whose grace period has not ended.
+    - ``again_s``: Seconds until the agent must audit again; 0 if it need not.
+    - ``stamp``: As in StatsAnswer; None if the audit was for another epoch.
 
     Version 1.0: Initial version
     """
@@ -145,9 +142,11 @@ class AuditAnswer(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class VerifyReport(base.GanttObject):
-    """Result of verify: ``problems`` are wrong sums, ``excess`` are providers over their capacity.
+    """Result of verify.
 
-    ``awaited`` are service hosts that may run claims that the store lost, and have not audited since.
+    - ``problems``: Wrong sums.
+    - ``excess``: Providers over their capacity.
+    - ``awaited``: Service hosts that may run claims which the store lost, and have not audited since.
 
     Version 1.0: Initial version
     """
@@ -165,5 +164,4 @@ class VerifyReport(base.GanttObject):
 
     @property
     def clean(self) -> bool:
-        """Return whether all sums are right and no provider is over its capacity."""
         return not self.problems and not self.excess

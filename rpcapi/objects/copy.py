@@ -1,33 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of running guests between hosts: checks, incoming guests, control and progress."""
+"""Copies of running guests between hosts: checks, control and progress."""
 
 from oslo_versionedobjects import fields
 
 from rpcapi.objects import base
 from rpcapi.resources.inventory import MAX_AMOUNT
 
-START = "start"  # begin to copy the running guest; it is stopped at its source when the copy is complete
-ABORT = "abort"  # give the copy up; the guest runs on at its source
-FORCE = "force"  # complete the copy: by post-copy where it was started with that, else the guest is paused until then
+START = "start"  # copy the running guest; it stops at its source when the copy is complete
+ABORT = "abort"  # give up the copy; the guest keeps running at its source
+FORCE = "force"  # complete the copy by post-copy if it was started with it, otherwise by pausing the guest
 ACTIONS = (START, ABORT, FORCE)
 
 # Phases of a copy.
 RUNNING = "running"
-FAILED = "failed"  # also: aborted. In a pre-copy the guest runs on at its source; after post-copy began, it is lost
-POST_COPY = "post-copy"  # the guest is stopped at its source; memory is still to be copied
-DONE = "done"  # the guest is stopped at its source, and completely copied
+FAILED = "failed"  # or aborted. In pre-copy the guest keeps running at its source; in post-copy it is lost
+POST_COPY = "post-copy"  # stopped at its source, memory still being copied
+DONE = "done"  # stopped at its source and completely copied
 PHASES = (RUNNING, FAILED, POST_COPY, DONE)
 
 
 @base.GanttObjectRegistry.register
 class MigrationChecks(base.GanttObject):
-    """Request and answer of check_migrations, a row for each instance.
+    """Request and answer of check_migrations, one row per instance.
 
-    Request: ``facts`` has those of the source's node, as the source answered them; an empty column asks the source.
-    ``names`` has the node at the destination, and is empty for the source. Answer: ``facts`` has {architecture,
-    hypervisor_type, hypervisor_version, storage} of the instance's node on the called host; ``storage`` is the name of
-    the shared storage of its disks, "" where they are local. ``reasons`` says why the instance cannot be migrated live,
-    or is "".
+    In a request:
+
+    - ``facts``: Facts of the source's node, from the source's answer. Empty in the request to the source.
+    - ``names``: Node at the destination. Empty in the request to the source.
+
+    In an answer:
+
+    - ``facts``: {architecture, hypervisor_type, hypervisor_version, storage} of the instance's node on the called host.
+      ``storage`` names the shared storage of its disks, "" for local disks.
+    - ``reasons``: Why the instance cannot be live-migrated, or "".
 
     Version 1.0: Initial version
     """
@@ -42,12 +47,14 @@ class MigrationChecks(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class GuestCopies(base.GanttObject):
-    """Request of copy_guests, to their source: start, abort or complete copies of running guests.
+    """Request of copy_guests to the source: start, abort or complete copies of running guests.
 
-    ``uuids`` are the instances, with their ``attempts`` at the source. ``numbers`` grow with each copy of an instance:
-    an agent starts a copy only if its number is greater than the number of the last copy. ``destinations`` has the node
-    that receives the guest, ``with_disk`` whether its disk is copied too, ``post_copy`` whether FORCE lets the guest
-    continue at its destination before all memory is copied; ABORT and FORCE do not read these.
+    - ``attempts``: Attempt of each instance at the source.
+    - ``numbers``: Increase with each copy of an instance; an agent starts a copy only if its number exceeds the last
+      one.
+    - ``destinations``: Node that receives the guest. This and the next two are only read by START.
+    - ``with_disk``: Whether the disk is copied too.
+    - ``post_copy``: Whether FORCE lets the guest continue at its destination before all memory is copied.
 
     Version 1.0: Initial version
     """
@@ -71,11 +78,10 @@ class GuestCopies(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class CopyPage(base.GanttObject):
-    """Progress of the copies of requested migrations at their source; migrations without a copy are left out.
+    """Progress of copies at their source; migrations without a copy are omitted.
 
-    ``phases`` is as the constants above, ``reasons`` why a copy failed. Amounts are in MiB: ``total_mb`` of memory and
-    disk, ``remaining_mb`` of them still to be copied, and ``copied_mb`` in all, with memory that was copied again
-    because the guest wrote to it.
+    ``phases`` are the constants of this module, ``reasons`` say why a copy failed. Amounts are in MiB: ``total_mb`` of
+    memory and disk, ``remaining_mb`` of it still to copy, and ``copied_mb`` so far, including rewritten memory.
 
     Version 1.0: Initial version
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decision records, as returned by explain and list_decisions."""
+"""Decision records, returned by explain and list_decisions."""
 
 from oslo_versionedobjects import fields
 
@@ -8,21 +8,31 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class Decision(base.GanttObject):
-    """The record of one scheduling decision.
+    """Record of one scheduling decision.
 
-    ``document`` has: at_ms, driver, seed, epoch, position, instances, spec (of the request), hosts (the number
-    considered), reasons ({reason: number of hosts rejected}), best ([{name, score, weights: {weigher: value}}]),
-    outcome ("selected", "refused", or "shadow" when nothing was to be claimed),
-    verdicts ([{consumer, answer, host, tried: [[name, verdict], ...]}]).
+    Keys of ``document``:
 
-    It may have: project (of the request), samples (of a refusal, {reason: some of the rejected hosts}),
-    answered_position (log position at the store's answer), heard_s (seconds since the store's last update of the
-    worker's replica), why (of a refusal), dry_run (true when the store was not called), candidates (of a dry run:
-    for each instance the hosts that would be tried), batch (of a request decided together with others: {calls,
-    served, served_one_by_one, is_most, objective, ms}), lost ([[name, verdict], ...]: candidates that refused the
-    claim in earlier retries), and nova (of a shadow beside nova-scheduler: {pending: requests that it awaited,
-    instances: [{consumer, outcome, nova_host, gantt_host, why, rank, count}]}). In spec, rewritten has the
-    additions of the prefilters: {prefilter: {field: [...]}}.
+    - at_ms, driver, seed, epoch, position, instances.
+    - spec: The request spec; its key rewritten has the additions of prefilters, {prefilter: {field: [...]}}.
+    - hosts: Number of hosts considered.
+    - reasons: {reason: number of hosts rejected}.
+    - best: [{name, score, weights: {weigher: value}}].
+    - outcome: "selected", "refused", or "shadow" if nothing was to be claimed.
+    - verdicts: [{consumer, answer, host, tried: [[name, verdict], ...]}].
+
+    Optional keys:
+
+    - project: Of the request.
+    - why: Of a refusal.
+    - samples: Of a refusal, {reason: some of the rejected hosts}.
+    - answered_position: Log position at the store's answer.
+    - heard_s: Seconds since the store last updated the worker's replica.
+    - dry_run: True if the store was not called.
+    - candidates: Of a dry run, the hosts to try per instance.
+    - batch: Of requests decided together, {calls, served, served_one_by_one, is_most, objective, ms}.
+    - lost: [[name, verdict], ...], candidates that refused the claim in earlier retries.
+    - nova: Of a shadow of nova-scheduler, {pending: requests that it awaited, instances: [{consumer, outcome,
+      nova_host, gantt_host, why, rank, count}]}.
 
     Version 1.0: Initial version
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The filters and weighers of a scheduler worker."""
+"""Filters and weighers of a scheduler worker."""
 
 from oslo_versionedobjects import fields
 
@@ -8,12 +8,14 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class FilterList(base.GanttObject):
-    """Filters and weighers of the worker that answers, in the order in which they run; one element for each.
+    """Filters and weighers of the answering worker, in the order in which they run, one row each.
 
-    ``kinds`` are "filter" or "weigher"; ``forms`` are "columnar" or "per-host", None when not loaded. ``sources`` are
-    distributions with their versions. ``reads`` maps namespaces of host state to the keys read. ``calls``, ``errors``,
-    ``seconds`` and ``hosts`` are sums over the measured calls since the worker's start: all calls of plugins, and a
-    sample of the calls of gantt's own filters and weighers. ``hosts`` counts the hosts evaluated.
+    - ``kinds``: "filter" or "weigher".
+    - ``forms``: "columnar" or "per-host"; None if not loaded.
+    - ``sources``: Distributions with their versions.
+    - ``reads``: Namespaces of host state, with the keys read.
+    - ``calls``, ``errors``, ``seconds``, ``hosts``: Totals since the worker's start over measured calls: all calls of
+      plugins, a sample of the calls of built-in ones. ``hosts`` counts evaluated hosts.
 
     Version 1.0: Initial version
     """

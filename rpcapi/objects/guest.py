@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guests of a service host, as its agent reports them on request."""
+"""Guests of a service host, as listed by its agent."""
 
 from oslo_versionedobjects import fields
 
@@ -8,16 +8,16 @@ from rpcapi.objects import base
 # States of guests. All but UNJOURNALLED have a live attempt in the agent's journal.
 RUNNING = "running"
 STOPPED = "stopped"  # powered off
-INCOMING = "incoming"  # paused, to be filled by a copy from another host
-CONFIRMED = "confirmed"  # the claim is confirmed, and the guest does not exist yet or is about to start again
+INCOMING = "incoming"  # paused, waits for a copy from another host
+CONFIRMED = "confirmed"  # the claim is confirmed; the guest does not exist yet or is about to start again
 UNJOURNALLED = "unjournalled"  # the guest exists without a live attempt
 
 
 @base.GanttObjectRegistry.register
 class GuestPage(base.GanttObject):
-    """One page of the guests of a service host, ordered by uuid and attempt; ``marker`` is None on the last page.
+    """Page of the guests of a service host, by uuid and attempt; ``marker`` is None on the last page.
 
-    Attempts whose claim is not confirmed are left out. ``names`` has the nodes; ``states`` is as the constants above.
+    Attempts without a confirmed claim are omitted. ``names`` has the nodes, ``states`` the constants of this module.
 
     Version 1.0: Initial version
     """
@@ -33,11 +33,11 @@ class GuestPage(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class GuestOwners(base.GanttObject):
-    """The live attempts of requested instances on one service host, with their owners, from its agent's journal.
+    """Live attempts of the requested instances on one service host, with their owners, from its agent's journal.
 
-    Attempts whose claim is still to be confirmed are among them. ``names`` has the nodes. ``owners`` has {type,
-    project, user, request_id, flavor, group_id, group_policy, group_max_per_host} of each, as the build request had
-    them. ``states`` is as in GuestPage. ``transitions`` and ``migrations`` are as in BuildReport.
+    Attempts with an unconfirmed claim are included. ``names`` has the nodes. ``owners`` has {type, project, user,
+    request_id, flavor, group_id, group_policy, group_max_per_host} from the build request. ``states`` is as in
+    GuestPage; ``transitions`` and ``migrations`` are as in BuildReport.
 
     Version 1.0: Initial version
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host state: one JSON-like document about a host in a namespace."""
+"""Host state: versioned documents about hosts, by namespace."""
 
 from oslo_versionedobjects import fields
 
@@ -8,15 +8,21 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class HostState(base.GanttObject):
-    """A document and its version, which an update must give.
+    """Document of a host; an update names the version that it read. Version 0: the document does not exist yet.
 
-    Namespace ``compute`` (one per node): inventories with capacity, used, traits, availability_zone, metrics.
-    Namespace ``service`` (one per service host): binary, enabled, disabled_reason, alive, last_report_ms, audited,
-    clock_offset_ms (by which its clock is ahead of the store's; None: by less than 5 s), rpc_versions (by topic, those
-    of the oldest process of that name; missing or None: it reports none), older_seen_ms (when that one reported last,
-    while a newer one does), too_old (only for agents with an unsupported RPC version).
-    The content of other namespaces is up to their declared writers. Version 0 means that the document does not exist
-    yet. ``partition`` is the partition of the document; None: that of the host with this name.
+    ``partition`` is the partition of the document; None means the partition of the host with this name.
+
+    Namespace ``compute``, one document per node: inventories with capacity, used, traits, availability_zone, metrics.
+
+    Namespace ``service``, one document per service host: binary, enabled, disabled_reason, alive, last_report_ms,
+    audited, and
+
+    - clock_offset_ms: How far its clock is ahead of the store's; None below 5 s.
+    - rpc_versions: Versions by topic of the oldest process of that name; missing or None if it reports none.
+    - older_seen_ms: Last report of that oldest process while a newer one reports too.
+    - too_old: Set for agents with an unsupported RPC version.
+
+    The declared writers of other namespaces define their content.
 
     Version 1.0: Initial version
     """
@@ -32,7 +38,7 @@ class HostState(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class HostStatePage(base.GanttObject):
-    """One page of documents, ordered by name; ``marker`` is None on the last page.
+    """Page of documents, by name; ``marker`` is None on the last page.
 
     Version 1.0: Initial version
     """

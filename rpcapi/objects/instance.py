@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instances in the records of the conductor."""
+"""Instance records of the conductor."""
 
 from oslo_versionedobjects import fields
 
@@ -8,12 +8,15 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class Instance(base.GanttObject):
-    """One server. ``status``: those of ``gantt server list``, such as ACTIVE, VERIFY_RESIZE, ERROR or DELETED.
+    """Server instance.
 
-    ``flavor`` is the one that it has after a resize. ``migration`` is the uuid of its current or last migration.
-    ``host`` is the resource name where its present or last attempt is, or, until it is stopped there to move, that of
-    the source of its move. ``reason`` is the error in status ERROR; in status ACTIVE it has the assignments beside
-    amounts, such as pinned CPUs. ``history`` has {attempt, host, outcome, reason} of each attempt that ended.
+    - ``status``: As in ``gantt server list``, such as ACTIVE, VERIFY_RESIZE, ERROR or DELETED.
+    - ``flavor``: Current flavor, after any resize.
+    - ``migration``: Uuid of the current or last migration.
+    - ``host``: Resource name of the current or last attempt. During a move it is the source until the instance stops
+      there.
+    - ``reason``: Error in status ERROR; in status ACTIVE the assignments other than amounts, such as pinned CPUs.
+    - ``history``: One {attempt, host, outcome, reason} per ended attempt.
 
     Version 1.0: Initial version
     """
@@ -38,7 +41,7 @@ class Instance(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class RecordedHosts(base.GanttObject):
-    """The service hosts that instance records name in one partition, and the epoch of the store that has the records.
+    """Service hosts that instance records name in one partition, and the epoch of the conductors' store.
 
     Version 1.0: Initial version
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Migrations in the records of the conductor."""
+"""Migration records of the conductor."""
 
 from oslo_versionedobjects import fields
 
@@ -8,13 +8,18 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class Migration(base.GanttObject):
-    """One move of a server. ``kind``: migration, resize, live-migration or evacuation.
+    """Move of a server.
 
-    ``status``, in Nova's words: preparing, migrating, finished, confirming, confirmed, reverting, reverted, error,
-    completed or cancelled. While it has not ended, the migration's uuid is the consumer of the claim on
-    ``source_host``, which the instance left as attempt ``source_attempt``. ``target`` is the host that was requested.
-    ``destination_host`` and ``destination_attempt`` are the current or last ones. ``history`` has {attempt, host,
-    outcome, reason} of each ended attempt at a destination, ``reason`` why the migration failed or waits.
+    Until it ends, the migration's uuid is the consumer of the claim on ``source_host``, which the instance left as
+    attempt ``source_attempt``.
+
+    - ``kind``: migration, resize, live-migration or evacuation.
+    - ``status``: As in Nova: preparing, migrating, finished, confirming, confirmed, reverting, reverted, error,
+      completed or cancelled.
+    - ``target``: Requested host.
+    - ``destination_host``, ``destination_attempt``: Current or last destination.
+    - ``history``: One {attempt, host, outcome, reason} per ended attempt at a destination.
+    - ``reason``: Why the migration failed or waits.
 
     Version 1.0: Initial version
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The comparison of claims with Nova's instances, as returned by audit_nova."""
+"""Comparison of claims with Nova's instances, returned by audit_nova."""
 
 from oslo_versionedobjects import fields
 
@@ -8,10 +8,10 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class NovaAudit(base.GanttObject):
-    """Claims that were made for Nova and that no instance uses, in one page of claims.
+    """Claims for Nova without an instance, in one page of all claims; ``marker`` is None on the last page.
 
-    Each of ``leaks`` is {"consumer", "host", "request_id", "created_ms", "allocations", "ended"}, where ``created_ms``
-    is by the store's clock and ``ended`` whether this call ended it. ``marker`` is None on the last page.
+    Each of ``leaks`` is {"consumer", "host", "request_id", "created_ms", "allocations", "ended"}: ``created_ms`` is by
+    the store's clock, ``ended`` says whether this call ended the claim.
 
     Version 1.0: Initial version
     """

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations on guests that run under the claim that they have: each is executed once."""
+"""Reboots and rebuilds: operations on guests under their current claims, each executed once."""
 
 from oslo_versionedobjects import fields
 
 from rpcapi.objects import base
 from rpcapi.validation.documents import check_image
 
-REBOOT = "reboot"  # power the guest off and on; it runs afterwards
-REBUILD = "rebuild"  # replace the guest's disk; it is off afterwards if it was off before
+REBOOT = "reboot"  # power-cycle the guest; it runs afterwards
+REBUILD = "rebuild"  # replace the guest's disk; a powered-off guest stays off
 ACTIONS = (REBOOT, REBUILD)
-MAX_NUMBER = 2**53 - 1  # JSON numbers are exact up to there
+MAX_NUMBER = 2**53 - 1  # largest exact integer in JSON
 
 
 @base.GanttObjectRegistry.register
 class GuestOperations(base.GanttObject):
-    """Request of operate_guests: for each attempt what its host does to the guest.
+    """Request of operate_guests: an action on the guest of each attempt.
 
-    ``numbers`` grow with each operation of an instance: an agent executes one only if its number is greater than that
-    of the last one, and reports the number of the last one with the guest's state. ``images`` has, for rebuilds from
-    another image than that of the build request, what RequestSpec.image has; it is empty where all would be None.
+    ``numbers`` increase with each operation of an instance. An agent executes an operation only if its number exceeds
+    the last one, and reports the last number with the guest's state. ``images`` has RequestSpec.image of rebuilds with
+    a new image; it is empty if all elements are None.
 
     Version 1.0: Initial version
     """
@@ -33,7 +33,7 @@ class GuestOperations(base.GanttObject):
     }
 
     def check(self) -> None:
-        """Raise InvalidRequest for an unknown action, a number that is out of range, or an invalid image."""
+        """Raise InvalidRequest for an unknown action or a number out of range, InvalidSpec for an invalid image."""
         base.check_actions(self.actions, ACTIONS, self.numbers, MAX_NUMBER)
         for image in self.images:
             if image is not None:

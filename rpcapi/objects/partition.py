@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The partitions of a deployment from the view of one scheduler worker."""
+"""Partitions of a deployment, as seen by one scheduler worker."""
 
 from rpcapi.objects import base
 
 
 @base.GanttObjectRegistry.register
 class PartitionList(base.GanttObject):
-    """One element per partition, in the order of the configuration.
+    """Partitions in the order of the configuration, one row each.
 
-    ``available`` is whether the store of the partition answers. ``epochs`` and ``positions`` are those of the worker's
-    replica, ``hosts`` counts its nodes and ``alive`` the nodes that can accept claims; ``claims`` has {state: number},
-    None when the store did not answer.
+    - ``available``: Whether the partition's store answers.
+    - ``epochs``, ``positions``: State of the worker's replica.
+    - ``hosts``: Number of nodes.
+    - ``alive``: Number of nodes that can accept claims.
+    - ``claims``: {state: number}; None if the store did not answer.
 
     Version 1.0: Initial version
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The quota of a project."""
+"""Quota of a project."""
 
 from collections.abc import Mapping
 
@@ -8,9 +8,9 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class ProjectQuota(base.GanttObject):
-    """One element for each resource class, ``instances`` or ``recorded_instances`` that is used or limited.
+    """Usage and limits: one row per used or limited resource class, ``instances`` or ``recorded_instances``.
 
-    A limit of None is none.
+    A limit of None means unlimited.
 
     Version 1.0: Initial version
     """
@@ -23,7 +23,6 @@ class ProjectQuota(base.GanttObject):
 
     @classmethod
     def of_usage(cls, used: Mapping[str, int], limits: Mapping[str, int]) -> "ProjectQuota":
-        """Return the object for what is used and limited, in the order of names."""
         names = sorted(used.keys() | limits.keys())
         return cls.of(
             resources=names, used=[used.get(name, 0) for name in names], limits=[limits.get(name) for name in names]

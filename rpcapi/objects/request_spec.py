@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The request spec: one server configuration for all instances of a call."""
+"""Request spec: one server configuration for all instances of a call."""
 
 from oslo_versionedobjects import fields
 
@@ -8,25 +8,27 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class RequestSpec(base.GanttObject):
-    """A scheduling request; the client translates flavor and image into it.
+    """Scheduling request, built by the client from flavor and image.
 
-    The policy of a server group and ``group_max_per_host`` apply to nodes: two nodes of one service host are different.
+    Server group policy and ``group_max_per_host`` apply to nodes, not to service hosts.
 
-    Request groups are those of rpcapi.resources.groups.RequestGroup: ``resources``, the traits, ``member_of``,
-    ``forbidden_aggregates`` and ``in_tree`` are the unsuffixed group; ``groups`` maps the suffix of each other group to
-    its mapping; ``groups_policy`` defines whether these may share a provider. ``root_required``, ``root_forbidden``
-    and ``same_subtree`` (lists of suffixes) are as in Placement.
+    Request groups follow rpcapi.resources.groups.RequestGroup. ``resources``, the traits, ``member_of``,
+    ``forbidden_aggregates`` and ``in_tree`` form the unsuffixed group. ``groups`` maps each suffix to the mapping of
+    its group; ``groups_policy`` says whether suffixed groups may share a provider. ``root_required``,
+    ``root_forbidden`` and ``same_subtree`` (lists of suffixes) are as in Placement.
 
-    ``numa`` is {} or {"cells": [{"id", "group", "cpus", "pcpus", "memory_mb"}], "cpu_policy", "thread_policy",
-    "page_size_kb"}: the guest's topology, where ``group`` is the request group of a cell. ``image`` is {"id",
-    "properties": {...}}, ``extra_specs`` those of the flavor, both for filters. ``volumes`` and ``ports`` are to be
-    attached: {"pool": name} is an existing volume; {"size_gb", "group"} a new one, with the request group of its space;
-    {"physnet", "segment", "group"} a port, with the request group of its bandwidth. ``service`` is the service whose
-    resource is scheduled, ``driver`` the scheduler driver (None: the configured one).
-
-    ``requested_destination`` is {} or where an instance that exists may go, as Nova's Destination: {"host": the only
-    service host or node, "partition": that of the instance, "allow_cross_cell_move": whether hosts of other partitions
-    are allowed too (false)}; each key may be left out.
+    - ``numa``: Guest topology, {} or {"cells": [{"id", "group", "cpus", "pcpus", "memory_mb"}], "cpu_policy",
+      "thread_policy", "page_size_kb"}; ``group`` is the request group of a cell.
+    - ``image``: {"id", "properties": {...}}, for filters.
+    - ``extra_specs``: Extra specs of the flavor, for filters.
+    - ``volumes``: Volumes to attach: {"pool": name} for an existing one, {"size_gb", "group"} for a new one, with the
+      request group of its space.
+    - ``ports``: Ports to attach: {"physnet", "segment", "group"}, with the request group of its bandwidth.
+    - ``service``: Service whose resource is scheduled.
+    - ``driver``: Scheduler driver; None means the configured one.
+    - ``requested_destination``: Allowed hosts for an existing instance, like Nova's Destination: {} or {"host": only
+      service host or node, "partition": partition of the instance, "allow_cross_cell_move": whether hosts of other
+      partitions are allowed too (default false)}. Each key is optional.
 
     Version 1.0: Initial version
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of request specs, by the client and again by each service."""
+"""Validation of request specs, by the client and again by every service."""
 
 import re
 from typing import Any
@@ -16,10 +16,10 @@ _DRIVER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 def check_spec(spec: Any) -> None:
-    """Raise when ``spec`` is invalid, contradicts itself or cannot be satisfied by any host.
+    """Raise an error if ``spec`` is invalid, contradictory, or unsatisfiable on any host.
 
-    Raises MalformedObject when it is not a RequestSpec; UnknownResourceClass, UnknownTrait or InvalidName; and
-    InvalidSpec with a reason in all other cases.
+    Raises MalformedObject if it is no RequestSpec; UnknownResourceClass, UnknownTrait or InvalidName; otherwise
+    InvalidSpec.
     """
     if not isinstance(spec, RequestSpec):
         raise errors.MalformedObject(name="RequestSpec", why=f"it is of type {type(spec).__name__}")
@@ -44,7 +44,7 @@ def check_spec(spec: Any) -> None:
 
 
 def _check_providers(spec: RequestSpec) -> None:
-    """Check all request groups; parts that most requests do not have are skipped when empty."""
+    """Check all request groups. Groups and traits are rare, so empty ones are skipped."""
     amounts.check(spec.resources)
     if not spec.resources and not spec.groups:
         raise invalid_spec(f"it must request 1 to {amounts.MAX_CLASSES} resource classes, got 0")
@@ -65,7 +65,7 @@ def _check_providers(spec: RequestSpec) -> None:
 
 
 def _check_documents(spec: RequestSpec) -> None:
-    """Check the fields of free JSON; {} means not set."""
+    """Check the fields of free-form JSON; {} means not set."""
     if spec.hints != {}:
         hints.check(spec.hints)
     if spec.numa != {}:

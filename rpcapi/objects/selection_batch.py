@@ -16,8 +16,8 @@ class SpecColumn(base.Column, fields.ListOfObjectsField):
 class SelectionRequests(base.GanttObject):
     """Requests to decide together, each with its own id, spec and list of uuids.
 
-    ``projects``, ``users`` and ``deadlines`` (seconds of Unix time, 0 for none) are those of each request; by default
-    those of the call's context. ``fresh`` is as in select_destinations, false without it.
+    ``projects``, ``users`` and ``deadlines`` (Unix time in seconds, 0 for none) default to the values of the call's
+    context. ``fresh`` is as in select_destinations, false by default.
 
     Version 1.0: Initial version
     """
@@ -37,10 +37,10 @@ class SelectionRequests(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class SelectionAnswers(base.GanttObject):
-    """For each request, in order, its selections or the reason of its refusal.
+    """Selections or refusal of each request, in order.
 
-    ``served`` has the index in ``selections``, or None; then ``codes`` has the code of the error that
-    select_destinations would have raised, ``reasons`` its message, and ``details`` its fields, if they were asked for.
+    ``served`` has the request's index in ``selections``, or None for a refusal. Then ``codes``, ``reasons`` and, if
+    requested, ``details`` have the code, message and fields of the error that select_destinations would have raised.
 
     Version 1.0: Initial version
     """
@@ -54,12 +54,12 @@ class SelectionAnswers(base.GanttObject):
     }
 
     def selections_of(self, index: int) -> Selections | None:
-        """Return the selections of request ``index``, None when it was refused."""
+        """Return the selections of request ``index``; None if it was refused."""
         number = self.served[index]
         return None if number is None else self.selections[number]
 
     def outcome(self, index: int) -> Selections | errors.GanttError:
-        """Return the selections of request ``index``, or the error that select_destinations would have raised."""
+        """Return the selections of request ``index``, or its error as select_destinations would raise it."""
         selections = self.selections_of(index)
         details = self.details[index] if self.details else {}
         return selections or errors.of_code(self.codes[index], self.reasons[index], details)

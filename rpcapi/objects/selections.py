@@ -11,13 +11,15 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class Selections(base.GanttObject):
-    """For each instance of the request, in order: the selected, claimed host and its alternates.
+    """Selected, claimed host and alternates of each instance of a request, in order.
 
-    ``names`` is a table of resource names; ``chosen`` (one index per instance) and ``alternates`` (one list of indices
-    per instance) refer to it, so that 100 instances cost little more than one. ``epoch`` and ``position`` identify the
-    partition state of the decision; a later claim on an alternate passes them on. ``allocations`` has {provider:
-    {class: amount}} of each claim, or None for the request's resources at the host itself; it is empty when all
-    elements would be None. ``deadline_ms`` is in the partition's own time, with which no other clock may be compared.
+    - ``names``: Table of resource names, so that 100 instances cost little more than one.
+    - ``chosen``: Index into ``names`` per instance.
+    - ``alternates``: List of indices into ``names`` per instance.
+    - ``epoch``, ``position``: Partition state of the decision; a later claim on an alternate passes them on.
+    - ``allocations``: {provider: {class: amount}} per claim; None means the request's resources at the host itself.
+      Empty if all elements are None.
+    - ``deadline_ms``: By the partition's own clock, not comparable with any other.
 
     Version 1.0: Initial version
     """
@@ -35,11 +37,10 @@ class Selections(base.GanttObject):
     }
 
     def host(self, index: int) -> str:
-        """Return the selected resource name of instance ``index``."""
         return str(self.names[self.chosen[index]])
 
     def allocations_of(self, index: int) -> dict[str, dict[str, int]] | None:
-        """Return the allocation of instance ``index``; None: the request's resources at its host."""
+        """Return the allocation of instance ``index``; None means the request's resources at its host."""
         return self.allocations[index] if self.allocations else None
 
     def alternates_of(self, index: int) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource reports of hosts and their answers."""
+"""Resource reports of agents, and their answers."""
 
 from oslo_versionedobjects import fields
 
@@ -9,20 +9,25 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class StatsReport(base.GanttObject):
-    """The state of the nodes of one service host: complete (``full``), or the changes since report ``base``.
+    """State of a service host's nodes: all of it (``full``), or the changes since report ``base``.
 
-    ``incarnation`` is the one that the answer to the agent's registration named. A full report that sets ``register``
-    requests one; its own is then the agent's last one, or 0. ``agent`` is a random text of each start of an agent, and
-    ``sequence`` numbers the reports of a start from 1.
-    ``nodes`` maps a resource name to {"inventories": {class: {total, reserved, ...}}, "traits": [...],
-    "availability_zone": text, "metrics": {name: number}, "facts": {...}, "host_ip": text, "numa": [...], "kind":
-    "compute" | "volume" | "network"}; a delta has only the changed keys. An entry with a
-    "parent", the name of another provider of this host, is a nested provider: it has inventories and traits only. A
-    full report has all nodes of the host; nodes that are not in it are removed. A delta without nodes is a heartbeat.
-    ``partition`` is the partition of the host; None means the scheduler's. ``stamp`` is the newest stamp that the agent
-    got, or None. A report that registers has the agent's RPC version by topic in ``rpc_versions``, or None. It also
-    says whether a scheduler has ``served`` the agent's state folder before, and why the agent takes no new guests
-    (``refusal``, "" if it takes some). The uuid of that folder is ``host_uuid`` of the request context.
+    A full report lists all nodes of the host; unlisted nodes are removed. A delta lists changed keys only; a delta
+    without nodes is a heartbeat. The uuid of the agent's state folder is ``host_uuid`` of the request context.
+
+    - ``incarnation``: From the answer to the agent's registration. A report with ``register`` carries the last known
+      one, or 0.
+    - ``sequence``: Number of the report since the agent's start, from 1.
+    - ``nodes``: {resource name: {"inventories": {class: {total, reserved, ...}}, "traits": [...], "availability_zone":
+      text, "metrics": {name: number}, "facts": {...}, "host_ip": text, "numa": [...], "kind": "compute" | "volume" |
+      "network"}}. An entry with "parent", the name of another provider of the host, is a nested provider with
+      inventories and traits only.
+    - ``partition``: Partition of the host; None means the scheduler's partition.
+    - ``register``: Request a new incarnation; full reports only.
+    - ``agent``: Random text, new at each start of an agent.
+    - ``stamp``: Newest stamp that the agent received, or None.
+    - ``rpc_versions``: With ``register``, the agent's RPC version by topic, or None.
+    - ``served``: With ``register``, whether a scheduler has served the agent's state folder before.
+    - ``refusal``: With ``register``, why the agent takes no new guests; "" if it does.
 
     Version 1.0: Initial version
     """
@@ -45,15 +50,18 @@ class StatsReport(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class StatsAnswer(base.GanttObject):
-    """Answer to a report; ``need_full`` requests a full report, ``audit`` an audit in ``epoch``.
+    """Answer to a report.
 
-    ``superseded``: the report is of another incarnation than the host's, and changed nothing; its agent must register
-    before it reports again. ``incarnation`` is that of the host, 0 to a superseded agent. ``stamp`` proves to
-    schedulers the epoch and the position of the store; the agent keeps it and sends it back.
-    ``wanted`` lists the keys of a node's state that the scheduler uses and later reports must contain: "inventories",
-    "traits", "availability_zone", "facts", "host_ip", "numa" and "metrics.<name>", where a name that ends in "=" is a
-    prefix. None: all keys. ``refused`` has the fields of an InvalidFact for each fact that was not stored, at most
-    MAX_REFUSED.
+    - ``need_full``: The next report must be full.
+    - ``audit``: The agent must audit in ``epoch``.
+    - ``superseded``: The report came from another incarnation than the host's and changed nothing; the agent must
+      register again.
+    - ``incarnation``: Of the host; 0 for a superseded agent.
+    - ``stamp``: Proves epoch and position of the store to schedulers; the agent keeps it and sends it back.
+    - ``wanted``: Keys that the scheduler uses and later reports must contain: "inventories", "traits",
+      "availability_zone", "facts", "host_ip", "numa" and "metrics.<name>", where a name that ends in "=" is a prefix.
+      None means all keys.
+    - ``refused``: Fields of an InvalidFact per fact that was not stored, at most MAX_REFUSED.
 
     Version 1.0: Initial version
     """
@@ -74,5 +82,4 @@ class StatsAnswer(base.GanttObject):
 
     @property
     def refusals(self) -> list[errors.InvalidFact]:
-        """Return the error of each fact that was not stored."""
         return [errors.InvalidFact(**refused) for refused in self.refused]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sizes of a store's collections."""
+"""Sizes of a store's collections."""
 
 from collections.abc import Mapping
 
@@ -9,9 +9,9 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class StoreSizes(base.GanttObject):
-    """One element per collection: number of entries, bytes, and bound in bytes, 0 where there is none.
+    """One row per collection: number of entries, bytes, and limit in bytes (0 for none).
 
-    A collection that ``rotates`` loses its oldest entries at its bound; at that of any other one new work is refused.
+    At its limit a collection that ``rotates`` drops its oldest entries; any other refuses new work.
 
     Version 1.0: Initial version
     """
@@ -26,7 +26,6 @@ class StoreSizes(base.GanttObject):
 
     @classmethod
     def of_sizes(cls, sizes: Mapping[str, CollectionSize]) -> "StoreSizes":
-        """Return the object for measured sizes."""
         return cls.of(
             collections=list(sizes),
             entries=[size.entries for size in sizes.values()],
@@ -37,6 +36,5 @@ class StoreSizes(base.GanttObject):
 
     @property
     def sizes(self) -> dict[str, CollectionSize]:
-        """The size of each collection."""
         rows = zip(self.entries, self.bytes, self.bounds, self.rotates, strict=True)
         return dict(zip(self.collections, map(CollectionSize._make, rows), strict=True))

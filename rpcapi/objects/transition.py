@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of an agent's guests: their power, and the roles of their claims in a move."""
+"""Changes of an agent's guests: power state, and role of the claim in a move."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,21 +12,20 @@ from rpcapi.resources.claims import ClaimRole
 from rpcapi.resources.inventory import MAX_AMOUNT
 from rpcapi.validation.instances import check_uuid
 
-RUN = "run"  # start the guest, unless it runs; one that is paused for a copy boots
-CONTINUE = "continue"  # as RUN, and a paused guest continues from its memory
-STOP = "stop"  # power the guest off; it keeps its disk and its claim
+RUN = "run"  # start the guest if it is off; a guest paused for a copy boots
+CONTINUE = "continue"  # like RUN, but a paused guest continues from its memory
+STOP = "stop"  # power the guest off; it keeps disk and claim
 END = "end"  # remove the guest, then release the claim
 ACTIONS = (RUN, CONTINUE, STOP, END)
 
 
 @base.GanttObjectRegistry.register
 class GuestTransitions(base.GanttObject):
-    """Request of change_guests: an action for the guest of each claim.
+    """Request of change_guests: an action on the guest of each claim.
 
-    ``numbers`` has the latest attempt of each instance. It identifies late messages: an agent ignores a message with a
-    lower number than before. ``moves`` is empty unless a message is about a move. It has {migration, role} of each
-    claim: its role in that migration, or "only" after a move. A claim that it says nothing of is the only one of its
-    instance.
+    ``numbers`` has the latest attempt of each instance; an agent ignores a message with a lower number than an earlier
+    one. ``moves`` has {migration, role} of each claim in a move, with role "only" afterwards; None means the only claim
+    of its instance. Empty if no claim is in a move.
 
     Version 1.0: Initial version
     """
@@ -41,7 +40,7 @@ class GuestTransitions(base.GanttObject):
     }
 
     def check(self) -> None:
-        """Raise InvalidRequest for an unknown action, a number out of bounds or a malformed move."""
+        """Raise InvalidRequest for an unknown action, a number out of range or a malformed move."""
         base.check_actions(self.actions, ACTIONS, self.numbers, MAX_AMOUNT)
         for move in filter(None, self.moves):
             _check_move(move)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections that locate the primary on each connect, and reconnect when it has moved."""
+"""Connections that locate the primary on each connect, and reconnect after it has moved."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from rpcapi.conf import redis_nodes
 from rpcapi.redis_failover import tls
 from rpcapi.redis_failover.locator import PrimaryLocator, make_locator
 
-# The server is not the primary, or not any more. A MovedError is an AskError too.
+# The server is not the primary, or no longer. MovedError is an AskError.
 NOT_PRIMARY_ERRORS = (redis.ReadOnlyError, AskError, ClusterDownError)
-# Texts of the same errors when raised inside a script, or while waiting for the replicas.
+# Texts of the same errors inside a script, or during a wait for replicas.
 _NOT_PRIMARY_TEXTS = ("READONLY ", "NOREPLICAS ", "UNBLOCKED ")
 
 
 class _PrimaryConnection(redis.Connection):
-    """A connection whose host and port come from a locator; those of its URL are placeholders."""
+    """Connection whose host and port come from a locator instead of its URL."""
 
     def __init__(self, *, locator: PrimaryLocator, **options: Any) -> None:
         self._locator = locator
@@ -37,7 +37,7 @@ class _PrimaryConnection(redis.Connection):
             raise
 
     def send_packed_command(self, command: Any, check_health: bool = True) -> None:
-        # Not where the error is read: responses to the same pipeline may still arrive.
+        # Not at the error itself: more responses to the same pipeline may still arrive.
         if self._reconnect_needed:
             self.disconnect()
         super().send_packed_command(command, check_health)
@@ -55,9 +55,9 @@ def is_not_primary(error: redis.RedisError) -> bool:
 def pool(
     url: str, key: str, group: str, kind: type[redis.ConnectionPool] = redis.ConnectionPool, **options: Any
 ) -> redis.ConnectionPool:
-    """Return a pool of connections to the primary of ``key`` in the Redis of ``url``. Nothing is sent yet.
+    """Return a pool of connections to the primary of ``key``; connects lazily.
 
-    Raises BadConfiguration, naming option ``url`` of ``group``, for an invalid URL, or a file of it that is unusable.
+    Raises BadConfiguration, naming option ``url`` of ``group``, for an invalid URL or an unusable file in it.
     """
     if not redis_nodes.has_multiple_servers(url):
         tls.check_files(url, group)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a script and waits until enough replicas have its writes."""
+"""Script execution that waits until enough replicas have the writes."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from rpcapi.redis_failover.script_client import ScriptClient
 
 
 class TooFewReplicas(redis.RedisError):
-    """Raised when too few replicas have a write in time. The write stands; a repetition waits for them again."""
+    """Raised when too few replicas have a write in time. The write stands; a repeated call waits again."""
 
     def __init__(self, acknowledged: int, replicas: ReplicaAcknowledgement) -> None:
         self.acknowledged = acknowledged
@@ -40,10 +40,10 @@ def evaluate(
     replicas: ReplicaAcknowledgement,
     marker: str,
 ) -> Any:
-    """Return the script's result; loads a script that the server does not know. Raises redis-py's errors.
+    """Return the script's result, loading the script if the server lacks it. Raises redis-py's errors.
 
-    With ``replicas.count`` also raises TooFewReplicas: WAIT is sent with the script, in the same round trip, as in
-    `await_replicas`. ``marker`` is a key in the slot of the script's keys.
+    With ``replicas.count``, WAIT is sent in the same round trip, and TooFewReplicas may be raised. ``marker`` is a key
+    in the slot of the script's keys.
     """
     return evaluate_all(client, sha, text, keys, [arguments], replicas=replicas, marker=marker)[0]
 
@@ -58,9 +58,9 @@ def evaluate_all(
     replicas: ReplicaAcknowledgement,
     marker: str,
 ) -> list[Any]:
-    """Return the results of the script for the arguments of each of ``calls``, sent together; otherwise as `evaluate`.
+    """Return the script's result for each of ``calls``, sent together; otherwise like `evaluate`.
 
-    Raises the first error; the other calls are carried out nevertheless.
+    Raises the first error; the other calls are executed nevertheless.
     """
     waiting = _wait_commands(replicas, marker)
     results = _send(client, text, [*_calls(sha, keys, calls), *waiting])
@@ -80,10 +80,10 @@ def evaluate_each(
     marker: str,
     commands: Sequence[Sequence[Any]] = (),
 ) -> list[Any]:
-    """Return the results of the script for the arguments of each of ``calls``, then of ``commands``, of one packet.
+    """Return the results of ``calls`` and then of ``commands``, sent as one packet; missing scripts are loaded.
 
-    The result of a call or command that fails is its ResponseError. A script that the server does not know is loaded.
-    Raises redis-py's other errors, and TooFewReplicas: then it is unknown which of the calls were carried out.
+    A failed call or command yields its ResponseError. Raises redis-py's other errors and TooFewReplicas; then it is
+    unknown which calls were executed.
     """
     waiting = _wait_commands(replicas, marker)
     results = _send(client, text, [*_calls(sha, keys, calls), *commands, *waiting])
@@ -105,17 +105,17 @@ def _calls(sha: str, keys: Sequence[str], calls: Sequence[Sequence[Any]]) -> Ite
 
 
 def _wait_commands(replicas: ReplicaAcknowledgement, marker: str) -> list[Sequence[Any]]:
-    """Return the commands that wait for replicas, if any must be waited for.
+    """Return the commands that wait for replicas, if required.
 
-    A repetition that writes nothing must wait for the original write, made by another connection. Redis up to 7.0
-    waits for the offset at the connection's last command, but newer ones and Valkey for that of its own last write. So
+    A repeated call that writes nothing must wait for the original write of another connection. Redis up to 7.0 waits
+    for the offset at the connection's last command, newer versions and Valkey for the offset of its own last write. So
     each WAIT follows a write.
     """
     return [("SET", marker, ""), ("WAIT", replicas.count, replicas.wait_ms)] if replicas.count else []
 
 
 def _send(client: ScriptClient, text: str, packet: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return the answers to a packet. An unknown script is loaded where it runs: a fail-over may change the server."""
+    """Return the answers to a packet, in which a missing script is loaded: a failover may change the server."""
     answers = client.execute_together(packet)
     if any(isinstance(answer, NoScriptError) for answer in answers):
         answers = client.execute_together([("SCRIPT", "LOAD", text), *packet])[1:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identity of the Redis server of a store, and detection that it may have forgotten acknowledged writes."""
+"""Identity of a store's Redis server, and detection of forgotten acknowledged writes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,21 +11,23 @@ from rpcapi import errors
 from rpcapi.high_water_mark import HighWaterMark
 from rpcapi.redis_failover.scripts import LuaScript
 
-Execute = Callable[..., Any]  # sends one command over one connection and returns its answer
+Execute = Callable[..., Any]  # sends one command on one connection and returns its answer
 
-SCHEMA = 1  # of the stored data; a store of a later one is rejected
-NO_REPLICATION_ID = "0" * 40  # Redis' second replication id on a server that was never promoted
+SCHEMA = 1  # schema version of the stored data; later versions are rejected
+NO_REPLICATION_ID = "0" * 40  # second replication id of a server that was never promoted
 
 
 class EpochMissing(redis.RedisError):
-    """Raised when a script finds a store without an epoch: its keys were deleted while the server kept running."""
+    """Raised when a script finds a store without an epoch: its keys were deleted while the server ran."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdentityRecord:
-    """Where a store records its server: a hash, and the script ``identity`` that writes it (see _identity.lua).
+    """Location of the server's identity in a store: a hash, and the script that writes it (_identity.lua).
 
-    ``counter`` is the field of the hash that grows with the store's writes; ``subject`` names the store in errors.
+    Attributes:
+        counter: Field of the hash that grows with the store's writes.
+        subject: Name of the store in errors.
     """
 
     hash_key: str
@@ -37,7 +39,7 @@ class IdentityRecord:
 
 @dataclass(frozen=True, slots=True)
 class RecordedServer:
-    """The identity of the server that last served the store, as recorded in it."""
+    """Identity of the server that last served the store, as recorded there."""
 
     run_id: str
     replid: str
@@ -46,12 +48,13 @@ class RecordedServer:
 
 
 class ServerIdentity(HighWaterMark):
-    """Checks the server on each new connection, before any verb is sent through it.
+    """Checker of the server on each new connection, before any verb is sent.
 
-    If it ``is_durable`` (appendfsync always), a restarted server that has everything this process observed has
-    forgotten nothing. That holds for a single server only: a promoted replica is another server, and may lack the last
-    writes. Where other servers may take over it must be false: a server may come back with their data. ``arguments``
-    are those of the script besides the identity's.
+    Args:
+        is_durable: appendfsync is always and no other server may take over. Then a restarted server that has everything
+            this process observed has forgotten nothing. A promoted replica is another server and may lack the last
+            writes; a former server may return with its data.
+        arguments: Further arguments of the script.
     """
 
     def __init__(self, record: IdentityRecord, *, is_durable: bool, arguments: Mapping[str, Any] | None = None) -> None:
@@ -63,13 +66,13 @@ class ServerIdentity(HighWaterMark):
     def check(self, execute: Execute) -> int:
         """Compare and record the server's identity, begin a new epoch if necessary, and return the epoch.
 
-        Raises redis.ReadOnlyError where the server is a replica, whose answers may be old, and IncompatibleObject
-        where a newer gantt has written the store.
+        Raises redis.ReadOnlyError if the server is a replica, whose answers may be old, and IncompatibleObject if a
+        newer gantt wrote the store.
         """
         info = _fields(execute("INFO"))
         if info.get("role") != "master":
             raise redis.ReadOnlyError("the server is a replica, not the primary")
-        # Before the store is read: what other threads observe meanwhile must not make it look old.
+        # Before reading the store, so that concurrent observations of other threads cannot make it look old.
         observed_epoch, observed_position = self.high_water_mark
         names = ("schema", "run_id", "replid", self._record.counter, "epoch")
         schema, *values = execute("HMGET", self._record.hash_key, *names)
@@ -99,7 +102,7 @@ class ServerIdentity(HighWaterMark):
         return epoch
 
     def check_connection(self, connection: Any) -> None:
-        """Authenticate a new connection, and check its server before any verb is sent through it."""
+        """Authenticate a new connection and check its server."""
         connection.on_connect()
 
         def execute(*command: Any) -> Any:
@@ -109,18 +112,18 @@ class ServerIdentity(HighWaterMark):
         try:
             self.check(execute)
         except errors.GanttError:
-            connection.disconnect()  # as redis-py does after errors of its own
+            connection.disconnect()  # like redis-py after its own errors
             raise
 
     def check_emptied(self, error: redis.ResponseError, execute: Execute) -> None:
-        """Begin an epoch and raise EpochMissing, for a retry, where ``error`` is a script's answer of that."""
+        """If ``error`` says that the epoch is missing, begin one and raise EpochMissing for a retry."""
         if str(error).startswith("NOEPOCH"):
             self.check(execute)
             raise EpochMissing(str(error)) from error
 
     def _may_have_forgotten(self, info: Mapping[str, str], recorded: RecordedServer) -> bool:
         if recorded.run_id == info["run_id"] and recorded.epoch:
-            # The same server process: it may have forgotten something only if it was a replica in between.
+            # The same server process has forgotten something only if it was a replica in between.
             return _was_promoted(info)
         durable = self._is_durable and info.get("aof_enabled") == "1"
         return _was_promoted(info) or not durable
@@ -140,7 +143,7 @@ def _recorded_server(values: list[str | None]) -> RecordedServer:
 
 
 def _fields(info: Any) -> dict[str, str]:
-    """Return the fields of an INFO reply, a string or the mapping that redis-py parsed."""
+    """Return the fields of an INFO reply, a string or redis-py's mapping."""
     if isinstance(info, Mapping):
         return {str(key): str(value) for key, value in info.items()}
     pairs = (line.partition(":") for line in str(info).splitlines() if ":" in line)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Locates the primary through sentinels or cluster nodes, each time a connection is opened.
+"""Lookup of the primary through sentinels or cluster nodes on each connect.
 
-Addresses are not cached, because a fail-over changes them.
+Addresses are not cached, because a failover changes them.
 """
 
 import abc
@@ -25,7 +25,7 @@ HostPort = tuple[str, int]
 
 
 class PrimaryLocator(abc.ABC):
-    """Locates the primary of a service or slot. Thread-safe."""
+    """Locator of the primary of a service or slot. Thread-safe."""
 
     def __init__(self, nodes: RedisNodes, subject: str) -> None:
         self._subject = subject
@@ -33,7 +33,7 @@ class PrimaryLocator(abc.ABC):
         self._last_address: HostPort | None = None
 
     def primary(self) -> HostPort:
-        """Return host and port; raises redis.ConnectionError when the primary cannot be located."""
+        """Return host and port; raises redis.ConnectionError if the primary cannot be located."""
         address = self._locate()
         if self._last_address not in (None, address):
             LOG.warning("The primary of %s is now %s:%d", self._subject, *address)
@@ -42,7 +42,7 @@ class PrimaryLocator(abc.ABC):
 
     @abc.abstractmethod
     def _locate(self) -> HostPort:
-        """Query for host and port; raises redis.ConnectionError when the primary cannot be located."""
+        """Query host and port; raises redis.ConnectionError if the primary cannot be located."""
 
     def _unknown(self, failures: dict[str, redis.RedisError]) -> redis.ConnectionError:
         reasons = "; ".join(f"{name}: {error}" for name, error in failures.items())
@@ -50,11 +50,11 @@ class PrimaryLocator(abc.ABC):
 
 
 class SentinelLocator(PrimaryLocator):
-    """Uses the newest configuration of more than half of the sentinels, or of all that answer.
+    """Locator that uses the newest configuration of a majority of sentinels, or of all that answer.
 
-    A single sentinel may have been cut off while the others failed over, and so return the old primary. It is
-    still used when the others do not answer, because otherwise no primary could be reached; an isolated old primary
-    is prevented from acknowledging writes by its replicas (``replicas_acknowledge``), not by the sentinels.
+    A single sentinel may be cut off during a failover and return the old primary. It is still used if the others do not
+    answer, because otherwise no primary could be reached. Replicas (``replicas_acknowledge``), not sentinels, keep an
+    isolated old primary from acknowledging writes.
     """
 
     def __init__(self, nodes: RedisNodes) -> None:
@@ -72,14 +72,14 @@ class SentinelLocator(PrimaryLocator):
                 failures[name] = error
             if 2 * len(answers) > len(order):
                 break
-        # A sentinel that does not answer costs time, so query it last from now on.
+        # Silent sentinels cost time: query them last from now on.
         self._order = tuple(sorted(order, key=lambda sentinel: sentinel[0] in failures))
         if not answers:
             raise self._unknown(failures)
         return max(answers.values())[1]
 
     def _ask(self, url: str) -> tuple[int, HostPort]:
-        """Return the configuration epoch and the primary's address from one sentinel."""
+        """Return configuration epoch and primary address from one sentinel."""
         with _client(url) as client:
             flat: list[str] = client.execute_command("SENTINEL", "MASTER", self._service)
         fields = dict(zip(flat[::2], flat[1::2], strict=True))
@@ -87,9 +87,9 @@ class SentinelLocator(PrimaryLocator):
 
 
 class SlotOwnerLocator(PrimaryLocator):
-    """Queries cluster nodes in turn for the owner of a key's slot, starting with another node each time.
+    """Locator that asks cluster nodes for the owner of a key's slot, starting with another node each time.
 
-    An isolated node may return an old owner. Connecting to it then fails, and the next query goes to the next node.
+    An isolated node may return an old owner; the connect fails then, and the next query goes to the next node.
     """
 
     def __init__(self, nodes: RedisNodes, key: str) -> None:
@@ -122,7 +122,6 @@ class SlotOwnerLocator(PrimaryLocator):
 
 
 def make_locator(nodes: RedisNodes, key: str) -> PrimaryLocator:
-    """Return the locator of the primary of ``key``."""
     return SentinelLocator(nodes) if nodes.kind == "sentinel" else SlotOwnerLocator(nodes, key)
 
 

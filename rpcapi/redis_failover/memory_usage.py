@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures collections of keys in Redis by MEMORY USAGE, which samples entries and costs the same at any size.
+"""Sizes of key collections in Redis by MEMORY USAGE, whose sampling costs the same at any size.
 
-Also the server itself, by INFO: its memory may end before any collection is at its bound.
+Includes the whole server by INFO, because its memory may end before any collection is at its limit.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from rpcapi.bounds import CollectionSize
 
-SAMPLES = 100  # entries of a key that are measured; the others count as their average
-ALL_KEYS = "keys"  # the name for all keys of the server, of whichever collection
+SAMPLES = 100  # entries measured per key; others count as their average
+ALL_KEYS = "keys"  # pseudo-collection of all keys of the server
 COUNTS = {"hash": "HLEN", "zset": "ZCARD", "set": "SCARD", "stream": "XLEN"}
 
 
 class MeasuredKey(NamedTuple):
-    """A key of a collection, and its type; its entries are those of the collection if it ``counts``."""
+    """Key of a collection; ``counts``: its entries are the collection's entries."""
 
     name: str
     type: str
@@ -23,7 +23,7 @@ class MeasuredKey(NamedTuple):
 
 
 def key_type(description: str) -> str:
-    """Return the type with which the description of a key begins."""
+    """Return the type at the beginning of a key's description."""
     return description.replace(",", " ").replace(":", " ").split()[0]
 
 
@@ -48,7 +48,7 @@ def measure(
 
 
 def _all_keys(info: Mapping[str, Any]) -> CollectionSize:
-    """Return the size of all keys by INFO: what maxmemory counts, or without it the process in the machine's memory."""
+    """Return the size of all keys by INFO, relative to maxmemory or otherwise to the machine's memory."""
     keys = sum(database["keys"] for name, database in info.items() if name.startswith("db") and name[2:].isdigit())
     if info["maxmemory"]:
         return CollectionSize(keys, info["used_memory"], info["maxmemory"])

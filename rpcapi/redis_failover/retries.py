@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Retries of Redis commands: every verb is idempotent, so that one without a response may be sent again."""
+"""Retries of Redis commands. Verbs are idempotent, so a verb without a response may be sent again."""
 
 import time
 from collections.abc import Callable
@@ -31,8 +31,7 @@ def run_with_retries(
 ) -> T:
     """Return the result of ``operation``, retried on retryable and ``extra_errors``; raises the last error.
 
-    It is tried ATTEMPTS times, or, with ``wait_seconds``, again and again for this time. ``on_retry`` is called before
-    each try but the first.
+    Makes ATTEMPTS attempts, or with ``wait_seconds`` any number in this time. ``on_retry`` is called before each retry.
     """
     end = None if wait_seconds is None else time.monotonic() + wait_seconds
 

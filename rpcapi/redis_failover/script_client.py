@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Redis client for the short scripts of a store."""
+"""Redis client for a store's short scripts."""
 
 import os
 from collections import deque
@@ -19,11 +19,10 @@ from rpcapi.redis_failover.system_calls import use_fewer_system_calls
 
 
 class ScriptClient(redis.Redis):
-    """A client that keeps the connections of scripts, one for each that runs at the same time.
+    """Client that keeps connections for scripts, one per concurrent script.
 
-    redis-py takes a connection from its pool for each command, counts it, and gives it back: two thirds of the time
-    that it needs for a script. The pool goes on to own the connections, and closes them with all others. Only
-    `execute_together` uses them.
+    redis-py takes and returns a pooled connection for each command, two thirds of a script's client time. The pool
+    still owns and closes the connections; only `execute_together` uses them.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -32,11 +31,11 @@ class ScriptClient(redis.Redis):
         self._pid = os.getpid()
 
     def execute_together(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Return the answers to commands that are sent in one packet, a ResponseError for one that fails.
+        """Return the answers to commands sent as one packet, a ResponseError for each failure.
 
-        Raises other errors of redis-py: then it is unknown which of the commands were carried out. A connection without
-        an answer, or to a server that is not the primary any more, connects again when it is used next. So does one to
-        a server that lacks a script, which a former primary says instead of what it is.
+        Raises redis-py's other errors; then it is unknown which commands were executed. A connection without an answer,
+        or to a server that is no longer the primary, reconnects at its next use. So does a connection to a server that
+        lacks a script, since a former primary may answer that.
         """
         answers: list[Any] = []
         connection = self._take()
@@ -58,7 +57,7 @@ class ScriptClient(redis.Redis):
 
     def _take(self) -> AbstractConnection:
         if self._pid != os.getpid():
-            # The connections belong to the process that this one was forked from.
+            # The connections belong to the parent process of a fork.
             self._idle.clear()
             self._pid = os.getpid()
         try:
@@ -69,7 +68,7 @@ class ScriptClient(redis.Redis):
 
 
 def _is_of_another_server(answer: Any) -> bool:
-    """Return whether an answer is that of a former primary, which may also say that it lacks the script."""
+    """Return whether an answer may come from a former primary, which may also report a missing script."""
     return isinstance(answer, NoScriptError) or (isinstance(answer, redis.ResponseError) and is_not_primary(answer))
 
 
@@ -83,23 +82,23 @@ def open_client(
     kind: type[redis.ConnectionPool] = redis.ConnectionPool,
     **options: Any,
 ) -> ScriptClient:
-    """Return a client of the primary of ``key``, which checks the server's identity on each new connection.
+    """Return a client of the primary of ``key`` that checks the server's identity on each new connection.
 
-    Nothing is sent yet. ``options`` are those of connections. Raises BadConfiguration, naming option ``url`` of
-    ``group``, for a URL that cannot be used.
+    Connects lazily; ``options`` are for connections. Raises BadConfiguration, naming option ``url`` of ``group``, for
+    an unusable URL.
     """
 
     def on_connect(fresh: AbstractConnection) -> None:
         use_fewer_system_calls(fresh, on_green_threads=on_green_threads)
         identity.check_connection(fresh)
 
-    # Tries are counted in one place: rpcapi.redis_failover.retries.
+    # Retries are counted in one place, rpcapi.redis_failover.retries.
     options |= {"decode_responses": True, "protocol": 2, "retry": Retry(NoBackoff(), 0)}
     if not url.startswith("unix"):
         options["socket_keepalive"] = True
     try:
         connections = pool(url, key, group, kind, redis_connect_func=on_connect, **options)
-        # Created and discarded: reveals an unsupported connection option. It does not connect yet.
+        # Created and discarded, to reveal an unsupported option without connecting.
         connections.connection_class(**connections.connection_kwargs)
     except (TypeError, ValueError) as error:
         raise errors.BadConfiguration(why=f"[{group}] url cannot be used: {error}") from error

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lua scripts: one file per verb, composed with its fragments and the keys that it declares.
+"""Loader of Lua scripts: one file per verb, composed with fragments and declared keys.
 
-Three header lines have a meaning, in verbs and fragments alike:
-``--@ include name`` is replaced by the fragment ``name.lua``, once per script: of the store, or of the folder ``lua``
-beside this module for what several stores share;
-``--@ keys word ...`` declares keys by the words of the store's key schema; the script reads them as ``K.word``;
-``--@ args name ...`` declares arguments in order; the script and its fragments read them as ``A.name``.
-Arguments that follow these, such as one row for each claim, begin at ``ARGV[REST]``.
+Three header lines, in verbs and fragments:
+
+- ``--@ include name`` is replaced by the fragment ``name.lua``, once per script: of the store, or shared by several
+  stores, in the folder ``lua`` next to this module.
+- ``--@ keys word ...`` declares keys by the words of the store's key schema; scripts read them as ``K.word``.
+- ``--@ args name ...`` declares arguments in order; scripts and fragments read them as ``A.name``.
+
+Further arguments, such as one row per claim, begin at ``ARGV[REST]``.
 """
 
 import hashlib
@@ -20,12 +22,12 @@ from typing import Any
 _INCLUDE = "--@ include "
 _KEYS = "--@ keys "
 _ARGS = "--@ args "
-_SHARED = files(__package__).joinpath("lua")  # fragments that several stores include
+_SHARED = files(__package__).joinpath("lua")  # fragments shared by stores
 
 
 @dataclass(frozen=True, slots=True)
 class LuaScript:
-    """One verb: its composed text, the digest that Redis identifies it by, its key words and arguments in order."""
+    """Verb: composed text, its SHA-1 for EVALSHA, key words and arguments in order."""
 
     name: str
     text: str
@@ -36,7 +38,7 @@ class LuaScript:
     def arguments(self, rest: Iterable[Any] = (), **values: Any) -> list[Any]:
         """Return ARGV: ``values`` in the declared order, then ``rest``.
 
-        Raises TypeError where ``values`` are not exactly the declared arguments.
+        Raises TypeError unless ``values`` are exactly the declared arguments.
         """
         if values.keys() != set(self.args):
             raise TypeError(f"script {self.name} takes {', '.join(self.args)}, got {', '.join(values)}")
@@ -44,7 +46,7 @@ class LuaScript:
 
 
 def make_script(name: str, body: str, words: Sequence[str], args: Sequence[str]) -> LuaScript:
-    """Return the script of ``body``, which reads its keys as ``K.word`` and its arguments as ``A.name``."""
+    """Return a script whose ``body`` reads its keys as ``K.word`` and its arguments as ``A.name``."""
     text = f"local K = {_table('KEYS', words)}\nlocal A, REST = {_table('ARGV', args)}, {len(args) + 1}\n{body}\n"
     sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
     return LuaScript(name, text, sha, tuple(words), tuple(args))
@@ -60,9 +62,9 @@ def _read(folder: Traversable, part: str) -> str:
 
 
 def script_loader(package: str, key_schema: Collection[str]) -> Callable[[str], LuaScript]:
-    """Return a function that reads the verb of a name from the folder ``lua`` of ``package``, once.
+    """Return a cached function from the name of a verb to its script in the folder ``lua`` of ``package``.
 
-    That function raises ValueError for a script that declares a key which ``key_schema`` lacks.
+    The function raises ValueError if a script declares a key that is not in ``key_schema``.
     """
     folder = files(package).joinpath("lua")
 

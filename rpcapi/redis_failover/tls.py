@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Redis connections over TLS, which say why a handshake failed, and do not wait long for it."""
+"""Redis connections over TLS that explain failed handshakes and bound their time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ import redis
 
 from rpcapi import tls
 
-# Options of a URL, and the files that they name.
+# Options of a URL that name files or a password, as arguments of tls.client_context.
 _FILES = {
     "ssl_ca_certs": "ca_file",
     "ssl_ca_path": "ca_path",
@@ -21,7 +21,7 @@ _FILES = {
 
 
 class TlsConnection(redis.SSLConnection):
-    """A connection over TLS."""
+    """Connection that explains failures of the handshake."""
 
     _answered = False
 
@@ -30,7 +30,7 @@ class TlsConnection(redis.SSLConnection):
         return super()._connect()  # type: ignore[no-untyped-call]
 
     def _wrap_socket_with_ssl(self, sock: Any) -> Any:
-        # A server without TLS waits for the rest of what it takes for a command.
+        # A server without TLS waits for the rest of a supposed command.
         sock.settimeout(self.socket_connect_timeout)
         try:
             secured = super()._wrap_socket_with_ssl(sock)  # type: ignore[no-untyped-call]
@@ -43,20 +43,18 @@ class TlsConnection(redis.SSLConnection):
         return secured
 
     def read_response(self, *args: Any, **options: Any) -> Any:
-        """Return the next answer of the server."""
         with self._described():
             response = super().read_response(*args, **options)
         self._answered = True
         return response
 
     def send_packed_command(self, command: Any, check_health: bool = True) -> None:
-        """Send a command."""
         with self._described():
             super().send_packed_command(command, check_health)  # type: ignore[no-untyped-call]
 
     @contextmanager
     def _described(self) -> Iterator[None]:
-        """With TLS 1.3, a server that does not accept a client closes the connection after the handshake."""
+        """Explain errors before the first answer: with TLS 1.3 a server rejects a client after the handshake."""
         try:
             yield
         except redis.ConnectionError as error:
@@ -70,14 +68,14 @@ class TlsConnection(redis.SSLConnection):
 
 
 def connection_options(url: str) -> dict[str, Any]:
-    """Return the options of redis-py that are necessary for a URL of one server: the class of its connections."""
+    """Return the redis-py options for the URL of a single server: the connection class for TLS."""
     return {"connection_class": TlsConnection} if url.startswith("rediss://") else {}
 
 
 def check_files(url: str, group: str) -> None:
-    """Raise BadConfiguration, naming option ``url`` of ``group``, if a file that a URL of one server names is unusable.
+    """Raise BadConfiguration, naming option ``url`` of ``group``, if a file named in a single-server URL is unusable.
 
-    A URL without TLS names none.
+    URLs without TLS name no files.
     """
     parts = urlsplit(url)
     if parts.scheme != "rediss":

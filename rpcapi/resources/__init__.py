@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource arithmetic that scheduler and agent share."""
+"""Resource arithmetic shared by scheduler and agent."""

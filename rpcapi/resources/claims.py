@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The vocabulary of claims: the states of a claim and the answers of the claim verbs."""
+"""Vocabulary of claims: states, verdicts and answers of the claim verbs."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -7,29 +7,29 @@ from typing import NamedTuple
 
 from rpcapi import errors
 
-# The reason in NoValidHost for hosts that are alive and accept claims again after their audit.
+# NoValidHost reason: the host is alive and accepts claims again after its audit.
 NOT_AUDITED = "not audited in this epoch"
 
-# The reason in NoValidHost for hosts of partitions with an unreachable store.
+# NoValidHost reason: the store of the host's partition is unreachable.
 PARTITION_UNAVAILABLE = "partition unavailable"
 
 
-# Instances of one request, which are claimed by one script: it may keep the store busy for 150 ms at most.
+# Instances of one request. One script claims them all, and may block the store for 150 ms at most.
 MAX_INSTANCES = 1000
 
-# Types of the consumers of claims.
+# Consumer types.
 INSTANCE = "INSTANCE"
-MIGRATION = "MIGRATION"  # holds the source of a move until its end
-UNTYPED = ""  # an instance of Nova: its clients of Placement before microversion 1.38 name no type
-BUILT_TYPES = frozenset({INSTANCE, UNTYPED})  # consumers that their hosts build
+MIGRATION = "MIGRATION"  # consumer of the source's resources until the move ends
+UNTYPED = ""  # Nova instance: clients of Placement before microversion 1.38 send no type
+BUILT_TYPES = frozenset({INSTANCE, UNTYPED})  # consumers with a guest on their host
 
 
 class ClaimRole(StrEnum):
-    """Role of a claim: the only claim of its instance, or an end of a migration."""
+    """Role of a claim: the only claim of its instance, or one side of a migration."""
 
     ONLY = "only"
-    SOURCE = "source"  # the migration holds the claim's resources
-    DESTINATION = "destination"  # the instance holds the claim's resources
+    SOURCE = "source"  # the consumer is the migration
+    DESTINATION = "destination"  # the consumer is the instance
 
 
 class ClaimState(StrEnum):
@@ -37,28 +37,28 @@ class ClaimState(StrEnum):
 
     PREPARED = "prepared"
     CONFIRMED = "confirmed"
-    UNVERIFIED = "unverified"  # reported by its host's audit against what the store knows
+    UNVERIFIED = "unverified"  # its host's audit reported it, the store knows otherwise
     RELEASED = "released"
     ABORTED = "aborted"
     EXPIRED = "expired"
-    FENCED = "fenced"  # released by an operator who declared that nothing runs on its host
+    FENCED = "fenced"  # released by an operator's declaration that nothing runs on the host
 
 
 class Verdict(StrEnum):
     """Result of the claim script for one candidate."""
 
     FITS = "FITS"
-    FULL = "FULL"  # does not fit, and the scheduler worker's replica was current
-    CONCURRENT = "CONCURRENT"  # does not fit because of a change after the position of the worker's replica
-    STALE = "STALE"  # the host's eligibility changed after the position of the worker's replica
-    GROUP = "GROUP"  # the server group's policy forbids it
-    PASSED = "PASSED"  # not tried: it changed since the replica, and an unchanged host of similar weight was claimed
-    CLOSED = "CLOSED"  # the host has not been audited in this epoch
-    UNKNOWN = "UNKNOWN"  # no such provider, or it lacks the resource class
+    FULL = "FULL"  # does not fit; the worker's replica was current
+    CONCURRENT = "CONCURRENT"  # does not fit because of a change after the replica's log position
+    STALE = "STALE"  # the host's eligibility changed after the replica's log position
+    GROUP = "GROUP"  # forbidden by the server group's policy
+    PASSED = "PASSED"  # not tried: changed since the replica, and an unchanged host of similar weight was claimed
+    CLOSED = "CLOSED"  # not audited in this epoch
+    UNKNOWN = "UNKNOWN"  # no such provider, or no inventory of the resource class
 
 
 class Answer(StrEnum):
-    """Answer of a claim verb for one claim: its state after the call, or why there is no claim."""
+    """Answer of a claim verb for one claim: its state after the call, or the reason of the failure."""
 
     PREPARED = "prepared"
     CONFIRMED = "confirmed"
@@ -66,21 +66,21 @@ class Answer(StrEnum):
     ABORTED = "aborted"
     EXPIRED = "expired"
     FENCED = "fenced"
-    UNVERIFIED = "unverified"  # audit: counted on its host only, until the conductor's record names the attempt
-    UNKNOWN = "unknown"  # no claim has that identity
-    FOREIGN = "foreign"  # the claim belongs to another host than the caller
-    REFUSED = "refused"  # prepare: no candidate accepted the claim
-    POSSIBLE = "possible"  # prepare: a candidate accepts it, but none of the call is prepared: repeat it without others
+    UNVERIFIED = "unverified"  # audit: counted on its host only, until a conductor record names the attempt
+    UNKNOWN = "unknown"  # no such claim
+    FOREIGN = "foreign"  # on another host than the caller's
+    REFUSED = "refused"  # prepare: rejected by every candidate
+    POSSIBLE = "possible"  # prepare: accepted by a candidate, but the batch was not claimed: repeat without the others
     ENDED = "ended"  # prepare: this attempt or a later one has already ended
-    CONFLICT = "conflict"  # prepare: the consumer has a live claim of another attempt
-    CLOSED = "closed"  # undecided until a host has been audited in this epoch, or an unverified claim has ended: retry
+    CONFLICT = "conflict"  # prepare: another attempt of the consumer is live
+    CLOSED = "closed"  # undecided until a host audits in this epoch or an unverified claim ends: retry
 
 
-ENDS = frozenset({Answer.RELEASED, Answer.ABORTED, Answer.EXPIRED, Answer.FENCED})  # how a claim has ended
+ENDS = frozenset({Answer.RELEASED, Answer.ABORTED, Answer.EXPIRED, Answer.FENCED})  # final answers of an ended claim
 
 
 class ClaimRefusal(NamedTuple):
-    """How an answer that is no success is reported: the error to raise, and the reason in a message."""
+    """Error and reason that report an unsuccessful answer."""
 
     error: type[errors.ClaimError]
     reason: str
@@ -101,9 +101,9 @@ CLAIM_REFUSALS: Mapping[str, ClaimRefusal] = {
 
 
 class GroupPolicy(StrEnum):
-    """Server group policies. The store counts members for all; the claim script enforces the first two."""
+    """Server group policies. The store counts members for all, the claim script enforces the hard ones."""
 
     AFFINITY = "affinity"
     ANTI_AFFINITY = "anti-affinity"
-    SOFT_AFFINITY = "soft-affinity"  # best effort: a weigher prefers it, no filter enforces it
+    SOFT_AFFINITY = "soft-affinity"  # preferred by a weigher, not enforced
     SOFT_ANTI_AFFINITY = "soft-anti-affinity"

@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Request groups, as the granular request groups of Placement."""
+"""Request groups: Placement's granular request groups."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-NONE = "none"  # suffixed groups may be served by the same provider
-ISOLATE = "isolate"  # each suffixed group is served by a different provider
+NONE = "none"  # suffixed groups may share a provider
+ISOLATE = "isolate"  # each suffixed group needs a separate provider
 POLICIES = (NONE, ISOLATE)
 
 
 @dataclass(frozen=True, slots=True)
 class RequestGroup:
-    """Amounts by resource class, and the requirements on the providers that serve them.
+    """Amounts by resource class, and requirements on the providers that serve them.
 
-    The group with suffix "" may be spread over the providers of a tree and its sharing providers, each resource class
-    from one of them; every other group is served by one provider. A provider must have all ``required`` traits, at
-    least one of each element of ``any_of`` and none that are ``forbidden``. It must be in at least one aggregate of
-    each element of ``member_of``. ``in_tree`` names any provider of the required tree.
+    The unsuffixed group ("") may be spread over a tree and its sharing providers, with each resource class from one
+    provider. Any other group is served by one provider.
+
+    Attributes:
+        any_of: Sets of traits; the provider needs one trait of each set.
+        member_of: Sets of aggregates; the provider must be in one aggregate of each set.
+        in_tree: Any provider of the required tree.
     """
 
     suffix: str = ""
@@ -30,7 +33,7 @@ class RequestGroup:
     in_tree: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the mapping that RequestSpec.groups has under the group's suffix; empty fields are omitted."""
+        """Return the mapping stored in RequestSpec.groups under the group's suffix, without empty fields."""
         fields: dict[str, Any] = {"resources": dict(self.resources)} if self.resources else {}
         for name in ("required", "forbidden", "forbidden_aggregates"):
             if getattr(self, name):
@@ -44,7 +47,7 @@ class RequestGroup:
 
     @classmethod
     def from_dict(cls, suffix: str, fields: Mapping[str, Any]) -> "RequestGroup":
-        """Build from what ``as_dict`` returns; rpcapi.validation.groups must have checked it before."""
+        """Build from the mapping of ``as_dict``, checked by rpcapi.validation.groups."""
         return cls(
             suffix,
             dict(fields.get("resources", {})),
@@ -58,5 +61,4 @@ class RequestGroup:
 
 
 def freeze_alternatives(lists: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
-    """Return lists of alternative names as immutable tuples."""
     return tuple(tuple(names) for names in lists)

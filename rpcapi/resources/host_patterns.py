@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patterns of service hosts: names with ranges of numbers."""
+"""Patterns of service host names with number ranges."""
 
 import re
 
@@ -10,9 +10,9 @@ _RANGE = re.compile(r"\[(\d+)-(\d+)\]")
 
 
 def expand(pattern: str) -> list[str]:
-    """Return the names that a pattern expands to: ``a[8-10]`` is a8, a9, a10 and ``a[08-10]`` a08, a09, a10.
+    """Return the names of a pattern: ``a[8-10]`` is a8, a9, a10; ``a[08-10]`` is a08, a09, a10.
 
-    Raises BadConfiguration for an empty or too long range.
+    Raises BadConfiguration if a range is empty or too long.
     """
     match = _RANGE.search(pattern)
     if match is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventory of one resource class at one provider, and its capacity."""
+"""Inventory of one resource class of a provider, and its capacity."""
 
 import math
 from collections.abc import Mapping
@@ -9,21 +9,21 @@ from typing import Any
 
 from rpcapi import errors
 
-MAX_AMOUNT = 2**31 - 1  # Placement's ceiling for an integer amount
+MAX_AMOUNT = 2**31 - 1  # Placement's maximum of an integer amount
 MAX_RATIO = 10_000.0
 
 
 def capacity(total: int, reserved: int, allocation_ratio: float) -> int:
-    """Return floor((total - reserved) * allocation_ratio), exact in decimal.
+    """Return floor((total - reserved) * allocation_ratio) in decimal arithmetic.
 
-    A binary product would be one too low: 100 * 1.15 is 114.999...
+    In binary, 100 * 1.15 is 114.999..., one too low.
     """
     return math.floor((total - reserved) * Decimal(repr(float(allocation_ratio))))
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """Inventory of one resource class, with the fields of Placement."""
+    """Inventory of one resource class, with Placement's fields."""
 
     total: int
     reserved: int = 0
@@ -34,18 +34,18 @@ class Inventory:
 
     @property
     def capacity(self) -> int:
-        """The largest sum of live claims."""
+        """Maximum sum of live claims."""
         return capacity(self.total, self.reserved, self.allocation_ratio)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the stored form: the six fields and the computed capacity."""
+        """Return the stored form: the fields and the computed capacity."""
         return asdict(self) | {"capacity": self.capacity}
 
     @classmethod
     def from_dict(cls, resource_class: str, raw: Any) -> "Inventory":
-        """Build from a peer's mapping; ``capacity`` is ignored and recomputed.
+        """Build from a peer's mapping, whose ``capacity`` is ignored.
 
-        Raises InvalidStats with the class and the field when a field is missing, unknown or invalid.
+        Raises InvalidStats with class and field if a field is missing, unknown or invalid.
         """
         if not isinstance(raw, Mapping) or "total" not in raw:
             raise errors.InvalidStats(what=f"inventory of {resource_class}", why="it must be a mapping with 'total'")

@@ -9,14 +9,13 @@ ResourceName = str | Sequence[str]
 
 SEPARATOR = "/"
 MAX_LENGTH = 255
-API_HOST = "@api"  # stands for the service host in the ids of providers that the Placement API makes
+API_HOST = "@api"  # pseudo-host in the ids of providers created by the Placement API
 
 
 def canonical(name: ResourceName) -> str:
-    """Return the canonical string of ``name``, as used in records and on the wire.
+    """Return the canonical string: ``"host"`` as it is, ``("host", "node")`` as ``"host/node"``. Idempotent.
 
-    ``"host"`` stays itself, ``("host", "node")`` becomes ``"host/node"``; a canonical string is its own
-    canonical form. Raises InvalidName for anything else.
+    Raises InvalidName.
     """
     if isinstance(name, str):
         parts: Sequence[str] = [name]
@@ -37,20 +36,19 @@ def canonical(name: ResourceName) -> str:
 
 
 def host_of(name: str) -> str:
-    """Return the service host of a canonical name: the part before the first separator."""
+    """Return the service host of a canonical name."""
     return name.partition(SEPARATOR)[0]
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Return whether ``pattern`` is the canonical ``name`` or its service host."""
+    """Return whether ``pattern`` is the name itself or its service host."""
     return pattern in (name, host_of(name))
 
 
 def api_provider(uuid: str) -> str:
-    """Return the id of the provider that the Placement API makes for ``uuid``; it stays when the parent changes."""
+    """Return the id of a provider created by the Placement API; it does not depend on the parent."""
     return f"{API_HOST}{SEPARATOR}{uuid}"
 
 
 def is_api_provider(name: str) -> bool:
-    """Return whether the Placement API made the provider with this id."""
     return name.startswith(API_HOST + SEPARATOR)

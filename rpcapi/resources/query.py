@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler hint ``query`` of Nova's JsonFilter, parsed and checked."""
+"""Parser of the scheduler hint ``query`` of Nova's JsonFilter."""
 
 import ipaddress
 import json
@@ -21,19 +21,19 @@ MAX_NUMBER = 2**63 - 1
 ORDERS = ("<", ">", "<=", ">=")
 COMPARISONS = ("=", "in", *ORDERS)
 CONNECTIVES = ("not", "or", "and")
-IGNORED = (None, "")  # operands without a meaning, as in Nova
+IGNORED = (None, "")  # operands ignored by Nova
 
 
 class TermType(StrEnum):
-    """Type of a variable; it determines the allowed comparisons."""
+    """Type of a variable, which determines the allowed comparisons."""
 
     NUMBER = "number"  # one number per host
-    FACT = "fact"  # any JSON value; hosts have few different values
-    NAME = "name"  # of a host or a node: can only be compared with strings for equality
-    ADDRESS = "address"  # as NAME, but the strings are IP addresses
+    FACT = "fact"  # any JSON value; few distinct values among hosts
+    NAME = "name"  # host or node name: only equality with strings
+    ADDRESS = "address"  # IP address: only equality with strings
 
 
-# Attributes of Nova's HostState, by their names in queries.
+# Variables named after attributes of Nova's HostState.
 ATTRIBUTES = {
     **dict.fromkeys(("vcpus_total", "vcpus_used", "num_instances", "num_io_ops", "failed_builds"), TermType.NUMBER),
     **dict.fromkeys(("total_usable_ram_mb", "free_ram_mb"), TermType.NUMBER),
@@ -42,7 +42,7 @@ ATTRIBUTES = {
     **dict.fromkeys(("host", "nodename", "hypervisor_hostname"), TermType.NAME),
     "host_ip": TermType.ADDRESS,
 }
-# Prefixes of variables with free names: "$metrics.<name>" is a number, "$facts.<key>" any reported value.
+# Variables with free names: "$metrics.<name>" is a number, "$facts.<key>" any reported value.
 DYNAMIC_VARIABLES = {"metrics": TermType.NUMBER, "facts": TermType.FACT}
 
 Value = bool | int | float | str
@@ -50,14 +50,12 @@ Value = bool | int | float | str
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A literal value in the query."""
-
     value: Value
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A value of each host; ``path`` has its keys, the first one of ATTRIBUTES or DYNAMIC_VARIABLES."""
+    """Per-host value; ``path`` begins with a key of ATTRIBUTES or DYNAMIC_VARIABLES."""
 
     kind: TermType
     path: tuple[str, ...]
@@ -65,7 +63,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """An operator and its operands; without operands every host matches."""
+    """Operator and operands; without operands every host matches."""
 
     operator: str
     operands: tuple["Operand", ...]
@@ -76,10 +74,10 @@ EVERYTHING = Term("and", ())
 
 
 def parse(hint: Any) -> Term:
-    """Parse the hint, given as JSON text or as a list; returns EVERYTHING for an empty query.
+    """Parse the hint, JSON text or a list; an empty query becomes EVERYTHING.
 
-    Raises InvalidSpec for a malformed query, an unknown operator or variable, a comparison of incompatible types, or a
-    query that exceeds a limit.
+    Raises InvalidSpec if the query is malformed or too large, or has unknown operators or variables or incompatible
+    types.
     """
     decoded = _decode(hint)
     if decoded is None or decoded in ([], {}, ""):
@@ -93,7 +91,7 @@ def parse(hint: Any) -> Term:
 
 def _decode(hint: Any) -> Any:
     if isinstance(hint, list) and len(hint) == 1 and isinstance(hint[0], str):
-        hint = hint[0]  # from an API that allows only lists of strings for hints
+        hint = hint[0]  # some APIs allow only lists of strings as hints
     try:
         text = hint if isinstance(hint, str) else json.dumps(hint)
         if len(text.encode()) > MAX_BYTES:
@@ -106,7 +104,7 @@ def _decode(hint: Any) -> Any:
 
 
 def _count_parts(item: Any, depth: int) -> int:
-    """Return the number of operators and operands; raises InvalidSpec for a query that is nested too deeply."""
+    """Return the number of operators and operands; raises InvalidSpec for too deep nesting."""
     if not isinstance(item, list):
         return item not in IGNORED
     if item and depth > MAX_DEPTH:
@@ -144,9 +142,9 @@ def _operand(operand: Any) -> Operand:
 def _variable(text: str) -> Variable:
     path = tuple(text[1:].split("."))
     if path[0] == "metrics" and len(path) > 1:
-        path = ("metrics", ".".join(path[1:]))  # names of metrics may contain dots
+        path = ("metrics", ".".join(path[1:]))  # metric names may contain dots
     kind = ATTRIBUTES.get(path[0]) or DYNAMIC_VARIABLES.get(path[0])
-    # Only facts and prefixes have keys below them.
+    # Only facts and dynamic variables have nested keys.
     deep = path[0] in DYNAMIC_VARIABLES or kind is TermType.FACT
     if (
         kind is None

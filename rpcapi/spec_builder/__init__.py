@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The request builder: translates flavor, image, devices, ports and volumes into a request spec."""
+"""Request builder: translates flavor, image, devices, ports and volumes into a request spec."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Translation of flavor, image, volumes and ports into one request spec."""
+"""Translation of flavor, image, volumes and ports into a request spec."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -30,10 +30,9 @@ def build_spec(
     forbidden_traits: Iterable[str] = (),
     **values: Any,
 ) -> RequestSpec:
-    """Return the checked request spec of a server; ``values`` are its other fields.
+    """Return the checked request spec of a server; ``values`` are further fields.
 
-    Raises the errors of rpcapi.objects.request_validation.check_spec, and InvalidSpec when flavor or image contradict
-    themselves or each other.
+    Raises InvalidSpec if flavor and image are contradictory, and the errors of check_spec.
     """
     flavor_image = FlavorImageProperties(flavor, image)
     boots_from_volume = any(volume.boot for volume in attached_volumes)
@@ -53,7 +52,7 @@ def build_spec(
     spec_volumes = volumes.translate(attached_volumes, draft)
     image_fields = image.as_dict()
     if boots_from_volume:
-        image_fields.pop("disk_format", None)  # a volume has no disk format, so no host needs to support the image's
+        image_fields.pop("disk_format", None)  # a volume has no disk format, so hosts need not support the image's
     spec = RequestSpec.of(
         **draft.spec_fields(),
         flavor=flavor.name,
@@ -68,7 +67,7 @@ def build_spec(
 
 
 def add_defaults(flavor_image: FlavorImageProperties, draft: SpecDraft, boots_from_volume: bool) -> None:
-    """Add the flavor's amount of each resource class that is not set; NUMA cells have set theirs."""
+    """Add the flavor's amounts of resource classes that are not requested yet, for example by NUMA cells."""
     requested, flavor = draft.total_resources(), flavor_image.flavor
     if orc.VCPU not in requested and orc.PCPU not in requested:
         draft.add_amount(orc.VCPU, flavor.vcpus)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration that the request builder uses: PCI aliases, device profiles and page sizes."""
+"""Configuration of the request builder: PCI aliases, device profiles and page sizes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

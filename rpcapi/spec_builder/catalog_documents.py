@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flavors and images as documents that the scheduler keeps for all clients."""
+"""Flavors and images as documents that the scheduler stores for all clients."""
 
 import urllib.parse
 from collections.abc import Iterable, Mapping
@@ -13,27 +13,27 @@ Item = TypeVar("Item")
 
 
 def merge(by_source: Mapping[str, Mapping[str, Item]]) -> dict[str, Item]:
-    """Return the items of all sources by name; those of a later source take precedence."""
+    """Return the items of all sources by name; later sources take precedence."""
     return {name: item for items in by_source.values() for name, item in items.items()}
 
 
 def find_sources(by_source: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return the source of each item that ``merge`` returns, by name."""
+    """Return the source of each item returned by ``merge``, by name."""
     return {name: source for source, items in by_source.items() for name in items}
 
 
 def document_name(name: str) -> str:
-    """Return the name of the document of a flavor or an image, whose name may have spaces and slashes."""
+    """Return the document name of a flavor or image; escapes spaces and slashes in its name."""
     return urllib.parse.quote(name, safe="")
 
 
 def image_document(image: Image) -> dict[str, Any]:
-    """Return the document of an image; the null of an unknown disk format removes that of an image it replaces."""
+    """Return the document of an image; a null disk format removes the disk format of an earlier image."""
     return {**asdict(image), "id": image.id or image.name}
 
 
 def read_documents(kind: type[Item], documents: Iterable[Mapping[str, Any]]) -> dict[str, Item]:
-    """Return the flavors or images of documents by name; raises MalformedObject."""
+    """Return flavors or images by name; raises MalformedObject."""
     try:
         return {document["name"]: kind(**document) for document in documents}
     except (KeyError, TypeError) as error:

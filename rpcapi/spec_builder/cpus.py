@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CPU pinning of a guest: cpu and thread policies, masks and emulator threads, as in Nova."""
+"""CPU pinning of a guest, as in Nova: CPU and thread policies, masks and emulator threads."""
 
 from dataclasses import dataclass
 
@@ -21,13 +21,13 @@ from rpcapi.validation.topology import (
     THREAD_POLICIES,
 )
 
-# The cpu policies that an image may set, by that of the flavor.
+# CPU policies that an image may set, by the flavor's policy.
 _IMAGE_POLICIES = {DEDICATED: CPU_POLICIES, MIXED: (MIXED, SHARED), SHARED: (SHARED,), None: CPU_POLICIES}
 
 
 @dataclass(frozen=True, slots=True)
 class CpuLayout:
-    """CPU policies and pinned cpus of a guest; ``policy`` None: not set, all cpus float."""
+    """CPU policies and pinned CPUs of a guest; without a ``policy`` all CPUs float."""
 
     policy: str | None
     thread_policy: str | None
@@ -36,9 +36,9 @@ class CpuLayout:
 
 
 def read(flavor_image: FlavorImageProperties, draft: SpecDraft) -> CpuLayout:
-    """Return the CPU layout from flavor and image; raises InvalidSpec for contradictions.
+    """Return the CPU layout of flavor and image; raises InvalidSpec for contradictions.
 
-    ``draft`` has the explicit amounts and traits, which can imply a policy too.
+    Explicit amounts and traits in ``draft`` can imply a policy too.
     """
     emulator = flavor_image.flavor_value("emulator_threads_policy")
     flavor_image.check_allowed("emulator_threads_policy", emulator, EMULATOR_THREADS)
@@ -97,7 +97,7 @@ def _thread_policy(flavor_image: FlavorImageProperties) -> str | None:
 def _policy_from_resources(
     flavor_image: FlavorImageProperties, draft: SpecDraft, policy: str | None, emulator: str | None
 ) -> str | None:
-    """Return the policy that ``resources:VCPU`` or ``resources:PCPU`` implies, or else ``policy``."""
+    """Return the policy implied by ``resources:VCPU`` or ``resources:PCPU``, otherwise ``policy``."""
     vcpus, pcpus = draft.unsuffixed.get(orc.VCPU, 0), draft.unsuffixed.get(orc.PCPU, 0)
     if policy is not None and (vcpus or pcpus):
         raise flavor_image.invalid("hw:cpu_policy", "cannot be combined with resources:VCPU or resources:PCPU")
@@ -116,7 +116,6 @@ def _policy_from_resources(
 
 
 def _thread_policy_from_traits(draft: SpecDraft) -> str | None:
-    """Return the thread policy that the hyperthreading trait implies for pinned cpus."""
     group = draft.groups[""]
     for traits, policy in ((group.required, REQUIRE), (group.forbidden, ISOLATE)):
         if os_traits.HW_CPU_HYPERTHREADING in traits:
@@ -149,7 +148,7 @@ def _realtime_cpus(flavor_image: FlavorImageProperties, emulator: str | None) ->
 
 
 def _parse_mask(flavor_image: FlavorImageProperties, key: str, mask: str) -> frozenset[int]:
-    """Return the cpus of a mask; a mask that begins with an exclusion contains all other cpus."""
+    """Return the CPUs of a mask; a mask that begins with an exclusion includes all other CPUs."""
     all_cpus = frozenset(range(flavor_image.flavor.vcpus))
     try:
         cpus = cpu_sets.parse(f"0-{flavor_image.flavor.vcpus - 1},{mask}" if mask.strip().startswith("^") else mask)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device profiles for ``accel:device_profile`` of a flavor, as in Cyborg."""
+"""Device profiles for a flavor's ``accel:device_profile``, as in Cyborg."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,11 +12,11 @@ from rpcapi.spec_builder.properties import FlavorImageProperties
 
 DEVICE = "_dev{}"
 KEY = "accel:device_profile"
-DeviceProfile = tuple[RequestGroup, ...]  # each is served by one device
+DeviceProfile = tuple[RequestGroup, ...]  # one group per device
 
 
 def parse_profile(name: str, groups: Sequence[Mapping[str, str]]) -> DeviceProfile:
-    """Build a profile from groups, each given as extra specs ``resources:CLASS=N`` and ``trait:NAME=required``.
+    """Build a profile from groups of extra specs ``resources:CLASS=N`` and ``trait:NAME=required``.
 
     Raises InvalidSpec for malformed keys and values.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request spec under construction."""
+"""Request spec under construction."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -9,15 +9,15 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.resources.groups import ISOLATE, NONE, RequestGroup
 
-# Kinds of traits, by the names of a group's fields.
+# Kinds of traits, named like the fields of RequestGroup.
 REQUIRED, FORBIDDEN = KINDS = ("required", "forbidden")
 
 
 @dataclass(slots=True)
 class SpecDraft:
-    """Request groups by suffix, "" for the unsuffixed group; each part of the translation adds its own.
+    """Request groups by suffix, extended by each part of the translation.
 
-    An amount of 0 means that no default amount is added for that class.
+    An amount of 0 suppresses the flavor's default for the class.
     """
 
     groups: dict[str, RequestGroup] = field(default_factory=lambda: {"": RequestGroup()})
@@ -28,28 +28,25 @@ class SpecDraft:
 
     @property
     def unsuffixed(self) -> Mapping[str, int]:
-        """Return the amounts of the unsuffixed group."""
         return self.groups[""].resources
 
     def add_amount(self, resource_class: str, amount: int, suffix: str = "") -> None:
-        """Add an amount of a resource class to a group."""
         group = self.groups.get(suffix, RequestGroup(suffix))
         resources = {**group.resources, resource_class: group.resources.get(resource_class, 0) + amount}
         self.groups[suffix] = replace(group, resources=resources)
 
     def clear_amounts(self, *resource_classes: str) -> None:
-        """Request nothing of resource classes in the unsuffixed group."""
+        """Suppress resource classes in the unsuffixed group."""
         resources = {**self.unsuffixed, **dict.fromkeys(resource_classes, 0)}
         self.groups[""] = replace(self.groups[""], resources=resources)
 
     def add_trait(self, name: str, kind: str = REQUIRED, suffix: str = "") -> None:
-        """Add a required or forbidden trait to a group."""
         group = self.groups.get(suffix, RequestGroup(suffix))
         traits: dict[str, Any] = {kind: (*getattr(group, kind), name)}
         self.groups[suffix] = replace(group, **traits)
 
     def add_group(self, group: RequestGroup) -> None:
-        """Add a group with a new suffix; raises InvalidSpec when the suffix is in use."""
+        """Add a group; raises InvalidSpec if its suffix is in use."""
         if group.suffix in self.groups:
             raise errors.InvalidSpec(
                 why=f"the suffix of group {group.suffix!r} is reserved; use another one in the flavor"
@@ -57,14 +54,14 @@ class SpecDraft:
         self.groups[group.suffix] = group
 
     def total_resources(self) -> dict[str, int]:
-        """Return the sum of amounts of all groups, including classes with amount 0."""
+        """Return the amounts of all groups together, including classes with amount 0."""
         totals = Counter[str]()
         for group in self.groups.values():
             totals.update(group.resources)
         return dict(totals)
 
     def requested_group(self, suffix: str = "") -> RequestGroup:
-        """Return a group without amounts of 0, and with each trait once."""
+        """Return a group without amounts of 0 and duplicate traits."""
         group = self.groups[suffix]
         resources = {resource_class: amount for resource_class, amount in group.resources.items() if amount}
         required, forbidden = tuple(_unique(group.required)), tuple(_unique(group.forbidden))
@@ -73,7 +70,7 @@ class SpecDraft:
     def spec_fields(self) -> dict[str, Any]:
         """Return the fields of the request spec.
 
-        Without resources in the unsuffixed group its traits become requirements on the root.
+        If the unsuffixed group has no resources, its traits become requirements on the root.
         """
         plain = self.requested_group()
         own, root = (plain, RequestGroup()) if plain.resources else (RequestGroup(), plain)
@@ -92,7 +89,7 @@ class SpecDraft:
         }
 
     def _policy(self, groups: Mapping[str, Any]) -> str | None:
-        """Return the requested policy; by default NUMA cells are isolated and other groups may share, as in Nova."""
+        """Return the groups policy. By default NUMA cells are isolated and other groups may share, as in Nova."""
         if self.policy is not None or len(groups) < 2:
             return self.policy
         cells = {cell["group"] for cell in self.numa.get("cells", ())}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guest features that become required traits: firmware, processor and memory features, as in Nova."""
+"""Guest features that become required traits, as in Nova: firmware, processor and memory features."""
 
 import os_resource_classes as orc
 import os_traits as ot
@@ -27,7 +27,7 @@ UEFI = "uefi"
 def translate(flavor_image: FlavorImageProperties, draft: SpecDraft) -> None:
     """Add memory encryption, persistent memory, TPM, secure boot, address space and firmware.
 
-    Raises InvalidSpec for invalid values, and when flavor and image contradict each other.
+    Raises InvalidSpec for invalid values and contradictions of flavor and image.
     """
     _memory_encryption(flavor_image, draft)
     for label in persistent_memory(flavor_image):
@@ -43,7 +43,6 @@ def translate(flavor_image: FlavorImageProperties, draft: SpecDraft) -> None:
 
 
 def persistent_memory(flavor_image: FlavorImageProperties) -> list[str]:
-    """Return the labels of the persistent memory namespaces that the flavor requests."""
     return [label for part in (flavor_image.flavor_value("pmem") or "").split(",") if (label := part.strip())]
 
 

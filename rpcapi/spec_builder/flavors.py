@@ -9,9 +9,9 @@ from rpcapi import errors
 
 @dataclass(frozen=True, slots=True)
 class Flavor:
-    """A server size; an amount of 0 is not requested.
+    """Server size; an amount of 0 is not requested.
 
-    ``extra_specs`` are as in Nova, all values strings; docs/requests.md describes how each is translated.
+    ``extra_specs`` are as in Nova, with string values; docs/requests.md describes their translation.
     """
 
     name: str
@@ -34,7 +34,7 @@ BUILT_IN = {
 
 
 def find(flavors: Mapping[str, Flavor], name: str) -> Flavor:
-    """Return the flavor of that name; raises UnknownFlavor, which lists the known names."""
+    """Return a flavor by name; raises UnknownFlavor with the known names."""
     try:
         return flavors[name]
     except KeyError:

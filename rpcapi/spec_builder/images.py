@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images that servers boot from, and their properties."""
+"""Boot images and their properties."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -7,7 +7,7 @@ from typing import Any
 
 from rpcapi import errors
 
-# Former names of properties, which Nova still accepts.
+# Former property names that Nova still accepts.
 RENAMED = {
     "architecture": "hw_architecture",
     "auto_disk_config": "hw_auto_disk_config",
@@ -26,9 +26,9 @@ RENAMED = {
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image; ``properties`` as in Glance, all strings, of which traits, hw_*, img_* and os_* are used.
+    """Image with Glance's ``properties`` (strings). Used are traits, hw_*, img_* and os_*.
 
-    ``min_ram_mb`` and ``min_disk_gb`` are the smallest memory and disk of a flavor that can boot it.
+    ``min_ram_mb`` and ``min_disk_gb`` limit the flavors that can boot it.
     """
 
     name: str
@@ -39,11 +39,11 @@ class Image:
     min_disk_gb: int = 0
 
     def with_properties(self, properties: Mapping[str, str]) -> "Image":
-        """Return a copy with these properties added; they replace those of the same name."""
+        """Return a copy with added or replaced properties."""
         return replace(self, properties={**self.properties, **properties})
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the mapping that RequestSpec.image has, with current property names."""
+        """Return the form of RequestSpec.image, with current property names."""
         fields = {
             "id": self.id or self.name or None,
             "name": self.name or None,
@@ -57,7 +57,7 @@ NO_IMAGE = Image("")
 
 
 def find(images: Mapping[str, Image], name: str) -> Image:
-    """Return the image of that name or id; raises UnknownImage, which lists the known names."""
+    """Return an image by name or id; raises UnknownImage with the known names."""
     if name in images:
         return images[name]
     for image in images.values():

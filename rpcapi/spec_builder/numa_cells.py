@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distribution of a guest's cpus and memory over its NUMA cells: even, or as flavor or image specify."""
+"""Split of a guest's CPUs and memory into NUMA cells: even, or as in flavor or image."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -12,11 +12,11 @@ MAX_NODES = 128  # as in Nova
 T = TypeVar("T")
 
 
-CellShare = tuple[frozenset[int], int]  # the cpus of one guest cell, and its memory in MiB
+CellShare = tuple[frozenset[int], int]  # CPUs of one guest cell, and its memory in MiB
 
 
 def count_cells(flavor_image: FlavorImageProperties) -> int | None:
-    """Return the requested number of cells, or None; raises InvalidSpec for a bad number or when both define it."""
+    """Return the requested number of cells, or None; raises InvalidSpec if it is invalid or set by both."""
     text = flavor_image.value("numa_nodes", is_exclusive=True)
     if text is None:
         return None
@@ -27,7 +27,7 @@ def count_cells(flavor_image: FlavorImageProperties) -> int | None:
 
 
 def split_into_cells(flavor_image: FlavorImageProperties, nodes: int) -> list[CellShare]:
-    """Return the share of each cell; raises InvalidSpec when cpus or memory do not cover exactly ``nodes`` cells."""
+    """Return the share of each cell; raises InvalidSpec unless CPUs and memory cover exactly ``nodes`` cells."""
     cpus = _read_per_cell(flavor_image, "numa_cpus", lambda text: _parse_cpus(flavor_image, text))
     memory = _read_per_cell(flavor_image, "numa_mem", lambda text: _parse_memory(flavor_image, text))
     if cpus is None and memory is None:
@@ -66,7 +66,7 @@ def _check_split(flavor_image: FlavorImageProperties, cpus: list[frozenset[int]]
 
 
 def _read_per_cell(flavor_image: FlavorImageProperties, key: str, read: Callable[[str], T]) -> list[T] | None:
-    """Return the values of KEY.0, KEY.1, ... of the flavor or of the image; None when neither has KEY.0."""
+    """Return the values of KEY.0, KEY.1, ... of flavor or image; None without KEY.0."""
     if flavor_image.value(f"{key}.0", is_exclusive=True) is None:
         return None
     value = flavor_image.image_value if flavor_image.flavor_value(f"{key}.0") is None else flavor_image.flavor_value

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flavors and images from the JSON that ``openstack flavor`` and ``openstack image`` print.
+"""Flavors and images from the JSON output of ``openstack flavor`` and ``openstack image``.
 
-Keys are those of ``list --long`` ("RAM") or of ``show`` ("ram"); a list has one object for each.
+Accepts the keys of ``list --long`` ("RAM") and of ``show`` ("ram").
 """
 
 import re
@@ -15,18 +15,18 @@ MIB_PER_GIB = 1024
 
 
 class NotImported(ValueError):
-    """An object that cannot become a flavor or an image; the text says why."""
+    """An object that cannot become a flavor or image, with the reason as text."""
 
 
 def rows(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield each object of a parsed document with its name, or its number without one."""
+    """Yield each object of a parsed document with its name, or its number if it has none."""
     for number, row in enumerate(value if isinstance(value, list) else [value], 1):
         name = row.get("name") or row.get("Name") if isinstance(row, dict) else None
         yield name or f"number {number}", row
 
 
 def flavor(value: Any) -> Flavor:
-    """Return a flavor; its disk is that of the root, the ephemeral one and swap, as Nova requests it."""
+    """Return a flavor; its disk includes ephemeral disk and swap, as in Nova's requests."""
     row = _fields(value)
     ephemeral = row.get("os-flv-ext-data:ephemeral", row.get("ephemeral"))
     swap_gb = -(-_number("swap", row.get("swap")) // MIB_PER_GIB)
@@ -40,7 +40,6 @@ def flavor(value: Any) -> Flavor:
 
 
 def image(value: Any) -> Image:
-    """Return an image."""
     row = _fields(value)
     return Image(
         name=_name(row),
@@ -66,7 +65,7 @@ def _name(row: Mapping[str, Any]) -> str:
 
 
 def _number(field: str, value: Any, *, required: bool = False) -> int:
-    """Return a number; an empty text and None are 0 unless it is required."""
+    """Return a number; empty text and None count as 0 unless ``required``."""
     if value in ("", None) and not required:
         return 0
     if isinstance(value, bool) or not re.fullmatch(r"\d+", str(value)):

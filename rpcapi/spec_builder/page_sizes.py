@@ -17,7 +17,7 @@ _SIZE = re.compile(r"(\d{1,9})\s*([KMGT])(?:i?B)?", re.IGNORECASE)
 def requested_page_size(flavor_image: FlavorImageProperties) -> str | None:
     """Return the requested page size as a string, or None.
 
-    An image may set it only when the flavor has "any" or "large"; else raises InvalidSpec.
+    Raises InvalidSpec if the image sets it and the flavor has neither "any" nor "large".
     """
     flavor_size, image_size = flavor_image.flavor_value(KEY), flavor_image.image_value(KEY)
     if image_size is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PCI devices that a flavor requests by alias; each becomes a request group."""
+"""PCI devices that a flavor requests by alias, one request group each."""
 
 from collections.abc import Mapping
 
@@ -17,10 +17,10 @@ KEY = "pci_passthrough:alias"
 
 
 def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, aliases: Mapping[str, PciAlias]) -> None:
-    """Add a group for each device of ``pci_passthrough:alias``, a list of NAME:COUNT.
+    """Add a request group per device of ``pci_passthrough:alias``, a list of NAME:COUNT, as in Nova.
 
-    Each device is a group of its own, as in Nova. When the guest has a NUMA topology, ``numa`` gets the NUMA policy of
-    each device. Raises InvalidSpec for a malformed list and for unknown aliases.
+    If the guest has a NUMA topology, it gets the NUMA policy of each device. Raises InvalidSpec for a malformed list
+    and for unknown aliases.
     """
     policy = flavor_image.value("pci_numa_affinity_policy", pci_aliases.NUMA_POLICIES)
     number = 0
@@ -56,5 +56,5 @@ def _add_device(draft: SpecDraft, suffix: str, alias: PciAlias, policy: str) -> 
     draft.numa.setdefault("devices", {})[suffix] = policy
     cells = draft.numa["cells"]
     if policy == pci_aliases.REQUIRED and len(cells) == 1:
-        # With one cell same_subtree expresses the policy, and the tree search prunes by it.
+        # With one cell, same_subtree expresses the policy and prunes the tree search.
         draft.same_subtree.append([cells[0]["group"], suffix])

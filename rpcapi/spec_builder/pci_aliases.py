@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PCI aliases: names by which flavors request devices."""
+"""PCI aliases: names under which flavors request devices."""
 
 import json
 import re
@@ -24,7 +24,7 @@ _ID = re.compile(r"[0-9a-fA-F]{4}")
 
 @dataclass(frozen=True, slots=True)
 class PciAlias:
-    """A type of device: the resource class of its providers and the traits that they must have."""
+    """Type of device: resource class and required traits of its providers."""
 
     name: str
     resource_class: str
@@ -33,12 +33,12 @@ class PciAlias:
 
 
 def resource_class(vendor_id: str, product_id: str) -> str:
-    """Return the resource class that agents report for devices of that vendor and product."""
+    """Return the resource class that agents report for devices of a vendor and product."""
     return f"CUSTOM_PCI_{vendor_id}_{product_id}".upper()
 
 
 def parse(texts: Sequence[str]) -> dict[str, PciAlias]:
-    """Return the aliases by name, each given as JSON as in Nova; raises BadConfiguration for a malformed one."""
+    """Return aliases by name from Nova's JSON format; raises BadConfiguration."""
     aliases: dict[str, PciAlias] = {}
     for text in texts:
         alias = _alias(text)

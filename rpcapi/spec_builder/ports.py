@@ -23,7 +23,7 @@ KEYS = (*AMOUNTS, "physnet", "vnic", "segment")
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """A port: bandwidth by resource class, physical network, vnic type and segment."""
+    """Port: bandwidth by resource class, physical network, vNIC type and segment."""
 
     bandwidth: Mapping[str, int]
     physnet: str | None = None
@@ -32,7 +32,7 @@ class Port:
 
 
 def read(texts: Mapping[str, str]) -> Port:
-    """Build a port from its options; raises InvalidSpec for a malformed one."""
+    """Build a port from its options; raises InvalidSpec."""
     unknown = sorted(texts.keys() - set(KEYS))
     if unknown or not texts:
         problem = f"has unknown option {unknown[0]!r}" if unknown else "needs at least one option"
@@ -53,9 +53,9 @@ def read(texts: Mapping[str, str]) -> Port:
 
 
 def translate(ports: Sequence[Port], draft: SpecDraft) -> list[dict[str, Any]]:
-    """Add a group for each port with bandwidth, with the traits of Neutron; returns RequestSpec.ports.
+    """Add a group with Neutron's traits per port with bandwidth; return RequestSpec.ports.
 
-    The group of a port with bandwidth requires the trait of its network; other ports keep ``physnet`` for the filters.
+    Such a group requires the trait of its network; other ports keep ``physnet`` for the filters.
     """
     spec_ports = []
     for number, port in enumerate(ports):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings that a flavor and an image both can have, and the rules when they differ."""
+"""Settings that both flavor and image can have, and the rules for differences."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ TRUE = ("1", "t", "true", "on", "y", "yes")
 
 @dataclass(frozen=True, slots=True)
 class FlavorImageProperties:
-    """A flavor and an image, read by key: extra spec ``hw:KEY`` of the flavor, property ``hw_KEY`` of the image."""
+    """Flavor and image read by key: extra spec ``hw:KEY`` of the flavor, property ``hw_KEY`` of the image."""
 
     flavor: Flavor
     image: Image = NO_IMAGE
 
     def flavor_value(self, key: str, prefix: str = "hw") -> str | None:
-        """Return the flavor's extra spec, or None when absent or empty."""
+        """Return the flavor's extra spec; None if absent or empty."""
         return self.flavor.extra_specs.get(f"{prefix}:{key}") or None
 
     def image_value(self, key: str, prefix: str = "hw") -> str | None:
-        """Return the image's property, or None when absent or empty."""
+        """Return the image's property; None if absent or empty."""
         full_name = f"{prefix}_{key}"
         for name, value in self.image.properties.items():
             if RENAMED.get(name, name) == full_name:
@@ -33,9 +33,9 @@ class FlavorImageProperties:
     def value(
         self, key: str, allowed_values: Collection[str] = (), prefix: str = "hw", *, is_exclusive: bool = False
     ) -> str | None:
-        """Return the value of flavor or image; raises InvalidSpec when they differ or the value is not allowed.
+        """Return the value of flavor or image; raises InvalidSpec if they differ or the value is not allowed.
 
-        An exclusive value may not be set by both, not even to the same.
+        An exclusive value may not be set by both, even if equal.
         """
         flavor_value, image_value = self.flavor_value(key, prefix), self.image_value(key, prefix)
         if None not in (flavor_value, image_value) and (is_exclusive or flavor_value != image_value):
@@ -45,7 +45,7 @@ class FlavorImageProperties:
         return value
 
     def flag(self, key: str) -> bool:
-        """Return whether the flag is true; raises InvalidSpec when flavor and image contradict each other."""
+        """Return whether the flag is true; raises InvalidSpec if flavor and image differ."""
         answers = {value.lower() in TRUE for value in (self.flavor_value(key), self.image_value(key)) if value}
         if len(answers) > 1:
             raise self.conflict(key)
@@ -57,7 +57,7 @@ class FlavorImageProperties:
             raise self.invalid(f"{prefix}:{key}", f"must be one of {', '.join(allowed_values)}, not {value!r}")
 
     def conflict(self, key: str, prefix: str = "hw") -> errors.InvalidSpec:
-        """Return an InvalidSpec error for contradicting values of flavor and image."""
+        """Return an InvalidSpec for contradictory values of flavor and image."""
         flavor_value, image_value = self.flavor_value(key, prefix), self.image_value(key, prefix)
         return errors.InvalidSpec(
             why=f"flavor {self.flavor.name!r} sets {prefix}:{key}={flavor_value} and image {self.image.name!r} "
@@ -65,10 +65,10 @@ class FlavorImageProperties:
         )
 
     def invalid(self, key: str, why: str) -> errors.InvalidSpec:
-        """Return an InvalidSpec error for an extra spec or the image property of the same meaning."""
+        """Return an InvalidSpec for an extra spec or the equivalent image property."""
         return errors.InvalidSpec(why=f"extra spec {key!r} of flavor {self.flavor.name!r}, or its image, {why}")
 
 
 def parse_integer(text: str | None) -> int | None:
-    """Return ``text`` as a non-negative integer, or None when it is not one."""
+    """Return ``text`` as a non-negative integer, or None."""
     return int(text) if text is not None and len(text) <= 12 and text.isascii() and text.isdigit() else None

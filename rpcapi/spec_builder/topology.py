@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Translation of a guest's NUMA topology and the request groups of its cells."""
+"""Translation of a guest's NUMA topology into request groups of its cells."""
 
 import os_resource_classes as orc
 
@@ -16,9 +16,9 @@ _OF_CELLS = (orc.VCPU, orc.PCPU, orc.MEMORY_MB)
 
 
 def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, large_kb: int) -> None:
-    """Add the guest's cells when cells, pinned cpus, a page size or persistent memory are requested.
+    """Add guest cells if cells, pinned CPUs, a page size or persistent memory are requested.
 
-    Each cell is a request group, served by a NUMA cell of a host. Raises InvalidSpec for contradictions.
+    Each cell is a request group for one NUMA cell of a host. Raises InvalidSpec for contradictions.
     """
     layout = cpus.read(flavor_image, draft)
     nodes, page_size = numa_cells.count_cells(flavor_image), page_sizes.requested_page_size(flavor_image)
@@ -49,7 +49,7 @@ def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, large_kb: i
 
 
 def _check_amounts(flavor_image: FlavorImageProperties, draft: SpecDraft, layout: CpuLayout) -> None:
-    """Raise InvalidSpec for explicit amounts of the resources of cells that differ from the flavor."""
+    """Raise InvalidSpec if explicit amounts of the cells' resources differ from the flavor."""
     for suffix, group in draft.groups.items():
         cell_classes = [resource_class for resource_class in _OF_CELLS if group.resources.get(resource_class)]
         if suffix and cell_classes:
@@ -60,7 +60,7 @@ def _check_amounts(flavor_image: FlavorImageProperties, draft: SpecDraft, layout
         (orc.MEMORY_MB, flavor_image.flavor.memory_mb),
     ):
         requested_amount = draft.unsuffixed.get(resource_class, amount)
-        all_pinned = resource_class == orc.VCPU and layout.policy == topology.DEDICATED  # then VCPU=0 means the same
+        all_pinned = resource_class == orc.VCPU and layout.policy == topology.DEDICATED  # VCPU=0 is equivalent then
         if requested_amount != amount and not (all_pinned and requested_amount == 0):
             why = f"is {requested_amount}, but the cells of the NUMA topology need the flavor's {amount}"
             raise flavor_image.invalid(f"resources:{resource_class}", why)

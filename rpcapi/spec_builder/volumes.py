@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Volumes to attach to a server: existing ones, and new ones to create with the server."""
+"""Volumes to attach to a server: existing ones, and new ones to create with it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ KEYS = ("size", "pool", "boot")
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """A new volume of ``size_gb`` GiB in ``pool`` or any pool; without a size an existing volume in ``pool``.
+    """New volume of ``size_gb`` GiB in ``pool`` or any pool; without a size, an existing volume in ``pool``.
 
     ``boot`` marks the root disk of the server.
     """
@@ -30,7 +30,7 @@ class Volume:
 
 
 def read(texts: Mapping[str, str]) -> Volume:
-    """Build a volume from its options; raises InvalidSpec for a malformed one."""
+    """Build a volume from its options; raises InvalidSpec."""
     unknown = sorted(texts.keys() - set(KEYS))
     if unknown or not ("size" in texts or "pool" in texts):
         problem = f"has unknown option {unknown[0]!r}" if unknown else "needs size, pool or both"
@@ -49,9 +49,9 @@ def read(texts: Mapping[str, str]) -> Volume:
 
 
 def translate(volumes: Sequence[Volume], draft: SpecDraft) -> list[dict[str, Any]]:
-    """Add a group for each new volume, to be served by a sharing provider.
+    """Add a group per new volume, to be served by a sharing provider; return RequestSpec.volumes.
 
-    Returns RequestSpec.volumes; raises InvalidSpec for more than one root disk.
+    Raises InvalidSpec for more than one root disk.
     """
     if sum(volume.boot for volume in volumes) > 1:
         raise errors.InvalidSpec(why="at most one volume may have boot=true")

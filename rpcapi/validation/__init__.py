@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the parts of a request; rpcapi.objects.request_validation applies them to a request spec."""
+"""Checks of the parts of a request; rpcapi.objects.request_validation applies them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of the volumes and ports to attach to a server."""
+"""Validation of volumes and ports to attach to a server."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ PORT_KEYS = ("physnet", "segment", "group")
 
 
 def check(volumes: Any, ports: Any, groups: Mapping[str, Any]) -> None:
-    """Raise InvalidSpec or InvalidName for a malformed volume or port, or one with a group not in ``groups``."""
+    """Raise InvalidSpec or InvalidName for a malformed volume or port, or a group that is not in ``groups``."""
     check_list("the volumes", volumes, MAX_VOLUMES)
     for entry in volumes:
         _volume(entry, groups)

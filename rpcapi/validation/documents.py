@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of the flavor's extra specs and the image that a request carries for filters."""
+"""Validation of extra specs and image, which a request carries for filters."""
 
 from typing import Any
 
 from rpcapi.validation.text import MAX_TEXT, abbreviate, check_keys, check_mapping, check_size, check_text, invalid_spec
 
-MAX_KEYS = 200  # extra specs, and image properties
-MAX_BYTES = 32 * 1024  # of the extra specs or the image properties, as JSON
+MAX_KEYS = 200  # of the extra specs, and of the image properties
+MAX_BYTES = 32 * 1024  # of the extra specs, and of the image properties, as JSON
 IMAGE_KEYS = ("id", "name", "disk_format", "properties")
 
 
 def check_extra_specs(extra_specs: Any) -> None:
-    """Raise InvalidSpec unless the extra specs map strings to strings."""
     _texts("the extra specs", extra_specs)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of the suffixed request groups, the groups policy and same_subtree."""
+"""Validation of suffixed request groups, groups policy and same_subtree."""
 
 import re
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ def _group(suffix: str, group: Any, in_subtree: bool) -> None:
 
 
 def check_providers(group: Mapping[str, Any], qualifier: str) -> None:
-    """Check the traits, aggregates and tree of a group; the keys are the fields of RequestGroup."""
+    """Check traits, aggregates and tree of a group, a mapping with the fields of RequestGroup."""
     traits.check(group.get("required", ()), group.get("any_of", ()), group.get("forbidden", ()), qualifier)
     places.check_aggregates(group.get("member_of", ()), group.get("forbidden_aggregates", ()), qualifier)
     places.check_tree(group.get("in_tree"), qualifier)

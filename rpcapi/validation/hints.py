@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of scheduler hints. Hints that gantt does not know are passed to plugins unchanged."""
+"""Validation of scheduler hints. Unknown hints are passed to plugins unchanged."""
 
 import ipaddress
 from collections.abc import Callable, Mapping
@@ -12,13 +12,13 @@ from rpcapi.validation.text import abbreviate, check_mapping, check_size, check_
 
 MAX_HINTS = 50
 MAX_HINT_BYTES = 16 * 1024  # all hints as JSON
-MAX_INSTANCES = 100  # in same_host, and in different_host
-DEFAULT_CIDR = "/24"  # as Nova's
-INSTANCE_HINTS = ("same_host", "different_host")  # hints that name instances
+MAX_INSTANCES = 100  # per hint
+DEFAULT_CIDR = "/24"  # as in Nova
+INSTANCE_HINTS = ("same_host", "different_host")  # hints with uuids of instances
 
 
 def check(hints: Any) -> None:
-    """Raise InvalidSpec for too many hints, too large hints, or an invalid value of a known hint."""
+    """Raise InvalidSpec for too many or too large hints, or an invalid value of a known hint."""
     check_mapping("the hints", hints, MAX_HINTS)
     for key in hints:
         check_text("key of a hint", key)
@@ -29,7 +29,7 @@ def check(hints: Any) -> None:
 
 
 def single_value(value: Any) -> Any:
-    """Return the value of a hint; a caller may wrap it in a list of one element, as Nova's API does."""
+    """Unwrap a hint that the caller may have put into a list of one element, as Nova's API does."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
@@ -39,7 +39,7 @@ def as_list(value: Any) -> list[Any]:
 
 
 def named_instances(hints: Mapping[str, Any]) -> set[str]:
-    """Return the instances that valid hints name."""
+    """Return the instances named in valid hints."""
     return {instance for hint in INSTANCE_HINTS for instance in as_list(hints.get(hint, []))}
 
 

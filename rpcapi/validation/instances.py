@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of the number of instances of a request, and of their uuids and names."""
+"""Validation of number, uuids and names of a request's instances."""
 
 import uuid as uuid_module
 from typing import Any
@@ -19,7 +19,7 @@ def check_count(count: Any, maximum: int) -> None:
 
 
 def is_uuid(text: Any) -> bool:
-    """Return whether ``text`` is a uuid in its canonical form: lower case, with hyphens."""
+    """Return whether ``text`` is a canonical uuid: lower case, with hyphens."""
     try:
         return isinstance(text, str) and str(uuid_module.UUID(text)) == text
     except ValueError:
@@ -27,16 +27,16 @@ def is_uuid(text: Any) -> bool:
 
 
 def check_uuid(text: Any, what: str = "instance") -> None:
-    """Raise InvalidName unless ``text`` is a uuid in its canonical form, of ``what`` it is to name."""
+    """Raise InvalidName unless ``text`` is a canonical uuid; ``what`` is the named kind of object, for the error."""
     if not is_uuid(text):
         why, article = "it must be a uuid in lower case with hyphens", "an" if what == "instance" else "a"
         raise errors.InvalidName(f"{str(text)[:60]!r} is not the uuid of {article} {what}: {why}")
 
 
 def check_uuids(uuids: Any, maximum: int, what: str = "instance") -> None:
-    """Raise unless ``uuids`` is a list of 1 to ``maximum`` different uuids, each of an instance or of a migration.
+    """Raise an error unless ``uuids`` is a list of 1 to ``maximum`` different canonical uuids.
 
-    Raises InvalidCount, InvalidName, or InvalidRequest when it is not a list or contains one twice.
+    Raises InvalidCount, InvalidName, or InvalidRequest if it is not a list or contains duplicates.
     """
     if not isinstance(uuids, (list, tuple)):
         raise errors.InvalidRequest(why=f"the uuids must be a list, not a {type(uuids).__name__}")
@@ -58,7 +58,7 @@ def check_names(names: Any, count: int) -> None:
 
 
 def check_name(name: Any) -> None:
-    """Raise InvalidName unless ``name`` can name an instance: printable, not too long, and not a uuid."""
+    """Raise InvalidName unless ``name`` is printable, not too long and not a uuid."""
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or not name.isprintable():
         why = f"it must be text of 1 to {MAX_NAME} printable characters"
     elif is_uuid(name):

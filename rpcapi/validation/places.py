@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of the hosts, aggregates and provider trees that a request names."""
+"""Validation of hosts, aggregates and provider trees in a request."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ from rpcapi.validation.text import (
     join_names,
 )
 
-MAX_HOSTS = 1000  # names in ignore_hosts, and in force_hosts
-MAX_AGGREGATES = 1000  # names in one list of aggregates
+MAX_HOSTS = 1000  # per list
+MAX_AGGREGATES = 1000  # per list
 DESTINATION_KEYS = ("host", "partition", "allow_cross_cell_move")
 
 
 def check_hosts(ignored: Any, forced: Any) -> None:
-    """Raise InvalidSpec or InvalidName for an invalid host name, or when ignore_hosts excludes every forced host."""
+    """Raise InvalidSpec or InvalidName for an invalid host name, or if every forced host is ignored."""
     for label, hosts in (("ignore_hosts", ignored), ("force_hosts", forced)):
         if len(hosts) > MAX_HOSTS:
             raise invalid_spec(f"{label} may contain at most {MAX_HOSTS} names")
@@ -33,7 +33,7 @@ def check_hosts(ignored: Any, forced: Any) -> None:
 
 
 def check_destination(destination: Any) -> None:
-    """Raise InvalidSpec or InvalidName unless ``destination`` is {} or as RequestSpec.requested_destination."""
+    """Raise InvalidSpec or InvalidName unless ``destination`` is a valid RequestSpec.requested_destination."""
     check_keys("the requested destination", destination, DESTINATION_KEYS)
     check_text("partition of the requested destination", destination.get("partition"))
     if not isinstance(destination.get("allow_cross_cell_move", False), bool):
@@ -44,9 +44,9 @@ def check_destination(destination: Any) -> None:
 
 
 def check_aggregates(member_of: Any, forbidden: Any, qualifier: str = "") -> None:
-    """Raise InvalidSpec for aggregates that no provider can be in.
+    """Raise InvalidSpec for malformed or unsatisfiable aggregates.
 
-    A provider must be in at least one aggregate of each list in ``member_of``.
+    A provider must be in one aggregate of each list in ``member_of``.
     """
     check_texts(f"the forbidden aggregates{qualifier}", forbidden, MAX_AGGREGATES)
     check_list(f"member_of{qualifier}", member_of, MAX_AGGREGATES)
@@ -63,7 +63,7 @@ def check_aggregates(member_of: Any, forbidden: Any, qualifier: str = "") -> Non
 
 
 def check_tree(in_tree: Any, qualifier: str = "") -> None:
-    """Raise InvalidSpec or InvalidName unless ``in_tree`` is None or the canonical name of a provider."""
+    """Raise InvalidSpec or InvalidName unless ``in_tree`` is None or a provider's canonical name."""
     if in_tree is None:
         return
     if not isinstance(in_tree, str):

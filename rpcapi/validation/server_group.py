@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of the server group of a request."""
+"""Validation of a request's server group."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from rpcapi.validation.text import abbreviate, invalid_spec
 
 
 def check(group_id: str | None, policy: str | None, max_per_host: Any) -> None:
-    """Raise InvalidSpec or InvalidName for an incomplete group, an unknown policy, or a wrong max per host."""
+    """Raise InvalidSpec or InvalidName for an incomplete group, unknown policy or wrong maximum per host."""
     if (group_id is None) != (policy is None):
         raise invalid_spec("a server group needs both its id and its policy")
     if group_id is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the type and size of strings, lists and mappings that a peer sent."""
+"""Type and size checks of strings, lists and mappings from peers."""
 
 import json
 import re
@@ -8,25 +8,24 @@ from typing import Any
 
 from rpcapi import errors
 
-MAX_TEXT = 255  # a zone, a flavor, a group, a key
-MAX_SHOWN = 40  # characters of a peer's value that an error repeats
+MAX_TEXT = 255  # characters of a zone, flavor, group or key
+MAX_SHOWN = 40  # characters of a peer's value repeated in an error
 
 _SEQUENCE = re.compile(r"[0-9]{1,18}")
 
 
 def invalid_spec(why: str) -> errors.InvalidSpec:
-    """Return an InvalidSpec error with the reason ``why``."""
     return errors.InvalidSpec(why=why)
 
 
 def abbreviate(value: Any) -> str:
-    """Return the repr of a peer's value, cut to MAX_SHOWN characters, for an error."""
+    """Return the repr of a peer's value, truncated for errors."""
     text = repr(value)
     return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "..."
 
 
 def check_text(label: str, text: Any) -> None:
-    """Raise InvalidSpec unless ``text`` is a printable line of 1 to MAX_TEXT characters, or None."""
+    """Raise InvalidSpec unless ``text`` is None or a printable line of 1 to MAX_TEXT characters."""
     if text is None:
         return
     valid = isinstance(text, str) and 1 <= len(text) <= MAX_TEXT and text.isprintable() and text == text.strip()
@@ -43,7 +42,7 @@ def check_mapping(label: str, value: Any, maximum: int) -> None:
 
 
 def check_keys(label: str, value: Any, allowed_keys: Collection[str]) -> None:
-    """Raise InvalidSpec unless ``value`` is a mapping that has only keys of ``allowed_keys``."""
+    """Raise InvalidSpec unless ``value`` is a mapping with allowed keys only."""
     check_mapping(label, value, MAX_TEXT)
     for key in value:
         if key not in allowed_keys:
@@ -53,7 +52,7 @@ def check_keys(label: str, value: Any, allowed_keys: Collection[str]) -> None:
 
 
 def check_size(label: str, value: Any, maximum: int) -> None:
-    """Raise InvalidSpec when ``value`` takes more than ``maximum`` bytes as JSON or cannot be encoded."""
+    """Raise InvalidSpec if ``value`` takes more than ``maximum`` bytes as JSON or cannot be encoded."""
     try:
         size = len(json.dumps(value))
     except (RecursionError, ValueError, TypeError):
@@ -79,16 +78,16 @@ def check_texts(label: str, value: Any, maximum: int) -> None:
 
 
 def is_integer(value: Any, minimum: int, maximum: int) -> bool:
-    """Return whether ``value`` is an integer in that range; True and False are not."""
+    """Return whether ``value`` is an integer in the range; booleans are not integers."""
     return isinstance(value, int) and not isinstance(value, bool) and minimum <= value <= maximum
 
 
 def is_sequence(text: str) -> bool:
-    """Return whether ``text`` is a non-negative integer of at most 18 ASCII digits, as in a marker of a page."""
+    """Return whether ``text`` has 1 to 18 ASCII digits, like the marker of a page."""
     return _SEQUENCE.fullmatch(text) is not None
 
 
 def join_names(names: Sequence[Any]) -> str:
-    """Join names with commas; after five only the number of the others is given."""
+    """Join up to five names with commas, and count the others."""
     text = ", ".join(str(name)[:MAX_SHOWN] for name in names[:5])
     return text + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of a guest's NUMA topology and of the request groups of its cells."""
+"""Validation of a guest's NUMA topology and its cells' request groups."""
 
 import itertools
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from rpcapi.resources.numa.cells import page_class
 from rpcapi.validation.text import abbreviate, check_keys, check_list, check_mapping, invalid_spec, is_integer
 
 MAX_CELLS = 32
-MAX_CPUS = 1024  # of one guest
+MAX_CPUS = 1024  # per guest
 SHARED, DEDICATED, MIXED = CPU_POLICIES = ("shared", "dedicated", "mixed")
 PREFER, REQUIRE, ISOLATE = THREAD_POLICIES = ("prefer", "require", "isolate")
 SHARE = "share"
@@ -23,10 +23,10 @@ CELL_KEYS = ("id", "group", "cpus", "pcpus", "memory_mb")
 
 
 def check(numa: Any, groups: Mapping[str, Any]) -> None:
-    """Raise InvalidSpec for an invalid topology; {} means none. ``groups`` must have been checked before.
+    """Raise InvalidSpec for an invalid topology; {} means none. ``groups`` must be valid.
 
-    Cells are numbered from 0, and so are the guest's cpus; each cpu is in exactly one cell. Each cell has a request
-    group of its own, which requests the cpus and memory of the cell and nothing else.
+    Cells and guest CPUs are numbered from 0; each CPU is in exactly one cell. Each cell has its own request group,
+    which requests exactly the CPUs and memory of the cell.
     """
     check_keys("the NUMA topology", numa, KEYS)
     if not numa:
@@ -48,7 +48,7 @@ def check(numa: Any, groups: Mapping[str, Any]) -> None:
 
 
 def cell_resources(numa: Mapping[str, Any], number: int) -> dict[str, int]:
-    """Return the amounts of guest cell ``number`` by resource class; cell 0 includes isolated emulator threads."""
+    """Return the amounts of guest cell ``number``; cell 0 includes isolated emulator threads."""
     cell = numa["cells"][number]
     pinned = len(cell["pcpus"]) + (number == 0 and numa.get("emulator_threads") == ISOLATE)
     page_size_kb = numa.get("page_size_kb")

@@ -6,14 +6,14 @@ from typing import Any
 from rpcapi.resources import vocabulary
 from rpcapi.validation.text import check_list, check_texts, invalid_spec, join_names
 
-MAX_TRAITS = 100  # of one group, all of its lists together
+MAX_TRAITS = 100  # per group, over all its lists
 UNSATISFIABLE = "no host can have that"
 
 
 def check(required: Any, any_of: Any, forbidden: Any, qualifier: str = "") -> None:
-    """Raise InvalidSpec or UnknownTrait for unknown traits of one group, or traits that contradict each other.
+    """Raise InvalidSpec or UnknownTrait for unknown or contradictory traits of one group.
 
-    ``any_of`` is a list of lists; a provider must have at least one trait of each.
+    ``any_of`` is a list of lists; a provider must have one trait of each.
     """
     check_texts(f"the required traits{qualifier}", required, MAX_TRAITS)
     check_texts(f"the forbidden traits{qualifier}", forbidden, MAX_TRAITS)

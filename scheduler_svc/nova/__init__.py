@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The house of Nova: its RPC interfaces, the bridge from its databases, and the shadow of nova-scheduler."""
+"""Nova integration: RPC interfaces, bridge from Nova's databases, and shadow of nova-scheduler."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The house of Placement: its model, its HTTP API, the migration from and to another one, and a shadow."""
+"""Placement: model, HTTP API, migration from and to another Placement, and shadow of one."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""oslo.messaging drivers: the embedded bus over Redis, and RabbitMQ with a separate exchange for replies."""
+"""oslo.messaging drivers: the embedded bus on Redis, and RabbitMQ with a separate reply exchange."""

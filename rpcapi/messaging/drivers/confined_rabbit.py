@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""oslo.messaging's RabbitMQ driver, with bounded waits, and with a separate exchange for replies.
+"""oslo.messaging's RabbitMQ driver with bounded waits and a separate exchange for replies.
 
-The stock driver opens its reply connection, and sends servers' replies, without any time limit: a call with
-a timeout of five seconds hangs as long as the broker is down, and a server that holds a reply cannot stop.
-In this driver every wait of a caller or of a replying server ends with the call's timeout, or after SEND_SECONDS, in
-MessageDeliveryFailure or MessagingTimeout. Listening has no limit, so that a server recovers when the broker returns.
+Waits. The stock driver opens its reply connection and sends replies without a time limit: while the broker is down, a
+call with a timeout of five seconds hangs, and a server with a pending reply cannot stop. Here all waits of callers and
+replying servers end after the call's timeout or SEND_SECONDS, with MessageDeliveryFailure or MessagingTimeout.
+Listening has no limit, so that servers recover when the broker returns.
 
-The stock driver publishes replies through the broker's default exchange. A user with write permission there can put a
-message into any queue by its name, and so can command every agent, whatever topics are denied to this
-user. This driver sends replies through the exchange `gantt-replies`, and no service needs the default exchange. It is
-a topic exchange, although each reply has one reader, because the broker checks routing keys only on topic exchanges.
+Replies. The stock driver sends replies through the default exchange. A user who may write there can put a message into
+any queue by name, and so command every agent, regardless of the permissions on topics. This driver uses the exchange
+`gantt-replies`, and no service needs the default exchange. It is a topic exchange, although each reply has one reader,
+because the broker checks routing keys only on topic exchanges.
 
-Queues of a process carry its user's name: `reply.USER.RANDOM` and `TOPIC_fanout.USER.RANDOM`, so that permissions can
-separate users. Exchanges belong to the deployment, which creates them: the permission to declare one is also that to
-delete it, and with it everybody's messages.
+Names. Queues of a process carry its user's name, `reply.USER.RANDOM` and `TOPIC_fanout.USER.RANDOM`, so that
+permissions can separate users. The deployment creates the exchanges: permission to declare one includes permission to
+delete it, together with everybody's messages.
 """
 
 import functools
@@ -33,41 +33,41 @@ from rpcapi.messaging.drivers.rabbit_replies import RabbitReplyWaiter, expect_re
 from rpcapi.messaging.private import PURPOSE_LISTEN, PURPOSE_SEND, PollStyleListenerAdapter
 from rpcapi.messaging.private_rabbit import RabbitDriver
 
-# Seconds in which a broker that is being restarted may return, and more for each further host of the URL: one that does
-# not answer is given up after rabbit_connection.CONNECT_SECONDS.
+# Seconds that a restarting broker may take, and more for each further host of the URL: each silent host costs
+# rabbit_connection.CONNECT_SECONDS.
 CONNECT_SECONDS, NEXT_HOST_SECONDS = 5.0, 6.0
 
 
 class ConfinedRabbitDriver(RabbitDriver):
-    """The driver of `gantt-rabbit://user:password@host:port/vhost` and `rabbit://`; options as in the stock driver.
+    """Driver of `gantt-rabbit://user:password@host:port/vhost` and `rabbit://`; options as in the stock driver.
 
-    Raises BadConfiguration when the files of TLS cannot be used.
+    Raises BadConfiguration if TLS files cannot be used.
     """
 
     _connection_pool: Any
     _reply_q: str | None
 
     def __init__(self, conf: Any, url: oslo_messaging.TransportURL, *args: Any, **kwargs: Any) -> None:
-        # The stock connection makes kombu's scheme of it, which is rabbit_tls.SCHEME.
+        # The stock connection derives kombu's scheme from this name: rabbit_tls.SCHEME.
         url.transport = "gantt-rabbit"
         super().__init__(conf, url, *args, **kwargs)
         rabbit_tls.check(self.conf.oslo_messaging_rabbit)
-        # Connections are opened on first use: no connection of the stock class exists yet.
+        # Replaced in time: the stock pool opens connections on first use.
         self._connection_pool = BoundedPool.with_sizes_of(self._connection_pool, RabbitConnection)
-        self._shared_topics: set[str] = set()  # of servers of this process; also the names of their queues
+        self._shared_topics: set[str] = set()  # topics, and queue names, of servers of this process
         self.dead_letter_outbox = rabbit_dead_letters.DeadLetterOutbox(
             functools.partial(rabbit_dead_letters.write, self._get_connection)
         )
 
     @functools.cached_property
     def senders(self) -> SenderDirectory:
-        """The senders that this bus authenticates."""
+        """Senders authenticated by this bus."""
         return SenderDirectory.of_patterns(self.conf.rpc.shared_agent_hosts)
 
     def connect(self) -> None:
-        """Open a connection that sends.
+        """Open a connection for sending.
 
-        :raises oslo_messaging.MessageDeliveryFailure: no broker of the URL has accepted it soon
+        :raises oslo_messaging.MessageDeliveryFailure: no broker of the URL accepted it in time
         """
         seconds = CONNECT_SECONDS + NEXT_HOST_SECONDS * max(0, len(self._url.hosts) - 1)
         with patience.limit_wait(seconds), self._get_connection():
@@ -88,8 +88,8 @@ class ConfinedRabbitDriver(RabbitDriver):
         """Call within `timeout`, or cast within SEND_SECONDS; `retry` 0 tries a cast once, other values are ignored.
 
         :raises oslo_messaging.MessagingTimeout: no reply to a call in time
-        :raises oslo_messaging.MessageDeliveryFailure: the broker stayed unreachable, or refused
-        :raises QueueFull, MessageTooLarge: at once
+        :raises oslo_messaging.MessageDeliveryFailure: the broker was unreachable, or refused
+        :raises QueueFull, MessageTooLarge: without retries
         """
         if wait_for_reply:
             seconds = rabbit_connection.SEND_SECONDS if timeout is None else timeout
@@ -108,7 +108,7 @@ class ConfinedRabbitDriver(RabbitDriver):
             )
 
     def listen(self, target: oslo_messaging.Target, batch_size: int, batch_timeout: float | None) -> Any:
-        """Consume the queues of an RPC server: its topic, if its servers share one, its own name, and fan-outs."""
+        """Consume the queues of an RPC server: shared topic (if any), own name, and fan-out."""
         connection = self._get_connection(PURPOSE_LISTEN)
         listener = RabbitListener(self, connection)
         exchange = self._get_exchange(target)
@@ -121,22 +121,21 @@ class ConfinedRabbitDriver(RabbitDriver):
         return PollStyleListenerAdapter(listener, batch_size, batch_timeout)
 
     def dead_letters(self) -> list[DeadLetter] | None:
-        """Return messages to servers that could not be processed, newest first; None if this broker keeps none.
+        """Return dead letters, newest first; None if this broker keeps none.
 
-        :raises oslo_messaging.MessageDeliveryFailure: the broker stayed unreachable, or refused
+        :raises oslo_messaging.MessageDeliveryFailure: the broker was unreachable, or refused
         """
         return rabbit_dead_letters.read(self._get_connection)
 
     def waiting_messages(self) -> dict[str, int]:
-        """Return how many messages wait for each topic that servers of this process share.
+        """Return the number of waiting messages per shared topic of this process's servers.
 
-        :raises oslo_messaging.MessageDeliveryFailure: the broker stayed unreachable, or refused
+        :raises oslo_messaging.MessageDeliveryFailure: the broker was unreachable, or refused
         """
         topics = sorted(self._shared_topics)
         return rabbit_queues.lengths(self._get_connection, topics) if topics else {}
 
     def cleanup(self) -> None:
-        """Close all connections."""
         self.dead_letter_outbox.close()
         super().cleanup()
 

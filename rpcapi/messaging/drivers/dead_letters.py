@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dead letters: messages that cannot be processed. On the embedded bus each user has a bounded list of them."""
+"""Dead letters: messages that cannot be processed. On the embedded bus each user has a bounded list."""
 
 import json
 import threading
@@ -11,14 +11,14 @@ from typing import Any
 from rpcapi.messaging.drivers import names
 
 MAX_LETTERS = 100
-MAX_TEXT = 1000  # characters of a message that are kept
+MAX_TEXT = 1000  # characters of a message to keep
 MAX_REASON = 200  # characters
-SECONDS = 7 * 24 * 3600  # the list expires so long after its last letter
+SECONDS = 7 * 24 * 3600  # retention of the list after its last letter
 
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """A message of ``size`` bytes, of which ``text`` is the beginning; ``received_at`` is Unix time in seconds."""
+    """A message of ``size`` bytes that begins with ``text``; ``received_at`` is Unix time in seconds."""
 
     queue: str
     reason: str
@@ -28,14 +28,13 @@ class DeadLetter:
 
 
 class LetterCount:
-    """The number of dead letters of this process since its start; thread-safe."""
+    """Number of dead letters since the process's start. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.value = 0
 
     def add_one(self) -> None:
-        """Count one more."""
         with self._lock:
             self.value += 1
 
@@ -44,13 +43,13 @@ COUNT = LetterCount()
 
 
 def describe(queue: str, body: bytes, reason: str, size: int | None = None) -> DeadLetter:
-    """Return a letter received now; with a ``size``, ``body`` is only the beginning of the message."""
+    """Return a letter received now. With ``size``, ``body`` is only the beginning of the message."""
     text = body[:MAX_TEXT].decode(errors="replace")
     return DeadLetter(queue, reason[:MAX_REASON], len(body) if size is None else size, text, int(time.time()))
 
 
 def write(client: Any, user: str, letter: DeadLetter) -> None:
-    """Add a letter to the list of a user, which forgets its oldest letter when it is full."""
+    """Add a letter to a user's list, which drops its oldest letter when full."""
     key = names.dead_letters(user)
     with client.pipeline() as pipe:
         pipe.lpush(key, json.dumps(asdict(letter))).ltrim(key, 0, MAX_LETTERS - 1).expire(key, SECONDS).execute()
@@ -72,7 +71,7 @@ def read(client: Any, users: Iterable[str]) -> list[DeadLetter]:
 
 
 def parse(source: str, entry: bytes | str) -> DeadLetter:
-    """Return a letter, or one about it where it is none: the services of a user may write what they like."""
+    """Parse a dead letter; an unparseable entry becomes a letter that describes it."""
     text = entry.decode(errors="replace") if isinstance(entry, bytes) else entry
     try:
         letter = DeadLetter(**json.loads(text))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thread-local deadline for waits, effective through third-party code that passes no timeout."""
+"""Thread-local deadline that also bounds waits in third-party code without a timeout parameter."""
 
 import math
 import threading
@@ -17,7 +17,7 @@ _THREAD = _ThreadDeadline()
 
 @contextmanager
 def limit_wait(seconds: float) -> Iterator[None]:
-    """Set the thread's deadline to `seconds` from now, or keep the present one if that is sooner."""
+    """Set the thread's deadline to `seconds` from now unless the current one is sooner."""
     previous_deadline, new_deadline = _THREAD.deadline, time.monotonic() + seconds
     _THREAD.deadline = new_deadline if previous_deadline is None else min(new_deadline, previous_deadline)
     try:
@@ -28,11 +28,11 @@ def limit_wait(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def limit_wait_if_unbounded(seconds: float) -> Iterator[None]:
-    """Set the thread's deadline to `seconds` from now if it has none."""
+    """Set the thread's deadline to `seconds` from now unless it has one."""
     with limit_wait(seconds if _THREAD.deadline is None else math.inf):
         yield
 
 
 def remaining_seconds() -> float | None:
-    """Return the seconds until the thread's deadline, never negative; None if it has no deadline."""
+    """Return the seconds until the thread's deadline, at least 0; None without a deadline."""
     return None if _THREAD.deadline is None else max(0.0, _THREAD.deadline - time.monotonic())

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remembers the ids of recently begun requests, so that a request sent twice runs once."""
+"""Deduplication of requests by the ids of recently started ones."""
 
 import threading
 from collections import OrderedDict
 
 
 class RecentIds:
-    """A bounded set of the most recent keys."""
+    """Bounded set of the most recent keys. Thread-safe."""
 
     def __init__(self, max_keys: int = 1024) -> None:
         self._max_keys = max_keys
@@ -14,7 +14,6 @@ class RecentIds:
         self._keys: OrderedDict[str, None] = OrderedDict()
 
     def add_if_new(self, key: str) -> bool:
-        """Add a key; return whether it was new."""
         with self._lock:
             if key in self._keys:
                 return False

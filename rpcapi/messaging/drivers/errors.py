@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of the drivers; oslo.messaging wraps them as driver errors for callers."""
+"""Errors of the drivers; oslo.messaging wraps them as driver errors."""
 
 from oslo_messaging import exceptions
 
@@ -11,7 +11,7 @@ class BusError(TransportDriverError):
 
 
 class MessageTooLarge(BusError, exceptions.MessageUndeliverable):
-    """Raised when a message has more bytes than `option` allows; nothing was sent. See QueueFull for its base."""
+    """Raised when a message exceeds the size allowed by `option`; nothing was sent. For its base see QueueFull."""
 
     def __init__(self, size: int, bound: int, option: str = "[rpc] max_message_bytes") -> None:
         Exception.__init__(self, f"A message of {size} bytes is too large: {option} allows {bound}.")
@@ -25,10 +25,10 @@ class BusRefused(BusError):
 
 
 class QueueFull(BusError, exceptions.MessageUndeliverable):
-    """Raised when a queue has as many messages as it may; nothing was sent.
+    """Raised when a queue is full; nothing was sent.
 
-    As a MessageUndeliverable it passes through oslo.messaging's RabbitMQ connection, which closes its channel and logs
-    that the broker is unreachable for other errors.
+    oslo.messaging's RabbitMQ connection lets only MessageUndeliverable pass; for other errors it closes its channel and
+    logs that the broker is unreachable.
     """
 
     def __init__(self, queue: str, bound: int) -> None:
@@ -38,23 +38,23 @@ class QueueFull(BusError, exceptions.MessageUndeliverable):
 
 
 class NotificationsUnsupported(BusError, NotImplementedError):
-    """Raised when notifications are requested: this bus carries RPC only."""
+    """Raised when notifications are requested from this RPC-only bus."""
 
 
 class MessageForeign(BusError):
-    """Raised when a received message is not of this bus's wire format."""
+    """Raised when a received message is not in this bus's wire format."""
 
 
 class ReceiversLost(BusError):
-    """Raised when the receivers of a message ended, or hung, before they began it."""
+    """Raised when too many receivers of a message in turn ended or hung before they started it."""
 
     def __init__(self, receivers: int) -> None:
         super().__init__(f"{receivers} receivers in turn ended or hung before they began it.")
 
 
 class ClaimedElsewhere(BusError):
-    """Raised when another server received the message meanwhile, so that this one must not run it."""
+    """Raised when another server has received the message meanwhile, so that this one must not run it."""
 
 
 class MessageExpired(BusError):
-    """Raised when a message outlived its deadline before a server could run it."""
+    """Raised when a message's deadline passed before a server could run it."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A received request in the form that oslo.messaging's RPC server expects."""
+"""Received request in the form that oslo.messaging's RPC server expects."""
 
 import logging
 import sys
@@ -21,9 +21,9 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Delivery:
-    """A request, the user who sent it, and its delivery tag for the acknowledgement.
+    """A request, its authenticated sender, and the delivery tag to acknowledge.
 
-    A fan-out request has no tag, as reading removes it.
+    Fan-out requests have no tag; reading removes them.
     """
 
     request: wire.WireRequest
@@ -32,11 +32,11 @@ class Delivery:
 
 
 class BusIncoming(RpcIncomingMessage):
-    """A request that oslo.messaging's server acknowledges, runs and replies to, in a thread of its executor."""
+    """Request that the server acknowledges, runs and answers in an executor thread."""
 
     def __init__(self, delivery: Delivery, outbox: Outbox, on_begin: Callable[[Delivery], None]) -> None:
         request = delivery.request
-        # What the body says about its sender is not believed.
+        # A sender named in the body is ignored.
         ctxt = {**request.ctxt, SENDER_KEY: delivery.sender} if isinstance(request.ctxt, dict) else request.ctxt
         super().__init__(ctxt, request.message, request.id)
         self.client_timeout = request.monitor
@@ -45,17 +45,17 @@ class BusIncoming(RpcIncomingMessage):
         self._on_begin = on_begin
 
     def acknowledge(self) -> None:
-        """Acknowledge the message just before it runs. oslo.messaging skips it when this raises.
+        """Acknowledge the message just before it runs; an exception makes oslo.messaging skip it.
 
         :raises MessageExpired, ClaimedElsewhere, oslo_messaging.MessagingException: the message must not run here
         """
         self._on_begin(self._delivery)
 
     def requeue(self) -> None:
-        """Do nothing: only servers of notifications call it, which this bus does not carry."""
+        """Do nothing: only notification servers call it."""
 
     def reply(self, reply: Any = None, failure: Any = None) -> None:
-        """Send the reply, or a failure if the reply is not serialisable.
+        """Send the reply, or a failure if the reply cannot be serialized.
 
         :raises MessageTooLarge: nothing was sent
         """
@@ -70,9 +70,9 @@ class BusIncoming(RpcIncomingMessage):
             self._send(reply_to, wire.WireReply(self.msg_id, failure=serialize_remote_exception(sys.exc_info())))
 
     def heartbeat(self) -> None:
-        """Notify the caller that its long call is still running.
+        """Tell the caller that its call is still running.
 
-        :raises oslo_messaging.MessageDeliveryFailure: when the bus is unreachable; the caller gets no heartbeat then
+        :raises oslo_messaging.MessageDeliveryFailure: the bus is unreachable
         """
         reply_to = self._reply_inbox()
         if reply_to is not None:
@@ -80,7 +80,7 @@ class BusIncoming(RpcIncomingMessage):
             self._outbox.send(reply_to, heartbeat_reply, time.monotonic() + (self.client_timeout or 0))
 
     def _reply_inbox(self) -> str | None:
-        """Return the inbox for replies: one of the user who sent the request, whatever its body says."""
+        """Return the reply inbox, always one of the authenticated sender."""
         reply_to = self._delivery.request.reply_to
         return reply_to and names.inbox(self._outbox.user, names.process(self._delivery.sender, reply_to))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an RPC server reads."""
+"""Queues that an RPC server reads."""
 
 from dataclasses import dataclass
 
@@ -12,9 +12,9 @@ from rpcapi.messaging.drivers import names
 
 @dataclass(frozen=True)
 class ListenTarget:
-    """The topic, the queues and the fan-out of a server, the key with its process, and its label in logs.
+    """Topic, queues, fan-out and process key of a server, and its label in logs.
 
-    There is a queue for each user who may call it. Directed services have none for the topic.
+    There is one queue per user who may call it. Directed services have no topic queues.
     """
 
     topic: str

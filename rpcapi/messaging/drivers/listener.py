@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The listener of one RPC server: hands it requests and tracks those that were not begun."""
+"""Listener of one RPC server: offers requests and tracks those not yet started."""
 
 import logging
 import threading
@@ -17,9 +17,9 @@ LOG = logging.getLogger(__name__)
 
 
 class BusListener(Listener):
-    """Hands requests to an RPC server; reading pauses while `prefetch` requests were received and not begun.
+    """Listener that pauses reading while `prefetch` received requests have not started.
 
-    It has no thread: the process's single receiver calls `offer`, and executor threads begin the offered requests.
+    It has no thread: the process's receiver calls `offer`, and executor threads start the requests.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class BusListener(Listener):
         return self._serving and not self._full
 
     def unacknowledged_tags(self) -> list[str]:
-        """Return the delivery tags of requests that were received and not yet begun."""
+        """Return the delivery tags of received requests that have not started."""
         with self._lock:
             return list(self._unacknowledged)
 
@@ -59,18 +59,18 @@ class BusListener(Listener):
         self._on_change()
 
     def stop(self) -> None:
-        """Stop receiving; returns when nothing more can be offered. Requests offered before may still begin."""
+        """Stop receiving; on return nothing more can be offered. Earlier requests may still start."""
         self._serving = False
         self._on_stop(self)
         super().stop()
 
     def cleanup(self) -> None:
-        """Requeue requests that never began; oslo.messaging calls this when the server's executor has ended."""
+        """Requeue requests that never started; oslo.messaging calls this after the executor has ended."""
         for tag in self.unacknowledged_tags():
             self._requeue(tag)
 
     def offer(self, delivery: Delivery) -> None:
-        """Pass a request to the server, or requeue it when the server is stopping."""
+        """Pass a request to the server, or requeue it if the server is stopping."""
         if delivery.tag is not None:
             with self._lock:
                 self._unacknowledged.add(delivery.tag)
@@ -80,7 +80,7 @@ class BusListener(Listener):
             if not self._serving or self.on_incoming_callback is None:
                 raise RuntimeError("the server has stopped")
             self.on_incoming_callback([incoming])
-        except RuntimeError as error:  # an executor that was shut down accepts no work
+        except RuntimeError as error:  # an executor after shutdown accepts no work
             LOG.info("%s requeues message %s: %s", self.listen_target.label, delivery.request.id, error)
             if delivery.tag is not None:
                 self._requeue(delivery.tag)
@@ -104,13 +104,13 @@ class BusListener(Listener):
         self._release(tag)
         try:
             self._outbox.channel.requeue(tag)
-        except Exception:  # on any failure the visibility timeout requeues it later
+        except Exception:  # the visibility timeout requeues it later anyway
             LOG.warning("%s could not requeue a message; it is redelivered later", self.listen_target.label)
 
     def _release(self, tag: str | None) -> None:
         with self._lock:
             self._unacknowledged.discard(tag or "")
-            # Not at the first free slot: each change makes the receiver restart its read.
+            # Reopen at half, not at the first free slot: each change makes the receiver restart its read.
             reopen = self._full and len(self._unacknowledged) <= self._prefetch // 2
             if reopen:
                 self._full = False

@@ -76,11 +76,10 @@ OPTS: list[cfg.Opt] = [
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the group on this configuration; a second call changes nothing."""
-    # By name: copies of one OptGroup share registered and overridden options, across all configurations.
+    """Register the group. Idempotent."""
+    # By name: copies of one OptGroup share registered and overridden options across all configurations.
     conf.register_opts(OPTS, group=GROUP.name)
 
 
 def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:
-    """Return the options by group, for the sample configuration."""
     return [(GROUP, OPTS)]

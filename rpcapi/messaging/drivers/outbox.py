@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sends messages, with retries while Redis is unreachable."""
+"""Writes to the embedded bus, with retries while Redis is unreachable."""
 
 import logging
 import time
@@ -21,9 +21,9 @@ T = TypeVar("T")
 
 
 class Outbox:
-    """Writes of a process to the bus: messages, acknowledgements, and memberships in fan-outs.
+    """Writer of messages, acknowledgements and fan-out memberships of a process. Thread-safe.
 
-    All methods may be called from any thread. Methods that do not retry raise one of `CONNECTION_ERRORS`.
+    Methods without retries raise one of `CONNECTION_ERRORS`.
     """
 
     def __init__(self, channel: BusChannel) -> None:
@@ -36,13 +36,13 @@ class Outbox:
     ) -> None:
         """Append to a queue, with retries until `deadline` (monotonic clock).
 
-        A message to a server has the `process_key` of the server.
+        `process_key` is given for messages to a server.
 
-        When a connection breaks during a send, the outcome is unknown: the receipt of a request is checked
-        before it is sent again. A reply may arrive twice; its reader uses the first.
+        If the connection breaks during a send, the outcome is unknown: the receipt of a request is checked before the
+        request is sent again. A reply may arrive twice; its reader uses the first.
 
-        :raises MessageTooLarge, QueueFull, BusRefused: at once
-        :raises oslo_messaging.MessageDeliveryFailure: when Redis stayed unreachable until the deadline
+        :raises MessageTooLarge, QueueFull, BusRefused: without retries
+        :raises oslo_messaging.MessageDeliveryFailure: Redis stayed unreachable until the deadline
         """
         text = wire.encode(body)
         receipt = names.receipt(queue, body.id) if isinstance(body, wire.WireRequest) else None
@@ -60,8 +60,8 @@ class Outbox:
     def retry(self, action: Callable[[], T], deadline: float) -> T:
         """Run `action` on Redis, with retries until `deadline` (monotonic clock).
 
-        :raises BusRefused: when Redis answers with an error
-        :raises oslo_messaging.MessageDeliveryFailure: when Redis stayed unreachable
+        :raises BusRefused: Redis answered with an error
+        :raises oslo_messaging.MessageDeliveryFailure: Redis stayed unreachable
         """
         address, pauses = self.channel.address, self.channel.limits.pauses()
         while True:
@@ -79,10 +79,10 @@ class Outbox:
                 time.sleep(pause)
 
     def acknowledge(self, delivery_tag: str) -> bool:
-        """Acknowledge a received message; return False when another server received it meanwhile.
+        """Acknowledge a received message; return False if another server has received it meanwhile.
 
-        Retries for half a visibility timeout. No other server can have received the message by then, so a message
-        that is missing after an attempt without a response means that this attempt had succeeded.
+        Retries for half a visibility timeout. Nobody else can have received the message by then, so a message that is
+        missing after an attempt without a response was acknowledged by that attempt.
 
         :raises BusRefused, oslo_messaging.MessageDeliveryFailure: see `retry`
         """
@@ -103,9 +103,9 @@ class Outbox:
         self.channel.publish(inbox, wire.encode(wire.WAKE))
 
     def join(self, targets: Iterable[ListenTarget], process: str) -> None:
-        """Register this process for these servers and their fan-outs, until the TTL of its inboxes has passed.
+        """Register this process for servers and their fan-outs, for the TTL of its inboxes.
 
-        Members of the fan-outs that did not renew for as long are removed.
+        Removes fan-out members that did not renew for as long.
         """
         now, ttl = time.time(), self.channel.limits.inbox_ttl
         targets = list(targets)
@@ -117,7 +117,7 @@ class Outbox:
             pipe.execute()
 
     def members(self, fanout: str) -> list[str]:
-        """Return the processes that are registered in a fan-out."""
+        """Return the processes registered in a fan-out."""
         members = self.channel.client.zrangebyscore(fanout, time.time() - self.channel.limits.inbox_ttl, "+inf")
         return [member.decode() for member in members]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exchanges and bindings that are lost while a process consumes from its queues on RabbitMQ.
+"""Repair of RabbitMQ exchanges and bindings that are lost while a process consumes.
 
-With an exchange the broker deletes all its bindings, and notifies nobody. When the exchange exists again, messages to
-it are accepted and dropped, while the queues and their consumers look healthy.
+The broker deletes an exchange's bindings with it, without notice. After the exchange is created again, it drops
+messages while queues and consumers look healthy.
 """
 
 import logging
@@ -15,11 +15,11 @@ import amqp
 
 LOG = logging.getLogger(__name__)
 
-CHECK_SECONDS = 60.0  # on average; at random, so that ten thousand processes do not check together
+CHECK_SECONDS = 60.0  # mean interval; random, so that ten thousand processes do not check together
 
 
 class BindingCheck:
-    """Checks the exchanges of one connection's consumers at intervals, and binds their queues again."""
+    """Periodic check of the exchanges of one connection's consumers, which binds their queues again."""
 
     def __init__(self) -> None:
         self._missing: set[str] = set()
@@ -27,13 +27,12 @@ class BindingCheck:
 
     @property
     def is_due(self) -> bool:
-        """Whether the interval has passed."""
         return time.monotonic() >= self._next_check
 
     def run(self, connection: amqp.Connection, consumers: Iterable[Any]) -> None:
-        """Bind each consumer's queue to its exchange, which is created if it is missing and this user may.
+        """Bind each consumer's queue to its exchange, and create a missing exchange if this user may. Idempotent.
 
-        Binding again what is bound changes nothing. Raises AMQPError or OSError where the connection fails.
+        Raises AMQPError or OSError if the connection fails.
         """
         self._next_check = time.monotonic() + _interval()
         for consumer in consumers:
@@ -41,7 +40,7 @@ class BindingCheck:
 
     def _bind(self, connection: amqp.Connection, consumer: Any) -> None:
         name = consumer.exchange.name
-        channel = connection.channel()  # an error closes it
+        channel = connection.channel()  # a separate channel, because an error closes it
         try:
             consumer.exchange.declare(channel=channel)
             channel.queue_bind(consumer.queue_name, name, consumer.routing_key)

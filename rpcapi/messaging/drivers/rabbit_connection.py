@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections to RabbitMQ with bounded waits, and with a separate exchange for replies; see confined_rabbit."""
+"""RabbitMQ connections with bounded waits and a separate reply exchange; see confined_rabbit."""
 
 import logging
 import time
@@ -23,21 +23,21 @@ from rpcapi.messaging.private_rabbit import Connection, Consumer, NotificationAM
 
 LOG = logging.getLogger(__name__)
 
-# Seconds that sending a cast or a reply is retried: long enough for a quick restart of the broker.
+# Retry time of a cast or reply, in seconds: enough for a quick restart of the broker.
 SEND_SECONDS = 10.0
 # Seconds between two attempts to connect.
 RECONNECT_PAUSE = 1.0
-# Seconds after which a broker that accepts no connection counts as unreachable.
+# Seconds until a silent broker counts as unreachable.
 CONNECT_SECONDS = 5.0
 MIN_SECONDS = 1.0
-# RabbitMQ counts in milliseconds, and still delivers a message with a TTL of 0 to a waiting consumer.
+# RabbitMQ counts milliseconds, and delivers messages with a TTL of 0 to waiting consumers.
 MIN_TTL = 0.001
 
 
 class RabbitConnection(Connection):
-    """A connection of the stock driver that respects the deadline of the thread that uses it.
+    """Stock connection that respects the deadline of the thread that uses it.
 
-    Reply queues are on, and replies go through, REPLY_EXCHANGE.
+    Reply queues are on REPLY_EXCHANGE, and replies go through it.
     """
 
     channel: Any
@@ -47,7 +47,7 @@ class RabbitConnection(Connection):
     _producer: kombu.messaging.Producer
 
     def __init__(self, conf: Any, *args: Any, **kwargs: Any) -> None:
-        # The stock class connects in its constructor.
+        # Set before the stock constructor, which connects.
         self._binding_check = BindingCheck()
         self._max_queue_length = conf.rpc.max_queue_length
         self._max_message_bytes = conf.rpc.max_message_bytes
@@ -57,7 +57,7 @@ class RabbitConnection(Connection):
         return rabbit_tls.parameters(super()._fetch_ssl_params())
 
     def consume(self, timeout: float | None = None) -> None:
-        """Consume from all queues until something arrives; from time to time check their bindings instead."""
+        """Consume until something arrives; from time to time check the bindings instead."""
         connection = None if self.channel is None else self.channel.connection  # None: closed
         if connection is None or not self._binding_check.is_due:
             super().consume(timeout)
@@ -69,23 +69,23 @@ class RabbitConnection(Connection):
                 LOG.info("The bindings were not checked: %s", error)  # consuming connects again
 
     def declare_consumer(self, consumer: Consumer) -> None:
-        """Consume a queue, on an exchange of the deployment.
+        """Consume a queue on an exchange of the deployment.
 
-        The queue refuses messages when it is full; one of a fan-out drops the oldest instead.
+        A full queue refuses messages; a full fan-out queue drops its oldest ones.
         """
         consumer.exchange = DeployedExchange.of(consumer.exchange)
-        # Publishers of notifications, of other software too, declare their queues unbounded.
+        # Publishers of notifications, also from other software, declare their queues without limits.
         if not isinstance(consumer.callback, NotificationAMQPListener):
             consumer = PeerConsumer.of(consumer, self._max_queue_length, self._max_message_bytes)
         super().declare_consumer(consumer)
 
     def declare_fanout_consumer(self, topic: str, callback: Any) -> None:
-        """Consume a fanout queue of this process."""
+        """Consume a fan-out queue of this process."""
         queue = f"{topic}_fanout.{self.connection.userid}.{uuid.uuid4().hex}"
         self._consume_transient(f"{topic}_fanout", "fanout", queue, topic, callback)
 
     def declare_direct_consumer(self, topic: str, callback: Any) -> None:
-        """Consume the reply queue named `topic`, bound to the reply exchange by its name."""
+        """Consume the reply queue `topic`, bound to the reply exchange by its name."""
         self._consume_transient(REPLY_EXCHANGE, "topic", topic, topic, callback)
 
     def _consume_transient(self, exchange: str, kind: str, queue: str, routing_key: str, callback: Any) -> None:
@@ -108,15 +108,15 @@ class RabbitConnection(Connection):
         self.declare_consumer(consumer)
 
     def ensure_connection(self) -> None:
-        """Connect, or reconnect.
+        """Connect or reconnect.
 
-        :raises oslo_messaging.MessageDeliveryFailure: at the thread's deadline, or when access is refused
+        :raises oslo_messaging.MessageDeliveryFailure: at the thread's deadline, or if access is refused
         """
         remaining = patience.remaining_seconds()
         if remaining is None and self.purpose == PURPOSE_LISTEN:
             super().ensure_connection()
             return
-        # The heartbeat thread has no deadline and holds the lock that a sender waits for, so it tries once.
+        # The heartbeat thread has no deadline and holds the lock that senders wait for, so it tries once.
         deadline = time.monotonic() + (remaining or 0.0)
         retries, self.max_retries = self.max_retries, 0
         try:
@@ -132,7 +132,7 @@ class RabbitConnection(Connection):
             super().ensure_connection()
         except (kombu.exceptions.OperationalError, OSError) as error:
             failure = self._delivery_failure(error, connecting=True)
-            # After a single attempt kombu does not switch to the next host by itself.
+            # After a single attempt kombu does not switch hosts by itself.
             self.connection.maybe_switch_next()
             is_final = tls.is_refusal(error.__cause__ or error) and len(self.connection.alt) <= 1
             if is_final or time.monotonic() + RECONNECT_PAUSE >= deadline:
@@ -150,10 +150,10 @@ class RabbitConnection(Connection):
         error_callback: Any = None,
         timeout_is_error: bool = True,
     ) -> Any:
-        """Run `method`, reconnecting as needed until the thread's deadline.
+        """Run `method`, with reconnects until the thread's deadline.
 
-        :raises oslo_messaging.MessageDeliveryFailure: when the broker stayed unreachable, or refused
-        :raises QueueFull, MessageTooLarge: at once
+        :raises oslo_messaging.MessageDeliveryFailure: the broker was unreachable, or refused
+        :raises QueueFull, MessageTooLarge: without retries
         """
         remaining = patience.remaining_seconds()
         if remaining is None:
@@ -180,14 +180,14 @@ class RabbitConnection(Connection):
     def _set_current_channel(self, new_channel: Any) -> None:
         super()._set_current_channel(new_channel)
         if self.channel is not None and not isinstance(self._producer, rabbit_senders.UserProducer):
-            # The user of the connection in use: after a failover to another broker it may be another one.
+            # User of the current connection, which may change with a failover to another broker.
             user = self.connection.userid
             self._producer = rabbit_senders.UserProducer(
                 self.channel, user, self._max_message_bytes, on_return=self.on_return
             )
 
     def on_return(self, exception: Exception, exchange: str, routing_key: str, message: Any) -> None:
-        """Raise MessageUndeliverable for a message that requires a queue; report that another one was dropped."""
+        """Raise MessageUndeliverable if the message requires a queue; otherwise report that it was dropped."""
         if getattr(self._producer, "is_mandatory", False):
             super().on_return(exception, exchange, routing_key, message)
         rabbit_returns.report_unroutable(exchange, routing_key)
@@ -205,8 +205,8 @@ class RabbitConnection(Connection):
             self._declared_exchanges.add(exchange.name)
         remaining = patience.remaining_seconds()
         if timeout is not None and remaining is not None:
-            # The stock driver sets the message's TTL to the whole timeout from now on. If connecting took part of
-            # that time, a server would still run the call after its caller has given up.
+            # The stock driver sets the message's TTL to the whole timeout. After a slow connect a server would run the
+            # call although its caller has given up.
             timeout = min(timeout, remaining)
             if timeout < MIN_TTL:
                 raise oslo_messaging.MessageDeliveryFailure("Connecting used up the call's timeout")
@@ -224,35 +224,35 @@ class RabbitConnection(Connection):
             raise refusal from error
 
     def _replace_channel(self) -> None:
-        """Send later messages by another channel, after a queue refused one: not only a full queue refuses.
+        """Switch to a new channel for later messages, because a refusal may not mean a full queue.
 
-        A channel that first published to a quorum queue while the node of its leader was lost is refused for as long as
-        that node is away; another channel is not.
+        A channel that first published to a quorum queue while its leader's node was lost is refused until that node
+        returns; another channel is not.
         """
         try:
             channel = self.connection.channel()
         except (*self.connection.recoverable_connection_errors, *self.connection.recoverable_channel_errors):
-            channel = None  # the next message connects again
+            channel = None  # the next message reconnects
         self._set_current_channel(channel)
 
     def _transport_socket_timeout(self, timeout: float | None) -> Any:
         remaining = patience.remaining_seconds()
         if remaining is not None:
-            # A broker that hangs never confirms a published message.
+            # A hanging broker never confirms a published message.
             timeout = max(MIN_SECONDS, remaining if timeout is None else min(remaining, timeout))
         return super()._transport_socket_timeout(timeout)
 
     def direct_send(self, msg_id: str, msg: Any) -> None:
-        """Publish a reply to the reply queue named `msg_id`.
+        """Publish a reply to the reply queue `msg_id`.
 
-        Raises the stock driver's AMQPDestinationNotFound or MessageUndeliverable when the caller is gone.
+        Raises the stock driver's AMQPDestinationNotFound or MessageUndeliverable if the caller is gone.
         """
         exchange = kombu.entity.Exchange(
             name=REPLY_EXCHANGE,
             type="topic",
             durable=self.rabbit_transient_quorum_queue,
             auto_delete=False,
-            # The caller declared it before its call; declaring it here would hide that the caller is gone.
+            # Declared by the caller; declaring it here would hide that the caller is gone.
             passive=True,
         )
         options = oslo_messaging.TransportOptions(at_least_once=self.direct_mandatory_flag)

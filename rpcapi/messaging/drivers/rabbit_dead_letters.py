@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dead letters of RabbitMQ: one bounded queue of messages that services cannot process.
+"""Dead letters on RabbitMQ: one bounded queue of messages that services cannot process.
 
-The definitions bind the queue to an exchange that every service may publish to; only operators read it. A broker
-without them keeps no dead letters.
+The definitions bind the queue to an exchange that every service may publish to; only operators may read it. A broker
+without the definitions keeps no dead letters.
 """
 
 import json
@@ -25,14 +25,14 @@ from rpcapi.messaging.thread_pool import ThreadPool
 
 LOG = logging.getLogger(__name__)
 
-PAUSE = 60.0  # seconds without further tries after a letter could not be published
+PAUSE = 60.0  # seconds without further tries after a failed publish
 
 
 def write(connect: Connect, letter: DeadLetter) -> None:
-    """Publish a letter as the user of the connection; for errors see use_channel."""
+    """Publish a letter as the connection's user; for errors see use_channel."""
     with deadline.limit_wait(SECONDS), connect() as context:
         connection = context.connection
-        # RabbitMQ refuses another user's name.
+        # RabbitMQ refuses other users' names.
         properties = {"user_id": connection.connection.userid, "content_type": "application/json"}
         message = amqp.Message(json.dumps(asdict(letter)), **properties)
         use_channel(connection, lambda channel: channel.basic_publish(message, exchange=DEAD_LETTER_EXCHANGE))
@@ -62,9 +62,9 @@ def _get_letters(channel: amqp.Channel) -> list[DeadLetter]:
 
 
 class DeadLetterOutbox:
-    """Publishes letters in a thread of its own, so that neither listeners nor servers wait for it.
+    """Background publisher of letters, so that neither listeners nor servers wait.
 
-    Keeps at most MAX_LETTERS, as the broker does, and drops those that cannot be published.
+    Buffers at most MAX_LETTERS, like the broker, and drops letters that cannot be published.
     """
 
     def __init__(self, publish: Callable[[DeadLetter], None]) -> None:
@@ -75,28 +75,28 @@ class DeadLetterOutbox:
         self._lock = threading.Lock()
 
     def add(self, letter: DeadLetter) -> None:
-        """Publish a letter soon."""
+        """Queue a letter for publishing."""
         if time.monotonic() < self._next_try:
             return
         with self._lock:
-            is_replacing = len(self._letters) == MAX_LETTERS  # the job of the oldest letter publishes another one
+            is_replacing = len(self._letters) == MAX_LETTERS  # the job of the replaced letter publishes a new letter
             self._letters.append(letter)
             if not is_replacing:
                 self._pool.submit(self._publish_oldest)
 
     def close(self) -> None:
-        """Publish no further letters."""
+        """Stop publishing and drop buffered letters."""
         self._next_try = float("inf")
         self._letters.clear()
 
     def _publish_oldest(self) -> None:
         with self._lock:
-            if not self._letters:  # dropped meanwhile
+            if not self._letters:
                 return
             letter = self._letters.popleft()
         try:
             self._publish(letter)
-        except Exception as error:  # whatever it is, each letter has been logged
+        except Exception as error:  # whatever the error, each letter has been logged
             LOG.warning("Dead letters are not kept for %d s: %r", PAUSE, error)
             self._letters.clear()
             self._next_try = max(self._next_try, time.monotonic() + PAUSE)

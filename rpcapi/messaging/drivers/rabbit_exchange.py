@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exchanges of RabbitMQ that belong to the deployment: the permission to declare one is also that to delete it."""
+"""RabbitMQ exchanges owned by the deployment: permission to declare one includes permission to delete it."""
 
 import logging
 from typing import Any
@@ -13,24 +13,25 @@ LOG = logging.getLogger(__name__)
 
 
 class DeployedExchange(Exchange):
-    """An exchange that the deployment has created; it is declared only if it is missing."""
+    """Exchange created by the deployment; declared only if it is missing."""
 
     @classmethod
     def of(cls, stock: Exchange) -> "DeployedExchange":
-        """Return the exchange that a stock one describes, bound to no channel, as definitions have it.
+        """Return an unbound exchange with the properties in the deployment's definitions.
 
-        One that they do not have, such as that of notifications, stays as its other publishers declare it.
+        An exchange outside the definitions, such as the notifications' exchange, keeps the properties of its other
+        publishers.
         """
         if stock.name in DEPLOYED_EXCHANGES:
             return cls(name=stock.name, type=stock.type, durable=True, auto_delete=False)
         return cls(name=stock.name, type=stock.type, durable=stock.durable, auto_delete=stock.auto_delete)
 
     def declare(self, nowait: bool = False, passive: bool | None = None, channel: Any = None) -> Any:
-        """Check that the exchange exists; create it if it does not and this user may."""
+        """Check that the exchange exists; otherwise create it if this user may."""
         channel = channel or self.channel
-        if channel.connection is None:  # the broker closed the channel after an error; a retry opens another one
+        if channel.connection is None:  # the broker closed the channel after an error; a retry opens a new channel
             raise amqp.RecoverableConnectionError("the channel is closed")
-        # A failed check closes its channel.
+        # A failed check closes its channel, so it gets its own.
         check = channel.connection.channel()
         try:
             super().declare(passive=True, channel=check)  # type: ignore[no-untyped-call]

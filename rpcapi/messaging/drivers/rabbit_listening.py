@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Listeners of RPC servers on RabbitMQ that poll with long waits, and answer without waiting.
+"""Listeners of RPC servers on RabbitMQ with long polls and prompt replies.
 
-After each message the stock driver waits 1 ms for the next, then 2, then 4, because it acknowledges notifications
-between two waits. RPC messages are acknowledged on receipt, so the short waits only cost time: each costs a fifth of
-an empty call, in the caller and in the server, and their number grows with the duration of the call.
+The stock driver polls for 1, 2, 4, ... ms after each message, because it acknowledges notifications between polls. RPC
+messages are acknowledged on receipt, so short polls only cost time: each takes a fifth of an empty call in caller and
+server, and longer calls have more of them.
 """
 
 import logging
@@ -18,21 +18,21 @@ from rpcapi.messaging.private_rabbit import AMQPDestinationNotFound, AMQPIncomin
 
 LOG = logging.getLogger(__name__)
 
-# Seconds of the first wait after a message, and of the longest wait. A stop is noticed between waits.
+# Seconds of the first poll after a message, and of the longest poll. Stops are noticed between polls.
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 
 
 class PromptIncomingMessage(AMQPIncomingMessage):
-    """A received message whose answer is sent once.
+    """Received message whose answer is sent once.
 
-    The stock driver tries for seconds while the caller's reply queue is missing, in a thread of the server's executor:
-    a thousand calls whose callers are gone would occupy them all.
+    The stock driver retries for seconds if the caller's reply queue is missing, in a thread of the server's executor; a
+    thousand calls with dead callers would occupy all threads.
     """
 
     listener: Any
 
     def reply(self, reply: Any = None, failure: Any = None) -> None:
-        """Send the answer; one log line if the caller's reply queue is gone. Raises MessageTooLarge."""
+        """Send the answer; log one line if the caller's reply queue is gone. Raises MessageTooLarge."""
         if not self.orig_msg_id:  # a cast
             return
         try:
@@ -45,7 +45,7 @@ class PromptIncomingMessage(AMQPIncomingMessage):
 
 
 class RabbitListener(RpcAMQPListener):
-    """Listener of an RPC server that adds the sender to each request context, whatever the body says."""
+    """Listener that adds the authenticated sender to each request context."""
 
     message_cls = PromptIncomingMessage
 
@@ -58,7 +58,7 @@ class RabbitListener(RpcAMQPListener):
 
     @property
     def is_closing(self) -> bool:
-        """Whether the listener has stopped: a message accepted now would never run."""
+        """True once the listener has stopped: a message accepted now would never run."""
         return bool(self._shutoff.is_set())
 
     @property
@@ -67,5 +67,5 @@ class RabbitListener(RpcAMQPListener):
 
     @_current_timeout.setter
     def _current_timeout(self, seconds: float) -> None:
-        # The stock listener sets 1 ms, and doubles it whenever nothing arrived.
+        # The stock listener sets 1 ms and doubles it on every empty poll.
         self._wait = max(seconds, FIRST_WAIT)

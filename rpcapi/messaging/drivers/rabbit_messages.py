@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading of messages from RabbitMQ's queues, whatever peers have sent.
+"""Receipt of arbitrary messages from RabbitMQ.
 
-The stock driver logs a traceback for a message that it cannot decode, and answers nothing. Here such a message reaches
-the dispatcher, with the reason in place of its arguments: the dispatcher rejects it in one log line, and answers if the
-fields that a reply needs can be read.
+For an undecodable message the stock driver logs a traceback and sends no answer. Here such a message reaches the
+dispatcher with the reason instead of its arguments; the dispatcher rejects it in one log line, and answers if the reply
+fields are readable.
 
-A message is acknowledged before it is decoded. The stock driver acknowledges RPC messages between decoding and running
-them, so that the broker delivers a message again whose decoding ends the process, and ends the next process too.
+A message is acknowledged before it is decoded. The stock driver acknowledges later, so a message whose decoding kills
+the process is redelivered and kills the next process too.
 """
 
 import logging
@@ -24,14 +24,14 @@ LOG = logging.getLogger(__name__)
 
 ACCEPT = prepare_accept_content(["json"])
 BODY_KEY = "oslo.message"
-# The fields that the sender's driver adds to a message, in this order, after the arguments.
+# Fields that the sender's driver adds after the arguments, in this order.
 FIRST_ADDED_KEY = '"_msg_id"'
 REPLY_KEYS = ("_msg_id", "_reply_q", "_unique_id")
 MAX_REASON = 200  # characters
 
 
 class PeerMessage(RabbitMessage):
-    """A received message; one that cannot be decoded has a text in place of its arguments."""
+    """Received message; an undecodable one has a text as its arguments."""
 
     def __init__(self, raw_message: Any) -> None:
         fields, self.fault = _decode(raw_message)
@@ -43,21 +43,21 @@ class PeerMessage(RabbitMessage):
 
 
 class PeerConsumer(Consumer):
-    """Consumer that acknowledges a message, then hands it over, or logs one line if it cannot."""
+    """Consumer that acknowledges each message before it passes it on, and logs one line on failure."""
 
     callback: Any
     _max_bytes: int
 
     @classmethod
     def of(cls, stock: Consumer, max_length: int, max_bytes: int) -> "PeerConsumer":
-        """Return a consumer like ``stock``, which is not declared yet.
+        """Return an undeclared consumer like ``stock``.
 
-        The queue holds ``max_length`` messages. A message of more than ``max_bytes`` is not decoded.
+        The queue is limited to ``max_length`` messages; a message above ``max_bytes`` is not decoded.
         """
         consumer = cls.__new__(cls)
         consumer.__dict__.update(stock.__dict__)
         consumer._max_bytes = max_bytes
-        if not consumer.rabbit_stream_fanout:  # streams have own bounds
+        if not consumer.rabbit_stream_fanout:  # streams have limits of their own
             consumer.queue_arguments["x-max-length"] = max_length
             if consumer.type != "fanout":
                 consumer.queue_arguments["x-overflow"] = "reject-publish"
@@ -65,11 +65,11 @@ class PeerConsumer(Consumer):
 
     def _callback(self, message: Any) -> None:
         if getattr(self.callback, "is_closing", False):
-            return  # without an acknowledgement, so that the broker gives the message to another server
+            return  # not acknowledged, so that another server gets the message
         headers = message.properties.get("application_headers") or {}
         if self.rabbit_stream_fanout and (offset := headers.get("x-stream-offset")) is not None:
             self.next_stream_offset = offset + 1
-        # No peer compresses. A small compressed body may be a huge one, which kombu would decompress at once.
+        # No peer compresses, and kombu would decompress a small body into a huge one.
         headers.pop("compression", None)
         received = self.queue.channel.message_to_python(message)
         received.ack()
@@ -83,7 +83,7 @@ class PeerConsumer(Consumer):
             self._keep(message, peer_message.fault)
         try:
             self.callback(peer_message)
-        except Exception as error:  # a bug, too, must not stop the reader or deliver the message again
+        except Exception as error:  # not even a bug may stop the reader or cause a redelivery
             self._drop(message, error, is_kept=peer_message.fault is not None)
 
     def _drop(self, message: Any, error: Exception, *, is_kept: bool = False) -> None:
@@ -92,7 +92,7 @@ class PeerConsumer(Consumer):
             self._keep(message, _reason(error))
 
     def _keep(self, message: Any, reason: str) -> None:
-        """Keep a message to a server, which cannot be processed, as a dead letter."""
+        """Keep an unprocessable message to a server as a dead letter."""
         outbox = getattr(getattr(self.callback, "driver", None), "dead_letter_outbox", None)
         if outbox is not None:
             dead_letters.COUNT.add_one()
@@ -100,13 +100,13 @@ class PeerConsumer(Consumer):
 
 
 def _body_of(message: Any) -> bytes:
-    """Return the body of a received message, which the AMQP library may have decoded to text."""
+    """Return the body as bytes; the AMQP library may have decoded it."""
     body = message.body
     return body if isinstance(body, bytes) else body.encode(errors="replace")
 
 
 def _decode(raw_message: Any) -> tuple[dict[str, Any], str | None]:
-    """Return the fields of a message, and None or the reason why they could not be decoded."""
+    """Return the fields of a message, and the reason why they could not be decoded, or None."""
     try:
         fields = deserialize_msg(raw_message.payload)
         if isinstance(fields, dict):
@@ -118,12 +118,12 @@ def _decode(raw_message: Any) -> tuple[dict[str, Any], str | None]:
 
 
 def _reply_fields(raw_message: Any) -> dict[str, Any]:
-    """Return what can be read of the fields for the reply: they are after the arguments, which may be nested deeply."""
+    """Return the readable reply fields. They come after the arguments, which may be nested too deeply."""
     try:
         text = raw_message.payload[BODY_KEY]
         fields = jsonutils.loads("{" + text[text.rindex(FIRST_ADDED_KEY) :])
         return {key: fields[key] for key in REPLY_KEYS}
-    except Exception:  # as in _decode; nothing is answered then
+    except Exception:  # no reply fields, no answer
         return {}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pool of RabbitMQ connections that send."""
+"""Pool of RabbitMQ connections for sending."""
 
 import threading
 from typing import Any
@@ -11,7 +11,7 @@ from rpcapi.messaging.private_rabbit import ConnectionPool
 
 
 class BoundedPool(ConnectionPool):
-    """The stock pool with a bounded wait for a free connection."""
+    """Stock pool with a bounded wait for a free connection."""
 
     def __init__(self, max_size: int, *args: Any) -> None:
         super().__init__(*args)
@@ -19,14 +19,14 @@ class BoundedPool(ConnectionPool):
 
     @classmethod
     def with_sizes_of(cls, stock: ConnectionPool, connection_cls: type[Any]) -> "BoundedPool":
-        """Return a pool with the sizes of `stock` and connections of class `connection_cls`."""
+        """Return a pool with the sizes of `stock` for connections of another class."""
         sizes = stock._max_size, stock._min_size, stock._item_ttl
         return cls(stock._max_size, stock.conf, *sizes, stock.url, connection_cls)
 
     def get(self, retry: int | None = None) -> Any:
         """Take a connection from the pool.
 
-        :raises oslo_messaging.MessageDeliveryFailure: when none becomes free, or can be opened, in time
+        :raises oslo_messaging.MessageDeliveryFailure: no connection became free, or could be opened, in time
         """
         if not self._slots.acquire(timeout=patience.remaining_seconds()):
             raise oslo_messaging.MessageDeliveryFailure(
@@ -40,6 +40,5 @@ class BoundedPool(ConnectionPool):
             raise
 
     def put(self, item: Any) -> None:
-        """Return a connection to the pool."""
         super().put(item)
         self._slots.release()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Short operations on RabbitMQ's queues, each on a channel of its own, which a refusal closes."""
+"""Short operations on RabbitMQ's queues, each on its own channel because a refusal closes it."""
 
 import contextlib
 import functools
@@ -13,13 +13,13 @@ import oslo_messaging
 from rpcapi import tls
 from rpcapi.messaging.drivers import deadline
 
-SECONDS = 10.0  # that an operation may take
+SECONDS = 10.0  # time limit of an operation
 
-Connect = Callable[[], AbstractContextManager[Any]]  # of an oslo.messaging ConnectionContext
+Connect = Callable[[], AbstractContextManager[Any]]  # returns an oslo.messaging ConnectionContext
 
 
 def use_channel(connection: Any, use: Callable[[amqp.Channel], Any]) -> Any:
-    """Return what ``use`` returns for a channel of its own, which is then closed; reconnects as needed.
+    """Return the result of ``use`` on a temporary channel; reconnects as needed.
 
     Raises AccessRefused or NotFound of the broker, and MessageDeliveryFailure while it is unreachable.
     """
@@ -42,12 +42,12 @@ def use_channel(connection: Any, use: Callable[[amqp.Channel], Any]) -> Any:
 
 
 def lengths(connect: Connect, queues: Sequence[str]) -> dict[str, int]:
-    """Return how many messages wait in each queue that exists. Raises MessageDeliveryFailure."""
+    """Return the number of waiting messages of each existing queue. Raises MessageDeliveryFailure."""
     counts: dict[str, int] = {}
     try:
         with deadline.limit_wait(SECONDS), connect() as context:
             for queue in queues:
-                with contextlib.suppress(amqp.NotFound):  # such as a classic queue of a broker that is away
+                with contextlib.suppress(amqp.NotFound):  # for example a classic queue on a lost node
                     counts[queue] = use_channel(context.connection, functools.partial(_length, queue))
     except amqp.AccessRefused as error:
         raise oslo_messaging.MessageDeliveryFailure(f"Queues cannot be measured: {tls.describe(error)}") from error

@@ -15,7 +15,7 @@ from rpcapi.messaging.private_rabbit import ReplyWaiter
 
 LOG = logging.getLogger(__name__)
 
-MAX_LOGGED = 1000  # users whose forged replies are logged, once each
+MAX_LOGGED = 1000  # users with a logged forged reply, one log line each
 
 IsResponder = Callable[[str | None], bool]
 
@@ -29,7 +29,7 @@ _CALL = _CurrentCall()
 
 @contextmanager
 def expect_reply_of(is_responder: IsResponder) -> Iterator[None]:
-    """Accept replies to the calls of this thread only from users for which the predicate is true."""
+    """Accept replies to this thread's calls only from users that satisfy the predicate."""
     previous, _CALL.is_responder = _CALL.is_responder, is_responder
     try:
         yield
@@ -38,7 +38,7 @@ def expect_reply_of(is_responder: IsResponder) -> Iterator[None]:
 
 
 class RabbitReplyWaiter(ReplyWaiter):
-    """Reply waiter that drops replies of users who were not called."""
+    """Reply waiter that drops replies from users other than the callee."""
 
     conn: Any
     _thread_exit_event: Any
@@ -49,13 +49,12 @@ class RabbitReplyWaiter(ReplyWaiter):
         super().__init__(*args)
 
     def listen(self, msg_id: str) -> None:
-        """Wait for replies to a message of this thread."""
+        """Expect replies to a message of this thread."""
         if _CALL.is_responder is not None:
             self._responders[msg_id] = _CALL.is_responder
         super().listen(msg_id)
 
     def unlisten(self, msg_id: str) -> None:
-        """Wait no longer."""
         self._responders.pop(msg_id, None)
         super().unlisten(msg_id)
 
@@ -71,7 +70,7 @@ class RabbitReplyWaiter(ReplyWaiter):
             LOG.warning("Dropped a reply of user %r, which was not called; further ones are not logged", user)
 
     def wait(self, msg_id: str, timeout: float | None, call_monitor_timeout: float | None, reply_q: str) -> Any:
-        """Return the server's reply, within the time that connecting and sending left; raises MessagingTimeout."""
+        """Return the server's reply within the time left by connecting and sending; raises MessagingTimeout."""
         remaining = patience.remaining_seconds()
         return super().wait(msg_id, timeout if remaining is None else remaining, call_monitor_timeout, reply_q)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS to RabbitMQ, by the options ``ssl...`` of oslo.messaging. The broker and its name are always verified.
+"""TLS to RabbitMQ by oslo.messaging's ``ssl...`` options, always with verification of broker and name.
 
-The stock driver verifies no name without ``ssl_ca_file``, and nothing at all with ``ssl_version`` and without
-``ssl_ca_file``. With several hosts in the URL it expects of each the name of the first one.
+The stock driver verifies no name without ``ssl_ca_file``, and nothing with ``ssl_version`` but no ``ssl_ca_file``. For
+all hosts of a URL it expects the name of the first.
 """
 
 import ssl
@@ -15,15 +15,15 @@ from rpcapi import errors, tls
 
 GROUP = "[oslo_messaging_rabbit]"
 FILES = ("ssl_ca_file", "ssl_cert_file", "ssl_key_file")
-# kombu's name of VerifyingTransport: oslo.messaging writes "amqp" for "rabbit" in the name of our driver.
+# kombu's name of VerifyingTransport: oslo.messaging replaces "rabbit" in our driver's name by "amqp".
 SCHEME = "gantt-amqp"
 
 
 class VerifyingTransport(pyamqp.Transport):
-    """kombu's transport, which verifies the name of the host that it connects to."""
+    """kombu transport that verifies the name of the host it connects to."""
 
     def establish_connection(self) -> Any:
-        """Connect to the current host of the connection."""
+        """Connect to the connection's current host."""
         connection: Any = self.client
         host = connection.hostname
         if connection.ssl:
@@ -31,7 +31,7 @@ class VerifyingTransport(pyamqp.Transport):
         try:
             return super().establish_connection()  # type: ignore[no-untyped-call]
         finally:
-            # kombu connects to 127.0.0.1 for "localhost", and would take that for the name from then on.
+            # kombu replaces "localhost" by 127.0.0.1, and would keep that as the name.
             connection.hostname = host
 
 
@@ -39,14 +39,14 @@ transport.TRANSPORT_ALIASES[SCHEME] = f"{__name__}:{VerifyingTransport.__name__}
 
 
 def parameters(stock: dict[str, Any] | bool) -> dict[str, Any] | bool:
-    """Return the stock driver's parameters of amqp, with verification; False without TLS."""
+    """Return the stock driver's amqp parameters with verification; False without TLS."""
     if not stock:
         return False
     return {**(stock if isinstance(stock, dict) else {}), "cert_reqs": ssl.CERT_REQUIRED}
 
 
 def check(options: Any) -> None:
-    """Raise BadConfiguration if the options of TLS in this group cannot be used."""
+    """Raise BadConfiguration if this group's TLS options cannot be used."""
     files = {name: getattr(options, name) for name in FILES}
     configured = [name for name, path in files.items() if path]
     if not options.ssl:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receives messages: one thread and one blocking read per process, for any number of RPC servers."""
+"""Receipt of messages with one thread and one blocking read per process, for any number of RPC servers."""
 
 import logging
 import threading
@@ -22,14 +22,14 @@ LOG = logging.getLogger(__name__)
 
 
 class Receiver(BackgroundLoop):
-    """Reads the process's inboxes, one for each user, and the queues of its listeners.
+    """Reader of the process's inboxes, one per sending user, and of its listeners' queues.
 
-    Any thread may change the set of queues to read; the receiver's thread applies the change between two
-    reads, and applies the whole set after every new connection.
+    Any thread may change the set of queues; the receiver's thread applies the change between two reads, and the whole
+    set after each reconnect.
     """
 
     def __init__(self, channel: BusChannel, outbox: Outbox, on_reply: Callable[[wire.WireReply, str], None]) -> None:
-        """``channel`` is for this receiver alone: the senders that share the outbox's may use all its connections."""
+        """``channel`` must not be shared: senders may use up all connections of the outbox's channel."""
         super().__init__("gantt-bus")
         self.reply_to = wire.new_id()
         self._process = names.process(outbox.user, self.reply_to)
@@ -44,14 +44,14 @@ class Receiver(BackgroundLoop):
         self._listeners: list[BusListener] = []
         self._requested_version = 0
         self._applied_version = -1
-        self._queues: list[str] = []  # inboxes and lists of bells; the one that was read last is the last
+        self._queues: list[str] = []  # inboxes and lists of bells, the last read at the end
         self._topic_queues: dict[str, BusListener] = {}
         self._server_queues: dict[str, BusListener] = {}
         self._is_connected = False
         self._pauses = channel.limits.pauses()
 
     def start(self) -> None:
-        """Start the thread unless it runs; a process has none before its first call or listener."""
+        """Start the thread unless it runs. A process has none before its first call or listener."""
         with self._condition:
             if self._thread.ident is None:
                 super().start()
@@ -64,7 +64,7 @@ class Receiver(BackgroundLoop):
             self.wait()
 
     def refresh_subscriptions(self) -> None:
-        """Update the set of queues to read, interrupting the current read."""
+        """Apply the current set of queues, interrupting the current read."""
         with self._condition:
             self._requested_version += 1
         try:
@@ -73,9 +73,9 @@ class Receiver(BackgroundLoop):
             LOG.debug("Bus unreachable; the receiver updates its queues after reconnecting")
 
     def add(self, listener: BusListener) -> None:
-        """Start reading for this listener. Requests fanned out after the return will reach it.
+        """Start reading for a listener. Later fan-outs will reach it.
 
-        :raises BusRefused: when Redis answers, but denies access
+        :raises BusRefused: Redis answers, but denies access
         """
         with self._condition:
             self._listeners.append(listener)
@@ -95,7 +95,7 @@ class Receiver(BackgroundLoop):
         self.start()
 
     def remove(self, listener: BusListener) -> None:
-        """Stop reading for this listener; returns when no more messages can reach it."""
+        """Stop reading for a listener; on return no more messages can reach it."""
         with self._condition:
             self._listeners.remove(listener)
         self.refresh_subscriptions()
@@ -109,7 +109,7 @@ class Receiver(BackgroundLoop):
             last_of_fanout = all(
                 other.listen_target.fanout != listener.listen_target.fanout for other in self._listeners
             )
-        # Not before: the thread may just be renewing the memberships of the listeners that it knew.
+        # Only now: before, the thread might have renewed the memberships of the listeners it knew.
         if last_of_fanout:
             try:
                 self._outbox.channel.client.zrem(listener.listen_target.fanout, self._process)
@@ -119,13 +119,13 @@ class Receiver(BackgroundLoop):
                 )
 
     def queue_topics(self) -> dict[str, str]:
-        """Return the queues of topics, which servers of this process may share with others, and the topic of each."""
+        """Return the topic of each topic queue, which servers of this process share with others."""
         with self._condition:
             targets = [listener.listen_target for listener in self._listeners]
         return {queue: target.topic for target in targets for queue in target.topic_queues}
 
     def run_once(self) -> float:
-        """Receive what arrives next; raises what Redis or a message raises."""
+        """Receive the next entry; raises errors of Redis or of the message."""
         if not self._is_connected:
             self._connect()
         self._apply_subscriptions()
@@ -138,7 +138,7 @@ class Receiver(BackgroundLoop):
         return 0.0
 
     def handle_failure(self, error: Exception) -> float:
-        """Disconnect after any error, that of one bad message too, and return the pause before the next connection."""
+        """Disconnect after any error, even about a single message; return the pause before reconnecting."""
         pause = next(self._pauses)
         if isinstance(error, CONNECTION_ERRORS):
             LOG.warning("Bus unreachable at %s (%s); retrying in %.1f s", self._channel.address, error, pause)
@@ -148,7 +148,6 @@ class Receiver(BackgroundLoop):
         return pause
 
     def finish(self) -> None:
-        """Close the connection."""
         self._channel.close()
 
     def _connect(self) -> None:
@@ -164,7 +163,7 @@ class Receiver(BackgroundLoop):
             self._condition.notify_all()
 
     def _apply_subscriptions(self) -> None:
-        """Read exactly the queues of the inbox and of the open listeners from now on."""
+        """Switch to the queues of the inboxes and of the open listeners."""
         with self._condition:
             requested_version = self._requested_version
             if self._applied_version == requested_version:
@@ -182,13 +181,13 @@ class Receiver(BackgroundLoop):
         self._read_server_queues(newly_read)
 
     def _read_server_queues(self, queues: Mapping[str, BusListener]) -> None:
-        """Receive what waits for servers without a bell in the inbox, as long as their listeners are open."""
+        """Receive messages to servers that have no bell in the inbox, while their listeners are open."""
         for queue in self._channel.nonempty(list(queues)):
             while queues[queue].open and self._receive_body(queue, queues[queue]):
                 pass
 
     def _renew(self) -> None:
-        """Renew this process's messages and fan-out memberships, and requeue messages of dead receivers."""
+        """Renew messages and fan-out memberships of this process; requeue messages of dead receivers."""
         with self._condition:
             listeners = list(self._listeners)
         if listeners:
@@ -202,7 +201,7 @@ class Receiver(BackgroundLoop):
         self._next_renewal = time.monotonic() + self._renew_interval
 
     def _deliver(self, queue: str, entry: bytes, has_backlog: bool) -> None:
-        """Deliver what the bell of a topic announces, or an entry of an inbox and its backlog."""
+        """Deliver the message behind a topic's bell, or an inbox entry and its backlog."""
         self._queues.remove(queue)
         self._queues.append(queue)
         if queue in self._topic_queues:
@@ -221,7 +220,8 @@ class Receiver(BackgroundLoop):
                     self._receive(inbox, entry)
                 elif source in self._server_queues:
                     self._receive_body(source, self._server_queues[source])
-            except CONNECTION_ERRORS as error:  # of a bell; the others have left the inbox and would be lost
+            # failed on a bell; the other entries have left the inbox and must not be lost
+            except CONNECTION_ERRORS as error:
                 failure = error
         if failure is not None:
             raise failure
@@ -235,7 +235,7 @@ class Receiver(BackgroundLoop):
         return claim is not None
 
     def _receive(self, queue: str, text: bytes, tag: str | None = None, listener: BusListener | None = None) -> None:
-        """Hand a message over; one that cannot be processed, and would fail at each delivery, becomes a dead letter."""
+        """Hand a message over, or bury it if it would fail at each delivery."""
         try:
             self._hand_over(names.sender_of(queue), wire.decode(text), tag, listener)
         except Exception as error:
@@ -248,7 +248,7 @@ class Receiver(BackgroundLoop):
     def _hand_over(
         self, sender: str, body: wire.WireRequest | wire.WireReply, tag: str | None, listener: BusListener | None
     ) -> None:
-        """Hand a message of a queue over to its listener, or one of an inbox to all that it concerns."""
+        """Hand a queue's message to its listener, or an inbox message to all concerned."""
         is_request = isinstance(body, wire.WireRequest) and body.fanout is None
         if is_request == (listener is None):
             raise MessageForeign("an inbox is for replies and fan-out requests, and a queue for other requests")
@@ -273,6 +273,6 @@ class Receiver(BackgroundLoop):
 
 
 def _concerns_the_bus(error: Exception) -> bool:
-    """Return whether the bus has failed, not the message."""
+    """Return whether the bus failed, not the message."""
     failures = (*CONNECTION_ERRORS, redis.RedisError, exceptions.MessagingException)
     return isinstance(error, failures) and not isinstance(error, MessageForeign)

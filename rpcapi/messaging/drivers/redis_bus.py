@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The `gantt+redis` driver of oslo.messaging: RPC over a Redis server.
 
-Topic and server requests wait in lists, and are recorded as received until a server begins them. Replies and
-fan-out requests go to the inboxes of the process. Each list has one sending user, named in its key, which Redis
-authenticates. Data of a dead process expires.
-Persistence is that of the Redis server: the bus's own server keeps nothing on disk, so that its restart loses
-queued messages, and callers time out.
+Requests to topics and servers wait in lists, and are recorded as received until a server starts them. Replies and
+fan-out requests go to the inboxes of processes. Each list has one sending user, named in its key and authenticated by
+Redis. Data of dead processes expires.
+
+Persistence is up to the Redis server. The bus's own server stores nothing on disk: a restart loses queued messages, and
+callers time out.
 """
 
 import functools
@@ -45,9 +46,9 @@ class RedisBusDriver(BaseDriver):
         default_exchange: str | None = None,
         allowed_remote_exmods: list[str] | None = None,
     ) -> None:
-        """Read the options and scripts; nothing connects before the first message or listener.
+        """Read options and scripts; connects on the first message or listener.
 
-        :raises rpcapi.errors.BadConfiguration: when the URL is not that of one Redis server
+        :raises rpcapi.errors.BadConfiguration: the URL does not name one Redis server
         """
         super().__init__(conf, url, default_exchange, allowed_remote_exmods)
         opts.register_opts(conf)
@@ -74,11 +75,11 @@ class RedisBusDriver(BaseDriver):
 
     @functools.cached_property
     def senders(self) -> SenderDirectory:
-        """The senders that this bus authenticates."""
+        """Senders authenticated by this bus."""
         return SenderDirectory.of_patterns(self.conf.rpc.shared_agent_hosts)
 
     def connect(self) -> None:
-        """Open a connection that sends; a server that is being restarted may return meanwhile. See Outbox.retry."""
+        """Open a connection for sending, with time for a restarting server. For errors see Outbox.retry."""
         self._outbox.retry(self._outbox.channel.client.ping, time.monotonic() + CONNECT_SECONDS)
 
     def send(
@@ -93,8 +94,9 @@ class RedisBusDriver(BaseDriver):
         retry: int | None = None,
         transport_options: Any = None,
     ) -> Any:
-        """Call when `wait_for_reply`, else cast. `retry` 0 tries a cast once; other values are ignored in favour
-        of `[gantt_bus] send_timeout`.
+        """Call if `wait_for_reply`, otherwise cast.
+
+        `retry` 0 tries a cast once; other values are ignored in favour of `[gantt_bus] send_timeout`.
 
         :raises oslo_messaging.MessagingTimeout: no reply to a call in time, or the bus was unreachable
         :raises oslo_messaging.MessageDeliveryFailure: the bus was unreachable for a cast
@@ -116,7 +118,7 @@ class RedisBusDriver(BaseDriver):
         wait_seconds = self._request_ttl if timeout is None else timeout
         if monitor is not None and monitor >= wait_seconds:
             monitor = None
-        # When no server begins within the monitor's time, the caller has stopped waiting.
+        # The request expires with the monitor timeout: a caller without heartbeats has stopped waiting.
         request = wire.WireRequest(
             ctxt=ctxt,
             message=message,
@@ -151,11 +153,11 @@ class RedisBusDriver(BaseDriver):
                 LOG.warning("A process has stopped reading and misses a fan-out of %s: %s", target.topic, error)
 
     def listen(self, target: Target, batch_size: int, batch_timeout: float | None) -> BusListener:
-        """Listen for an RPC server: to its topic, its own name, and fan-outs.
+        """Listen for an RPC server: to its topic, its name and fan-outs.
 
-        When Redis is unreachable, listening begins after the connection succeeds.
+        If Redis is unreachable, listening starts after the reconnect.
 
-        :raises oslo_messaging.server.ServerListenError: when Redis answers, but denies access
+        :raises oslo_messaging.server.ServerListenError: Redis answers, but denies access
         """
         listener = BusListener(
             ListenTarget.of(target, self._exchange(target)),
@@ -172,12 +174,14 @@ class RedisBusDriver(BaseDriver):
         return listener
 
     def dead_letters(self) -> list[dead_letters.DeadLetter]:
-        """Return messages that could not be processed, newest first: of all processes to an operator, of the own user's
-        to another. For errors see Outbox.retry."""
+        """Return dead letters, newest first: of all users for an operator, otherwise of the own user.
+
+        For errors see Outbox.retry.
+        """
         return self._outbox.retry(self._outbox.dead_letters, time.monotonic())
 
     def waiting_messages(self) -> dict[str, int]:
-        """Return how many messages wait for each topic that servers of this process share.
+        """Return the number of waiting messages per topic that servers of this process share.
 
         For errors see Outbox.retry.
         """
@@ -205,7 +209,6 @@ class RedisBusDriver(BaseDriver):
         raise errors.NotificationsUnsupported("The embedded bus carries RPC only, no notifications.")
 
     def cleanup(self) -> None:
-        """Stop receiving and close every connection."""
         self._receiver.stop()
         self._outbox.channel.close()
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of the embedded bus. Receipt is atomic, so that a receiver that dies loses no message.
+"""Redis commands of the embedded bus. Receipt is atomic, so that a dying receiver loses no message.
 
-A blocking read loses what it pops when its connection breaks. So a queue is two lists: a receiver pops a wake-up token
-(a "bell") from the first, and a script then moves the oldest body from the second list to the record of received
-messages. A lost bell is replaced. Requests for one server have no list of bells: their bells, which name the queue, are
-in the inbox of the server's process, so that a process with hundreds of servers blocks on a few lists. A reply or
-fan-out request is stored in the inbox itself, instead of a bell.
+A blocking read loses the popped entry if its connection breaks. So a queue is two lists: a receiver pops a wake-up
+token ("bell") from the first, and a script moves the oldest body from the second to the received messages. Lost bells
+are replaced. Requests to one server have no list of bells: their bells, which name the queue, are in the inbox of the
+server's process, so that a process with hundreds of servers blocks on a few lists. Replies and fan-out requests are
+stored in the inbox itself.
 """
 
 import logging
@@ -25,16 +25,16 @@ from rpcapi.messaging.drivers.names import BODIES
 
 LOG = logging.getLogger(__name__)
 
-LUA = Path(__file__).parent / "lua"  # one file for each verb
-BELL = "0"  # in a topic's list of bells; in an inbox a bell is the queue's name
-TAG_LENGTH = 36  # a redelivered body has the number of its redeliveries, a digit, after the tag
+LUA = Path(__file__).parent / "lua"
+BELL = "0"  # entry of a topic's list of bells; in an inbox a bell is the queue's name
+TAG_LENGTH = 36  # in a redelivered body a digit follows, the number of redeliveries
 RECEIPT_SECONDS = 20
-POLL_SECONDS = 1.0  # that a read waits for an entry
-BATCH = 100  # entries that are read at once from an inbox with a backlog
-# Redeliveries after a receiver was lost; the next loss makes the message a dead letter.
+POLL_SECONDS = 1.0  # wait of one read
+BATCH = 100  # entries read at once from an inbox with a backlog
+# Redeliveries after lost receivers; after one more loss the message becomes a dead letter.
 MAX_REDELIVERIES = 2
-BACKLOG_SECONDS = 0.0005  # a read that returns sooner did not wait: its entry had arrived during the last delivery
-# Errors of redis-py while Redis is unreachable or still loading: worth a retry.
+BACKLOG_SECONDS = 0.0005  # a faster read did not wait: its entry arrived during the last delivery
+# Errors of redis-py while Redis is unreachable or loading: worth a retry.
 CONNECTION_ERRORS = (
     redis.exceptions.ConnectionError,
     redis.exceptions.TimeoutError,
@@ -45,9 +45,9 @@ CONNECTION_ERRORS = (
 
 @dataclass(frozen=True)
 class BusLimits:
-    """Limits of the bus: seconds, except the numbers of `connections`, of messages in a queue and of bytes.
+    """Limits of the bus: counts for connections and queue_length, bytes for message_bytes, otherwise seconds.
 
-    `first_pause` and `longest_pause` are those before further attempts to reach Redis.
+    `first_pause` and `longest_pause` are pauses between attempts to reach Redis.
     """
 
     socket_timeout: float
@@ -62,7 +62,7 @@ class BusLimits:
     longest_pause: float
 
     def pauses(self) -> Iterator[float]:
-        """Yield the pause before each further attempt, twice as long as the one before, without end."""
+        """Yield pauses before further attempts: each twice as long as the last, up to the longest."""
         pause = self.first_pause
         while True:
             yield min(pause, self.longest_pause)
@@ -70,9 +70,9 @@ class BusLimits:
 
 
 class BusChannel:
-    """Commands on a pool of connections, which threads may share; every list expires.
+    """Commands on a shared pool of connections. Every list expires.
 
-    Nothing connects before the first command. Commands raise one of CONNECTION_ERRORS while Redis is unreachable.
+    Connects on the first command. Commands raise one of CONNECTION_ERRORS while Redis is unreachable.
     """
 
     def __init__(self, address: RedisAddress, limits: BusLimits) -> None:
@@ -90,10 +90,10 @@ class BusChannel:
         return self.client.register_script((LUA / f"{verb}.lua").read_text(encoding="utf-8"))
 
     def publish(self, queue: str, text: str, process_key: str | None = None, receipt: str | None = None) -> None:
-        """Append a message to a queue, or to an inbox; raises QueueFull or MessageTooLarge.
+        """Append a message to a queue or inbox; raises QueueFull or MessageTooLarge.
 
-        For a server, `process_key` names the process that reads its queue. With `receipt`, a key of that name exists
-        for RECEIPT_SECONDS once the message arrived.
+        For a server, `process_key` names the process that reads its queue. `receipt` is a key that exists for
+        RECEIPT_SECONDS after the message arrived.
         """
         limits = self.limits
         if names.is_inbox(queue):
@@ -110,14 +110,13 @@ class BusChannel:
             raise errors.QueueFull(queue, limits.queue_length)
 
     def has_arrived(self, receipt: str) -> bool:
-        """Return whether a message with this receipt has arrived."""
         return bool(self.client.exists(receipt))
 
     def read(self, queues: Sequence[str]) -> tuple[str, bytes, bool] | None:
-        """Wait for an entry of one of these inboxes and lists of bells; None if none arrives.
+        """Wait for an entry of an inbox or list of bells; None if none arrives.
 
-        Return the list, the entry, and whether more entries of an inbox probably wait. An entry that is larger than
-        allowed becomes a dead letter.
+        Returns the list, the entry, and whether the inbox probably has more entries. An oversized entry becomes a dead
+        letter.
         """
         sent_at = monotonic()
         answer: Any = self.client.brpop(queues, timeout=min(POLL_SECONDS, self.limits.socket_timeout / 2))
@@ -130,7 +129,7 @@ class BusChannel:
         return queue, entry, names.is_inbox(queue) and monotonic() - sent_at < BACKLOG_SECONDS
 
     def take(self, inbox: str) -> list[bytes]:
-        """Remove and return the oldest entries of an inbox; an entry larger than allowed becomes a dead letter."""
+        """Remove and return the oldest entries of an inbox; oversized entries become dead letters."""
         entries = self._take(keys=[inbox], args=[BATCH, self.limits.message_bytes, dead_letters.MAX_TEXT])
         for entry in entries:
             if isinstance(entry, list):
@@ -138,12 +137,12 @@ class BusChannel:
         return [entry for entry in entries if not isinstance(entry, list)]
 
     def claim(self, queue: str) -> tuple[str, bytes] | None:
-        """Receive the oldest message of a queue: its delivery tag and its text; None when the queue is empty.
+        """Receive the oldest message of a queue: (delivery tag, text), or None if the queue is empty.
 
-        A message larger than allowed becomes a dead letter instead.
+        Oversized messages become dead letters.
         """
         keys = [queue + BODIES, self.received_key, self.received_index_key]
-        # The digit of a redelivered body does not count.
+        # One more byte for the digit of a redelivered body.
         args: list[Any] = [TAG_LENGTH, time(), queue, self.limits.message_bytes + 1, dead_letters.MAX_TEXT]
         while isinstance(body := self._claim(keys=keys, args=args), list):
             self.bury_large(queue, *body)
@@ -153,17 +152,17 @@ class BusChannel:
         return tag, text[1:] if text[:1].isdigit() else text
 
     def bury(self, queue: str, body: bytes, error: Exception, size: int | None = None) -> None:
-        """Add a message to the dead letters; with a ``size``, ``body`` is the beginning of the message."""
+        """Add a message to the dead letters. With ``size``, ``body`` is only its beginning."""
         letter = dead_letters.describe(queue, body, f"{type(error).__name__}: {error}", size)
         dead_letters.write(self.client, self.user, letter)
         LOG.warning("A message of %s is a dead letter: %s", queue, letter.reason)
 
     def bury_large(self, queue: str, beginning: bytes, size: int) -> None:
-        """Add a message that is larger than allowed to the dead letters."""
+        """Add an oversized message to the dead letters."""
         self.bury(queue, beginning, errors.MessageTooLarge(size, self.limits.message_bytes), size)
 
     def acknowledge(self, delivery_tag: str) -> bool:
-        """Acknowledge a message; return False when another server received it meanwhile."""
+        """Acknowledge a message; return False if another server has received it meanwhile."""
         with self.client.pipeline(transaction=False) as pipe:
             _, removed = (
                 pipe.zrem(self.received_index_key, delivery_tag).hdel(self.received_key, delivery_tag).execute()
@@ -179,9 +178,9 @@ class BusChannel:
         self._restore_received("", delivery_tag)
 
     def restore_abandoned(self) -> None:
-        """Requeue messages that were not renewed for a visibility timeout, at most 100 at a time.
+        """Requeue up to 100 messages that were not renewed for a visibility timeout.
 
-        After MAX_REDELIVERIES redeliveries a message becomes a dead letter instead.
+        After MAX_REDELIVERIES a message becomes a dead letter instead.
         """
         self._restore_received(time() - self.limits.visibility_timeout, "")
 
@@ -193,11 +192,10 @@ class BusChannel:
             self.bury(queue.decode(errors="replace"), beginning, errors.ReceiversLost(MAX_REDELIVERIES + 1), size)
 
     def nonempty(self, queues: list[str]) -> list[str]:
-        """Return those of the queues that have a body."""
+        """Return the queues that have messages."""
         return [queue for queue, length in zip(queues, self.lengths(queues), strict=True) if length]
 
     def lengths(self, queues: Sequence[str]) -> list[int]:
-        """Return how many bodies each queue has."""
         with self.client.pipeline(transaction=False) as pipe:
             for queue in queues:
                 pipe.llen(queue + BODIES)
@@ -205,19 +203,19 @@ class BusChannel:
         return lengths
 
     def ring(self, queues: list[str]) -> None:
-        """Ensure that these queues of topics have a bell for each body."""
+        """Ensure that these topic queues have a bell per message."""
         with self.client.pipeline(transaction=False) as pipe:
             for queue in queues:
                 self._ring(keys=[queue, queue + BODIES], args=[self.limits.queue_ttl], client=pipe)
             pipe.execute()
 
     def close(self) -> None:
-        """Close all connections; a later command opens new ones."""
+        """Close all connections; later commands open new ones."""
         self.client.connection_pool.disconnect()
 
 
 def _pool(address: RedisAddress, limits: BusLimits) -> redis.BlockingConnectionPool:
-    """Return a pool in which a burst of senders waits for a connection instead of failing."""
+    """Return a pool in which bursts of senders wait for a connection instead of failing."""
     options: dict[str, Any] = {"connection_class": redis.UnixDomainSocketConnection}
     if not address.socket:
         options = {"connection_class": redis.Connection, "socket_connect_timeout": limits.socket_timeout}

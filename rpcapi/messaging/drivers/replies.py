@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matches replies from the process's inbox to waiting callers."""
+"""Replies from the process's inbox, matched to waiting callers."""
 
 import logging
 import queue
@@ -20,7 +20,7 @@ IsResponder = Callable[[str], bool]
 
 
 class PendingReplies:
-    """The calls that wait for a reply. Any thread may wait; the receiver's thread delivers."""
+    """Calls that wait for a reply. Any thread may wait; the receiver's thread delivers."""
 
     def __init__(self, allowed_remote_exmods: list[str]) -> None:
         self._allowed_remote_exmods = allowed_remote_exmods
@@ -30,9 +30,9 @@ class PendingReplies:
 
     @contextmanager
     def register(self, request_id: str, is_responder: IsResponder) -> Iterator["queue.Queue[wire.WireReply]"]:
-        """Register a request and yield the queue of its replies; later replies are dropped.
+        """Register a request and yield the queue of its replies. Later replies are dropped.
 
-        Replies of users for which the predicate is false are dropped, too.
+        Replies from users that do not satisfy the predicate are dropped too.
         """
         reply_queue: queue.Queue[wire.WireReply] = queue.Queue()
         with self._lock:
@@ -44,14 +44,14 @@ class PendingReplies:
                 del self._queues[request_id]
 
     def deliver(self, reply: wire.WireReply, user: str) -> None:
-        """Pass a reply of this user to the call that waits for it."""
+        """Pass a reply of an authenticated user to the waiting call."""
         with self._lock:
             reply_queue, is_responder = self._queues.get(reply.id, (None, None))
         if reply_queue is None or is_responder is None:
             LOG.debug("Reply to %s dropped: no caller waits for it", reply.id)
         elif is_responder(user):
             reply_queue.put(reply)
-        elif user not in self._logged_users:  # there are as many as the bus has users
+        elif user not in self._logged_users:  # bounded by the number of bus users
             self._logged_users.add(user)
             LOG.warning("Dropped a reply of user %r, which was not called; further ones are not logged", user)
 
@@ -60,10 +60,9 @@ class PendingReplies:
     ) -> Any:
         """Return the result of the call, or raise the server's exception.
 
-        `deadline` is in monotonic seconds. With `monitor`, that many seconds without a heartbeat of the
-        server end the wait earlier.
+        `deadline` is in monotonic seconds. With `monitor`, that many seconds without a heartbeat end the wait earlier.
 
-        :raises oslo_messaging.MessagingTimeout: when no reply arrived in time
+        :raises oslo_messaging.MessagingTimeout: no reply in time
         """
         while True:
             now = time.monotonic()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wire format of the embedded bus: requests and replies, one JSON object each."""
+"""Wire format of the embedded bus: one JSON object per request or reply."""
 
 import re
 import time
@@ -13,14 +13,13 @@ from rpcapi.messaging.drivers.errors import MessageForeign
 
 WIRE_VERSION = 2
 
-MAX_ID = 64  # characters of a message's id
-MAX_TIME = 10**15  # seconds; an integer may be too large for a float
-MAX_KEY = 400  # characters of a key in Redis
+MAX_ID = 64  # characters of a message id
+MAX_TIME = 10**15  # seconds; larger integers may overflow a float
+MAX_KEY = 400  # characters of a Redis key
 _RANDOM = re.compile("[0-9a-f]{32}")
 
 
 def new_id() -> str:
-    """Return a new unique message id."""
     return uuid.uuid4().hex
 
 
@@ -28,9 +27,11 @@ def new_id() -> str:
 class WireRequest:
     """One call or cast.
 
-    `expires_at` is in seconds since the epoch; `monitor` is the seconds that the caller waits without a
-    heartbeat; `reply_to` is the random part of the name of the caller's process; `fanout` is the key of the fan-out, if
-    the request was sent through one.
+    Attributes:
+        expires_at: Unix time in seconds.
+        reply_to: Random part of the caller's process name.
+        monitor: Seconds that the caller waits without a heartbeat.
+        fanout: Key of the fan-out through which the request was sent, if any.
     """
 
     ctxt: dict[str, Any]
@@ -42,13 +43,12 @@ class WireRequest:
     id: str = field(default_factory=new_id)
 
     def expired(self) -> bool:
-        """Return whether the deadline has passed, so that the request must not run any more."""
         return time.time() >= self.expires_at
 
 
 @dataclass(frozen=True)
 class WireReply:
-    """A reply to the request of this id; one with `ending` false is only a heartbeat of the server."""
+    """Reply to the request ``id``; with `ending` false, a heartbeat."""
 
     id: str
     result: Any = None
@@ -56,25 +56,24 @@ class WireReply:
     ending: bool = True
 
 
-# A reply without a waiting caller: it only ends the receiver's current read.
+# Matches no caller; only ends the receiver's current read.
 WAKE = WireReply(id="wake")
 
 
 def encode(body: WireRequest | WireReply) -> str:
-    """Return the JSON text of a message."""
-    # A shallow copy of the fields: asdict would copy the whole payload. The wire's "kind" has no prefix.
+    # Shallow copy, because asdict copies the whole payload. "kind" on the wire has no prefix.
     fields = {name: getattr(body, name) for name in body.__dataclass_fields__}
     text: str = jsonutils.dumps({"wire": WIRE_VERSION, "kind": type(body).__name__.removeprefix("Wire"), **fields})
     return text
 
 
 def decode(text: bytes) -> WireRequest | WireReply:
-    """Decode the text of a message.
+    """Decode a message.
 
-    A request whose arguments cannot be decoded, because they are nested too deeply, has a text instead of its message:
-    the dispatcher answers it with an error.
+    If only the arguments are undecodable, for example nested too deeply, a text replaces the message, and the
+    dispatcher answers with an error.
 
-    :raises MessageForeign: when it is not JSON, of another wire version, or lacks a field
+    :raises MessageForeign: not JSON, another wire version, or a missing field
     """
     try:
         fields = jsonutils.loads(text)
@@ -99,7 +98,7 @@ def _body(fields: Any) -> WireRequest | WireReply:
 
 
 def _without_arguments(text: bytes, cause: Exception) -> WireRequest | WireReply:
-    """Return the request of a text of which only the last fields can be decoded: those after the arguments."""
+    """Return a request of which only the fields after the arguments can be decoded."""
     try:
         fields = jsonutils.loads(b"{" + text[text.rindex(b'"expires_at"') :])
         reason = f"JSON that cannot be decoded: {type(cause).__name__}"
@@ -113,7 +112,7 @@ def _foreign(error: Exception) -> MessageForeign:
 
 
 def _is_valid_request(request: WireRequest) -> bool:
-    """Return whether the bus can deliver the request; the dispatcher checks its context and message."""
+    """Return whether the bus can deliver the request; the dispatcher checks context and message."""
     expires_at, reply_to, fanout = request.expires_at, request.reply_to, request.fanout
     return (
         _is_text(request.id, MAX_ID)

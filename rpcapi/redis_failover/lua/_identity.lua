@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Records the server that serves a store, and decides whether that begins an epoch, once even if processes race.
+-- Records the server that serves a store, and decides whether it begins an epoch: only once if processes race.
 --@ args read_run_id read_epoch run_id replid may_have_forgotten observed_epoch observed_position
 
 -- Records the server in the hash `key`, whose field `counter` grows with the store's writes. `clock` is the server's.
--- Returns the epoch, the counter, and whether the caller must begin that epoch: write both, and what follows from it.
+-- Returns the epoch, the counter, and whether the caller must begin that epoch: write both and their consequences.
 local function record_server(key, counter, clock)
   local recorded = redis.call('HMGET', key, 'run_id', 'epoch', counter)
   local epoch, position = tonumber(recorded[2] or 0), tonumber(recorded[3] or 0)

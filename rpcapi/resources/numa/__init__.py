@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NUMA: host cells, guest topologies, and the placement of guest cells on host cells."""
+"""NUMA: host cells, guest topologies, and guest cells on host cells."""

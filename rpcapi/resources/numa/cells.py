@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The NUMA cells of a host and their use, as the agent reports them and the scheduler reads them."""
+"""NUMA cells of a host and their usage, reported by the agent and read by the scheduler."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,32 +10,37 @@ from os_resource_classes import PCPU
 from rpcapi.resources.numa import cpu_sets, pinning
 from rpcapi.resources.numa.pinning import ThreadPolicy
 
-CELL_TRAIT = "HW_NUMA_ROOT"  # of a provider that is a NUMA cell
-THREADS_TRAIT = "HW_CPU_HYPERTHREADING"  # of a cell or node with several threads per core
-PAGES = "CUSTOM_MEMORY_PAGES_"  # prefix of the class of huge pages; amounts are in MiB
+CELL_TRAIT = "HW_NUMA_ROOT"  # marks a provider as a NUMA cell
+THREADS_TRAIT = "HW_CPU_HYPERTHREADING"  # marks a cell or node with several threads per core
+PAGES = "CUSTOM_MEMORY_PAGES_"  # prefix of the resource classes of huge pages, in MiB
 
 
 def page_class(size_kb: int) -> str:
-    """Return the resource class of huge pages of that size."""
+    """Return the resource class of huge pages of ``size_kb``."""
     return f"{PAGES}{size_kb}KB"
 
 
 def count_pages(size_kb: int, amount_mb: int) -> int:
-    """Return the number of pages of that size that hold ``amount_mb`` MiB."""
+    """Return the number of pages of ``size_kb`` needed for ``amount_mb`` MiB."""
     return -(-amount_mb * 1024 // size_kb)
 
 
 @dataclass(frozen=True, slots=True)
 class HostCell:
-    """One NUMA cell of a host and its use.
+    """NUMA cell of a host and its usage.
 
-    ``cores`` has the dedicated CPUs (for pinned guests) by core, ``shared`` the CPUs for floating guests. ``threads``
-    is the number of CPUs per core. ``pages`` maps the size of huge pages in kB to their number, ``used_pages`` to the
-    number in use.
+    Attributes:
+        path: Provider of the cell, relative to its node.
+        cores: Dedicated CPUs (for pinned guests), by core.
+        shared: CPUs for floating guests.
+        threads: CPUs per core.
+        pinned: Dedicated CPUs in use.
+        pages: Number of huge pages by size in kB.
+        used_pages: Number of huge pages in use by size in kB.
     """
 
     id: int
-    path: str  # the name of the cell's provider, relative to its node
+    path: str
     socket: int = 0
     cores: tuple[tuple[int, ...], ...] = ()
     shared: frozenset[int] = frozenset()
@@ -46,18 +51,17 @@ class HostCell:
 
     @property
     def free(self) -> list[tuple[int, ...]]:
-        """Return the dedicated CPUs without a pinned guest, by core."""
+        """Dedicated CPUs without a pinned guest, by core."""
         cores = (tuple(cpu for cpu in core if cpu not in self.pinned) for core in self.cores)
         return [core for core in cores if core]
 
     def with_use(
         self, used: Mapping[str, int], guest_cpus: int = 0, policy: ThreadPolicy = ThreadPolicy.PREFER
     ) -> "HostCell":
-        """Return an estimate of the cell for the used amounts of its provider, without knowing which CPUs are pinned.
+        """Estimate the cell's usage from the used amounts of its provider, which do not say which CPUs are pinned.
 
-        PCPU above the number of pinned CPUs is pinned as for guests of ``guest_cpus`` CPUs (0: one guest) with
-        ``policy``; when there is less, CPUs are unpinned such that most cores become free. The estimate is optimistic:
-        it does not rule out a guest that fits when the right CPUs are free.
+        More PCPU than pinned CPUs: pin more, like guests of ``guest_cpus`` CPUs (0: one guest) with ``policy``. Less:
+        unpin such that most cores become free. The estimate is optimistic: it never rules out a guest that could fit.
         """
         pages = {size: count_pages(size, used.get(page_class(size), 0)) for size in self.pages}
         missing = used.get(PCPU, 0) - len(self.pinned)
@@ -73,7 +77,7 @@ class HostCell:
             cpus = pinning.choose_cpus(now.free, now.threads, count, policy)
             if isinstance(cpus, str):
                 cpus = pinning.choose_cpus(now.free, now.threads, count)
-            if isinstance(cpus, str):  # more than exist: the claim will be refused
+            if isinstance(cpus, str):  # more than the cell has: the claim will be refused
                 break
             now = replace(now, pinned=now.pinned | set(cpus))
             missing -= count
@@ -84,7 +88,7 @@ class HostCell:
         return self.pinned.difference([cpu for core in used for cpu in core][:surplus])
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the mapping that reports have in a node's ``numa``."""
+        """Return the cell as in the ``numa`` of a report."""
         return {
             "id": self.id,
             "path": self.path,
@@ -98,7 +102,7 @@ class HostCell:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "HostCell":
-        """Build from what ``as_dict`` returns; raises KeyError, TypeError or ValueError for anything else."""
+        """Build from the mapping of ``as_dict``; raises KeyError, TypeError or ValueError."""
         return cls(
             int(fields["id"]),
             str(fields["path"]),

@@ -9,9 +9,9 @@ _PART = re.compile(r"(\^?)([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
 
 def parse(text: str) -> frozenset[int]:
-    """Return the CPUs in a list of numbers, ranges and exclusions (``^``).
+    """Parse a list of numbers, ranges and exclusions (``^``); "" is the empty set.
 
-    Raises ValueError with a readable message for a malformed list; an empty string is the empty set.
+    Raises ValueError with a message for users.
     """
     included: set[int] = set()
     excluded: set[int] = set()
@@ -27,7 +27,7 @@ def parse(text: str) -> frozenset[int]:
 
 
 def format_ranges(cpus: Iterable[int]) -> str:
-    """Return the shortest list notation of these CPUs: {0, 1, 2, 5} is ``0-2,5``."""
+    """Return the shortest list notation: {0, 1, 2, 5} is ``0-2,5``."""
     ranges: list[list[int]] = []
     for cpu in sorted(set(cpus)):
         if ranges and ranges[-1][1] == cpu - 1:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placement of a guest's NUMA topology on a host's NUMA cells.
+"""Fit of a guest's NUMA topology on a host's NUMA cells.
 
-Scheduler and agent use the same rule: the scheduler with the reported state of the cells, the agent with its own.
+The scheduler applies it to reported cells, the agent to its own.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from rpcapi.resources.numa.topology import DevicePolicy, GuestCell, GuestTopolog
 
 @dataclass(frozen=True, slots=True)
 class CellDemand:
-    """What a claim holds of one host cell, and for which guest cell (None: for no specific one)."""
+    """Claimed resources of one host cell, for one guest cell or for none in particular (None)."""
 
     pcpus: int = 0
     cpus: int = 0
@@ -29,8 +29,10 @@ class CellDemand:
 class CellPlacement:
     """Placement of a CellDemand on its host cell.
 
-    ``pins`` has pairs (guest CPU, host CPU), ``emulator`` the additional host CPUs for the emulator threads,
-    ``floating`` the guest CPUs that are not pinned.
+    Attributes:
+        pins: Pairs (guest CPU, host CPU).
+        emulator: Additional host CPUs for emulator threads.
+        floating: Guest CPUs that are not pinned.
     """
 
     cell: int
@@ -42,11 +44,11 @@ class CellPlacement:
 
     @property
     def host_cpus(self) -> frozenset[int]:
-        """Return the host CPUs dedicated to this guest."""
+        """Host CPUs dedicated to this guest."""
         return frozenset({host for _, host in self.pins} | set(self.emulator))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the mapping that the journal stores."""
+        """Return the form stored in the agent's journal."""
         return {
             "cell": self.cell,
             "guest": self.guest,
@@ -58,7 +60,7 @@ class CellPlacement:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "CellPlacement":
-        """Build from what ``as_dict`` returns; raises KeyError, TypeError or ValueError for anything else."""
+        """Build from the mapping of ``as_dict``; raises KeyError, TypeError or ValueError."""
         return cls(
             fields["cell"],
             fields["guest"],
@@ -75,10 +77,10 @@ def fit(
     group_paths: Mapping[str, str],
     amounts_by_path: Mapping[str, Mapping[str, int]],
 ) -> list[CellPlacement] | str:
-    """Return the placement of an allocation on its host cells beside what is in use, or the reason why it does not fit.
+    """Return the placement of an allocation on the host cells, or the reason why it does not fit.
 
-    ``amounts_by_path`` is the allocation by the provider's path below the node, {path: {class: amount}};
-    ``group_paths`` has the path of the provider of each request group that the topology names.
+    ``amounts_by_path`` is the allocation, {path of the provider below the node: {class: amount}}; ``group_paths`` has
+    the provider path of each request group in the topology.
     """
     demands = list(_demands(cells, guest, group_paths, amounts_by_path))
     served = {demand.guest.id for _, demand in demands if demand.guest is not None}
@@ -103,7 +105,7 @@ def _demands(
     group_paths: Mapping[str, str],
     amounts_by_path: Mapping[str, Mapping[str, int]],
 ) -> Iterator[tuple[HostCell, CellDemand]]:
-    """Yield each host cell with its demand. A host cell of two groups serves the first; the second gets none."""
+    """Yield host cells with their demands. A host cell of two groups serves only the first."""
     served: dict[str, GuestCell] = {}
     for guest_cell in guest.cells:
         if guest_cell.group in group_paths:
@@ -119,7 +121,7 @@ def _demands(
 def _far_device(
     cells: Sequence[HostCell], guest: GuestTopology, group_paths: Mapping[str, str], used: set[int]
 ) -> str | None:
-    """Return an error for the first device that violates its NUMA policy, or None."""
+    """Return an error for the first device that violates its NUMA policy."""
     sockets = {cell.socket for cell in cells if cell.id in used}
     for group, policy in guest.devices.items():
         if policy is DevicePolicy.PREFERRED or group not in group_paths:

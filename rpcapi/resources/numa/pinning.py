@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Choice of host CPUs for a pinned guest by thread policy; scheduler and agent use the same rule."""
+"""Selection of host CPUs for a pinned guest by thread policy, shared by scheduler and agent."""
 
 from collections.abc import Sequence
 from enum import StrEnum
 
 Core = Sequence[int]  # the CPUs (threads) of one core
 
-# Reasons for a refusal; the caller adds the amounts.
+# Refusal reasons; the caller adds the amounts.
 NOT_ENOUGH = "too few CPUs are free"
 NO_THREADS = "its cores have a single thread each, but the thread policy 'require' needs thread siblings"
 THREADS = "its cores have several threads, which the thread policy 'isolate' forbids"
@@ -14,20 +14,20 @@ BROKEN = "too few cores have free thread siblings, which the thread policy 'requ
 
 
 class ThreadPolicy(StrEnum):
-    """How a pinned guest's CPUs use cores with several threads; named as in Nova."""
+    """CPU thread policy of a pinned guest, as in Nova."""
 
-    PREFER = "prefer"  # on thread siblings where possible
-    REQUIRE = "require"  # on thread siblings, the same number per core
-    ISOLATE = "isolate"  # on cores with a single thread
+    PREFER = "prefer"  # thread siblings if possible
+    REQUIRE = "require"  # thread siblings, the same number per core
+    ISOLATE = "isolate"  # cores with a single thread only
 
 
 def choose_cpus(
     free: Sequence[Core], threads: int, count: int, policy: ThreadPolicy = ThreadPolicy.PREFER
 ) -> tuple[int, ...] | str:
-    """Return ``count`` of the free CPUs in the order of the guest's CPUs, or the reason why there are too few.
+    """Return ``count`` free CPUs in the order of the guest's CPUs, or a refusal reason.
 
-    ``free`` has the free CPUs by core, ``threads`` is the number of CPUs per core of the cell. Cores with the fewest
-    free CPUs that suffice are used first, so that entirely free cores stay free.
+    ``free`` has the free CPUs by core, ``threads`` is the number of CPUs per core. Best fit: the fullest cores that
+    suffice are used first, so that idle cores stay idle.
     """
     if policy is ThreadPolicy.ISOLATE and threads > 1:
         return THREADS
@@ -45,9 +45,9 @@ def choose_cpus(
 
 
 def _choose_evenly(free: Sequence[Core], cpus_per_core: int, count: int, strict: bool) -> tuple[int, ...] | None:
-    """Return ``count`` CPUs, ``cpus_per_core`` of each core and the remainder of the last one; None if impossible.
+    """Return ``count`` CPUs, ``cpus_per_core`` of each core and the remainder from one more; None if impossible.
 
-    With ``strict`` the last core too must have ``cpus_per_core`` free CPUs.
+    With ``strict``, the last core too needs ``cpus_per_core`` free CPUs.
     """
     whole, remainder = divmod(count, cpus_per_core)
     cores = sorted((core for core in free if len(core) >= cpus_per_core), key=_free_count)

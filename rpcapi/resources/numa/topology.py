@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The requested NUMA topology of a guest, from RequestSpec.numa."""
+"""Requested NUMA topology of a guest, from RequestSpec.numa."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,17 +10,17 @@ from rpcapi.resources.numa.pinning import ThreadPolicy
 
 
 class DevicePolicy(StrEnum):
-    """NUMA affinity of a device to the guest's cells; named as in Nova."""
+    """NUMA affinity policy of a device, as in Nova."""
 
-    REQUIRED = "required"  # on one of the host cells of the guest
-    SOCKET = "socket"  # on a socket of one of these cells
-    LEGACY = "legacy"  # on one of these cells, or on no cell
+    REQUIRED = "required"  # on a host cell of the guest
+    SOCKET = "socket"  # on the socket of a host cell of the guest
+    LEGACY = "legacy"  # on a host cell of the guest, or on no cell
     PREFERRED = "preferred"  # anywhere
 
 
 @dataclass(frozen=True, slots=True)
 class GuestCell:
-    """One cell of a guest: its floating and its pinned CPUs, and its request group."""
+    """Guest cell: floating CPUs, pinned CPUs and request group."""
 
     id: int
     group: str
@@ -31,9 +31,9 @@ class GuestCell:
 
 @dataclass(frozen=True, slots=True)
 class GuestTopology:
-    """NUMA topology of a guest, as in RequestSpec.numa; without cells there are no NUMA requirements.
+    """NUMA topology of a guest, as in RequestSpec.numa; without cells there are no requirements.
 
-    ``devices`` maps the suffix of each request group of a device to its NUMA policy.
+    ``devices`` maps the request group of each device to its NUMA policy.
     """
 
     cells: tuple[GuestCell, ...] = ()
@@ -43,7 +43,7 @@ class GuestTopology:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "GuestTopology":
-        """Build from a checked RequestSpec.numa; a CPU in both lists of a cell is pinned."""
+        """Build from a checked RequestSpec.numa. A CPU in both lists of a cell is pinned."""
         cells = []
         for cell in fields.get("cells", ()):
             pcpus = tuple(cell.get("pcpus", ()))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provider trees and the exact search in them."""
+"""Provider trees and the exact search for allocation candidates."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requirements of a request, each to be served by one provider, and the providers that can serve them."""
+"""Requirements of a request, each to be served by one provider, and the providers eligible for each."""
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
@@ -12,8 +12,9 @@ from rpcapi.resources.trees.tree import Provider, ProviderTree, TreeRequest, has
 class GroupRequirement:
     """Amounts to allocate from one provider: a suffixed group, or one resource class of the unsuffixed group.
 
-    ``options`` are the providers that can serve it, as indices into the tree's providers followed by its sharing
-    providers. ``subtree_rules`` are the indices of the same_subtree rules that contain the group.
+    Attributes:
+        options: Eligible providers, as indices into the tree's providers followed by its sharing providers.
+        subtree_rules: Indices of the same_subtree rules with this group.
     """
 
     suffix: str
@@ -23,17 +24,17 @@ class GroupRequirement:
 
     @property
     def interchange_key(self) -> tuple[object, ...]:
-        """Return a key that is equal for interchangeable requirements of suffixed groups."""
+        """Key that is equal for interchangeable requirements of suffixed groups."""
         return (self.amounts, self.options, self.subtree_rules, bool(self.suffix))
 
     @property
     def mask(self) -> int:
-        """Return the options as a bit mask."""
+        """The options as a bit mask."""
         return sum(1 << provider_number for provider_number in self.options)
 
 
 def list_group_requirements(tree: ProviderTree, request: TreeRequest) -> list[GroupRequirement]:
-    """Return all requirements of a request, interchangeable ones adjacent, those with the fewest options first."""
+    """Return all requirements: fewest options first, interchangeable ones adjacent."""
     requirements = list(_generate_requirements(tree, request))
     fewest = {requirement.interchange_key: len(requirement.options) for requirement in requirements}
     order = {interchange_key: number for number, interchange_key in enumerate(sorted(fewest, key=fewest.__getitem__))}
@@ -41,11 +42,10 @@ def list_group_requirements(tree: ProviderTree, request: TreeRequest) -> list[Gr
 
 
 def root_satisfies(tree: ProviderTree, request: TreeRequest) -> bool:
-    """Return whether the root provider satisfies the requirements on roots."""
     root = tree.root
     if not has_traits(root.traits, request.root_required, (), request.root_forbidden):
         return False
-    # An unsuffixed group without amounts uses no provider: its traits and aggregates are required of the root.
+    # An unsuffixed group without amounts uses no provider: its traits and aggregates apply to the root.
     return all(
         has_traits(root.traits, group.required, group.any_of, group.forbidden)
         and _aggregates_match(tree, root, group)
@@ -56,7 +56,7 @@ def root_satisfies(tree: ProviderTree, request: TreeRequest) -> bool:
 
 
 def provider_satisfies(provider: Provider, group: RequestGroup) -> bool:
-    """Return whether one provider satisfies a group by itself, regardless of its tree."""
+    """Return whether one provider alone satisfies a group, regardless of its tree."""
     return (
         _can_allocate_all(provider, group.resources.items())
         and has_traits(provider.traits, group.required, group.any_of, group.forbidden)
@@ -85,14 +85,13 @@ def _generate_requirements(tree: ProviderTree, request: TreeRequest) -> Iterator
 
 
 def _group_key(group: RequestGroup) -> Hashable:
-    """Return a key of everything in a group but its suffix."""
+    """Return a key of the group without its suffix."""
     amounts = frozenset(group.resources.items())
     traits = (group.required, group.any_of, group.forbidden)
     return amounts, traits, group.member_of, group.forbidden_aggregates, group.in_tree
 
 
 def _providers_for_suffixed_group(tree: ProviderTree, group: RequestGroup) -> Iterator[int]:
-    """Yield the providers that can serve a suffixed group by themselves."""
     inside = _tree_has_provider(tree, group.in_tree)
     for number, provider in _number_providers(tree):
         in_required_tree = (
@@ -103,7 +102,7 @@ def _providers_for_suffixed_group(tree: ProviderTree, group: RequestGroup) -> It
 
 
 def _providers_for_unsuffixed_group(tree: ProviderTree, group: RequestGroup) -> Iterator[tuple[int, Provider]]:
-    """Yield the providers allowed for the unsuffixed group; its required traits apply to all used ones together."""
+    """Yield providers allowed for the unsuffixed group; required traits apply to all used ones together."""
     if not _tree_has_provider(tree, group.in_tree):
         return
     for number, provider in _number_providers(tree):
@@ -117,7 +116,7 @@ def _providers_for_unsuffixed_group(tree: ProviderTree, group: RequestGroup) -> 
 
 
 def _aggregates_match(tree: ProviderTree, provider: Provider, group: RequestGroup, *, is_sharing: bool = False) -> bool:
-    """Return whether a provider's aggregates satisfy a group; those of the root apply to the whole tree.
+    """Return whether aggregates satisfy a group; the root's aggregates apply to its whole tree.
 
     A forbidden aggregate of the root also excludes sharing providers.
     """

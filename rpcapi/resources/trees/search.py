@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exact search for allocation candidates in a provider tree: lazy, bounded in steps, equivalent ones pruned."""
+"""Exact search for allocation candidates in a provider tree: lazy, bounded, and pruned by symmetry."""
 
 import enum
 from collections import Counter
@@ -19,21 +19,19 @@ from rpcapi.resources.trees.tree import (
     has_traits,
 )
 
-MAX_STEPS = 4000  # of one search; they take some tens of milliseconds
+MAX_STEPS = 4000  # limit of one search, some tens of milliseconds
 
 Accept = Callable[[AllocationCandidate], bool]
 
 
 class NoCandidateReason(enum.StrEnum):
-    """Why a search found no candidate."""
-
     NONE = "no provider tree fits"
     REFUSED = "no fitting provider tree was accepted"
     STEPS = "no provider tree found within the steps allowed"
 
 
 class StepBudget:
-    """Remaining attempts to place a requirement on a provider; several searches may share a budget."""
+    """Remaining placement attempts; several searches may share a budget."""
 
     __slots__ = ("remaining",)
 
@@ -41,20 +39,19 @@ class StepBudget:
         self.remaining = limit
 
     def consume(self) -> bool:
-        """Use one step; return False when the budget was already used up."""
+        """Use one step; return False if the budget was used up before."""
         self.remaining -= 1
         return self.remaining >= 0
 
     @property
     def exhausted(self) -> bool:
-        """Return whether more steps were requested than allowed."""
         return self.remaining < 0
 
 
 def find_first(
     tree: ProviderTree, request: TreeRequest, steps: StepBudget, accept: Accept | None = None
 ) -> AllocationCandidate | NoCandidateReason:
-    """Return the first candidate for ``request`` that ``accept`` accepts, or the reason why there is none."""
+    """Return the first candidate that ``accept`` accepts, or the reason of the failure."""
     any_refused = False
     for candidate in search(tree, request, steps):
         if accept is None or accept(candidate):
@@ -68,10 +65,10 @@ def find_first(
 def search(
     tree: ProviderTree, request: TreeRequest, steps: StepBudget, *, prune: bool = True
 ) -> Iterator[AllocationCandidate]:
-    """Yield allocation candidates for ``request`` until there are no more or the steps are exhausted.
+    """Yield allocation candidates until all are found or the budget is exhausted.
 
-    Of candidates that differ only by a swap of equal groups or of equivalent providers, one is yielded;
-    Provider.symmetry_key makes providers distinct. Without ``prune`` all of them are yielded.
+    With ``prune``, candidates that differ only by a swap of equal groups or of equivalent providers are yielded once;
+    Provider.symmetry_key makes providers distinct.
     """
     if root_satisfies(tree, request):
         requirements = list_group_requirements(tree, request)
@@ -84,9 +81,8 @@ def match_allocations(
 ) -> Iterator[AllocationCandidate]:
     """Yield the assignments of request groups to providers that result in exactly ``allocations``.
 
-    For the agent that got a claim: only the shape and the traits of ``tree`` are used; the claim checked capacity, use
-    and aggregates. A provider of ``allocations`` that is not in ``tree`` belongs to another host; its traits are
-    unknown.
+    The agent uses this for an existing claim, which has checked capacity and aggregates: only shape and traits of
+    ``tree`` matter. A provider outside ``tree`` belongs to another host; its traits are unknown.
     """
     requested_amounts: Counter[str] = Counter()
     allocated_amounts: Counter[str] = Counter()
@@ -116,7 +112,7 @@ def _inventories_of(allocations: Allocations, name: str) -> dict[str, ProviderIn
 
 
 class _Search:
-    """State of the depth-first search: placements, free amounts and used providers."""
+    """State of the depth-first search."""
 
     def __init__(
         self,
@@ -138,7 +134,7 @@ class _Search:
             {name: inventory.max_allocation for name, inventory in provider.inventories.items()}
             for provider in self._providers
         ]
-        self._placements: list[int] = []  # the provider of each requirement placed so far
+        self._placements: list[int] = []  # provider of each requirement placed so far
         self._suffixed_providers = 0  # bit mask of the providers of suffixed groups
         self._members = [
             [number for number, requirement in enumerate(requirements) if rule in requirement.subtree_rules]
@@ -149,7 +145,7 @@ class _Search:
         )
 
     def complete_from(self, number: int) -> Iterator[AllocationCandidate]:
-        """Yield all candidates that complete the placement from requirement ``number`` on."""
+        """Yield all candidates that extend the placements from requirement ``number`` on."""
         if number == len(self._requirements):
             yield self._candidate()
             return
@@ -166,7 +162,7 @@ class _Search:
                 return
 
     def _usable_options(self, number: int, requirement: GroupRequirement) -> Iterator[int]:
-        """Yield the options with enough free amounts; interchangeable requirements use providers in ascending order."""
+        """Yield the options with enough free capacity. Interchangeable requirements use ascending providers."""
         first_option = 0
         if (
             self._prune
@@ -185,7 +181,7 @@ class _Search:
                 yield option
 
     def _place(self, requirement: GroupRequirement, option: int, sign: int) -> None:
-        """Place a requirement (sign -1), or undo the last placement (sign +1)."""
+        """Place a requirement (sign -1) or undo the last placement (sign +1)."""
         free = self._free[option]
         for name, amount in requirement.amounts:
             free[name] += sign * amount
@@ -204,7 +200,7 @@ class _Search:
                 self._suffixed_providers &= ~(1 << option)
 
     def _is_viable(self, number: int, requirement: GroupRequirement) -> bool:
-        """Return whether the last placement can still be part of a candidate."""
+        """Return whether the current placements can still become a candidate."""
         if number == self._last_collective and not self._has_collective_traits():
             return False
         return all(self._may_be_subtree(self._members[rule]) for rule in requirement.subtree_rules)
@@ -222,7 +218,7 @@ class _Search:
         return any(provider.traits is None for provider in used) or has_traits(traits, group.required, group.any_of, ())
 
     def _may_be_subtree(self, members: Sequence[int]) -> bool:
-        """Return whether one of the rule's providers is or can still be an ancestor of all others."""
+        """Return whether one of the rule's providers is, or can still be, an ancestor of all others."""
         common_ancestors, provider_mask = -1, 0
         for number in members:
             if number < len(self._placements):
@@ -246,7 +242,7 @@ class _Search:
 
 
 def _may_fit(tree: ProviderTree, request: TreeRequest, requirements: Sequence[GroupRequirement]) -> bool:
-    """Return by sums whether a search can succeed; rules out most trees that do not fit."""
+    """Return whether sums allow a candidate; cheap, and rules out most trees that do not fit."""
     providers = [*tree.providers, *tree.sharing]
     if any(not requirement.options for requirement in requirements):
         return False
@@ -269,7 +265,7 @@ def _may_fit(tree: ProviderTree, request: TreeRequest, requirements: Sequence[Gr
 
 
 def _distinct_providers_exist(requirements: Sequence[GroupRequirement]) -> bool:
-    """Return whether each requirement can have its own provider: a bipartite matching by augmenting paths."""
+    """Return whether each requirement can have its own provider: bipartite matching by augmenting paths."""
     holder: dict[int, int] = {}
 
     def give(number: int, visited: set[int]) -> bool:

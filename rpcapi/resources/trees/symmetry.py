@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Symmetry breaking in the tree search: interchangeable unused providers are tried only once."""
+"""Symmetry breaking in the tree search: of interchangeable unused providers only one is tried."""
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,10 +9,9 @@ from rpcapi.resources.trees.tree import ProviderTree, TreeRequest
 
 
 class SymmetryBreaker:
-    """Skips providers that are equivalent to one already tried, while both are unused.
+    """Filter of providers that are equivalent to one already tried while both are unused.
 
-    Two providers are equivalent when swapping them, with their subtrees, does not change anything that matters to the
-    request.
+    Two providers are equivalent if swapping their subtrees changes nothing that matters to the request.
     """
 
     def __init__(self, tree: ProviderTree, requirements: Sequence[GroupRequirement], request: TreeRequest) -> None:
@@ -21,8 +20,8 @@ class SymmetryBreaker:
         self._parents = [numbers.get(provider.parent or "", -1) for provider in providers]
         self._search = (tree, requirements, request)
         self._uses = [0] * len(self._parents)
-        self._paths: list[list[int]] = []  # from the root down to each provider
-        self.ancestors: list[int] = []  # of each provider a bit mask, including its own bit
+        self._paths: list[list[int]] = []  # providers from the root down to each provider
+        self.ancestors: list[int] = []  # bit mask per provider, including its own bit
         for number, parent in enumerate(self._parents):
             above = self._paths[parent] if parent >= 0 else []
             self._paths.append([*above, number])
@@ -30,21 +29,20 @@ class SymmetryBreaker:
 
     @functools.cached_property
     def _classes(self) -> list[int]:
-        """The equivalence class of each provider."""
+        """Equivalence class of each provider."""
         return _number_equivalence_classes(*self._search, self._parents)
 
     def mark_used(self, number: int) -> None:
-        """Mark a provider as used: it and its ancestors are no longer interchangeable."""
+        """Mark a provider as used, which ends the interchangeability of its ancestors too."""
         for ancestor in self._paths[number]:
             self._uses[ancestor] += 1
 
     def unmark_used(self, number: int) -> None:
-        """Undo one ``mark_used``."""
         for ancestor in self._paths[number]:
             self._uses[ancestor] -= 1
 
     def skip_equivalent(self, numbers: Iterable[int]) -> Iterator[int]:
-        """Yield those of ``numbers`` that are not equivalent to an earlier one, judged at the time of each step."""
+        """Yield the providers that are not equivalent to an earlier one at the time of each step."""
         tried_keys = set()
         for number in list(numbers):
             key = self._key(number)
@@ -63,7 +61,7 @@ class SymmetryBreaker:
 def _number_equivalence_classes(
     tree: ProviderTree, requirements: Sequence[GroupRequirement], request: TreeRequest, parents: Sequence[int]
 ) -> list[int]:
-    """Return the number of the equivalence class of each provider; its subtree is compared too."""
+    """Return the equivalence class of each provider; equivalent providers have equivalent subtrees."""
     requested_classes = {name for requirement in requirements for name, _ in requirement.amounts}
     requested_traits = {name for group in request.groups for names in (group.required, *group.any_of) for name in names}
     masks = [requirement.mask for requirement in requirements]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provider trees, requests to them and allocation candidates, with Placement's semantics of request groups."""
+"""Provider trees, requests and allocation candidates, with Placement's request group semantics."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,11 +10,11 @@ from rpcapi.resources.inventory import MAX_AMOUNT
 
 Allocations = Mapping[str, Mapping[str, int]]  # provider -> resource class -> amount
 
-SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"  # the trait of a provider that shares with all trees of its aggregates
+SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"  # trait of a provider that serves all trees in its aggregates
 
 
 class ProviderInventory(NamedTuple):
-    """Inventory of one resource class of a provider, with its use."""
+    """Inventory and usage of one resource class of a provider."""
 
     capacity: int
     used: int = 0
@@ -24,22 +24,25 @@ class ProviderInventory(NamedTuple):
 
     @property
     def max_allocation(self) -> int:
-        """Return the largest amount that one consumer can get, summed over its request groups."""
+        """Largest amount for one consumer, over all its request groups."""
         return min(self.capacity - self.used, self.max_unit)
 
     def can_allocate(self, amount: int) -> bool:
-        """Return whether ``amount`` fits and obeys min_unit and step_size."""
         return self.min_unit <= amount <= self.max_allocation and amount % self.step_size == 0
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A provider of a tree, or a sharing provider; ``parent`` is None for a root.
+    """Provider of a tree, or a sharing provider.
 
-    ``aggregates`` are those of the provider itself or, for a root, of its service host. ``traits`` None: they are
-    unknown and assumed to satisfy the request. Providers that are equal in everything, including ``symmetry_key``, are
-    interchangeable in a search, and only one of them is tried. Of a sharing provider that is below a root, ``root``
-    is that root and ``parent`` the closest provider above it that shares too.
+    Providers that are equal in all fields are interchangeable in a search, and only one of them is tried.
+
+    Attributes:
+        parent: None for a root. For a sharing provider below a root, the closest ancestor that shares too.
+        traits: None means unknown, assumed to satisfy any request.
+        aggregates: For a root, the aggregates of its service host.
+        symmetry_key: Differs between providers that must not be interchanged.
+        root: Root above a sharing provider, if any.
     """
 
     id: str
@@ -53,23 +56,24 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class ProviderTree:
-    """The providers of a tree, the root first, and the sharing providers; parents before children in both."""
+    """Providers of a tree and their sharing providers; parents before children in both."""
 
     providers: Sequence[Provider]
     sharing: Sequence[Provider] = ()
 
     @property
     def root(self) -> Provider:
-        """Return the root provider."""
         return self.providers[0]
 
 
 @dataclass(frozen=True, slots=True)
 class TreeRequest:
-    """The request groups of one consumer and their relations.
+    """Request groups of one consumer and their relations.
 
-    ``policy`` is groups.NONE, groups.ISOLATE or None; each element of ``same_subtree`` has the suffixes of
-    groups of which one provider must be equal to or an ancestor of the providers of all others.
+    Attributes:
+        policy: groups.NONE, groups.ISOLATE or None.
+        same_subtree: Lists of suffixes; the provider of one of the groups must be an ancestor of, or equal to, those of
+            the others.
     """
 
     groups: Sequence[RequestGroup]
@@ -81,7 +85,7 @@ class TreeRequest:
 
 @dataclass(frozen=True, slots=True)
 class AllocationCandidate:
-    """One way to serve a request: the total ``allocations``, and the providers of each group by its suffix."""
+    """Allocation candidate: total allocations, and the providers of each group by suffix."""
 
     allocations: Allocations
     providers: Mapping[str, tuple[str, ...]]
@@ -90,7 +94,7 @@ class AllocationCandidate:
 def has_traits(
     traits: frozenset[str] | None, required: Sequence[str], any_of: Sequence[Sequence[str]], forbidden: Sequence[str]
 ) -> bool:
-    """Return whether ``traits`` satisfy the requirements; None (unknown) is assumed to."""
+    """Return whether ``traits`` satisfy the requirements; None (unknown) does."""
     return traits is None or (
         traits.issuperset(required)
         and all(not traits.isdisjoint(alternatives) for alternatives in any_of)
@@ -99,5 +103,5 @@ def has_traits(
 
 
 def in_aggregates(aggregates: frozenset[str], member_of: Sequence[Sequence[str]]) -> bool:
-    """Return whether ``aggregates`` has at least one aggregate of each element of ``member_of``."""
+    """Return whether one aggregate of each element of ``member_of`` is among ``aggregates``."""
     return all(not aggregates.isdisjoint(alternatives) for alternatives in member_of)

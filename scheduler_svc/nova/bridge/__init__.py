@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies the state of compute nodes, services, cells and aggregates from Nova's databases into the store."""
+"""Bridge that copies compute nodes, services, cells and aggregates from Nova's databases into the store."""

@@ -10,19 +10,19 @@ from scheduler_svc import databases
 from scheduler_svc.nova.bridge import tables
 from scheduler_svc.nova.bridge.records import Aggregate, Cell, Deployment
 
-NO_HOSTS_CELL = "00000000-0000-0000-0000-000000000000"  # of instances that got no host
+NO_HOSTS_CELL = "00000000-0000-0000-0000-000000000000"  # cell of instances without a host
 ANSWER_SECONDS = 20
 
 
 class ApiDatabase:
-    """Reads the whole database each time: its rows are few and short, and deleted ones leave no trace."""
+    """Reader of the whole database: its rows are few and short, and deleted ones leave no trace."""
 
     def __init__(self, url: str) -> None:
         """Raises DatabaseUnusable."""
         self._engine = databases.open_engine(url, ANSWER_SECONDS)
 
     def read(self) -> Deployment:
-        """Return all of it as of one moment; raises what SQLAlchemy does."""
+        """Return everything, from one snapshot; raises SQLAlchemy's errors."""
         with databases.reading(self._engine) as connection:
             cells = {
                 row.id: Cell(row.uuid, row.name, row.database_connection or "", bool(row.disabled))

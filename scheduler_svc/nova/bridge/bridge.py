@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One pass of the bridge: reads Nova's databases, and writes what changed."""
+"""One pass of the bridge: reads Nova's databases and writes the changes."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ from scheduler_svc.store.protocols.log import LogStore
 
 LOG = log.getLogger(__name__)
 
-MAX_UNMAPPED = 1000  # hosts without a mapping that are named in the bridge's document
+MAX_UNMAPPED = 1000  # named in the bridge's own document
 
 
 class NovaBridge:
@@ -39,9 +39,12 @@ class NovaBridge:
         cell_seconds: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``computes``, ``aggregates`` and ``own``, for the bridge's own document, write the namespaces.
+        """Create the bridge.
 
-        ``down_ms`` is Nova's service_down_time; ``cell_seconds`` is how long a pass waits for the cells' databases.
+        Args:
+            computes, aggregates, own: Publishers of the namespaces; ``own`` is for the bridge's own document.
+            down_ms: Nova's service_down_time.
+            cell_seconds: How long a pass waits for the cells' databases.
         """
         self._api = api
         self._cells = cells
@@ -54,18 +57,18 @@ class NovaBridge:
         self._unmapped: list[str] = []
 
     def take_over(self) -> None:
-        """Read what the last bridge stored: called before the first pass, and after another one may have written."""
+        """Read what the previous bridge stored; before the first pass, or if another bridge may have written."""
         for publisher in (self._compute_publisher, self._aggregate_publisher, self._own_publisher):
             publisher.load()
 
     def run_pass(self, *, everything: bool) -> int:
-        """Read what changed, or ``everything``, and write the differences; return the number of writes.
+        """Read changes, or ``everything``, and write the differences; return the number of writes.
 
-        Where the API database does not answer, nothing changes; a cell whose database does not answer keeps its hosts
-        as they were. Raises what SQLAlchemy does for the API database, StoreUnavailable and VersionConflict.
+        If the API database does not answer, nothing changes. A cell whose database does not answer keeps its hosts as
+        they were. Raises SQLAlchemy's errors of the API database, StoreUnavailable and VersionConflict.
         """
         began = self._clock()
-        clock_ms = self._store.clock_ms()  # before the reading: what it finds may be later, but is not older
+        clock_ms = self._store.clock_ms()  # before the read, which may find later changes but misses no earlier ones
         deployment = self._api.read()
         self._cells.read(deployment.cells, self._clock, self._cell_seconds, everything=everything)
         computes: Documents = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Amounts, NUMA cells and PCI pools of a host, from the row of its compute node, as Nova's HostState reads them."""
+"""Amounts, NUMA cells and PCI pools of a host from its compute node row, read like Nova's HostState."""
 
 import json
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from scheduler_svc.nova.bridge.json_columns import read_number, read_object, rea
 
 DATA = "nova_object.data"
 POOL_KEYS = ("vendor_id", "product_id", "numa_node", "count", "tags")
-MAX_BYTES = 20_000  # of cells or pools: more are left out, since a document has a limit
+MAX_BYTES = 20_000  # of cells or pools; larger values are omitted, because a document has a limit
 
 
 def capacity_keys(row: Row[Any]) -> dict[str, Any]:
-    """Return the part of the document that says how much the host has. What is not valid counts as absent.
+    """Return the capacity keys of the host's document; invalid values count as absent.
 
-    ``free_pci_devices`` counts the devices of all pools, whether the pools themselves are in the document or not.
+    ``free_pci_devices`` counts the devices of all pools, even if the pools are omitted.
     """
     pools = list(_pools(row.pci_stats))
     return {
@@ -30,7 +30,7 @@ def capacity_keys(row: Row[Any]) -> dict[str, Any]:
 
 
 def _pools(text: str | None) -> Iterator[dict[str, Any]]:
-    """Yield the device pools of a column, which is an object of Nova, or a list of mappings or one from before."""
+    """Yield the device pools of a column: a Nova object, or in older rows a list of mappings or a single one."""
     stats = read_value(text)
     if isinstance(stats, dict):
         stats = stats[DATA].get("objects") if isinstance(stats.get(DATA), dict) else [stats]

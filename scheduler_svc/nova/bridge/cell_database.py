@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cell's database: its compute services and compute nodes, read as far as they changed."""
+"""Database of one cell: incremental reads of its compute services and compute nodes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -16,15 +16,15 @@ from scheduler_svc.nova.bridge.records import ComputeNode
 R = TypeVar("R")
 
 COMPUTE = "nova-compute"
-# Times in Nova's databases are of the clocks of many machines, have one-second resolution in MariaDB, and are older
-# than the end of their transactions: rows that changed for this long before the last known change are read again.
+# Times in Nova's databases come from the clocks of many machines, have one-second resolution in MariaDB, and precede
+# the end of their transactions. So each read starts this long before the last known change.
 OVERLAP = timedelta(seconds=60)
 ANSWER_SECONDS = 20
-BATCH = 1000  # rows that are held undecoded at a time
+BATCH = 1000  # rows held undecoded at a time
 
 
 class CellDatabase:
-    """The compute services and compute nodes of one cell, by row id, as they were last read."""
+    """Compute services and compute nodes of one cell, by row id, as last read."""
 
     def __init__(self, url: str) -> None:
         """Raises DatabaseUnusable."""
@@ -36,33 +36,30 @@ class CellDatabase:
 
     @property
     def services(self) -> list[Row[Any]]:
-        """The rows of compute services that are not deleted."""
+        """Rows of compute services that are not deleted."""
         return list(self._services.records.values())
 
     @property
     def nodes(self) -> list[ComputeNode]:
-        """The compute nodes that are not deleted."""
+        """Compute nodes that are not deleted."""
         return list(self._nodes.records.values())
 
     def on_hosts(self, instances: Sequence[str]) -> set[str]:
-        """Return which of these instances exist and have a host; raises what SQLAlchemy does."""
+        """Return which of the instances exist and have a host. Raises SQLAlchemy's errors."""
         columns = tables.INSTANCES.c
         statement = select(columns.uuid).where(columns.uuid.in_(instances), columns.deleted == 0, columns.host != "")
         with databases.reading(self._engine) as connection:
             return set(connection.execute(statement).scalars())
 
     def read(self, *, everything: bool) -> None:
-        """Read what changed since the last time, or ``everything``; raises what SQLAlchemy does.
-
-        Both tables are read as of one moment.
-        """
+        """Read changes, or ``everything``, of both tables from one snapshot. Raises SQLAlchemy's errors."""
         with databases.reading(self._engine) as connection:
             for copy in (self._services, self._nodes):
                 copy.read(connection, everything=everything)
 
 
 class _Copy(Generic[R]):
-    """The rows of one table that are not deleted, decoded; ``decode`` returns None for a row that counts as none."""
+    """Decoded rows of one table without deleted ones; ``decode`` returns None for rows to ignore."""
 
     def __init__(
         self, table: Table, decode: Callable[[Row[Any]], R | None], condition: ColumnElement[bool] | None = None
@@ -72,10 +69,10 @@ class _Copy(Generic[R]):
         self._decode = decode
         self._statement = select(table) if condition is None else select(table).where(condition)
         self._rows: dict[int, Row[Any]] = {}
-        self._changed: datetime | None = None  # the latest known change
+        self._changed: datetime | None = None  # latest known change
 
     def read(self, connection: Connection, *, everything: bool) -> None:
-        """Read the rows that changed, or all that are not deleted."""
+        """Read the changed rows, or all that are not deleted."""
         columns = self._table.c
         if everything or self._changed is None:
             present = {row.id for row in self._stored(connection, self._statement.where(columns.deleted == 0))}
@@ -90,7 +87,7 @@ class _Copy(Generic[R]):
                 self._remove(row.id)
 
     def _stored(self, connection: Connection, statement: Select[Any]) -> Iterator[Row[Any]]:
-        """Yield the rows of a statement, after those that are new or differ were decoded."""
+        """Yield the rows of a statement; decodes only new or changed rows."""
         for row in connection.execute(statement, execution_options={"yield_per": BATCH}):
             times = [time for time in (row.updated_at, row.created_at, row.deleted_at) if time is not None]
             self._changed = max([*times, *([] if self._changed is None else [self._changed])], default=None)

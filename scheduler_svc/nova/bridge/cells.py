@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the databases of all cells at the same time, so that one that does not answer delays no other."""
+"""Concurrent reads of all cells' databases, so that an unresponsive cell delays no other."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ OpenDatabase = Callable[[str], CellDatabase]
 
 
 class CellReader:
-    """The database of one cell, each reading in a thread of its own. ``is_current`` after one that succeeded.
+    """Reader of one cell's database; each read has its own thread. ``is_current`` is true after a successful read.
 
     ``database`` is None until it could be opened.
     """
@@ -31,11 +31,11 @@ class CellReader:
         self.is_current = False
         self._name = cell.name or cell.uuid
         self._thread: threading.Thread | None = None
-        self._needs_everything = True  # also after a failure: what it left is unknown
+        self._needs_everything = True  # also after a failure, which leaves an unknown state
         self._is_away = False
 
     def start(self, *, everything: bool) -> None:
-        """Begin a reading, unless the last one is still in progress."""
+        """Start a read, unless the last one is still in progress."""
         if self._thread is not None and self._thread.is_alive():
             return
         self.is_current = False
@@ -44,7 +44,7 @@ class CellReader:
         self._thread.start()
 
     def wait(self, seconds: float) -> None:
-        """Wait for the reading at most ``seconds``."""
+        """Wait for the read, at most ``seconds``."""
         if self._thread is not None:
             self._thread.join(max(0.0, seconds))
             if self._thread.is_alive():
@@ -73,14 +73,14 @@ class CellReader:
 
 
 class CellReaders:
-    """A reader for each cell. ``open_database`` opens the database with a URL; it raises DatabaseUnusable."""
+    """Readers of all cells. ``open_database`` opens the database at a URL, or raises DatabaseUnusable."""
 
     def __init__(self, open_database: OpenDatabase) -> None:
         self._open = open_database
         self._readers: dict[str, CellReader] = {}
 
     def read(self, cells: Mapping[str, Cell], clock: Callable[[], float], seconds: float, *, everything: bool) -> None:
-        """Read all cells, for at most ``seconds`` by ``clock``; forget those that are no longer there."""
+        """Read all cells, for at most ``seconds`` by ``clock``; forget removed cells."""
         for uuid in self._readers.keys() - cells.keys():
             del self._readers[uuid]
         for cell in cells.values():
@@ -93,18 +93,18 @@ class CellReaders:
             reader.wait(deadline - clock())
 
     def current(self, cell: Cell) -> CellDatabase | None:
-        """Return the database of a cell if its last reading succeeded, else None."""
+        """Return the database of a cell if its last read succeeded, otherwise None."""
         reader = self._readers.get(cell.uuid)
         return reader.database if reader is not None and reader.is_current else None
 
     def databases(self) -> list[CellDatabase]:
-        """Return the databases that were opened, as they were last read."""
+        """Return all opened databases, as last read."""
         return [reader.database for reader in self._readers.values() if reader.database is not None]
 
     def on_hosts(self, instances: Sequence[str]) -> set[str]:
-        """Return which of these instances have a host in any cell.
+        """Return which of the instances have a host in any cell.
 
-        Raises Unanswerable where a cell is not read: its instances would seem to have no host.
+        Raises Unanswerable if any cell was not read: its instances would seem to have no host.
         """
         unread = [uuid for uuid, reader in self._readers.items() if not reader.is_current]
         if unread or not self._readers:

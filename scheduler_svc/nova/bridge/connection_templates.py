@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The URLs of cell databases: a cell mapping may name one by parts of another, and the bridge may log in otherwise."""
+"""URLs of cell databases: templates in cell mappings, and separate credentials for the bridge."""
 
 from urllib.parse import urlsplit
 
@@ -10,10 +10,10 @@ from scheduler_svc.databases import DatabaseUnusable
 
 
 def cell_url(connection: str, template: str = "", username: str = "", password: str = "") -> str:
-    """Return the URL of the cell database with a ``database_connection``; raises DatabaseUnusable without a password.
+    """Return the URL of a cell database; raises DatabaseUnusable, without the password in its text.
 
-    ``template`` is the URL whose parts replace those in braces, empty for none; with a ``username`` it is used instead
-    of the mapping's, with ``password``.
+    ``template`` is the URL whose parts replace those in braces, or empty. ``username`` and ``password`` replace the
+    mapping's credentials if set.
     """
     text = _fill(template, connection) if template else connection
     if not username:
@@ -22,7 +22,7 @@ def cell_url(connection: str, template: str = "", username: str = "", password: 
         url = make_url(text)
     except (ArgumentError, ValueError) as error:
         raise DatabaseUnusable("database_connection is not a URL that SQLAlchemy can read") from error
-    if url.get_backend_name() != "sqlite":  # a file has no users
+    if url.get_backend_name() != "sqlite":  # files have no users
         url = url.set(username=username, password=password)
     return url.render_as_string(hide_password=False)
 

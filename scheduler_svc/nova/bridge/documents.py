@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documents that the bridge writes, as they follow from the records of Nova."""
+"""Documents of the bridge, derived from Nova's records."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from scheduler_svc.nova.bridge.records import Aggregate, Cell, ComputeNode
 Document = dict[str, Any]
 Documents = dict[str, Document]
 
-# nova-compute sets the trait OWNER_NOVA on its providers from this service version on.
+# First service version whose nova-compute sets the trait OWNER_NOVA on its providers.
 OWNER_TRAIT_VERSION = 73
 
 
@@ -27,9 +27,9 @@ def compute_documents(
     now_ms: int,
     down_ms: int,
 ) -> Documents:
-    """Return the document of each compute node of a cell that has a service: without one it is no host, as in Nova.
+    """Return the documents of a cell's compute nodes; as in Nova, a node without a service is no host.
 
-    A service is up that has reported for the last ``down_ms``, by a clock that is not far ahead of its own.
+    A service is up if it reported in the last ``down_ms``, by a clock that is not far ahead.
     """
     by_host = {service.host: service for service in services}
     documents: Documents = {}
@@ -54,14 +54,14 @@ def compute_documents(
 
 
 def with_mapping(cell: Cell, host: str, host_cells: Mapping[str, str]) -> Document:
-    """Return the keys of a document that the API database decides."""
+    """Return the keys of a document that come from the API database."""
     return {"mapped": host_cells.get(host) == cell.uuid, "cell_disabled": cell.disabled}
 
 
 def aggregate_documents(aggregates: Iterable[Aggregate], computes: Mapping[str, Mapping[str, Any]]) -> Documents:
-    """Return the document of each aggregate, given those of the compute nodes.
+    """Return the documents of aggregates, given the compute nodes' documents.
 
-    Its members are the nodes of its hosts, and the hosts that have none.
+    Members are the nodes of the aggregate's hosts, and hosts without nodes.
     """
     nodes: defaultdict[str, list[str]] = defaultdict(list)
     for name, compute in computes.items():
@@ -78,14 +78,14 @@ def aggregate_documents(aggregates: Iterable[Aggregate], computes: Mapping[str, 
 
 
 def unmapped_hosts(computes: Iterable[Mapping[str, Any]]) -> Sequence[str]:
-    """Return the service hosts that have compute nodes and no mapping to their cell, in order."""
+    """Return the service hosts with compute nodes but no mapping to their cell, sorted."""
     return sorted({compute["service_host"] for compute in computes if not compute["mapped"]})
 
 
 def all_computes_own(services: Iterable[Row[Any]]) -> bool:
-    """Return whether every compute service sets the trait OWNER_NOVA, as Nova judges it: forced-down ones do not count.
+    """Return whether every compute service sets the trait OWNER_NOVA.
 
-    Services without a version do not count either.
+    As in Nova, services that are forced down or have no version do not count.
     """
     versions = [service.version for service in services if service.version and not service.forced_down]
     return bool(versions) and min(versions) >= OWNER_TRAIT_VERSION

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of Nova's databases that contain JSON; one that does not counts as empty."""
+"""JSON columns of Nova's databases; invalid JSON counts as empty."""
 
 import json
 import math
@@ -7,19 +7,17 @@ from typing import Any
 
 
 def read_object(text: str | None) -> dict[str, Any]:
-    """Return the object in a column."""
     value = read_value(text)
     return value if isinstance(value, dict) else {}
 
 
 def read_list(text: str | None) -> list[Any]:
-    """Return the list in a column."""
     value = read_value(text)
     return value if isinstance(value, list) else []
 
 
 def read_value(text: str | None) -> Any:
-    """Return what is in a column, None for nothing."""
+    """Return the value of a column, or None."""
     try:
         return json.loads(text) if text else None
     except ValueError:
@@ -27,7 +25,7 @@ def read_value(text: str | None) -> Any:
 
 
 def read_number(value: Any) -> float | None:
-    """Return a number that is one, or a text of one, as ``stats`` may have; None for anything else."""
+    """Return a number given as such or as text, as in ``stats``; None for anything else."""
     if isinstance(value, str):
         try:
             value = float(value) if "." in value else int(value)

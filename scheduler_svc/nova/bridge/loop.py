@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The thread of the bridge: one process has the lease and makes passes, others wait for it."""
+"""Thread of the bridge: one process holds the lease and makes passes, others stand by."""
 
 import contextlib
 import time
@@ -18,12 +18,12 @@ from scheduler_svc.store.protocols.host_state import HostStateStore
 
 LOG = log.getLogger(__name__)
 
-POLL_SECONDS = 0.25  # between two looks for requests to read at once
-WAITING_SECONDS = 1.0  # between two attempts to get the lease
+POLL_SECONDS = 0.25  # between two checks for requested reads
+WAITING_SECONDS = 1.0  # between two attempts to acquire the lease
 
 
 class BridgeLoop(BackgroundLoop):
-    """Makes passes at the intervals, and at once when it is requested, while it has the lease."""
+    """Loop that makes passes at intervals, and at once on request, while it holds the lease."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class BridgeLoop(BackgroundLoop):
         full_interval_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """What changed is read each ``interval_s``, and everything each ``full_interval_s``."""
+        """``interval_s`` is the interval of reads of changes, ``full_interval_s`` the interval of full reads."""
         super().__init__("nova bridge")
         self._bridge = bridge
         self._answer_question = answer_question
@@ -48,7 +48,7 @@ class BridgeLoop(BackgroundLoop):
         self._clock = clock
         self._requests = 0
         self._next_changes = self._next_everything = 0.0
-        self._read_at = clock()  # of the last pass that succeeded, or when the lease was acquired
+        self._read_at = clock()  # last successful pass, or acquisition of the lease
         self._failing = False
 
     def run_once(self) -> float:
@@ -64,7 +64,7 @@ class BridgeLoop(BackgroundLoop):
         return POLL_SECONDS
 
     def handle_failure(self, error: Exception) -> float:
-        """Log an outage as a warning, once until it is over, and any other error with its traceback."""
+        """Log an outage once, as a warning; log any other error with its traceback."""
         metrics.BRIDGE_LAG.set(self._clock() - self._read_at)
         if isinstance(error, (LeaseLost, errors.VersionConflict)):
             LOG.warning("Another bridge has taken over")
@@ -79,9 +79,8 @@ class BridgeLoop(BackgroundLoop):
         return min(self._interval_s, WAITING_SECONDS)
 
     def finish(self) -> None:
-        """Release the lease."""
         if self._is_active:
-            with contextlib.suppress(errors.Unavailable):  # then another bridge takes over when it expires
+            with contextlib.suppress(errors.Unavailable):  # another bridge takes over when the lease expires
                 self._lease.release({})
             self._is_active = False
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the bridge's documents, those that changed."""
+"""Writer of the bridge's changed documents."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -18,9 +18,9 @@ LOG = log.getLogger(__name__)
 
 
 class DocumentPublisher:
-    """Keeps the documents of one namespace equal to what the bridge read; nobody else writes them.
+    """Keeps the documents of one namespace equal to the bridge's data; there is no other writer.
 
-    ``keep_lease`` is called before each write, and raises where this process may write no longer.
+    ``keep_lease`` is called before each write, and raises if this process may no longer write.
     """
 
     def __init__(self, store: HostStateStore, namespace: Namespace, keep_lease: Callable[[], None]) -> None:
@@ -28,23 +28,22 @@ class DocumentPublisher:
         self._namespace = namespace
         self._keep_lease = keep_lease
         self._stored: dict[str, tuple[int, Document]] = {}
-        self._refused: dict[str, Document] = {}  # documents that the namespace does not allow
+        self._refused: dict[str, Document] = {}  # documents that violate the namespace's schema
 
     @property
     def documents(self) -> Documents:
-        """The stored documents by name."""
         return {name: document for name, (_, document) in self._stored.items()}
 
     def load(self) -> None:
-        """Read what is stored, before the first write and where another process may have written."""
+        """Read the stored documents, before the first write and after another process may have written."""
         rows = paging.entries(partial(self._store.list_state, self._namespace.name))
         self._stored = {name: (version, document) for name, version, document in rows}
 
     def publish(self, documents: Mapping[str, Mapping[str, Any]]) -> int:
-        """Write the documents that changed, delete those that are not among ``documents``; return their number.
+        """Write changed documents and delete those not among ``documents``; return the number of writes.
 
-        A document that the namespace does not allow is logged, and deleted where an earlier one is stored. Raises
-        VersionConflict where another process has written, and StoreUnavailable.
+        A document that violates the namespace's schema is logged; a stored earlier one is deleted. Raises
+        VersionConflict if another process has written, and StoreUnavailable.
         """
         allowed = {name: dict(document) for name, document in documents.items() if self._allows(name, document)}
         changed = {
@@ -65,7 +64,7 @@ class DocumentPublisher:
         return len(changed) + len(departed)
 
     def _allows(self, name: str, document: Mapping[str, Any]) -> bool:
-        """Return whether the namespace allows a document; only one that is not yet stored or refused is checked."""
+        """Return whether the namespace allows a document; only new ones are checked."""
         if name in self._stored and self._stored[name][1] == document:
             return True
         if self._refused.pop(name, None) == document:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the bridge reads from Nova's databases."""
+"""Records that the bridge reads from Nova's databases."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell mapping. ``database_url`` has credentials: it is never logged."""
+    """Cell mapping. ``database_url`` contains credentials and is never logged."""
 
     uuid: str
     name: str | None
@@ -18,7 +18,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """A host aggregate; ``hosts`` are names of service hosts."""
+    """Host aggregate; ``hosts`` are service hosts."""
 
     uuid: str
     name: str
@@ -28,7 +28,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """All of the API database: cells by uuid, the uuid of each mapped host's cell, and aggregates."""
+    """Contents of the API database: cells by uuid, cell uuid of each mapped host, and aggregates."""
 
     cells: Mapping[str, Cell]
     host_cells: Mapping[str, str]
@@ -37,7 +37,7 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class ComputeNode:
-    """A compute node; ``host_keys`` are the parts of its document that describe the host."""
+    """Compute node; ``host_keys`` are the parts of its document that describe the host."""
 
     uuid: str
     host: str

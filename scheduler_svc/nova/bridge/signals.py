@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents through which processes reach the bridge: its lease, and requests to read at once, and questions."""
+"""Documents for communication with the bridge: lease, read requests, and questions."""
 
 import contextlib
 from collections.abc import Callable, Collection, Sequence
@@ -16,24 +16,24 @@ QUESTION, ANSWER = "question", "answer"
 
 
 def request_reading(store: HostStateStore) -> None:
-    """Make the bridge read what changed in Nova's databases now, not at its next interval; raises StoreUnavailable."""
+    """Make the bridge read changes in Nova's databases now; raises StoreUnavailable."""
     version = reading_requests(store)
-    with contextlib.suppress(errors.VersionConflict):  # another request has been made since: its reading will do
+    with contextlib.suppress(errors.VersionConflict):  # the read for a later request serves this request too
         store.put_state(NAMESPACE, WAKE, version, {"after": version})
 
 
 def reading_requests(store: HostStateStore) -> int:
-    """Return a number that changes with each request, 0 if there never was one; raises StoreUnavailable."""
+    """Return a number that changes with each request, 0 before the first; raises StoreUnavailable."""
     return store.find_state(NAMESPACE, WAKE)[0]
 
 
 class Unanswerable(Exception):
-    """Raised where a question cannot be answered now; the text says why."""
+    """Raised, with the reason, if a question cannot be answered now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a question; ``error`` is why there is none, or None."""
+    """Answer to a question; ``error`` is the reason if it failed."""
 
     number: int
     on_hosts: frozenset[str]
@@ -41,15 +41,16 @@ class Answer:
 
 
 def ask(store: HostStateStore, instances: Sequence[str]) -> int:
-    """Store a question; return its number. Raises VersionConflict where another one was asked at that moment."""
+    """Store a question; return its number. Raises VersionConflict if another question was stored at the same time."""
     version = store.find_state(NAMESPACE, QUESTION)[0]
     return store.put_state(NAMESPACE, QUESTION, version, {"instances": list(instances), "after": version})
 
 
 def answer_question(store: HostStateStore, find_on_hosts: Callable[[Sequence[str]], Collection[str]]) -> None:
-    """Answer the last question unless it has an answer; raises StoreUnavailable.
+    """Answer the last question unless it is answered; raises StoreUnavailable.
 
-    ``find_on_hosts`` returns which instances have a host, or raises Unanswerable: then the answer is its text.
+    ``find_on_hosts`` returns the instances that have a host, or raises Unanswerable, whose text becomes the answer's
+    error.
     """
     number, question = store.find_state(NAMESPACE, QUESTION)
     version, last_answer = store.find_state(NAMESPACE, ANSWER)
@@ -64,6 +65,6 @@ def answer_question(store: HostStateStore, find_on_hosts: Callable[[Sequence[str
 
 
 def answer(store: HostStateStore) -> Answer | None:
-    """Return the last answer, None if there never was one; raises StoreUnavailable."""
+    """Return the last answer, or None; raises StoreUnavailable."""
     version, document = store.find_state(NAMESPACE, ANSWER)
     return Answer(document["number"], frozenset(document["on_hosts"]), document["error"]) if version else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of Nova's databases: only the columns that are read."""
+"""Tables of Nova's databases, with only the columns that are read."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def _table(name: str, database: MetaData, *columns: Column[Any]) -> Table:
 
 
 def _kept_table(name: str, *columns: Column[Any]) -> Table:
-    """Return a table of a cell, whose deleted rows stay: ``deleted`` is 0, or the row's id."""
+    """Return a cell table with soft deletion: ``deleted`` is 0, or the row's id."""
     return _table(name, CELL, *columns, Column("deleted_at", DateTime), Column("deleted", Integer))
 
 
@@ -49,7 +49,7 @@ SERVICES = _kept_table(
     Column("version", Integer),
 )
 INSTANCES = _kept_table("instances", Column("uuid", String(36)), Column("host", String(255)))
-# What a compute node has and uses, in MiB and GiB; its allocation ratios.
+# Capacity and usage of a compute node in MiB and GiB, and its allocation ratios.
 COUNTED_AMOUNTS = (
     *("vcpus", "vcpus_used", "memory_mb", "free_ram_mb", "local_gb", "local_gb_used", "free_disk_gb"),
     "disk_available_least",

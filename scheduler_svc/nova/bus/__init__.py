@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's RPC interfaces of a scheduler: what Nova sends and expects, without any code of Nova."""
+"""Nova's scheduler RPC interfaces, without any code of Nova."""

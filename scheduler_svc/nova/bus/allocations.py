@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an instance takes on a host, with the providers of each request group."""
+"""Allocations of an instance on a host, with the providers of each request group."""
 
 from rpcapi.resources.trees.search import NoCandidateReason, StepBudget, find_first, match_allocations
 from rpcapi.resources.trees.tree import AllocationCandidate, Allocations, ProviderTree
@@ -11,7 +11,7 @@ from scheduler_svc.nova.bus.hosts import NovaHost
 
 
 class AllocationReader:
-    """Reads the allocations of one request on single hosts, from the trees of a view."""
+    """Reader of one request's allocations on single hosts, from the trees of a view."""
 
     def __init__(self, view: View, request: SchedulingRequest) -> None:
         self._request = request
@@ -19,18 +19,18 @@ class AllocationReader:
         self._reader = TreeReader(view, view.trees, self._trees)
 
     def claimed(self, host: NovaHost, allocations: Allocations | None) -> AllocationCandidate:
-        """Return what an instance claimed on a host, of all that it holds; None: the resources at the root alone."""
+        """Return an instance's claim on a host out of all its ``allocations``; None: resources of the root."""
         if allocations is None or (not self._request.groups and self._reader.is_bare(host.row)):
             return self._at_root(host)
         tree = self._reader.tree(host.row)
         near = _ids(tree)
         own = {provider: amounts for provider, amounts in allocations.items() if provider in near}
         candidates = match_allocations(tree, self._trees, own, StepBudget())
-        # Without a match the tree has changed since the claim, which is still the instance's.
+        # Without a match the tree has changed since the claim, which remains the instance's.
         return next(candidates, AllocationCandidate(own, {"": tuple(own)}))
 
     def possible(self, host: NovaHost) -> AllocationCandidate | None:
-        """Return what one more instance would take on a host, None if it does not fit."""
+        """Return the allocation of one more instance on a host; None if it does not fit."""
         if not self._request.groups and self._reader.is_bare(host.row):
             return self._at_root(host)
         candidate = find_first(self._reader.tree(host.row), self._trees, StepBudget())

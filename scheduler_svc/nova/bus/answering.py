@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The decorator of methods that Nova calls: errors reach it as its own exceptions."""
+"""Decorator of methods that Nova calls: errors become Nova's own exceptions."""
 
 import functools
 import time
@@ -17,15 +17,15 @@ from scheduler_svc.nova.bus.reasons import nova_error
 
 LOG = log.getLogger(__name__)
 
-PREFIX = "nova."  # of the methods in metrics
+PREFIX = "nova."  # prefix of the methods in metrics
 Method = Callable[..., Any]
 
 
 def answers_nova(method: Method) -> Method:
     """Expose ``method(self, ctxt, ...)`` to Nova; count and time its calls.
 
-    GanttErrors become the exceptions that Nova's services know. Arguments that the method does not have belong to a
-    newer caller, or one that is older than Nova's 4.3, and are refused as an invalid request.
+    GanttErrors become exceptions known to Nova's services. Unknown arguments come from a newer caller, or one older
+    than Nova's 4.3, and are refused as an invalid request.
     """
 
     @functools.wraps(method)
@@ -52,5 +52,5 @@ def _raise_to_nova(error: errors.GanttError | NovaError) -> None:
     try:
         raise error if isinstance(error, NovaError) else nova_error(error)
     except NovaError as refusal:
-        # Wrapped like this, the error is returned unchanged and the server logs no traceback.
+        # Wrapped like this, the error reaches the caller unchanged and the server logs no traceback.
         raise messaging.ExpectedException() from refusal

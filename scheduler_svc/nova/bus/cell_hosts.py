@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks the hosts of one cell, for alternates beyond the candidates of a claim: those are few, and of any cell."""
+"""Ranking of one cell's hosts, for alternates beyond a claim's candidates, which are few and in any cell."""
 
 import contextlib
 from collections.abc import Collection
@@ -20,10 +20,10 @@ def rank_in_cell(
     count: int,
     ignored: Collection[str],
 ) -> list[str]:
-    """Return the names of ``count`` hosts or more, fewer if the cell has no others; none of ``ignored``.
+    """Return the names of at least ``count`` allowed hosts of a cell, best first, if there are as many.
 
-    They are those that a request may use in a cell, best first, as this worker's table has them. A refusal counts as
-    none: the claims are made, and alternates are no reason to fail.
+    Ranked on this worker's table, without hosts in ``ignored``. A refusal means no hosts: the claims are made, and
+    missing alternates are no reason to fail.
     """
     names: list[str] = []
     with contextlib.suppress(errors.GanttError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads where a Nova request may go: its requested destination, and the hosts and nodes that it forces."""
+"""Destination of a Nova request: requested destination, forced hosts and forced nodes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +11,14 @@ from scheduler_svc.nova.bus.primitives import NovaFields
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The hosts, the cell and the aggregates that a request names.
+    """Hosts, cell and aggregates named in a request.
 
-    ``names`` has a service host, a node or a pair of them; none means that all hosts will do.
-    ``cell`` is the uuid of the instance's cell, ``stays_in_cell`` whether it may not leave it. Each of ``aggregates``
-    has alternatives, separated by commas. ``is_forced``: an administrator named the host, unchecked.
+    Attributes:
+        names: A service host, a node, or a pair of both; empty allows all hosts.
+        cell: Uuid of the instance's cell.
+        stays_in_cell: Whether the instance may not leave its cell.
+        aggregates: Comma-separated alternatives in each element.
+        is_forced: An administrator named the host, which is not checked.
     """
 
     names: tuple[str, ...] = ()
@@ -36,7 +39,7 @@ def read(spec: NovaFields) -> Destination:
         requested = NovaFields("Destination of Nova", {})
     host, node = requested.text("host"), requested.text("node")
     cell = requested.object("cell", "CellMapping")
-    # Of several forced ones Nova asks Placement for the first.
+    # Of several forced hosts Nova asks Placement for the first.
     hosts = _agree("host", [host] if host else [], force_hosts)[:1]
     nodes = _agree("node", [node] if node else [], force_nodes)[:1]
     return Destination(
@@ -52,7 +55,7 @@ def read(spec: NovaFields) -> Destination:
 
 
 def _agree(noun: str, requested: Sequence[str], forced: Sequence[str]) -> Sequence[str]:
-    """Return the names that both lists allow; an empty list allows all."""
+    """Return the names allowed by both lists; an empty list allows all."""
     if not requested or not forced:
         return requested or forced
     allowed = {name.lower() for name in forced}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors that Nova's services receive as their own exceptions.
 
-oslo.messaging sends the name of an error's class and of its module, and its ``kwargs``. Nova's services raise the class
-of that name if the module is theirs; tenants see the text.
+oslo.messaging sends the names of an error's class and module, and its ``kwargs``. Nova's services raise the class of
+that name if the module is theirs; tenants see the text.
 """
 
 from typing import ClassVar
@@ -10,7 +10,7 @@ from typing import ClassVar
 MODULE = "nova.exception"
 INTERNAL_ERROR = 500
 
-NO_CANDIDATES = ""  # nothing that Placement would return
+NO_CANDIDATES = ""  # for requests for which Placement would return nothing
 NOT_ENOUGH_HOSTS = "There are not enough hosts available."
 
 
@@ -31,7 +31,7 @@ class NoValidHost(NovaError):
 
 
 class AllocationUpdateFailed(NovaError):
-    """Raised when an instance's allocations changed meanwhile, so that the operation must not go on."""
+    """Raised when an instance's allocations changed meanwhile, so that the operation must stop."""
 
     template = "Failed to update allocations for consumer {consumer_uuid}. Error: {error}"
 

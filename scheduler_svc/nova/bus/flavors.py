@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Translates flavor, image and request groups of a Nova request into request groups, as Nova does for Placement.
+"""Translation of flavor, image and request groups of a Nova request, like Nova's for Placement.
 
-A guest's NUMA cells are no request groups here: the providers of nova-compute have none for the cells of a host.
+Guest NUMA cells are no request groups here: nova-compute has no providers for host cells.
 """
 
 import math
@@ -24,7 +24,7 @@ MIB_PER_GIB = 1024
 
 
 def read_flavor(flavor: NovaFields, *, boots_from_volume: bool) -> Flavor:
-    """Return the flavor; its disk is what it takes of the host: no root disk that is a volume."""
+    """Return the flavor; its disk is local disk only, without a root disk on a volume."""
     root_gb = 0 if boots_from_volume else flavor.integer("root_gb")
     swap_gb = math.ceil(flavor.integer("swap", 0) / MIB_PER_GIB)
     extra_specs_by_key = flavor.mapping("extra_specs")
@@ -38,9 +38,9 @@ def read_flavor(flavor: NovaFields, *, boots_from_volume: bool) -> Flavor:
 
 
 def draft(flavor_image: FlavorImageProperties, groups: Sequence[RequestGroup], *, pins_cpus: bool = True) -> SpecDraft:
-    """Return the request groups of a flavor and an image, with ``groups``, which come from elsewhere.
+    """Return the request groups of flavor and image, plus ``groups`` from elsewhere.
 
-    ``pins_cpus`` False: guests with dedicated CPUs take VCPU, as on computes that do not report PCPU. Raises
+    Without ``pins_cpus``, guests with dedicated CPUs request VCPU, for computes that do not report PCPU. Raises
     InvalidSpec for contradictions.
     """
     result = SpecDraft()
@@ -57,7 +57,7 @@ def draft(flavor_image: FlavorImageProperties, groups: Sequence[RequestGroup], *
 
 
 def has_dedicated_cpus(flavor_image: FlavorImageProperties) -> bool:
-    """Return whether the policy pins all CPUs, so that the request has a form with VCPU."""
+    """Return whether the policy pins all CPUs, so that the request also has a form with VCPU."""
     policy = flavor_image.flavor_value("cpu_policy") or flavor_image.image_value("cpu_policy")
     return policy == topology.DEDICATED
 
@@ -77,7 +77,7 @@ def _pin_cpus(flavor_image: FlavorImageProperties, draft: SpecDraft) -> None:
 
 
 def read_groups(groups: Sequence[NovaFields]) -> list[RequestGroup]:
-    """Return the request groups of ports, devices and accelerators; the requester is the suffix of each."""
+    """Return the request groups of ports, devices and accelerators, with the requester as suffix."""
     return [_read_group(group) for group in groups]
 
 

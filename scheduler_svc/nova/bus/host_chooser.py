@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves select_destinations of Nova: translates the request, selects and claims hosts, and answers in Nova's terms."""
+"""select_destinations for Nova: translates the request, selects and claims hosts, and answers in Nova's terms."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,9 +30,9 @@ from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
 
 @dataclass(frozen=True, slots=True)
 class NovaOptions:
-    """Options of Nova's own scheduler: the number of hosts that one build may try, the zone of hosts in no aggregate.
+    """Options of Nova's own scheduler: hosts that one build may try, and the zone of hosts without an aggregate.
 
-    ``falls_back``: guests with dedicated CPUs may go to computes that have VCPU for them.
+    ``falls_back``: guests with dedicated CPUs may use VCPU of computes without PCPU.
     """
 
     max_attempts: int = 3
@@ -42,7 +42,7 @@ class NovaOptions:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A host for one instance, what it takes there, and alternates in the same cell. Not claimed: None."""
+    """Host, allocation and alternates in the same cell for one instance. Allocations are None if nothing is claimed."""
 
     host: NovaHost
     allocation: AllocationCandidate | None
@@ -50,7 +50,7 @@ class Choice:
 
 
 class _Pick(NamedTuple):
-    """The host that was picked for an instance, the names of its alternates, and what the instance claimed."""
+    """Picked host, names of alternates, and claim of an instance."""
 
     name: str
     alternates: list[str]
@@ -58,7 +58,7 @@ class _Pick(NamedTuple):
 
 
 class HostChooser:
-    """Selects hosts for Nova; safe to call from many threads. ``table`` returns this worker's table."""
+    """Selects hosts for Nova. Thread-safe. ``table`` returns this worker's table."""
 
     def __init__(
         self,
@@ -75,10 +75,10 @@ class HostChooser:
     def select(
         self, ctxt: RequestContext, spec: Any, uuids: Sequence[str] | None, *, with_alternates: bool
     ) -> list[Choice]:
-        """Return a choice for each instance, in their order.
+        """Return a choice per instance, in order.
 
-        Claims them all or none, with two exceptions as in Nova: a rebuild, whose instance stays where it is, and a
-        caller that names no instances. Raises NovaError, and the errors of a selection.
+        Claims all or none; as in Nova, nothing is claimed for a rebuild, whose instance stays on its host, or if the
+        caller names no instances. Raises NovaError, and the errors of a selection.
         """
         request = request_spec.translate(spec)
         alternates = self._options.max_attempts - 1 if with_alternates else 0
@@ -92,7 +92,7 @@ class HostChooser:
             raise exceptions.NoValidHost(reason=exceptions.NO_CANDIDATES) from error
 
     def _has_candidates(self, ctxt: RequestContext, request: NovaRequest) -> bool:
-        """Return whether Placement would find a host for one instance, whatever Nova's filters say."""
+        """Return whether Placement would find a host for one instance, regardless of Nova's filters."""
         specs = [request.spec, *([request.fallback] if request.fallback and self._options.falls_back else [])]
         for spec in specs:
             scheduling_request = self._scheduling_request(ctxt, request, spec)
@@ -181,14 +181,14 @@ class HostChooser:
         return self._choices(picks, alternates, call.request) if any(further.values()) else choices
 
     def _choices(self, picks: Sequence[_Pick], alternates: int, request: SchedulingRequest | None) -> list[Choice]:
-        """Return a choice for each pick, with alternates that fit ``request``; None: nothing is claimed."""
+        """Return a choice per pick, with alternates that fit ``request``; None: nothing is claimed."""
         selected = {pick.name for pick in picks}
         with self._table().reading() as view:
             reader = None if request is None else AllocationReader(view, request)
             return [_choice(view, reader, pick, selected, alternates) for pick in picks]
 
     def to_objects(self, choices: Sequence[Choice]) -> list[list[Mapping[str, Any]]]:
-        """Return the answer to callers that request objects: for each instance its Selection and the alternates."""
+        """Return the answer for callers that request objects: per instance its Selection and alternates."""
         zone = self._options.default_zone
         return [
             [
@@ -213,7 +213,7 @@ def _choice(view: View, reader: AllocationReader | None, pick: _Pick, selected: 
 
 
 def _alternate_rule(request: SchedulingRequest, result: ServedCall) -> Callable[[str], bool]:
-    """Return which hosts may be alternates: for several of an affinity group only those that it was already on."""
+    """Return the test of alternates: several instances of an affinity group may only use hosts the group was on."""
     if not request.is_affinity or len(result.prepared) == 1:
         return lambda name: True
     return frozenset(result.group_hosts).__contains__

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hosts of a Nova, as gantt-nova-bridge published them."""
+"""Hosts of a Nova deployment, as published by gantt-nova-bridge."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from scheduler_svc.core.table.view import View
 
 @dataclass(frozen=True, slots=True)
 class NovaHost:
-    """A compute node by its row in the table, with what Nova calls it; ``zone`` is that of its aggregates."""
+    """Compute node: its row in the table, and its names in Nova; ``zone`` is the zone of its aggregates."""
 
     row: int
     name: str
@@ -21,12 +21,12 @@ class NovaHost:
 
     @property
     def uuid(self) -> str:
-        """The uuid of the compute node, which is its provider's."""
+        """Uuid of the compute node and its provider."""
         return uuid_of(self.name)
 
 
 def find(view: View, name: str) -> NovaHost | None:
-    """Return the host of a row's name; None if it is gone, or Nova has no compute node for it."""
+    """Return the host by its row's name; None if it is gone or has no compute node in Nova."""
     document = view.documents(NAMESPACE).get(name)
     rows = (view.row(name, number) for number in range(len(view.partitions)))
     row = next((row for row in rows if row is not None), None)

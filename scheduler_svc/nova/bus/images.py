@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Translates the image of a Nova request: its properties are typed there, and strings here."""
+"""Translation of a Nova request's image, whose typed properties become strings."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,12 +10,12 @@ from scheduler_svc.nova.bus.primitives import NovaFields
 
 PROPERTIES = "ImageMetaProps"
 TRAITS = "traits_required"
-# Properties with an element for each NUMA node, which an image has as KEY.0, KEY.1 ...
+# Properties with an element per NUMA node, which an image has as KEY.0, KEY.1 ...
 PER_NODE = ("hw_numa_cpus", "hw_numa_mem")
 
 
 def translate(image: NovaFields | None) -> Image:
-    """Return the image, or NO_IMAGE; raises MalformedObject and IncompatibleObject."""
+    """Return the image, or NO_IMAGE; raises MalformedObject or IncompatibleObject."""
     if image is None:
         return NO_IMAGE
     properties = image.object("properties", PROPERTIES)
@@ -45,5 +45,5 @@ def _per_node(key: str, values: Any, properties: NovaFields) -> Iterator[tuple[s
 
 
 def _is_scalar(value: Any) -> bool:
-    """Return whether a value is neither null nor one that describes other things than the guest's hardware."""
+    """Return whether a value is set and is neither a list nor a mapping, which describe no guest hardware."""
     return value is not None and not isinstance(value, list | Mapping)

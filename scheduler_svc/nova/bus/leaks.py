@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims whose answer was lost: Nova's conductor timed out or died, and no server was built under them."""
+"""Leaked claims: Nova's conductor lost the answer and built no server."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,17 +8,17 @@ from scheduler_svc.core.records import Claim
 from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.interface import Store
 
-InstancesOnHosts = Callable[[Sequence[str]], frozenset[str]]  # which of these instances have a host
+InstancesOnHosts = Callable[[Sequence[str]], frozenset[str]]  # returns those instances that have a host
 
 
 def find_leaks(
     store: Store, on_hosts: InstancesOnHosts, build_ms: int, marker: str | None, limit: int
 ) -> tuple[list[Claim], str | None]:
-    """Return the leaked claims in one page of claims, and the marker of the next page, None on the last.
+    """Return the leaked claims in one page of claims, and the marker of the next page or None.
 
-    ``build_ms`` is how long Nova may take from a claim until its instance has the host: a leak is older, and its
-    consumer is no instance with a host. A claim that a client wrote is none: ``nova-manage placement audit`` is for
-    those. Raises StoreUnavailable, and what the question for instances raises.
+    A leak is older than ``build_ms``, the longest time from a claim until its instance has the host in Nova, and its
+    consumer is no instance with a host. Claims written by clients do not count, see ``nova-manage placement audit``.
+    Raises StoreUnavailable, and the errors of ``on_hosts``.
     """
     latest_ms = store.clock_ms() - build_ms
     page, next_marker = store.claims(host=names.API_HOST, marker=marker, limit=limit)
@@ -28,7 +28,7 @@ def find_leaks(
 
 
 def end_leak(store: Store, claim: Claim) -> bool:
-    """End a claim if it is still as it was found; return whether it was."""
+    """End a claim unless it has changed; return whether it was ended."""
     state = store.read_allocations([claim.consumer]).get(claim.consumer)
     if state is None or store.claims(consumer=claim.consumer)[0] != [claim]:
         return False

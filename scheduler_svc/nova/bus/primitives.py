@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads Nova's versioned objects from their primitives.
+"""Reader of Nova's versioned objects from their primitives.
 
-Nova adds fields in minor versions and removes them in major ones only. So fields that are not read here are ignored,
-whatever the minor version, and no object needs to be backported by Nova's conductor.
+Nova adds fields in minor versions and removes them only in major ones. So unknown fields are ignored regardless of the
+minor version, and no object needs a backport by Nova's conductor.
 """
 
 from collections.abc import Mapping
@@ -15,13 +15,13 @@ from rpcapi.validation.text import abbreviate
 PREFIX = "nova_object"
 DATA = f"{PREFIX}.data"
 NAMESPACE = "nova"
-MAX_ELEMENTS = 10_000  # of a list, or entries of a mapping
+MAX_ELEMENTS = 10_000  # elements of a list, or entries of a mapping
 
 T = TypeVar("T")
 
 
 class _Required:
-    """The default of a field that must be set."""
+    """Default of a field that must be set."""
 
 
 REQUIRED: Final = _Required()
@@ -29,23 +29,21 @@ REQUIRED: Final = _Required()
 
 @dataclass(frozen=True, slots=True)
 class NovaFields:
-    """The fields of one object. A field that its sender did not set, or set to null, has the default.
+    """Fields of one object. Unset and null fields get the default.
 
-    All methods raise MalformedObject for a value of another type, and for a required field that is not set.
+    All methods raise MalformedObject for a value of another type, and for an unset required field.
     """
 
     name: str
     data: Mapping[str, Any]
 
     def integer(self, key: str, default: int | _Required = REQUIRED) -> int:
-        """Return a non-negative integer."""
         value: int = self._value(key, int, default)
         if isinstance(value, bool) or value < 0:
             raise self.malformed(key, f"must be a non-negative integer, not {abbreviate(value)}")
         return value
 
     def text(self, key: str, default: str | _Required = "") -> str:
-        """Return a string."""
         value: str = self._value(key, str, default)
         return value
 
@@ -83,7 +81,7 @@ class NovaFields:
         return [read(value, name) for value in self.elements(key)]
 
     def malformed(self, key: str, why: str) -> errors.MalformedObject:
-        """Return the error for a wrong value of a field."""
+        """Return the error for an invalid field."""
         return errors.MalformedObject(name=self.name, why=f"{key} {why}")
 
     def elements(self, key: str) -> list[Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reasons of refusals, as Nova words them: without numbers, since tenants see them."""
+"""Refusal reasons in Nova's words, without numbers because tenants see them."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from scheduler_svc.core.prefilters import tenant_aggregates
 from scheduler_svc.nova.bus import exceptions
 from scheduler_svc.scheduling.refusals import NO_HOSTS
 
-# Where the store is, and what is wrong with it, is the operators' matter: it is in the log.
+# Do not leak store details to tenants; they are logged.
 STORE_AWAY = "The placement of servers is not available at the moment."
 NO_AGGREGATE = "Scheduling failed: No hosts available for tenant"
 

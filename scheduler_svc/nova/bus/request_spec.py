@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Translates Nova's RequestSpec into gantt's."""
+"""Translation of Nova's RequestSpec into gantt's."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,19 +18,22 @@ from scheduler_svc.nova.bus.destinations import read as read_destination
 from scheduler_svc.nova.bus.primitives import NovaFields, read
 
 NAME = "RequestSpec"
-CHECK_TYPE = "_nova_check_type"  # a hint of Nova's own: what a call for forced hosts is to check
+CHECK_TYPE = "_nova_check_type"  # Nova's own hint: what to check in a call for forced hosts
 REBUILD = ["rebuild"]
 MAX_PER_HOST = "max_server_per_host"
 
 
 @dataclass(frozen=True, slots=True)
 class NovaRequest:
-    """A request of Nova: the spec, and what a spec of gantt does not say.
+    """Nova's request: gantt's spec, and parts that the spec cannot express.
 
-    ``fallback`` is the same with VCPU for dedicated CPUs, None for others. ``is_rebuild``: the host is given, and only
-    filters that depend on the image apply. ``skips_filters``: the host is forced, so only what Placement checks
-    applies. ``members`` are the consumers of the server group and ``member_hosts`` service hosts that have some.
-    ``user`` is '' where the spec does not say.
+    Attributes:
+        user: '' if the spec does not say.
+        fallback: The spec with VCPU for dedicated CPUs; None for other requests.
+        is_rebuild: The host is given, and only filters that depend on the image apply.
+        skips_filters: The host is forced, and only Placement's checks apply.
+        members: Consumers of the server group.
+        member_hosts: Service hosts with group members.
     """
 
     spec: objects.RequestSpec
@@ -48,14 +51,14 @@ class NovaRequest:
 def translate(primitive: Any) -> NovaRequest:
     """Return the request of a RequestSpec's primitive; its specs are not checked yet.
 
-    Hosts are named as in Nova: ``service host``, ``node``, or both as a pair. Raises MalformedObject and
-    IncompatibleObject for a primitive that cannot be read, and InvalidSpec for contradictions.
+    Hosts are named as in Nova: ``service host``, ``node``, or a pair. Raises MalformedObject and IncompatibleObject for
+    an unreadable primitive, and InvalidSpec for contradictions.
     """
     fields = read(primitive, NAME)
     hints = dict(fields.mapping("scheduler_hints"))
     check_type = hints.pop(CHECK_TYPE, None)
     if isinstance(hints.get(query.HINT), list):
-        # Every hint is a list there; that a list may be the query itself is gantt's own.
+        # Nova wraps every hint in a list; gantt itself also accepts a list as the query.
         hints[query.HINT] = next(iter(hints[query.HINT]), "")
     destination = read_destination(fields)
     is_rebuild = check_type == REBUILD
@@ -97,7 +100,7 @@ def _build_specs(
     groups = flavors.read_groups(fields.objects("requested_resources", "RequestGroup"))
     image_fields = image.as_dict()
     if fields.flag("is_bfv"):
-        image_fields.pop("disk_format", None)  # no host needs to support the format of an image that a volume has
+        image_fields.pop("disk_format", None)  # hosts need not support the format of an image that is on a volume
 
     def build(draft: SpecDraft) -> objects.RequestSpec:
         _add_request_level(fields, draft)
@@ -116,7 +119,7 @@ def _build_specs(
 
 
 def _add_request_level(fields: NovaFields, draft: SpecDraft) -> None:
-    """Add what applies to the request as a whole, and the traits of devices on the root."""
+    """Add requirements of the whole request, and traits of devices on the root."""
     params = fields.object("request_level_params", "RequestLevelParams")
     if params is not None:
         draft.root["required"].extend(sorted(params.texts("root_required")))
@@ -127,7 +130,7 @@ def _add_request_level(fields: NovaFields, draft: SpecDraft) -> None:
 
 
 def _has_remote_managed_port(fields: NovaFields) -> bool:
-    """Return whether a port's VNIC is managed remotely: Nova says so in the port's PCI request."""
+    """Return whether a port's VNIC is managed remotely, according to the port's PCI request."""
     pci_requests = fields.object("pci_requests", "InstancePCIRequests")
     if pci_requests is None:
         return False
@@ -139,7 +142,7 @@ def _has_remote_managed_port(fields: NovaFields) -> bool:
 
 
 def _group_fields(group: NovaFields) -> Mapping[str, Any]:
-    policies: Sequence[str] = group.texts("policies")  # of a group that an older Nova made
+    policies: Sequence[str] = group.texts("policies")  # of groups made by an older Nova
     policy = group.text("policy") or (policies[0] if policies else "")
     if not policy:
         return {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The RPC interface of Nova's scheduler, version 4.5."""
+"""RPC interface of Nova's scheduler, version 4.5."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,9 +20,9 @@ VERSION = "4.5"
 
 
 class NovaSchedulerEndpoint:
-    """Selects hosts. Its other methods are casts, which change nothing: nobody vouches for their senders.
+    """Endpoint that selects hosts. Its other methods are casts from unauthenticated senders, and change nothing.
 
-    They make gantt-nova-bridge read what changed, so it does not matter in which order, or how often, they arrive.
+    They only wake gantt-nova-bridge, so order and repetition do not matter.
     """
 
     target = messaging.Target(version=VERSION)
@@ -43,7 +43,7 @@ class NovaSchedulerEndpoint:
         return_alternates: Any = False,
         **older: Any,
     ) -> list[Any]:
-        """Return for each instance a list with its Selection and alternates; without ``return_objects`` mappings."""
+        """Return a list per instance with its Selection and alternates; without ``return_objects``, mappings."""
         if spec_obj is None:
             raise errors.MalformedObject(name="call", why=f"it has no spec_obj, but {', '.join(older) or 'nothing'}")
         if instance_uuids is not None:
@@ -77,12 +77,12 @@ class NovaSchedulerEndpoint:
 
     @answers_nova
     def delete_instance_info(self, ctxt: RequestContext, *, host_name: Any = None, **details: Any) -> None:
-        """Wake the bridge for a host that has one instance less."""
+        """Wake the bridge for a host with one instance less."""
         self._wake_host(host_name)
 
     @answers_nova
     def sync_instance_info(self, ctxt: RequestContext, *, host_name: Any = None, **details: Any) -> None:
-        """Do nothing: hosts send this periodically, and allocations say what runs on them."""
+        """Do nothing: hosts send this periodically, and allocations show what runs on them."""
 
     def _wake_host(self, name: Any) -> None:
         if isinstance(name, str):
@@ -90,7 +90,7 @@ class NovaSchedulerEndpoint:
 
 
 class BaseEndpoint:
-    """The RPC interface that all services of Nova have."""
+    """RPC interface common to all services of Nova."""
 
     target = messaging.Target(namespace="baseapi", version="1.1")
 
@@ -105,7 +105,7 @@ class BaseEndpoint:
 
 
 def _uuids(aggregates: Any) -> Iterator[str]:
-    """Yield the uuids of the Aggregate primitives in an argument; what is none is ignored."""
+    """Yield the uuids of Aggregate primitives in an argument; ignore anything else."""
     if isinstance(aggregates, list):
         for aggregate in aggregates:
             yield from _uuids(aggregate)

@@ -10,14 +10,14 @@ from scheduler_svc.core.provider_uuids import uuid_of
 from scheduler_svc.nova.bus.hosts import NovaHost
 from scheduler_svc.nova.bus.primitives import DATA, NAMESPACE, PREFIX
 
-ALLOCATION_VERSION = "1.36"  # of Placement's API, in which the conductor claims an alternate
+ALLOCATION_VERSION = "1.36"  # Placement microversion in which the conductor claims an alternate
 LIMITS = ("numa_topology", "vcpu", "disk_gb", "memory_mb")
 
 Primitive = Mapping[str, Any]
 
 
 def to_primitive(host: NovaHost, allocation: AllocationCandidate | None, default_zone: str | None) -> Primitive:
-    """Return a host with what an instance takes there; None: nothing is claimed for this request."""
+    """Return a host with an instance's allocation; None: nothing is claimed for this request."""
     return _object(
         "Selection",
         "1.1",
@@ -36,7 +36,7 @@ def to_primitive(host: NovaHost, allocation: AllocationCandidate | None, default
 
 
 def to_dict(host: NovaHost) -> Mapping[str, Any]:
-    """Return a host in the form that callers get who request no objects."""
+    """Return a host in the form for callers that request no objects."""
     return {"host": host.service_host, "nodename": host.node, "limits": {}}
 
 

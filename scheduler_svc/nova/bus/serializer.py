@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contexts of Nova's services. Their objects stay primitives."""
+"""Serializer for contexts of Nova's services; objects stay primitives."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from rpcapi.context import RequestContext
 
 
 class NovaSerializer(messaging.NoOpSerializer):
-    """Makes a request context of Nova's one."""
+    """Serializer that converts Nova's request context."""
 
     def deserialize_context(self, context: dict[str, Any]) -> RequestContext:
         """Return a context with request id, project and user; raises MalformedObject."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes gantt-nova-bridge read Nova's databases at once. Nothing that arrives on Nova's bus is believed itself."""
+"""Immediate reads by gantt-nova-bridge. Messages on Nova's bus are triggers, their content is not trusted."""
 
 import time
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from scheduler_svc.store.protocols.host_state import HostStateStore
 
 LOG = log.getLogger(__name__)
 
-PAUSE_SECONDS = 1.0  # between two requests: messages about instances are frequent, and each worker gets all of them
+PAUSE_SECONDS = 1.0  # between two requests: messages about instances are frequent, and reach every worker
 
 
 class BridgeWaker:
-    """Wakes the bridge through the store; safe to call from many threads."""
+    """Wakes the bridge through the store. Thread-safe."""
 
     def __init__(self, store: HostStateStore, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
@@ -24,9 +24,9 @@ class BridgeWaker:
         self._requested: float | None = None
 
     def wake(self, record: str) -> None:
-        """Make the bridge read now, since a record may have changed; never fails.
+        """Make the bridge read now because a record may have changed; never fails.
 
-        Nothing is requested if a reading was requested just now: the bridge reads at its interval anyway.
+        Without effect right after another request; the bridge reads at its interval anyway.
         """
         now = self._clock()
         if self._requested is not None and now - self._requested < PAUSE_SECONDS:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decides what nova-scheduler decides, claims nothing, and compares."""
+"""Shadow of nova-scheduler: decides the same requests without claims, and compares."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hosts from which consumers hold allocations."""
+"""Hosts on which consumers have allocations."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
@@ -14,14 +14,14 @@ from scheduler_svc.store.validation import MAX_REFS
 
 
 class AllocatedHosts:
-    """Finds the compute nodes of Nova on whose trees a consumer holds something; thread-safe."""
+    """Finder of Nova compute nodes on whose trees a consumer has allocations. Thread-safe."""
 
     def __init__(self, store: Store, table: Callable[[], HostTable]) -> None:
         self._store = store
         self._table = table
 
     def read(self, consumers: Sequence[str]) -> Mapping[str, Collection[str]]:
-        """Return the hosts' names in the table, of those consumers that hold anything; raises StoreUnavailable."""
+        """Return the hosts, by table name, of each consumer that has allocations; raises StoreUnavailable."""
         pages = (consumers[start : start + MAX_REFS] for start in range(0, len(consumers), MAX_REFS))
         holders = [consumer for page in pages for consumer in self._store.hosts_of(page)]
         providers = {consumer: self._providers(consumer) for consumer in holders}
@@ -29,7 +29,7 @@ class AllocatedHosts:
             return {consumer: _roots(view, names) for consumer, names in providers.items()}
 
     def named_row(self, name: str) -> NamedRow:
-        """Return a host with its name in Nova: the service host, and the node where it differs."""
+        """Return a host with its name in Nova: the service host, and the node if it differs."""
         with self._table().reading() as view:
             host = hosts.find(view, name)
         if host is None:
@@ -38,7 +38,7 @@ class AllocatedHosts:
         return NamedRow(host.row, host.service_host if same else f"{host.service_host}/{host.node}")
 
     def on_service_hosts(self, names: Iterable[str], service_hosts: Collection[str]) -> set[str]:
-        """Return those of these hosts that belong to one of the service hosts, or are nodes of that name."""
+        """Return the hosts that belong to one of the service hosts, or are nodes of that name."""
         with self._table().reading() as view:
             matches = [(name, hosts.find(view, name)) for name in names]
         return {
@@ -53,7 +53,7 @@ class AllocatedHosts:
 
 
 def _roots(view: View, providers: Iterable[str]) -> set[str]:
-    """Return the compute nodes among the providers, and those of the trees that the others are in."""
+    """Return the compute nodes of the providers' trees."""
     names = set()
     for provider in providers:
         if hosts.find(view, provider) is not None:

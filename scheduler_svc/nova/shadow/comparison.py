@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares a decision of gantt with the hosts that Nova chose."""
+"""Comparison of gantt's decision with the hosts chosen by Nova."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -9,11 +9,11 @@ from enum import StrEnum
 from scheduler_svc.core.filtering.survey import TOLERANCE, HostVerdict
 from scheduler_svc.nova.shadow.decisions import ShadowDecision
 
-MAX_REASONS = 3  # most frequent reasons of a refusal, in a text
+MAX_REASONS = 3  # most frequent reasons in the text of a refusal
 
 
 class Outcome(StrEnum):
-    """The result for one instance."""
+    """Result for one instance."""
 
     SAME = "same host"
     EQUAL = "another host with an equal score"
@@ -29,10 +29,10 @@ AGREEMENTS = frozenset({Outcome.SAME, Outcome.EQUAL, Outcome.REFUSED_BY_BOTH})
 
 @dataclass(frozen=True, slots=True)
 class InstanceComparison:
-    """The comparison of one instance; hosts are named as in Nova, '' where there is none.
+    """Comparison of one instance. Hosts have their Nova names, '' for none.
 
-    ``rank`` is that of Nova's host among the ``count`` hosts that gantt's filters accept, by gantt's scores; 0 where
-    they refuse it or the request has no host.
+    ``rank`` is the rank of Nova's host by gantt's scores among the ``count`` hosts that pass gantt's filters; 0 if they
+    reject it or there is no host.
     """
 
     consumer: str
@@ -46,7 +46,7 @@ class InstanceComparison:
 
 @dataclass(frozen=True, slots=True)
 class NamedRow:
-    """A host by its row in the table, None for one that it lacks, and its name in Nova."""
+    """Host with its row in the table, or None, and its name in Nova."""
 
     row: int | None
     name: str
@@ -56,9 +56,9 @@ FindHost = Callable[[str], NamedRow]
 
 
 def compare(decision: ShadowDecision, nova_hosts: Sequence[str], find: FindHost) -> list[InstanceComparison]:
-    """Return a comparison for each instance; hosts are given by their names in the table, none if Nova refused.
+    """Return a comparison per instance. Hosts are table names; none if Nova refused.
 
-    The instances of a request are alike, so it does not matter which of them is on which host.
+    The instances of a request are alike, so their assignment to hosts does not matter.
     """
     gantt_replica_hosts = list(decision.hosts)
     if not nova_hosts:
@@ -119,7 +119,7 @@ def _rank_text(verdict: HostVerdict) -> str:
 
 
 def refusal_text(decision: ShadowDecision) -> str:
-    """Return gantt's counted reasons, or its sentence where no hosts were looked at."""
+    """Return gantt's most frequent reasons, or its message if no hosts were considered."""
     reasons = Counter(decision.document.get("reasons") or {})
     if not reasons:
         return decision.why

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decides calls of Nova in shadow mode."""
+"""Decisions on Nova's calls in shadow mode."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,10 +21,12 @@ from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
 
 @dataclass(frozen=True, slots=True)
 class ShadowDecision:
-    """What gantt would have answered: a host's row name for each of ``consumers``, or no hosts and ``why``.
+    """gantt's would-be answer: row name of a host for each of ``consumers``, or no hosts and ``why``.
 
-    ``survey`` is None where no hosts were ranked, ``ignored`` has service hosts that the request excludes, as an
-    evacuation its source, and ``document`` is the decision record.
+    Attributes:
+        ignored: Service hosts that the request excludes, such as the source of an evacuation.
+        survey: None if no hosts were ranked.
+        document: Decision record.
     """
 
     request_id: str
@@ -37,7 +39,7 @@ class ShadowDecision:
 
 
 class ShadowScheduler:
-    """Decides on the table and the policy of a worker; safe to call from many threads."""
+    """Decides on a worker's table and policy. Thread-safe."""
 
     def __init__(
         self,
@@ -56,8 +58,8 @@ class ShadowScheduler:
     def decide(self, ctxt: RequestContext, spec: Any, uuids: Sequence[str]) -> ShadowDecision | None:
         """Return the decision and record it; None for a rebuild, for which Nova claims nothing.
 
-        Raises MalformedObject, IncompatibleObject and InvalidSpec for a request that cannot be read, StoreUnavailable
-        and NotReady where nothing can be decided.
+        Raises MalformedObject, IncompatibleObject or InvalidSpec for an unreadable request, StoreUnavailable or
+        NotReady if nothing can be decided.
         """
         request = request_spec.translate(spec)
         if request.is_rebuild:
@@ -73,7 +75,7 @@ class ShadowScheduler:
 
 
 def _answer(select: Callable[[], object]) -> tuple[Sequence[str], str]:
-    """Return the hosts of a selection that claims nothing, or none and why."""
+    """Return the hosts of a selection without claims, or none and the reason."""
     try:
         select()
     except errors.NotClaimed as decided:
@@ -86,6 +88,6 @@ def _answer(select: Callable[[], object]) -> tuple[Sequence[str], str]:
 
 
 def _refusal(instances: int, why: str) -> Mapping[str, Any]:
-    """Return the record of a request that was refused before hosts were looked for."""
+    """Return the record of a request that was refused before any search."""
     empty: dict[str, Any] = {"spec": {}, "hosts": 0, "reasons": {}, "best": [], "verdicts": []}
     return {**empty, "mode": SHADOW, "outcome": "refused", "instances": instances, "why": why}

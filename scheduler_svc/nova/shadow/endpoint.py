@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads copies of the calls that nova-scheduler answers."""
+"""Receiver of copies of nova-scheduler's calls."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ METHOD = "select_destinations"
 
 
 class ShadowEndpoint:
-    """Decides each call for hosts, and has the decision compared; every other call is ignored."""
+    """Decides select_destinations calls and queues them for comparison; ignores other calls."""
 
     def __init__(
         self, scheduler: ShadowScheduler, observer: NovaObserver, report: NovaShadowReport, *, max_instances: int
@@ -31,7 +31,7 @@ class ShadowEndpoint:
         self._serializer = NovaSerializer()
 
     def receive(self, context: Mapping[str, Any], method: str, arguments: Mapping[str, Any]) -> None:
-        """Handle a copy; never raises for what its sender, or the store, did."""
+        """Handle a copy; never raises for errors of its sender or of the store."""
         if method != METHOD:
             return
         uuids = arguments.get("instance_uuids")

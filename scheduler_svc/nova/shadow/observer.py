@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Watches which hosts Nova claims for the instances of shadowed requests, by their allocations in the store.
+"""Observer of the hosts that Nova claims for shadowed requests, by their allocations in the store.
 
 nova-scheduler puts an instance's allocations before it answers, so they show its choice without access to Nova's
-databases or replies. They reach the store because gantt-placement serves Nova, or mirrors what serves it.
+databases or replies. They are in the store because gantt-placement serves Nova, or mirrors the Placement that does.
 """
 
 import threading
@@ -15,14 +15,14 @@ from scheduler_svc.nova.shadow.comparison import compare
 from scheduler_svc.nova.shadow.decisions import ShadowDecision
 from scheduler_svc.nova.shadow.report import NovaShadowReport, Skipped
 
-MAX_PENDING = 100  # requests: each keeps six bytes for each host
+MAX_PENDING = 100  # requests; each keeps six bytes per host
 
 
 @dataclass(slots=True)
 class _Pending:
-    """A decision whose counterpart is awaited until ``deadline``, and the hosts that were found so far.
+    """Decision that waits for Nova's until ``deadline``, with the hosts found so far.
 
-    ``earlier`` has the hosts on which each consumer held something before, as one that is evacuated does.
+    ``earlier`` has the hosts on which each consumer already had allocations, for example during an evacuation.
     """
 
     decision: ShadowDecision
@@ -33,12 +33,12 @@ class _Pending:
 
     @property
     def missing(self) -> list[str]:
-        """The consumers without a host."""
+        """Consumers without a host."""
         return [consumer for consumer in self.decision.consumers if consumer not in self.hosts]
 
 
 class NovaObserver:
-    """Compares decisions with the allocations that follow them; for any number of threads."""
+    """Compares decisions with the allocations that follow them. Thread-safe."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class NovaObserver:
         patience_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``patience_s``: an instance without an allocation for so long was refused by Nova."""
+        """``patience_s``: Time without an allocation after which Nova counts as having refused."""
         self._allocated = allocated
         self._report = report
         self._patience_s = patience_s
@@ -64,7 +64,7 @@ class NovaObserver:
     def expect(self, decision: ShadowDecision) -> None:
         """Compare a decision as soon as Nova's is known; raises StoreUnavailable.
 
-        One that was made when Nova had already claimed hosts cannot be compared: it counted these claims as others'.
+        A decision made after Nova's claims cannot be compared: it counted them as other servers' claims.
         """
         earlier = self._allocated.read(decision.consumers)
         for names in earlier.values():
@@ -76,7 +76,7 @@ class NovaObserver:
             self._pending.append(pending)
 
     def compare_pending(self) -> None:
-        """Read what Nova has claimed meanwhile, and report what can be compared; raises StoreUnavailable."""
+        """Read Nova's new claims and report finished comparisons; raises StoreUnavailable."""
         with self._lock:
             waiting = list(self._pending)
         now = self._clock()
@@ -93,12 +93,12 @@ class NovaObserver:
         with self._lock:
             self._pending.remove(pending)
         decision = pending.decision
-        # Nova places all instances of a request or none: some claims without the others were undone.
+        # Nova places all instances of a request or none; claims of only some were undone.
         nova_hosts = [] if pending.missing else [pending.hosts[consumer] for consumer in decision.consumers]
         self._report.add(decision, compare(decision, nova_hosts, self._allocated.named_row), pending.others)
 
     def stop(self) -> None:
-        """Count what is still awaited as not compared."""
+        """Count pending decisions as not compared."""
         with self._lock:
             waiting, self._pending = self._pending, []
         for _pending in waiting:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators get to see of a shadow beside nova-scheduler."""
+"""Report on a shadow of nova-scheduler for operators."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -23,15 +23,15 @@ class Skipped(StrEnum):
     """Why a request was not compared."""
 
     LATE = "late"  # Nova had claimed hosts before the decision
-    OVERFLOW = "overflow"  # too many comparisons were pending
-    UNCLAIMED = "unclaimed"  # Nova claims nothing for such a request, so its choice is not seen
+    OVERFLOW = "overflow"  # too many pending comparisons
+    UNCLAIMED = "unclaimed"  # Nova claims nothing for this request, so its choice is not visible
     INVALID = "invalid"  # gantt cannot read the request
-    UNAVAILABLE = "unavailable"  # the store could not be reached
+    UNAVAILABLE = "unavailable"  # the store was unreachable
     STOPPED = "stopped"
 
 
 class NovaShadowReport(ShadowReport):
-    """Reports comparisons, and adds them to the decision records; for any number of threads."""
+    """Reports comparisons and adds them to the decision records. Thread-safe."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(INTERVAL_SECONDS)

@@ -19,13 +19,11 @@ GENERATION_SINCE = Microversion(1, 19)
 
 
 def show(model: PlacementModel, request: Request, uuid: str) -> Response:
-    """Return the aggregates."""
     provider = model.directory.get(uuid)
     return _respond(provider, provider.aggregates, request)
 
 
 def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
-    """Replace all aggregates."""
     provider = model.directory.get(uuid)
     generation = None
     if request.version < GENERATION_SINCE:

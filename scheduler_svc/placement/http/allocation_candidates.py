@@ -18,7 +18,7 @@ SINCE = Microversion(1, 10)
 
 
 def list_all(model: PlacementModel, request: Request) -> Response:
-    """Return the candidates for a query, and what their providers have."""
+    """Return the candidates for a query, and summaries of their providers."""
     deadline = model.finder.deadline()
     query = candidate_query.read(request)
     _check_names(model, query.trees)
@@ -32,7 +32,7 @@ def list_all(model: PlacementModel, request: Request) -> Response:
 
 
 def _check_names(model: PlacementModel, trees: TreeRequest) -> None:
-    """Raise Problem 400 for a resource class or trait that does not exist."""
+    """Raise Problem 400 for an unknown resource class or trait."""
     classes = {name for group in trees.groups for name in group.resources}
     model.catalogue.check(RESOURCE_CLASSES, classes, "Invalid resource class in resources parameter: ")
     traits = {*trees.root_required, *trees.root_forbidden}
@@ -42,7 +42,7 @@ def _check_names(model: PlacementModel, trees: TreeRequest) -> None:
 
 
 def _with_roots(model: PlacementModel, trees: TreeRequest) -> TreeRequest | None:
-    """Return a request with the ids of roots for in_tree, None if one names no provider."""
+    """Replace in_tree by the ids of roots; return None if one names no provider."""
     groups = []
     for group in trees.groups:
         root = None

@@ -18,7 +18,7 @@ from scheduler_svc.placement.http.schemas.validators import of_version
 from scheduler_svc.placement.model.problems import bad_request, not_found
 from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerState
 
-LIST_UNTIL = 11  # the minor microversion in which PUT has its last list of allocations
+LIST_UNTIL = 11  # last minor microversion in which PUT takes a list of allocations
 OWNERS_SINCE = Microversion(1, 12)
 MANY_SINCE = Microversion(1, 13)
 GENERATION_SINCE = Microversion(1, 28)
@@ -27,7 +27,7 @@ NO_TYPE = "unknown"
 
 
 def show(model: PlacementModel, request: Request, consumer: str) -> Response:
-    """Return what a consumer holds; of one that does not exist, nothing."""
+    """Return a consumer's allocations; empty for an unknown consumer."""
     state = model.consumers.find(consumer) if uuidutils.is_uuid_like(consumer) else None
     if state is None:
         return json_response({"allocations": {}}, datetime.now(UTC))
@@ -35,7 +35,7 @@ def show(model: PlacementModel, request: Request, consumer: str) -> Response:
 
 
 def show_provider(model: PlacementModel, request: Request, uuid: str) -> Response:
-    """Return what each consumer holds from a provider."""
+    """Return the allocations from a provider by consumer."""
     provider = model.directory.get(uuid)
     allocations: dict[str, dict[str, Any]] = {}
     for state in model.consumers.of_provider(provider.id):
@@ -47,7 +47,7 @@ def show_provider(model: PlacementModel, request: Request, uuid: str) -> Respons
 
 
 def replace(model: PlacementModel, request: Request, consumer: str) -> Response:
-    """Replace what a consumer holds; from 1.28 on also by nothing."""
+    """Replace a consumer's allocations; since 1.28 they may be empty."""
     if not uuidutils.is_uuid_like(consumer):
         raise bad_request(f"Malformed consumer_uuid: {consumer:.100}")
     consumer = str(uuids.UUID(consumer))
@@ -62,14 +62,13 @@ def replace(model: PlacementModel, request: Request, consumer: str) -> Response:
 
 
 def replace_many(model: PlacementModel, request: Request) -> Response:
-    """Replace what several consumers hold, all of them or none."""
+    """Replace the allocations of several consumers, all or none."""
     body = request.json(of_version(schemas.REPLACE_MANY, request.version))
     model.consumers.replace([consumer_request(consumer, part, request, model) for consumer, part in body.items()])
     return Response(204)
 
 
 def delete(model: PlacementModel, _request: Request, consumer: str) -> Response:
-    """End all that a consumer holds."""
     state = model.consumers.find(consumer) if uuidutils.is_uuid_like(consumer) else None
     if state is None:
         raise not_found(f"No allocations for consumer '{consumer}'")
@@ -97,7 +96,7 @@ def _document(model: PlacementModel, state: ConsumerState, request: Request) -> 
 def consumer_request(
     consumer: str, body: Mapping[str, Any], request: Request, model: PlacementModel
 ) -> AllocationChange:
-    """Return what one consumer is to hold, from its part of a body."""
+    """Return a consumer's requested allocations, from its part of a body."""
     project, user = model.unknown_owner
     return AllocationChange(
         consumer,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The WSGI application: from an HTTP request to the handler of its route, and back."""
+"""WSGI application: maps an HTTP request to the handler of its route, and its result to a response."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -27,19 +27,18 @@ from scheduler_svc.placement.model.problems import Problem, bad_request, not_fou
 LOG = log.getLogger(__name__)
 
 UNAVAILABLE = 503
-RETRY_SECONDS = 1  # after which a client may repeat a request that was not served
+RETRY_SECONDS = 1  # sent as Retry-After with status 503
 CACHE_HEADERS_SINCE = Microversion(1, 15)
 
 
 class PlacementApplication:
-    """Serves the routes; ``__call__`` is the WSGI callable, and never raises."""
+    """WSGI application of the routes; ``__call__`` never raises."""
 
     def __init__(self, routes: Iterable[Route], policies: Policies) -> None:
         self._router = Router(routes)
         self._policies = policies
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        """Answer one request."""
         exchange = exchange_of(environ)
         request_id = exchange.request_id
         headers = {"x-openstack-request-id": request_id, "vary": microversions.HEADER}
@@ -96,7 +95,7 @@ class PlacementApplication:
 
 
 def _reason(error: errors.GanttError, request_id: str) -> str:
-    """Return why a request is not served, for its client; what a store's driver says is for the log only."""
+    """Return the reason of a 503 for the client; details of a store's driver are only logged."""
     is_drivers = isinstance(error, errors.StoreUnavailable) and not isinstance(error, errors.NotReplicated)
     if not is_drivers or error.__cause__ is None or isinstance(error.__cause__, errors.GanttError):
         return str(error)
@@ -105,7 +104,7 @@ def _reason(error: errors.GanttError, request_id: str) -> str:
 
 
 def _choose(routes: Sequence[Route], request: Request) -> Route:
-    """Return the route that serves the request's microversion; raises Problem if there is none."""
+    """Return the route for the request's microversion; raises Problem if no route matches."""
     for route in routes:
         if route.type_first:
             _check_types(route, request)
@@ -115,7 +114,7 @@ def _choose(routes: Sequence[Route], request: Request) -> Route:
 
 
 def _check_types(route: Route, request: Request) -> None:
-    """Raise Problem 415 or 406 unless the request sends and accepts JSON where the route does."""
+    """Raise Problem 415 or 406 unless the request sends and accepts JSON as the route requires."""
     if route.takes_json:
         content_type = request.environ.get("CONTENT_TYPE", "").partition(";")[0].strip() or "None"
         if content_type != JSON:
@@ -126,7 +125,7 @@ def _check_types(route: Route, request: Request) -> None:
 
 
 def _decode_path(path: str) -> str:
-    """Return a path from its form in WSGI, where each character is a byte; raises Problem 404 unless it is UTF-8."""
+    """Decode a path from WSGI's latin-1 form; raises Problem 404 unless it is UTF-8."""
     try:
         return path.encode("latin-1").decode()
     except UnicodeError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who sends a request: read from the headers that an authentication sets."""
+"""Caller of a request, from the headers set by an authentication middleware."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -15,18 +15,17 @@ OPEN_PATHS = ("", "/", HEALTH_PATH)
 
 
 def caller_of(environ: Environ) -> Caller:
-    """Return the caller named by the headers of Keystone's middleware, or of ``trust_tokens``."""
+    """Return the caller named by the headers of Keystone's middleware or ``trust_tokens``."""
     roles = tuple(role.strip() for role in environ.get("HTTP_X_ROLES", "").split(",") if role.strip())
     project = environ.get("HTTP_X_PROJECT_ID") or environ.get("HTTP_X_TENANT_ID")
     return Caller(environ.get("HTTP_X_USER_ID"), project, roles, environ.get(_SYSTEM_SCOPE))
 
 
 def trust_tokens(application: Application) -> Application:
-    """Return the application behind ``auth_strategy = noauth2``, which believes every token: for development.
+    """Wrap the application for ``auth_strategy = noauth2``, which accepts any token: for development only.
 
-    A token is ``user`` or ``user:project``. X-Project-Id names the project instead of the token, and
-    OpenStack-System-Scope a request of the system, which has none. X-Roles has the roles; without it the user ``admin``
-    has the role of that name.
+    A token is ``user`` or ``user:project``. X-Project-Id overrides the project; OpenStack-System-Scope makes a
+    system-scoped request without project. X-Roles has the roles; by default the user ``admin`` has the role ``admin``.
     """
 
     def authenticate(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
@@ -43,7 +42,7 @@ def trust_tokens(application: Application) -> Application:
 
 
 def except_open_paths(authenticated: Application, application: Application) -> Application:
-    """Return the application behind an authentication, which the API's root and its health do without."""
+    """Require authentication except for the API's root and health."""
 
     def route(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         is_open = environ.get("PATH_INFO", "") in OPEN_PATHS

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON of allocation candidates, in the form of each microversion.
+"""JSON of allocation candidates, in the form of each microversion.
 
-An answer may have tens of thousands of providers that differ in few numbers, so it is joined from pieces of text.
+An answer may have tens of thousands of providers that differ in a few numbers, so it is joined from text pieces.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,11 +21,11 @@ from scheduler_svc.placement.model.candidates.request import CandidateList
 BY_PROVIDER_SINCE = Microversion(1, 12)
 MAPPINGS_SINCE = Microversion(1, 34)
 
-_MARK = "@"  # stands for a UUID in a template; no name of a class or group has it
+_MARK = "@"  # placeholder of a UUID in a template; cannot occur in names of classes or groups
 
 
 class CandidateDocuments:
-    """Writes the answers of a process, which mostly say the same of the same roots. Thread-safe."""
+    """Writer of a process's answers, which mostly repeat the same texts for the same roots. Thread-safe."""
 
     def __init__(self) -> None:
         self._root_texts = RootTexts()
@@ -39,9 +39,9 @@ class CandidateDocuments:
         *,
         is_limited: bool,
     ) -> bytes:
-        """Return the document that answers a query; raises Problem 503 where the time is over.
+        """Return the document that answers a query; raises Problem 503 if time is over.
 
-        An answer that ``is_limited`` has the candidates that could be written in time, beside the summaries of all.
+        If ``is_limited``, the answer has the candidates that could be written in time, and all summaries.
         """
         requests: list[str] = []
         summaries: list[bytes] = []
@@ -68,7 +68,7 @@ class CandidateDocuments:
 
 
 def _bare_requests(uuids: Iterable[str], request: TreeRequest, version: Microversion) -> list[str]:
-    """Return the requests of roots that serve all groups: they differ in the UUID only."""
+    """Return the requests of roots that serve all groups; they differ in the UUID only."""
     providers = {group.suffix: (_MARK,) for group in request.groups}
     template = _request({_MARK: total_amounts(request)}, providers, version).split(_MARK)
     return [uuid.join(template) for uuid in uuids]
@@ -77,7 +77,7 @@ def _bare_requests(uuids: Iterable[str], request: TreeRequest, version: Microver
 def _requests(candidates: Iterable[AllocationCandidate], version: Microversion) -> Iterator[str]:
     for candidate in candidates:
         amounts = {uuid_of(name): amounts for name, amounts in candidate.allocations.items()}
-        # Not all of these are allocated from: a group may request traits only.
+        # Some of these have no allocation: a group may request traits only.
         providers = {suffix: uuids_of(names) for suffix, names in candidate.providers.items()}
         yield _request(amounts, providers, version)
 
@@ -85,7 +85,7 @@ def _requests(candidates: Iterable[AllocationCandidate], version: Microversion) 
 def _request(
     allocations: Mapping[str, Mapping[str, int]], providers: Mapping[str, Sequence[str]], version: Microversion
 ) -> str:
-    """Return an allocation request, with the providers of each group where the microversion has them."""
+    """Return an allocation request, with providers by group if the microversion has them."""
     document: dict[str, Any]
     if version >= BY_PROVIDER_SINCE:
         document = {"allocations": {uuid: {"resources": amounts} for uuid, amounts in allocations.items()}}
@@ -98,7 +98,6 @@ def _request(
 
 
 def _separated(texts: Sequence[bytes]) -> list[bytes]:
-    """Return texts with a comma between each two."""
     pieces = [b","] * max(2 * len(texts) - 1, 0)
     pieces[::2] = texts
     return pieces

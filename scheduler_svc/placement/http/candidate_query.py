@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the request groups of a query for allocation candidates, and how they are related."""
+"""Parser of request groups, and their relations, in a query for allocation candidates."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ Groups = Mapping[str, RequestGroup]  # by suffix
 
 
 def read(request: Request) -> CandidateRequest:
-    """Return what a query requests, with ``in_tree`` of its groups as a UUID; raises Problem 400."""
+    """Parse a query; ``in_tree`` of its groups stays a UUID. Raises Problem 400."""
     policy, limit = request.parameter("group_policy"), request.parameter("limit")
     required, forbidden = _root_traits(request)
     subtrees = _subtrees(request)
@@ -68,7 +68,6 @@ def _in_tree(request: Request, suffix: str) -> str | None:
 
 
 def _root_traits(request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the traits that roots must have, and those that they must not."""
     value = request.parameter("root_required")
     if value is None:
         return (), ()
@@ -83,7 +82,6 @@ def _root_traits(request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _subtrees(request: Request) -> tuple[tuple[str, ...], ...]:
-    """Return the suffixes of each same_subtree parameter."""
     subtrees = []
     for value in request.query.get("same_subtree", []):
         suffixes = {suffix.strip() for suffix in value.split(",")}
@@ -94,7 +92,7 @@ def _subtrees(request: Request) -> tuple[tuple[str, ...], ...]:
 
 
 def _check_size(groups: Groups, subtrees: Sequence[Sequence[str]]) -> None:
-    """Raise Problem 400 for a request that is larger than the scheduler takes from others."""
+    """Raise Problem 400 for a request above the scheduler's limits for request specs."""
     sizes = {
         "request groups": (len(groups), MAX_GROUPS),
         "same_subtree parameters": (len(subtrees), MAX_SUBTREES),

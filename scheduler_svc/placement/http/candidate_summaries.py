@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The summaries of providers in an answer for allocation candidates, in the form of each microversion."""
+"""Provider summaries of allocation candidates, in the form of each microversion."""
 
 import threading
 from collections.abc import Collection, Iterable
@@ -15,18 +15,18 @@ from scheduler_svc.placement.model.candidates.contents import NO_INVENTORY, Lege
 
 TRAITS_SINCE = Microversion(1, 17)
 ALL_CLASSES_SINCE = Microversion(1, 27)
-TREES_SINCE = Microversion(1, 29)  # the last change
+TREES_SINCE = Microversion(1, 29)  # last change of the form
 
 
 def write_summaries(providers: ProviderContents, version: Microversion, requested: Collection[str] = ()) -> list[bytes]:
-    """Return a summary of each provider, up to ALL_CLASSES_SINCE with the ``requested`` resource classes only."""
+    """Return a summary per provider, before ALL_CLASSES_SINCE with the ``requested`` resource classes only."""
     count = len(providers.ids)
     inventories = [
         _inventories(name, capacities, used)
         for name, capacities, used in zip(providers.legend.classes, providers.capacities, providers.used, strict=True)
         if version >= ALL_CLASSES_SINCE or name in requested
     ]
-    # Of those of a provider, all but the first need the comma that they begin with.
+    # Each text begins with a comma, which the first one of a provider must not have.
     resources = [texts[1:] for texts in map("".join, zip(*inventories, strict=True))] if inventories else [""] * count
     pieces = [repeat('"'), uuids_of(providers.ids), repeat('":{"resources":{'), resources, repeat("}")]
     if version >= TRAITS_SINCE:
@@ -39,10 +39,10 @@ def write_summaries(providers: ProviderContents, version: Microversion, requeste
 
 
 class RootTexts:
-    """The UUIDs of roots, and their summaries in the form since TREES_SINCE as they were last written. Thread-safe.
+    """Cache of roots' UUIDs and summaries in the form since TREES_SINCE. Thread-safe.
 
-    They are functions of a root's id, its numbers and what they mean, so they are written again where one of these is
-    not what they were written from, whatever has changed it: also where another provider has the row now.
+    A text depends on the root's id, its numbers and their legend only. It is written again if one of them differs,
+    whatever changed it, even if another provider now has the row.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class RootTexts:
         self._reset(0, 0, Legend((), ()))
 
     def of(self, roots: ProviderContents) -> tuple[list[str], list[bytes]]:
-        """Return the UUIDs and the summaries of these roots, in their order."""
+        """Return the UUIDs and summaries of these roots, in order."""
         rows, ids = roots.rows, np.array(roots.ids, object)
         with self._lock:
             size = int(rows.max(initial=-1)) + 1
@@ -69,14 +69,13 @@ class RootTexts:
         self._summaries[roots.rows] = write_summaries(roots, TREES_SINCE)
 
     def _reset(self, size: int, numbers: int, legend: Legend) -> None:
-        """Forget all texts."""
         self._legend = legend
         self._numbers: IntColumn = np.zeros((numbers, size), np.int64)
         self._ids, self._uuids, self._summaries = (np.full(size, None, object) for _ in range(3))
 
 
 def _inventories(resource_class: str, capacities: IntColumn, used: IntColumn) -> list[str]:
-    """Return the inventory of a class, behind a comma, of each provider, '' of those without one."""
+    """Return each provider's inventory of a class, behind a comma; '' without one."""
     indices = np.flatnonzero(capacities != NO_INVENTORY)
     start = repeat(f',"{resource_class}":{{"capacity":')
     numbers = _texts(capacities[indices]), repeat(',"used":'), _texts(used[indices])
@@ -90,12 +89,12 @@ def _inventories(resource_class: str, capacities: IntColumn, used: IntColumn) ->
 
 
 def _texts(numbers: IntColumn) -> list[str]:
-    """Return the texts of integers; a third of the time that ``str`` takes."""
+    """Return integers as texts, in a third of the time of ``str``."""
     return orjson.dumps(numbers.tolist())[1:-1].decode().split(",") if len(numbers) else []
 
 
 def _traits(providers: ProviderContents) -> Iterable[str]:
-    """Return the traits of each provider. Most share a set with others."""
+    """Return the traits of each provider; most share their set with others."""
     words = providers.trait_words
     texts = {of_set: orjson.dumps(providers.legend.trait_names(of_set)).decode() for of_set in set(words)}
     return map(texts.__getitem__, words)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Error responses: JSON by the OpenStack API guidelines, HTML or text for clients that accept no JSON.
+"""Error responses: JSON by the OpenStack API guidelines; HTML or text for clients that do not accept JSON.
 
 https://specs.openstack.org/openstack/api-wg/guidelines/errors.html
 """
@@ -19,12 +19,12 @@ CODES_SINCE = Microversion(1, 23)
 
 
 def error_document(status: int, title: str, detail: str, **members: str) -> dict[str, Any]:
-    """Return the JSON document of an error response, with further members of the error."""
+    """Return the JSON document of an error response with additional members."""
     return {"errors": [{"status": status, "title": title, "detail": detail, **members}]}
 
 
 def plain_response(problem: Problem, title: str) -> tuple[list[tuple[str, str]], bytes]:
-    """Return the headers and the body of an error in JSON outside the application, where no request id is known."""
+    """Return headers and body of a JSON error outside the application, without a request id."""
     body = orjson.dumps(error_document(problem.status, title, problem.detail or title, code=problem.code))
     return [("Content-Type", JSON), ("Content-Length", str(len(body)))], body
 
@@ -38,7 +38,7 @@ def respond(
     version: Microversion | None,
     headers: Mapping[str, str],
 ) -> Iterable[bytes]:
-    """Answer a request with a problem; ``version`` is None where the request names none that is served."""
+    """Respond with a problem; ``version`` is None if the request names no supported microversion."""
 
     def format_json(body: str, status: str, title: str, environ: Mapping[str, Any]) -> dict[str, Any]:
         members = {"request_id": request_id}

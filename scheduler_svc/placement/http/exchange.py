@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One request and its answer, as the access log and the metrics show them."""
+"""Request and its response, as shown in access log and metrics."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _KEY = "gantt.exchange"  # in a WSGI environment
 
 
 class Exchange:
-    """The id of a request, and the path of the route that serves it, with {...} for the variable parts."""
+    """Id of a request, and path of its route with {...} for variable parts."""
 
     __slots__ = ("request_id", "route")
 
@@ -21,7 +21,7 @@ class Exchange:
 
 
 def exchange_of(environ: dict[str, Any]) -> Exchange:
-    """Return the exchange of a WSGI environment; the first call begins it."""
+    """Return the exchange of a WSGI environment; the first call creates it."""
     exchange = environ.get(_KEY)
     if not isinstance(exchange, Exchange):
         exchange = environ[_KEY] = Exchange()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The outermost part of the application: what holds for all answers, whichever middleware gives them."""
+"""Outermost layer of the application, for all responses regardless of the middleware that produced them."""
 
 import functools
 import re
@@ -20,17 +20,17 @@ from scheduler_svc.placement.model.problems import Problem
 LOG = log.getLogger(__name__)
 
 REQUEST_ID = "x-openstack-request-id"
-MAX_LOGGED = 2000  # characters of a path with its query string
+MAX_LOGGED = 2000  # characters of a path and of a query string
 FIRST_ERROR = 400  # HTTP status
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 OTHER_METHOD = "other"
 
 _CALLERS_ID = re.compile("req-[0-9A-Za-z-]{1,64}")
-_NOT_QUOTED = "/:?#[]@!$&'()*+,;=%-._~"  # what RFC 3986 has in a path and a query string, quotes and blanks excepted
+_NOT_QUOTED = "/:?#[]@!$&'()*+,;=%-._~"  # characters of RFC 3986 in path and query string, except quotes and blanks
 
 
 class Frame:
-    """An application whose answers all name their request, are logged and counted, and have errors in one form."""
+    """Wrapper that adds request ids, logs and counts responses, and unifies errors."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -46,7 +46,7 @@ class Frame:
             LOG.exception("%s failed unexpectedly", exchange.request_id)
             body = _refuse(environ, answer, 500, exchange)
         if answer.status >= FIRST_ERROR and REQUEST_ID not in answer.names():
-            # A middleware refused the request, in a form of its own.
+            # A middleware refused the request in its own format.
             body = _refuse(environ, answer, answer.status, exchange)
         elif REQUEST_ID not in answer.names():
             answer.headers.append((REQUEST_ID, exchange.request_id))
@@ -58,14 +58,14 @@ class Frame:
 
 
 class _Answer:
-    """The status and headers of an answer that is not sent yet."""
+    """Status and headers of an unsent response."""
 
     def __init__(self) -> None:
         self.status_line = ""
         self.headers: list[tuple[str, str]] = []
 
     def start(self, status_line: str, headers: list[tuple[str, str]], _error: Any = None) -> None:
-        """Set them, as a WSGI server's ``start_response`` sends them."""
+        """Store them, in the form of WSGI's ``start_response``."""
         self.status_line, self.headers = status_line, headers
 
     @property
@@ -73,12 +73,12 @@ class _Answer:
         return int(self.status_line.partition(" ")[0])
 
     def names(self) -> set[str]:
-        """Return the names of the headers, in lower case."""
+        """Return the header names in lower case."""
         return {name.lower() for name, _ in self.headers}
 
 
 class _Body(list[bytes]):
-    """The chunks of an answer's body. The server closes it once it has sent them: the client does not wait for that."""
+    """Chunks of a response's body. The server closes it after sending, so the client does not wait for ``on_close``."""
 
     def __init__(self, chunks: Iterable[bytes], on_close: Callable[[], None]) -> None:
         super().__init__(chunks)
@@ -95,7 +95,7 @@ def _read(chunks: Iterable[bytes]) -> list[bytes]:
 
 
 def _refuse(environ: dict[str, Any], answer: _Answer, status: int, exchange: Exchange) -> list[bytes]:
-    """Replace an answer by the API's own error of a status, and return its body; other headers are kept."""
+    """Replace a response by the API's own error of that status, keeping other headers; return the body."""
     others = {name.lower(): text for name, text in answer.headers if not name.lower().startswith("content-")}
     detail = "" if status in webob.exc.status_map else f"The request was refused with status {status}."
     problem = Problem(status if not detail else 500, detail)
@@ -112,7 +112,6 @@ def _refuse(environ: dict[str, Any], answer: _Answer, status: int, exchange: Exc
 
 
 def _record(environ: dict[str, Any], exchange: Exchange, status: int, length: int, seconds: float) -> None:
-    """Count a request that is answered, and write its line of the log."""
     method = environ["REQUEST_METHOD"] if environ["REQUEST_METHOD"] in METHODS else OTHER_METHOD
     metrics.HTTP_REQUESTS.labels(method, exchange.route, str(status)).inc()
     metrics.HTTP_SECONDS.labels(method, exchange.route).observe(seconds)
@@ -120,7 +119,7 @@ def _record(environ: dict[str, Any], exchange: Exchange, status: int, length: in
 
 
 def _log(environ: dict[str, Any], exchange: Exchange, status: int, length: int, seconds: float) -> None:
-    """Write the line of a request. It has no header but the caller's request id: a header may be a secret."""
+    """Log a request. Headers may be secret, so only the caller's request id is included."""
     path = (environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", ""))[:MAX_LOGGED]
     query = environ.get("QUERY_STRING", "")[:MAX_LOGGED]
     callers_id = environ.get("HTTP_X_OPENSTACK_REQUEST_ID", "")
@@ -139,5 +138,5 @@ def _log(environ: dict[str, Any], exchange: Exchange, status: int, length: int, 
 
 
 def _quote(text: str) -> str:
-    """Return a text of a request with all characters in % notation that could end it in a line of the log."""
+    """Percent-encode characters that could break a log line."""
     return urllib.parse.quote(text, safe=_NOT_QUOTED, encoding="latin-1", errors="replace")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The health of a process, for load balancers."""
+"""Health of a process, for load balancers."""
 
 from scheduler_svc.placement.http.authentication import HEALTH_PATH
 from scheduler_svc.placement.http.messages import Request, Response, json_response
@@ -8,7 +8,7 @@ from scheduler_svc.placement.http.routes import Route
 
 
 def show(model: PlacementModel, _request: Request) -> Response:
-    """Return that the store answers and that all it acknowledged is loaded; the application answers else 503."""
+    """Succeed if the store answers and all that it acknowledged is loaded; otherwise the application responds 503."""
     model.freshness.require()
     return json_response({"status": "ready"})
 

@@ -38,12 +38,10 @@ _FIELDS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation
 
 
 def list_all(model: PlacementModel, _request: Request, uuid: str) -> Response:
-    """Return all inventories of a provider."""
     return _respond_all(model.directory.get(uuid))
 
 
 def show(model: PlacementModel, _request: Request, uuid: str, resource_class: str) -> Response:
-    """Return the inventory of one class."""
     provider = model.directory.get(uuid)
     if resource_class not in provider.inventories:
         raise not_found(f"No inventory of class {resource_class} for {uuid}")
@@ -51,7 +49,7 @@ def show(model: PlacementModel, _request: Request, uuid: str, resource_class: st
 
 
 def create(model: PlacementModel, request: Request, uuid: str) -> Response:
-    """Add the inventory of a class; a generation in the body is not compared, as in Placement."""
+    """Add an inventory; a generation in the body is not compared, as in Placement."""
     provider = model.directory.get(uuid)
     body = request.json(schemas.CREATE)
     resource_class = body["resource_class"]
@@ -64,7 +62,6 @@ def create(model: PlacementModel, request: Request, uuid: str) -> Response:
 
 
 def update(model: PlacementModel, request: Request, uuid: str, resource_class: str) -> Response:
-    """Replace the inventory of a class."""
     provider = model.directory.get(uuid)
     body = request.json(schemas.UPDATE)
     generation = body["resource_provider_generation"]
@@ -78,7 +75,6 @@ def update(model: PlacementModel, request: Request, uuid: str, resource_class: s
 
 
 def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
-    """Replace all inventories."""
     provider = model.directory.get(uuid)
     body = request.json(schemas.REPLACE)
     generation = body["resource_provider_generation"]
@@ -90,14 +86,14 @@ def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
 
 
 def delete(model: PlacementModel, _request: Request, uuid: str, resource_class: str) -> Response:
-    """Delete the inventory of a class that is not in use."""
+    """Delete the inventory of a class, which must not be in use."""
     provider = model.directory.get(uuid)
     _change(model, uuid, RemoveInventory(provider.id, resource_class))
     return Response(204)
 
 
 def delete_all(model: PlacementModel, _request: Request, uuid: str) -> Response:
-    """Delete all inventories, none of which is in use."""
+    """Delete all inventories; refused if any is in use."""
     _change(model, uuid, SetInventories(model.directory.get(uuid).id, {}))
     return Response(204)
 
@@ -107,9 +103,9 @@ def _change(model: PlacementModel, uuid: str, change: InventoryChange) -> Provid
 
 
 def parse_inventory(raw: Mapping[str, Any], resource_class: str, request: Request, failure: str) -> Inventory:
-    """Return an inventory from a body; raises Problem 400 where nothing of it could be used.
+    """Parse an inventory from a body; raises Problem 400 if none of it could be used.
 
-    Before microversion 1.26 it may also not be reserved as a whole.
+    Before microversion 1.26 it may not be fully reserved either.
     """
     inventory = Inventory(**{name: raw[name] for name in _FIELDS if name in raw})
     free = inventory.total - inventory.reserved
@@ -145,7 +141,7 @@ def _fields(inventory: Mapping[str, Any]) -> dict[str, Any]:
 
 def _respond(provider: Provider, resource_class: str, status: int = 200, location: str | None = None) -> Response:
     document = _fields(provider.inventories[resource_class])
-    if provider.generation:  # as in Placement, which leaves out generation 0
+    if provider.generation:  # as in Placement, which omits generation 0
         document["resource_provider_generation"] = provider.generation
     return json_response(document, provider.modified, status, location)
 

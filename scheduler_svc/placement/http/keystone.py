@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tokens that Keystone validates."""
+"""Tokens validated by Keystone."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from scheduler_svc.placement.http.application import RETRY_SECONDS
 
 LOG = log.getLogger(__name__)
 
-# Keystone did not answer, or its catalogue does not say where it is.
+# Keystone did not answer, or its catalog does not locate it.
 _UNAVAILABLE = (
     failures.ConnectFailure,
     failures.DiscoveryFailure,
@@ -23,13 +23,13 @@ _UNAVAILABLE = (
 
 
 class KeystoneTokens(auth_token.AuthProtocol):
-    """The middleware of Keystone's tokens; answers 503 while Keystone cannot validate one.
+    """Keystone middleware that answers 503 while Keystone cannot validate a token.
 
-    The middleware itself would count such a token as invalid, and its client would throw away a token that is good.
+    The stock middleware treats such a token as invalid, and its client would discard a good token.
     """
 
     def fetch_token(self, token: str, **options: Any) -> Any:
-        """Return the token's data; raises InvalidToken for one that Keystone does not know."""
+        """Return the token's data; raises InvalidToken for a token unknown to Keystone."""
         try:
             return super().fetch_token(token, **options)
         except auth_token.InvalidToken as error:

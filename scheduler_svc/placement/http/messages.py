@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP requests as the handlers read them, and the responses that they return."""
+"""Requests as read by the handlers, and their responses."""
 
 import functools
 import urllib.parse
@@ -19,14 +19,14 @@ from scheduler_svc.placement.model.problems import DUPLICATE_PARAMETER, Problem,
 
 JSON = "application/json"
 MAX_BODY = 8 << 20  # bytes
-MAX_PARAMETERS = 1000  # of a query string
+MAX_PARAMETERS = 1000  # in a query string
 MAX_QUOTED = 4000  # characters of a validation message, which may quote the whole body
 
 Environ = Mapping[str, Any]
 
 
 class Caller(NamedTuple):
-    """Who sent a request, as the authentication established it. ``system_scope`` is 'all' for a token of the system."""
+    """Authenticated caller of a request. ``system_scope`` is 'all' for a system-scoped token."""
 
     user: str | None
     project: str | None
@@ -35,7 +35,7 @@ class Caller(NamedTuple):
 
 
 class Request:
-    """A request of microversion ``version``, from ``caller``; ``id`` is that of the response's header."""
+    """Request of ``caller`` in a microversion; ``id`` is sent in the response's header."""
 
     def __init__(self, environ: Environ, version: Microversion, caller: Caller, request_id: str) -> None:
         self.environ = environ
@@ -45,20 +45,20 @@ class Request:
 
     @property
     def prefix(self) -> str:
-        """The path at which the API is mounted, '' or such as '/placement': links begin with it."""
+        """Path prefix of the API and its links, '' or for example '/placement'."""
         return str(self.environ.get("SCRIPT_NAME", ""))
 
     @functools.cached_property
     def query(self) -> dict[str, list[str]]:
-        """The values of each parameter of the query string, in order; raises Problem 400."""
+        """Values of each query parameter, in order; raises Problem 400."""
         raw = self.environ.get("QUERY_STRING", "")
         try:
             return urllib.parse.parse_qs(raw, keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS)
-        except ValueError as error:  # also of bytes that are not UTF-8
+        except ValueError as error:  # also for bytes that are not UTF-8
             raise bad_request(f"Invalid query string parameters: {error}") from error
 
     def parameter(self, name: str) -> str | None:
-        """Return the first value of a parameter of the query string, None without one; raises Problem 400."""
+        """Return the first value of a query parameter, or None; raises Problem 400."""
         values = self.query.get(name)
         return None if values is None else values[0]
 
@@ -74,7 +74,7 @@ class Request:
         _validate(value, validator, "JSON does not validate")
 
     def json(self, validator: Validator) -> Any:
-        """Return the body; raises Problem 400 unless it is JSON that satisfies a schema, 413 where it is too large."""
+        """Return the body; raises Problem 400 unless it is JSON that satisfies a schema, 413 if it is too large."""
         try:
             body = orjson.loads(read_body(self.environ))
         except orjson.JSONDecodeError as error:
@@ -84,7 +84,7 @@ class Request:
 
 
 def read_body(environ: Environ) -> bytes:
-    """Return the body of a request, also of one that does not announce its length; raises Problem."""
+    """Return the body of a request, with or without announced length; raises Problem."""
     length = content_length(environ)
     if length is not None and length > MAX_BODY:
         raise _too_large()
@@ -102,7 +102,7 @@ def read_body(environ: Environ) -> bytes:
 
 
 def content_length(environ: Environ) -> int | None:
-    """Return the length of the body that a request announces, None if it does not; raises Problem."""
+    """Return the announced length of the body, or None; raises Problem."""
     text = environ.get("CONTENT_LENGTH")
     if not text:
         return None
@@ -115,12 +115,12 @@ def content_length(environ: Environ) -> int | None:
 
 
 def accepts_json(accept: str) -> bool:
-    """Return whether the value of a header ``Accept`` allows JSON."""
+    """Return whether the value of an ``Accept`` header allows JSON."""
     return accept == JSON or bool(webob.acceptparse.create_accept_header(accept).acceptable_offers([JSON]))
 
 
 class Response(NamedTuple):
-    """A response. ``location`` is a path; ``modified`` is sent where the microversion has it."""
+    """Response. ``location`` is a path; ``modified`` is sent if the microversion has it."""
 
     status: int
     body: bytes | None = None
@@ -131,12 +131,10 @@ class Response(NamedTuple):
 def json_response(
     document: Any, modified: datetime | None = None, status: int = 200, location: str | None = None
 ) -> Response:
-    """Return a response with a JSON document."""
     return Response(status, orjson.dumps(document), location, modified)
 
 
 def http_date(time: datetime) -> str:
-    """Return the form of a time in HTTP's headers."""
     return format_datetime(time.astimezone(UTC), usegmt=True)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Microversions of the Placement API, as the header ``openstack-api-version`` names them.
+"""Microversions of the Placement API, from the header ``openstack-api-version``.
 
-https://docs.openstack.org/placement/latest/placement-api-microversion-history.html has what each of them changed.
+https://docs.openstack.org/placement/latest/placement-api-microversion-history.html lists their changes.
 """
 
 import functools
@@ -18,7 +18,7 @@ _VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
 
 
 class Microversion(NamedTuple):
-    """A microversion; compares as a tuple does."""
+    """Microversion, ordered like a tuple."""
 
     major: int
     minor: int
@@ -33,9 +33,9 @@ LATEST = Microversion(1, 39)
 
 @functools.lru_cache(maxsize=256)
 def parse(header: str | None) -> Microversion:
-    """Return the microversion that a header's text requests, the oldest without a header.
+    """Return the microversion requested by a header, the oldest without a header.
 
-    Raises Problem 400 for a malformed version and 406 for one that is not served.
+    Raises Problem 400 for a malformed version and 406 for an unsupported one.
     """
     text = microversion_parse.get_version({HEADER: header}, SERVICE) if header is not None else None
     if text is None:
@@ -52,7 +52,7 @@ def parse(header: str | None) -> Microversion:
 
 
 def parse_or_latest(header: str | None) -> Microversion:
-    """Return the microversion that a header's text requests, the latest one where that is malformed or not served."""
+    """Return the microversion requested by a header, the latest if that is malformed or unsupported."""
     try:
         return parse(header)
     except Problem:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the handlers of requests read and change."""
+"""Model objects that request handlers read and change."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from scheduler_svc.store.interface import Store
 
 @dataclass(frozen=True, slots=True)
 class PlacementModel:
-    """The providers of one partition, and what is held from them.
+    """Providers of one partition and their allocations.
 
     ``unknown_owner`` is the (project, user) of consumers before microversion 1.8, which names neither.
     """

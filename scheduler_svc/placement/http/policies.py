@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of oslo.policy that say who may call which operation; Placement's names and defaults."""
+"""Policy rules of the operations, with Placement's names and defaults."""
 
 import functools
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from scheduler_svc.placement.model.problems import Problem
 
 PREFIX = "placement:"
 DEFAULT_FILE = "policy.yaml"
-REMEMBERED = 4096  # answers
+REMEMBERED = 4096  # cached decisions
 
 _RULES = (
     "resource_providers:list",
@@ -59,7 +59,7 @@ _FORMER_RULE = policy.DeprecatedRule(
 
 
 def rules() -> list[policy.RuleDefault]:
-    """Return all rules with defaults; the former ones hold too unless ``[oslo_policy] enforce_new_defaults`` is set."""
+    """Return all default rules; former ones also apply unless ``[oslo_policy] enforce_new_defaults`` is set."""
     return [
         policy.RuleDefault("admin_api", "role:admin", scope_types=["project"]),
         policy.RuleDefault("service_api", "role:service", scope_types=["project"], deprecated_rule=_FORMER_RULE),
@@ -82,25 +82,25 @@ def rules() -> list[policy.RuleDefault]:
 
 
 class Policies:
-    """The rules in force: the defaults, and what the operator's policy file changes in them."""
+    """Rules in force: the defaults, overridden by the operator's policy file."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
-        """Raise BadConfiguration for a policy file that cannot be read."""
+        """Raise BadConfiguration for an unreadable policy file."""
         policy_opts.set_defaults(conf, DEFAULT_FILE)
         self._conf = conf
         self._allows = self._load()
 
     def reload(self) -> None:
-        """Read the policy file again; raises BadConfiguration, and the former rules are then unchanged."""
+        """Read the policy file again; raises BadConfiguration and keeps the previous rules."""
         self._allows = self._load()
 
     def check(self, rule: str, caller: Caller, project: str | None = None) -> None:
-        """Raise Problem 403 unless the caller fulfils a rule; ``project`` is the one that the request is about."""
+        """Raise Problem 403 unless the caller satisfies a rule; ``project`` is the project of the request."""
         if not self._allows(rule, caller, project):
             raise Problem(403, f"Policy does not allow {PREFIX}{rule} to be performed.")
 
     def _load(self) -> Callable[[str, Caller, str | None], bool]:
-        """Return the function that decides by the rules as they are now; it remembers its latest answers."""
+        """Return a function that decides by the current rules and caches its decisions."""
         enforcer = policy.Enforcer(self._conf)
         enforcer.suppress_default_change_warnings = True
         enforcer.register_defaults(rules())

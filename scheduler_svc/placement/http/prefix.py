@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A path below which the API is served."""
+"""Path prefix of the API."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,9 +8,9 @@ from scheduler_svc.placement.http.authentication import Application, StartRespon
 
 
 def below(prefix: str, application: Application) -> Application:
-    """Return the application with links that begin with a prefix such as '/placement'.
+    """Wrap the application with links that begin with a prefix such as '/placement'.
 
-    Paths of requests begin with it or not: some proxies remove it.
+    Request paths may lack the prefix, which some proxies remove.
     """
 
     def mount(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:

@@ -13,7 +13,7 @@ from scheduler_svc.core.table.providers import ProviderRow
 from scheduler_svc.placement.http.microversions import Microversion
 
 TREES_SINCE = Microversion(1, 14)
-_LINKS = (  # to what is below a provider, and since when
+_LINKS = (  # links to a provider's subresources, and since when
     ("inventories", Microversion(1, 0)),
     ("usages", Microversion(1, 0)),
     ("aggregates", Microversion(1, 1)),
@@ -21,11 +21,11 @@ _LINKS = (  # to what is below a provider, and since when
     ("allocations", Microversion(1, 11)),
 )
 _PARTS = ("uuid", "name", "generation", "parent", "root")
-_MARKERS = SimpleNamespace(**{name: f"\0{name}" for name in _PARTS})  # no name or path has a NUL
+_MARKERS = SimpleNamespace(**{name: f"\0{name}" for name in _PARTS})  # NUL cannot occur in a name or path
 
 
 def as_document(provider: Any, prefix: str, version: Microversion) -> dict[str, Any]:
-    """Return a provider, shown or listed; the path ``prefix`` begins its links."""
+    """Return the document of a provider; its links begin with ``prefix``."""
     path = f"{prefix}/resource_providers/{provider.uuid}"
     below = [name for name, since in _LINKS if version >= since]
     document = {
@@ -40,7 +40,7 @@ def as_document(provider: Any, prefix: str, version: Microversion) -> dict[str, 
 
 
 def as_list(providers: Iterable[tuple[ProviderRow, int]], prefix: str, version: Microversion) -> bytes:
-    """Return the JSON of providers with their generations: a template, filled for each, as there may be thousands."""
+    """Return the JSON of providers and generations, from a template because there may be thousands."""
     template = _template(prefix, version)
     documents = (
         template
@@ -58,7 +58,7 @@ def as_list(providers: Iterable[tuple[ProviderRow, int]], prefix: str, version: 
 
 @functools.lru_cache
 def _template(prefix: str, version: Microversion) -> str:
-    """Return the document of any provider, in which values are to be filled in by name."""
+    """Return a provider's document as a template with named placeholders."""
     text = orjson.dumps(as_document(_MARKERS, prefix, version)).decode().replace("%", "%%")
     for name in ("name", "generation", "parent"):
         text = text.replace(f'"\\u0000{name}"', f"%({name})s")

@@ -15,12 +15,11 @@ from scheduler_svc.store.providers.changes import SetTraits
 
 
 def show(model: PlacementModel, _request: Request, uuid: str) -> Response:
-    """Return the traits."""
     return _respond(model.directory.get(uuid))
 
 
 def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
-    """Replace all traits; the body is checked before the provider is searched."""
+    """Replace all traits; the body is checked before the provider is looked up."""
     body = request.json(schemas.TRAITS)
     provider = model.directory.get(uuid)
     generation = body["resource_provider_generation"]
@@ -31,7 +30,6 @@ def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
 
 
 def remove(model: PlacementModel, _request: Request, uuid: str) -> Response:
-    """Remove all traits."""
     model.directory.change(SetTraits(model.directory.get(uuid).id, ()), partial(refused_change, uuid=uuid))
     return Response(204)
 

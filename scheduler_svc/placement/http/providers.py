@@ -41,13 +41,12 @@ MOVES_SINCE = Microversion(1, 37)
 
 
 def list_all(model: PlacementModel, request: Request) -> Response:
-    """Return the providers that fulfil all parameters of the query."""
+    """Return the providers that match all query parameters."""
     providers = _find(model, request)
     return Response(200, as_list(providers, request.prefix, request.version), modified=_last_change(providers))
 
 
 def show(model: PlacementModel, request: Request, uuid: str) -> Response:
-    """Return one provider."""
     return _respond(model.directory.get(uuid), request)
 
 
@@ -70,7 +69,7 @@ def create(model: PlacementModel, request: Request) -> Response:
 
 
 def update(model: PlacementModel, request: Request, uuid: str) -> Response:
-    """Rename a provider, or give it a parent; from 1.37 also another one or none."""
+    """Rename a provider or set its parent; since 1.37 the parent may also be changed or removed."""
     provider = model.directory.get(uuid)
     body = request.json(schemas.UPDATE_1_14 if request.version >= TREES_SINCE else schemas.UPDATE)
     failure = f"Unable to save resource provider {uuid}: "
@@ -87,7 +86,7 @@ def update(model: PlacementModel, request: Request, uuid: str) -> Response:
 
 
 def delete(model: PlacementModel, _request: Request, uuid: str) -> Response:
-    """Delete a provider that has no children and no allocations."""
+    """Delete a provider without children and allocations."""
     provider = model.directory.find(uuid)
     if provider is None:
         raise _nothing_to_delete(uuid)
@@ -117,7 +116,7 @@ def _nothing_to_delete(uuid: str) -> Problem:
 
 
 def _parent(model: PlacementModel, uuid: str | None, failure: str) -> str | None:
-    """Return the id of a parent; raises Problem 400 where it does not exist."""
+    """Return the id of a parent; raises Problem 400 if it does not exist."""
     if uuid is None:
         return None
     parent = model.directory.find(str(uuids.UUID(uuid)))
@@ -127,7 +126,7 @@ def _parent(model: PlacementModel, uuid: str | None, failure: str) -> str | None
 
 
 def _find(model: PlacementModel, request: Request) -> Sequence[tuple[ProviderRow, int]]:
-    """Return the providers that fulfil the conditions of the query; raises Problem 400."""
+    """Return the providers that match the query; raises Problem 400."""
     group = query_parameters.request_group(request)
     model.catalogue.check(RESOURCE_CLASSES, group.resources, "Invalid resource class in resources parameter: ")
     traits = {*group.forbidden, *group.required}.union(*group.any_of)
@@ -150,7 +149,7 @@ def _document(provider: Provider, request: Request) -> dict[str, Any]:
 
 
 def _last_change(providers: Sequence[tuple[ProviderRow, int]]) -> datetime:
-    """Return when the last of these was changed; of an agent's, or of none, the present time."""
+    """Return the time of the last change; now for agents' providers or an empty list."""
     times = [row.changed_ms for row, _ in providers if row.changed_ms is not None]
     if not times or len(times) < len(providers):
         return datetime.now(UTC)
@@ -166,7 +165,6 @@ def _duplicate(what: str) -> Problem:
 
 
 def _refused_place(refusal: Refusal, name: str, uuid: str, failure: str) -> Problem:
-    """Return the problem of a name or a parent that a provider cannot have."""
     match refusal.kind:
         case RefusalKind.NAME:
             return _duplicate(f"name: {name}")

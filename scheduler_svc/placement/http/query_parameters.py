@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of query parameters: resources, traits and aggregates, in the forms that each microversion knows.
+"""Query parameters for resources, traits and aggregates, in the forms of each microversion.
 
-``suffix`` is that of a request group, '' for the parameters without one.
+``suffix`` is a request group's suffix, '' for the unsuffixed parameters.
 """
 
 import re
@@ -25,7 +25,7 @@ _AMOUNT = re.compile("[+-]?[0-9]+")
 
 
 def request_group(request: Request, suffix: str = "") -> RequestGroup:
-    """Return what a query requests of the providers of a group, except for its tree; raises Problem 400."""
+    """Return a group's requirements on its providers, without its tree; raises Problem 400."""
     member_of, forbidden_aggregates = aggregates(request, suffix)
     required, forbidden = traits(request, suffix)
     text = request.parameter(f"resources{suffix}")
@@ -41,7 +41,7 @@ def request_group(request: Request, suffix: str = "") -> RequestGroup:
 
 
 def resources(text: str) -> dict[str, int]:
-    """Return the amounts of ``VCPU:2,MEMORY_MB:1024`` by resource class; raises Problem 400."""
+    """Parse ``VCPU:2,MEMORY_MB:1024`` into amounts by resource class; raises Problem 400."""
     form = "Badly formed resources parameter. Expected resources query string parameter in form: "
     form += "?resources=VCPU:2,MEMORY_MB:1024. Got: "
     if not text.strip():
@@ -63,7 +63,7 @@ def resources(text: str) -> dict[str, int]:
 
 
 def traits(request: Request, suffix: str = "") -> tuple[list[set[str]], set[str]]:
-    """Return (sets of traits of which at least one each is required, forbidden traits); raises Problem 400."""
+    """Return (sets of traits with one required each, forbidden traits); raises Problem 400."""
     required: list[set[str]] = []
     forbidden: set[str] = set()
     for value in request.query.get(f"required{suffix}", []):
@@ -79,7 +79,7 @@ def traits(request: Request, suffix: str = "") -> tuple[list[set[str]], set[str]
 
 
 def aggregates(request: Request, suffix: str = "") -> tuple[list[set[str]], set[str]]:
-    """Return (sets of aggregates of which at least one each is required, forbidden ones); raises Problem 400."""
+    """Return (sets of aggregates with one required each, forbidden aggregates); raises Problem 400."""
     values = request.query.get(f"member_of{suffix}", [])
     if len(values) > 1 and request.version < REPEATED_AGGREGATES_SINCE:
         raise bad_request(f"Multiple member_of{suffix} parameters are not supported")
@@ -113,10 +113,10 @@ def _any_traits(value: str, version: Microversion) -> set[str]:
 
 
 def all_traits(value: str, version: Microversion) -> tuple[list[set[str]], set[str]]:
-    """Return the required traits, a set for each, and the forbidden ones of ``A,!B``; raises Problem 400."""
+    """Parse ``A,!B`` into required traits, a set for each, and forbidden traits; raises Problem 400."""
     names = [name.strip() for name in value.split(",")]
     required = [{name} for name in names if not name.startswith("!")]
-    forbidden = {name.lstrip("!") for name in names if name.startswith("!")}  # of any number, as in Placement
+    forbidden = {name.lstrip("!") for name in names if name.startswith("!")}  # any number of '!', as in Placement
     may_forbid = version >= FORBIDDEN_TRAITS_SINCE
     form = f"Expected 'required' parameter value of the form: HW_CPU_X86_VMX,{'!' if may_forbid else ''}CUSTOM_MAGIC."
     if "" in names or "" in forbidden:
@@ -127,7 +127,7 @@ def all_traits(value: str, version: Microversion) -> tuple[list[set[str]], set[s
 
 
 def _aggregates(value: str) -> tuple[set[str], bool]:
-    """Return the aggregates of ``UUID``, ``!UUID``, ``in:UUID,...`` or ``!in:UUID,...``; whether they are forbidden."""
+    """Parse ``UUID``, ``!UUID``, ``in:UUID,...`` or ``!in:UUID,...`` into aggregates and whether they are forbidden."""
     names, is_forbidden = value.removeprefix("!"), value.startswith("!")
     if names.startswith("in:"):
         alternatives = set(names.removeprefix("in:").split(","))

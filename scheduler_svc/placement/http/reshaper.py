@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventories that move to other providers together with what consumers hold from them."""
+"""Reshaper: moves inventories and their allocations to other providers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ SINCE = Microversion(1, 30)
 
 
 def reshape(model: PlacementModel, request: Request) -> Response:
-    """Replace the inventories of providers and what consumers hold, all or nothing."""
+    """Replace inventories of providers and allocations of consumers, all or nothing."""
     body = request.json(of_version(schemas.RESHAPE, request.version))
     generations = {uuid: part["resource_provider_generation"] for uuid, part in body["inventories"].items()}
     requests = [consumer_request(consumer, part, request, model) for consumer, part in body["allocations"].items()]

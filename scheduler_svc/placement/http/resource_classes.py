@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource classes: the standard ones and the custom ones of a deployment."""
+"""Resource classes: standard ones, and custom ones of the deployment."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -18,18 +18,15 @@ CREATE_BY_PUT_SINCE = Microversion(1, 7)
 
 
 def list_all(model: PlacementModel, request: Request) -> Response:
-    """Return all resource classes."""
     names = model.catalogue.names(RESOURCE_CLASSES)
     return json_response({"resource_classes": [_document(request, name) for name in names]}, datetime.now(UTC))
 
 
 def show(model: PlacementModel, request: Request, name: str) -> Response:
-    """Return one resource class."""
     return json_response(_document(request, name), model.catalogue.require(RESOURCE_CLASSES, name))
 
 
 def create(model: PlacementModel, request: Request) -> Response:
-    """Create a custom class."""
     name = request.json(schemas.RESOURCE_CLASS)["name"]
     if not model.catalogue.create(RESOURCE_CLASSES, name):
         raise conflict(f"Conflicting resource class already exists: {name}")
@@ -37,14 +34,14 @@ def create(model: PlacementModel, request: Request) -> Response:
 
 
 def ensure(model: PlacementModel, request: Request, name: str) -> Response:
-    """Create a custom class, unless it exists."""
+    """Create a custom class unless it exists."""
     request.validate({"name": name}, schemas.RESOURCE_CLASS)
     status = 201 if model.catalogue.create(RESOURCE_CLASSES, name) else 204
     return Response(status, location=_path(request, name))
 
 
 def rename(model: PlacementModel, request: Request, name: str) -> Response:
-    """Give an unused custom class another name."""
+    """Rename an unused custom class."""
     new_name = request.json(schemas.RESOURCE_CLASS)["name"]
     model.catalogue.require(RESOURCE_CLASSES, name)
     if name in RESOURCE_CLASSES.standard:
@@ -58,7 +55,7 @@ def rename(model: PlacementModel, request: Request, name: str) -> Response:
 
 
 def delete(model: PlacementModel, _request: Request, name: str) -> Response:
-    """Delete a custom class of which no provider has inventory."""
+    """Delete a custom class without inventories."""
     model.catalogue.require(RESOURCE_CLASSES, name)
     if name in RESOURCE_CLASSES.standard:
         raise bad_request(f"Error in delete resource class: Cannot delete standard resource class {name}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The root of the API: its versions, for discovery without a token."""
+"""Root of the API: version discovery without a token."""
 
 from datetime import UTC, datetime
 

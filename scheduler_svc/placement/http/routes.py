@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The routes of the Placement API, and which handler serves a path and method."""
+"""Routes of the Placement API: handlers by path and method."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
@@ -8,17 +8,22 @@ from scheduler_svc.placement.http.messages import Response
 from scheduler_svc.placement.http.microversions import LATEST, OLDEST, Microversion
 from scheduler_svc.placement.http.schemas.validators import Versioned
 
-# Takes the PlacementModel, until it is bound, the Request and the variable parts of the path.
+# Takes the PlacementModel (until bound), the Request and the variable parts of the path.
 Handler = Callable[..., Response]
 
 
 class Route(NamedTuple):
-    """One operation: its path, in which {...} stands for a variable part, and what a request must fulfil.
+    """Operation, and its requirements on requests.
 
-    ``rule`` is the policy's rule, None: everybody may call it. It is served from microversion ``since`` to ``until``;
-    requests of others get the status ``outside``. ``takes_json`` and ``gives_json``: the types of the bodies.
-    ``type_first``: the types are compared before the microversion. ``of_project``: the rule may allow a project's own
-    users, by parameter ``project_id``. ``query``: the schemas of the query's parameters; without them it is ignored.
+    Attributes:
+        path: {...} stands for a variable part.
+        rule: Policy rule; None allows everybody.
+        since, until: Served microversions.
+        outside: Status for other microversions.
+        takes_json, gives_json: Whether request and response bodies are JSON.
+        type_first: Content types are checked before the microversion.
+        of_project: The rule may allow a project's own users, by parameter ``project_id``.
+        query: Schemas of the query parameters; without schemas parameters are ignored.
     """
 
     method: str
@@ -36,19 +41,19 @@ class Route(NamedTuple):
 
 
 class Match(NamedTuple):
-    """The routes at a path by method, and the path's variable parts. A method may have several, by microversion."""
+    """Routes at a path by method, several if they depend on the microversion, and the path's variable parts."""
 
     methods: Mapping[str, list[Route]]
     variables: tuple[str, ...]
 
     @property
     def path(self) -> str:
-        """The path of the routes, with {...} for the variable parts."""
+        """Path of the routes, with {...} for variable parts."""
         return next(iter(self.methods.values()))[0].path
 
 
 class Router:
-    """Finds routes by path. Fixed and variable parts of a path alternate, so the fixed ones and a count identify it."""
+    """Finds routes by path. Fixed and variable parts alternate: their number and the fixed ones identify a route."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self._paths: dict[tuple[int, tuple[str, ...]], dict[str, list[Route]]] = {}
@@ -58,7 +63,7 @@ class Router:
             methods.setdefault(route.method, []).append(route)
 
     def find(self, path: str) -> Match | None:
-        """Return the routes at a path, None if there are none."""
+        """Return the routes at a path, or None."""
         parts = (path or "/").split("/")[1:]
         methods = self._paths.get((len(parts), tuple(parts[::2])))
         variables = tuple(parts[1::2])

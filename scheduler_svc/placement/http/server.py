@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP server of one process, with all error responses in the form of the API.
+"""HTTP server of one process, with all errors in the API's format.
 
-Any other WSGI server can serve the application as well.
+Any other WSGI server can serve the application too.
 """
 
 import functools
@@ -16,5 +16,5 @@ def _render_error(status: int, title: str, message: str) -> tuple[list[tuple[str
     return plain_response(Problem(status, message, UNDEFINED), title)
 
 
-# All worker processes listen to one address.
+# All worker processes listen on one address.
 make_server = functools.partial(HttpServer, max_body=MAX_BODY, reuse_port=True, render_error=_render_error)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traits: the standard ones and the custom ones of a deployment."""
+"""Traits: standard ones, and custom ones of the deployment."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ SINCE = Microversion(1, 6)
 
 
 def list_all(model: PlacementModel, request: Request) -> Response:
-    """Return the names of the traits that the query selects."""
+    """Return the names of traits that match the query."""
     is_selected = _selection(request)
     names = model.catalogue.names(TRAITS)
     associated = _associated(request)
@@ -32,7 +32,7 @@ def show(model: PlacementModel, _request: Request, name: str) -> Response:
 
 
 def create(model: PlacementModel, request: Request, name: str) -> Response:
-    """Create a custom trait, unless it exists."""
+    """Create a custom trait unless it exists."""
     if not schemas.CUSTOM_TRAIT.is_valid(name):
         raise bad_request(
             "The trait is invalid. A valid trait must be no longer than 255 characters, start with the prefix "
@@ -54,7 +54,7 @@ def delete(model: PlacementModel, _request: Request, name: str) -> Response:
 
 
 def _selection(request: Request) -> Callable[[str], bool]:
-    """Return the test of parameter ``name``: ``in:NAME,...`` or ``startswith:PREFIX``; raises Problem 400."""
+    """Return the filter of parameter ``name``: ``in:NAME,...`` or ``startswith:PREFIX``; raises Problem 400."""
     value = request.parameter("name")
     if value is None:
         return lambda _: True

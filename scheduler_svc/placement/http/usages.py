@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Usages: the sums of what consumers hold."""
+"""Usages: sums of allocations."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -19,14 +19,14 @@ ALL_TYPES, NO_TYPE = "all", "unknown"
 
 
 def show(model: PlacementModel, _request: Request, uuid: str) -> Response:
-    """Return the sums of live claims at a provider, by each resource class of its inventory."""
+    """Return the usage of a provider by resource class of its inventories."""
     provider = model.directory.get(uuid)
     usages = {name: provider.used.get(name, 0) for name in provider.inventories}
     return json_response({"resource_provider_generation": provider.generation, "usages": usages}, provider.modified)
 
 
 def show_project(model: PlacementModel, request: Request) -> Response:
-    """Return what a project's consumers hold; from 1.38 on by consumer type, with their number."""
+    """Return the usage of a project; since 1.38 by consumer type, with the number of consumers."""
     project, user = request.parameter("project_id") or "", request.parameter("user_id")
     if request.version < TYPES_SINCE:
         usages = model.store.usages(project, user)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Switching between OpenStack Placement and gantt: copies of all that one has in the other."""
+"""Migration between OpenStack Placement and gantt: complete copies in both directions."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that a Placement has, or gantt in its place: providers, consumers and custom names."""
+"""Complete contents of a Placement, or of gantt as one: providers, consumers and custom names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -8,12 +8,12 @@ from typing import TypeVar
 
 from rpcapi.resources.inventory import Inventory
 
-CUSTOM = "CUSTOM_"  # how the names begin that clients create
-UNKNOWN_OWNER = "00000000-0000-0000-0000-000000000000"  # project and user of consumers that were never given any
+CUSTOM = "CUSTOM_"  # prefix of client-created names
+UNKNOWN_OWNER = "00000000-0000-0000-0000-000000000000"  # project and user of consumers without an owner
 
 
 class NameKind(StrEnum):
-    """Custom names, by the namespace of gantt's store that has them."""
+    """Kind of custom names, valued as the namespace in gantt's store."""
 
     TRAIT = "trait"
     RESOURCE_CLASS = "resource_class"
@@ -21,7 +21,7 @@ class NameKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProviderRecord:
-    """A resource provider; ``parent`` is a UUID. Times are in ms, and compared by ``are_same``."""
+    """Resource provider; ``parent`` is a UUID. Times in ms are compared by ``are_same`` only."""
 
     uuid: str
     name: str
@@ -41,7 +41,7 @@ class ProviderRecord:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerRecord:
-    """A consumer and what it holds: amounts by resource class by UUID of the provider. ``type`` "" is none."""
+    """Consumer with its allocations, {provider UUID: {class: amount}}. ``type`` "" means none."""
 
     uuid: str
     project: str
@@ -62,12 +62,16 @@ Record = TypeVar("Record", ProviderRecord, ConsumerRecord)
 
 @dataclass(slots=True)
 class Contents:
-    """All records, by UUID, and the times in ms at which custom names were created, by kind and name.
+    """All records of one side.
 
-    ``notes`` say what there is besides, that is not carried. ``protected`` are UUIDs of records of gantt that imports
-    do not replace, because its clients wrote them. ``unread`` says of providers why they could not be read: what they
-    are is unknown, but not that they are. No generation is less than ``generation_base``. Times of records are
-    known in units of ``time_unit_ms``; 0: they are not known.
+    Attributes:
+        providers, consumers: Records by UUID.
+        names: Creation times of custom names in ms, by kind and name.
+        notes: Contents that are not carried over.
+        protected: UUIDs of gantt's records that imports do not replace, because clients wrote them.
+        unread: Why providers could not be read, by UUID. They exist with unknown contents.
+        generation_base: No generation is lower.
+        time_unit_ms: Resolution of the records' times; 0 if they are unknown.
     """
 
     providers: dict[str, ProviderRecord] = field(default_factory=dict)
@@ -80,7 +84,7 @@ class Contents:
     time_unit_ms: int = 0
 
     def with_least_generation(self, base: int) -> "Contents":
-        """Return the contents with all generations that are less than ``base`` raised to it."""
+        """Raise all lower generations to ``base``."""
         if base == 0:
             return self
         providers, consumers = _raised(self.providers, base), _raised(self.consumers, base)
@@ -97,11 +101,11 @@ class Contents:
         )
 
     def levels(self) -> list[list[ProviderRecord]]:
-        """Return the providers by level of their trees, the roots first."""
+        """Return the providers by depth in their trees, roots first."""
         depths: dict[str, int] = {}
         levels: list[list[ProviderRecord]] = []
         for uuid in self.providers:
-            path: dict[str, None] = {}  # in the order from the provider up
+            path: dict[str, None] = {}  # from the provider upwards
             above: str | None = uuid
             while above is not None and above in self.providers and above not in depths and above not in path:
                 path[above] = None
@@ -115,7 +119,7 @@ class Contents:
 
 
 def common_time_unit(first: Contents, second: Contents) -> int:
-    """Return the unit in ms in which both know times, 0 if one of them does not."""
+    """Return the coarser time unit in ms of both; 0 if one has no times."""
     units = first.time_unit_ms, second.time_unit_ms
     return max(units) if all(units) else 0
 
@@ -123,7 +127,7 @@ def common_time_unit(first: Contents, second: Contents) -> int:
 def are_same(
     first: ProviderRecord | ConsumerRecord | None, second: ProviderRecord | ConsumerRecord | None, time_unit_ms: int
 ) -> bool:
-    """Return whether two records are equal, with their times in such units unless it is 0."""
+    """Return whether two records are equal, including their times in this unit unless it is 0."""
     if first is None or second is None or first != second:
         return first is second
     return time_unit_ms == 0 or times_in(first, time_unit_ms) == times_in(second, time_unit_ms)
@@ -135,7 +139,7 @@ def times_in(record: ProviderRecord | ConsumerRecord, unit_ms: int) -> list[int]
 
 
 def is_custom(name: str) -> bool:
-    """Return whether clients create such a trait or resource class; the others come with a release."""
+    """Return whether clients create such a trait or resource class; others come with a release."""
     return name.startswith(CUSTOM)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One pass of a copy: writes what differs, and nothing else."""
+"""One pass of a copy, which writes only differences."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -17,28 +17,28 @@ from scheduler_svc.placement.migration.contents import (
 from scheduler_svc.placement.migration.writer import Refusals, Writer
 from scheduler_svc.store import paging
 
-BATCH = 1000  # consumers that are written together
+BATCH = 1000  # consumers written together
 PROVIDER_BATCH = 500
-ROUNDS = 3  # in one pass: a name may become free, or a provider idle, by what is written after it
+ROUNDS = 3  # per pass, because later writes may free a name or a provider
 CHANGED_IN_GANTT = "clients of gantt changed it, or made it"
 
 Batch = Sequence[ConsumerRecord]
-Progress = Callable[[str, int, int], None]  # what, how many are written, of how many
+Progress = Callable[[str, int, int], None]  # what, number written, total
 
 
 @dataclass(slots=True)
 class CopyOutcome:
-    """What a pass wrote, by kind, and why it could not write others, by (kind, UUID)."""
+    """Number of writes by kind, and refusals by (kind, UUID)."""
 
     counts: Counter[str] = field(default_factory=Counter)
     refusals: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
 class CopyPass:
-    """Makes ``target`` equal to ``source``; ``target`` is updated as records are written.
+    """Makes ``target`` equal to ``source``, updating ``target`` as records are written.
 
-    The order is that of the conditions: consumers end before providers go, parents exist before children, providers
-    before consumers hold from them.
+    The order satisfies the preconditions: consumers end before their providers are deleted, parents exist before
+    children, and providers before allocations.
     """
 
     def __init__(self, source: Contents, target: Contents, writer: Writer, progress: Progress) -> None:
@@ -50,7 +50,7 @@ class CopyPass:
         self._outcome = CopyOutcome()
 
     def run(self) -> CopyOutcome:
-        """Write; raises StoreUnavailable or PlacementUnavailable, and then the pass may be repeated."""
+        """Write the differences; after StoreUnavailable or PlacementUnavailable the pass may be repeated."""
         self._put_names()
         for _ in range(ROUNDS):
             before = self._outcome.counts.total()
@@ -140,7 +140,7 @@ class CopyPass:
             self._count("deleted providers", "provider", 1, {} if refusal is None else {record.uuid: refusal})
 
     def _write_together(self, records: Batch) -> Iterator[tuple[Batch, Refusals]]:
-        """Write consumers in batches, several at the same time; yield each batch with what is refused of it."""
+        """Write consumers in concurrent batches; yield each batch with its refusals."""
         listed = list(paging.batches(records, BATCH))
         with ThreadPoolExecutor(self._writer.threads) as threads:
             try:
@@ -156,5 +156,5 @@ class CopyPass:
 
 
 def _first_provider(record: ConsumerRecord) -> str:
-    """Return what to sort consumers by: a batch that holds from few providers changes few sums."""
+    """Return the sort key of a consumer: a batch on few providers changes few sums."""
     return next(iter(record.allocations), "")

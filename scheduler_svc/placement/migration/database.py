@@ -11,15 +11,15 @@ from scheduler_svc import databases
 from scheduler_svc.placement.migration import placement_tables as tables
 from scheduler_svc.placement.migration.failures import PlacementUnavailable
 
-# Older schemas lack them: consumers had no types before revision 422ece571366.
+# Missing in older schemas: consumer types came with revision 422ece571366.
 OPTIONAL = {tables.CONSUMER_TYPES.name}
 
 
 class PlacementDatabase:
-    """A Placement database, of any schema from the one that has all needed tables on."""
+    """Placement database of any schema that has the required tables."""
 
     def __init__(self, url: str) -> None:
-        """Raises PlacementUnavailable where ``url`` is none, or names a file that does not exist."""
+        """Raises PlacementUnavailable if ``url`` is invalid or names a missing file."""
         try:
             self._engine = databases.open_engine(url)
         except databases.DatabaseUnusable as error:
@@ -28,7 +28,7 @@ class PlacementDatabase:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """Open a read-only transaction that sees the database as of one moment; raises PlacementUnavailable."""
+        """Open a read-only transaction on a consistent snapshot; raises PlacementUnavailable."""
         with self._failures(), databases.reading(self._engine) as connection:
             self._check_tables(connection)
             yield connection
@@ -56,6 +56,5 @@ class PlacementDatabase:
 
 
 def has_consumer_types(connection: Connection) -> bool:
-    """Return whether consumers have types."""
     columns = {column["name"] for column in inspect(connection).get_columns(tables.CONSUMERS.name)}
     return tables.CONSUMERS.c.consumer_type_id.name in columns

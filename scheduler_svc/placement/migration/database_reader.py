@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads all that a Placement database has, as of one moment."""
+"""Reader of a whole Placement database, from one snapshot."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +25,7 @@ NAME_TABLES = {NameKind.TRAIT: tables.TRAITS, NameKind.RESOURCE_CLASS: tables.RE
 
 
 class DatabaseReader:
-    """Reads a Placement database; ``step`` is called with a word for each part that is read."""
+    """Reader of a Placement database; ``step`` is called with the name of each part."""
 
     def __init__(self, database: PlacementDatabase, step: Callable[[str], None] = lambda part: None) -> None:
         self._database = database
@@ -50,12 +50,12 @@ class DatabaseReader:
 
 
 def time_unit_ms(dialect: str) -> int:
-    """Return the unit of Placement's times in such a database: MySQL's and MariaDB's columns have whole seconds."""
+    """Return the resolution of times; MySQL's and MariaDB's columns have whole seconds."""
     return 1000 if dialect in ("mysql", "mariadb") else 1
 
 
 class _Snapshot:
-    """The tables as of one moment; names and UUIDs by their row's id are read first."""
+    """Tables from one snapshot; names and UUIDs by row id are read first."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -116,7 +116,7 @@ class _Snapshot:
             yield ConsumerRecord(uuid, UNKNOWN_OWNER, UNKNOWN_OWNER, "", 0, parts, changed[uuid])
 
     def _allocations(self) -> tuple[dict[str, dict[str, dict[str, int]]], dict[str, int]]:
-        """Return what each consumer holds, and when the last part of it was changed."""
+        """Return the allocations of each consumer, and the time of their last change."""
         allocations: dict[str, dict[str, dict[str, int]]] = {}
         dangling = 0
         columns = ("consumer_id", "resource_provider_id", "resource_class_id", "used")
@@ -132,7 +132,7 @@ class _Snapshot:
         return allocations, self._changes()
 
     def _changes(self) -> dict[str, int]:
-        """Return by consumer when the last of its allocations was changed, which the database computes."""
+        """Return the time of the last change of allocations by consumer, computed by the database."""
         table = tables.ALLOCATIONS
         last = func.max(func.coalesce(table.c.updated_at, table.c.created_at))
         rows = self._connection.execute(select(table.c.consumer_id, last).group_by(table.c.consumer_id))

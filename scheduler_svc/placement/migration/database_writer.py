@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes records to a Placement database, in one transaction."""
+"""Writer of records to a Placement database, in one transaction."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -17,20 +17,20 @@ from scheduler_svc.placement.migration.exchanges import TEMPORARY
 from scheduler_svc.placement.migration.failures import NameConflict
 from scheduler_svc.placement.migration.writer import Refusals, Writer
 
-# Tables whose rows refer to a name, with the column.
+# Columns that refer to a name.
 REFERENCES = {
     NameKind.TRAIT: (tables.PROVIDER_TRAITS.c.trait_id,),
     NameKind.RESOURCE_CLASS: (tables.INVENTORIES.c.resource_class_id, tables.ALLOCATIONS.c.resource_class_id),
 }
 STANDARD_IDS = {name: number for number, name in enumerate(os_resource_classes.STANDARDS)}
-LEAST_CUSTOM_ID = 10_000  # of a resource class; Placement deletes none with a smaller one
-Parts = dict[int, dict[str, Any]]  # the rows of a provider, by the id of what they are about
+LEAST_CUSTOM_ID = 10_000  # for resource classes; Placement deletes none with a lower id
+Parts = dict[int, dict[str, Any]]  # rows of a provider, by the id of class, trait or aggregate
 
 
 class DatabaseWriter(Writer):
-    """Writes in the transaction of ``connection``; ``finish`` comes last. Ids of rows are read once."""
+    """Writer in the transaction of ``connection``; call ``finish`` last. Row ids are read once."""
 
-    threads = 1  # a connection is used by one
+    threads = 1  # a connection is for a single thread
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -38,7 +38,7 @@ class DatabaseWriter(Writer):
         self._unit_ms = time_unit_ms(connection.dialect.name)
         self._has_types = has_consumer_types(connection)
         if connection.dialect.name in ("mysql", "mariadb"):
-            # VCPU has the id 0, which would be replaced by the next free one.
+            # VCPU has id 0, which would become the next free id.
             connection.exec_driver_sql("SET SESSION sql_mode = CONCAT(@@sql_mode, ',NO_AUTO_VALUE_ON_ZERO')")
 
     def put_name(self, kind: NameKind, name: str, changed_ms: int) -> None:
@@ -88,7 +88,7 @@ class DatabaseWriter(Writer):
             return "consumers hold from it"
         for table in (tables.INVENTORIES, tables.PROVIDER_TRAITS, tables.PROVIDER_AGGREGATES):
             self._connection.execute(delete(table).where(table.c.resource_provider_id == number))
-        # Providers that moved to another tree still have this one as their root, until `finish`.
+        # Providers that moved to another tree have this one as their root until `finish`.
         tree = tables.PROVIDERS.c.root_provider_id == number
         self._connection.execute(update(tables.PROVIDERS).where(tree).values(root_provider_id=None))
         self._connection.execute(delete(tables.PROVIDERS).where(tables.PROVIDERS.c.id == number))
@@ -117,7 +117,7 @@ class DatabaseWriter(Writer):
         return {}
 
     def finish(self) -> None:
-        """Write the roots of all trees; raises NameConflict where a provider did not get its name."""
+        """Write the roots of all trees; raises NameConflict if a provider did not get its name."""
         table = tables.PROVIDERS
         temporary = select(table.c.uuid).where(table.c.name.startswith(TEMPORARY, autoescape=True))
         holder = self._connection.execute(temporary).scalar()
@@ -136,7 +136,7 @@ class DatabaseWriter(Writer):
                 self._connection.execute(update(table).where(table.c.id == number).values(root_provider_id=root))
 
     def _put_parts(self, provider: int, record: ProviderRecord) -> None:
-        """Write the rows of a provider that differ: inventories, traits and aggregates."""
+        """Write changed rows of a provider: inventories, traits and aggregates."""
         changed_ms = record.changed_ms
         inventories = {
             self._id(tables.RESOURCE_CLASSES, "name", name, changed_ms): {
@@ -195,7 +195,7 @@ class DatabaseWriter(Writer):
             self._connection.execute(delete(column.table).where(column.in_(texts)))
 
     def _id(self, table: Table, column: str, text: str, changed_ms: int) -> int:
-        """Return the id of the row with a text, which is inserted if it is missing."""
+        """Return the id of the row with a text, inserting it if missing."""
         ids = self._known(table, column)
         if text not in ids:
             values: dict[str, Any] = {column: text, "created_at": self._moment(changed_ms)}
@@ -215,7 +215,7 @@ class DatabaseWriter(Writer):
         return int(key[0]) if key else 0
 
     def _moment(self, time_ms: int) -> datetime | None:
-        """Return a time in ms as Placement stores times, UTC without a zone; None for 0, which is none."""
+        """Return a time in ms as stored by Placement, UTC without a zone; None for 0 (unknown)."""
         return EPOCH + time_ms // self._unit_ms * self._unit_ms * MILLISECOND if time_ms else None
 
     def _exists(self, condition: Any) -> bool:
@@ -223,10 +223,10 @@ class DatabaseWriter(Writer):
 
 
 def class_id(name: str, present: Collection[int]) -> int:
-    """Return the id that Placement gives to a new resource class, where ``present`` are those of others.
+    """Return the id that Placement assigns to a new resource class, given the others' ids.
 
-    When it starts, it inserts the standard classes that are missing, each with its number: if another one had that
-    number, none would be inserted, without an error. Where another one has it already, the next free id is returned.
+    At its start Placement inserts missing standard classes under their numbers, and none at all, without an error, if
+    one of the numbers is taken. If the number is already taken, the next free id is returned.
     """
     number = STANDARD_IDS.get(name)
     return max(LEAST_CUSTOM_ID, max(present, default=0) + 1) if number is None or number in present else number

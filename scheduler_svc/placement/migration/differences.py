@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of what the other Placement has with what gantt has, and the excess that is carried."""
+"""Comparison of the other Placement with gantt, and excess usage that is carried over."""
 
 import dataclasses
 from collections import Counter
@@ -16,7 +16,7 @@ from scheduler_svc.placement.migration.contents import (
 
 
 def differences(source: Contents, target: Contents) -> Iterator[str]:
-    """Yield what differs, with generations compared as they are imported; not of what could not be read."""
+    """Yield the differences, with generations as imported; unread providers are skipped."""
     expected = source.with_least_generation(target.generation_base)
     unit = common_time_unit(source, target)
     compared = {uuid: record for uuid, record in target.providers.items() if uuid not in source.unread}
@@ -27,7 +27,7 @@ def differences(source: Contents, target: Contents) -> Iterator[str]:
 
 
 def excess(contents: Contents) -> Iterator[str]:
-    """Yield what exceeds a capacity."""
+    """Yield allocations above capacity."""
     used: Counter[tuple[str, str]] = Counter()
     for record in contents.consumers.values():
         for provider, amounts in record.allocations.items():

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers that take names which others give up: a name is unique at every moment of a copy."""
+"""Exchanges of provider names, which must stay unique at every moment of a copy."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
 from scheduler_svc.placement.migration.contents import Contents, ProviderRecord
 
-TEMPORARY = "renamed-"  # how the name of a provider begins that waits for its own one
+TEMPORARY = "renamed-"  # prefix of temporary provider names during a swap
 
 
 def temporary_records(source: Contents, target: Contents) -> list[ProviderRecord]:
-    """Return the providers of the target whose names others take, as they are but under temporary names.
+    """Return the target's providers whose names others take, under temporary names.
 
-    That is where each of them gets another name in the same copy: along a chain that ends with a free name, or around
-    a cycle.
+    Only those are returned that get a new name in the same copy: along a chain that ends at a free name, or in a cycle.
     """
     holders = {record.name: uuid for uuid, record in target.providers.items()}
     former = {uuid: target.providers[uuid].name for uuid in source.providers if uuid in target.providers}
@@ -33,7 +32,7 @@ def temporary_records(source: Contents, target: Contents) -> list[ProviderRecord
 def _is_resolvable(
     uuid: str, names: Mapping[str, str], holders: Mapping[str, str], resolvable: dict[str, bool]
 ) -> bool:
-    """Return whether a provider gets its name once all that are renamed have given up theirs; remembers the answers."""
+    """Return whether a provider gets its name once all renamed ones gave up theirs; memoized in ``resolvable``."""
     path: dict[str, None] = {}
     current: str | None = uuid
     while current is not None and current in names and current not in path and current not in resolvable:

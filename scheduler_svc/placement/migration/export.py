@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes all that gantt has in place of Placement back to a Placement database."""
+"""Export of gantt's Placement contents to a Placement database."""
 
 from scheduler_svc.placement.migration.database import PlacementDatabase
 from scheduler_svc.placement.migration.database_reader import DatabaseReader
@@ -11,10 +11,9 @@ from scheduler_svc.placement.migration.switchover import Switchover
 
 
 def export(source: StoreReader, database: PlacementDatabase, report: Report, *, dry_run: bool = False) -> bool:
-    """Make a Placement database equal to gantt, in one transaction; return whether all could be written.
+    """Make a Placement database equal to gantt in one transaction; return whether everything could be written.
 
-    A dry run does the same, and rolls it back. Raises NothingToCopy, NameConflict and PlacementUnavailable; the
-    database is then as it was.
+    A dry run rolls back. Raises NothingToCopy, NameConflict or PlacementUnavailable, and leaves the database unchanged.
     """
     contents = source.read()
     if not contents.providers:

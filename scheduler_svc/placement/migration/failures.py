@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a copy is not made."""
+"""Reasons why a copy is not made."""
 
 
 class PlacementUnavailable(Exception):
-    """Raised when the other Placement cannot be reached, or is not one."""
+    """Raised when the other Placement is unreachable, or is none."""
 
 
 class NothingToCopy(Exception):
-    """Raised when the source of a copy has no provider: the copy would empty the target."""
+    """Raised when the source has no provider: the copy would empty the target."""
 
 
 class ClientsHaveWritten(Exception):
-    """Raised when clients wrote to gantt since the last import: what they ended would come back."""
+    """Raised when clients wrote to gantt since the last import: an import would revive consumers that they ended."""
 
 
 class NameConflict(Exception):

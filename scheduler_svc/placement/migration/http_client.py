@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client of another Placement's HTTP API."""
+"""Client of another Placement's HTTP API."""
 
 import threading
 from collections.abc import Mapping
@@ -15,12 +15,12 @@ from requests import Response
 from scheduler_svc.placement.migration.failures import PlacementUnavailable
 
 SERVICE = "placement"
-LEAST, MOST = (1, 28), (1, 39)  # consumers have generations from 1.28 on
-SECONDS = 60  # for which an answer is awaited
-RETRIES = 3  # of a request that got no connection
+LEAST, MOST = (1, 28), (1, 39)  # consumers have generations since 1.28
+SECONDS = 60  # timeout of a request
+RETRIES = 3  # of a request without a connection
 NOT_FOUND = 404
 
-# Arguments of Keystone's password method by variable of the environment, as the OpenStack client reads them.
+# Arguments of Keystone's password method by environment variable, as in the OpenStack client.
 VARIABLES = {
     "OS_AUTH_URL": "auth_url",
     "OS_USERNAME": "username",
@@ -36,7 +36,7 @@ VARIABLES = {
 
 
 def credentials(url: str, environment: Mapping[str, str]) -> BaseAuthPlugin:
-    """Return what authenticates requests to ``url``: OS_TOKEN, or a user's password at Keystone."""
+    """Return the authentication for ``url``: OS_TOKEN, or a user's password at Keystone."""
     if "OS_TOKEN" in environment:
         return token_endpoint.Token(url, environment["OS_TOKEN"])
     options: dict[str, Any] = {option: environment[name] for name, option in VARIABLES.items() if environment.get(name)}
@@ -46,7 +46,7 @@ def credentials(url: str, environment: Mapping[str, str]) -> BaseAuthPlugin:
 
 
 class PlacementClient:
-    """Reads by several threads; each has a connection of its own."""
+    """Client for several threads, each with its own connection."""
 
     def __init__(self, url: str, authentication: BaseAuthPlugin) -> None:
         self._url = url.rstrip("/")
@@ -56,7 +56,7 @@ class PlacementClient:
 
     @property
     def version(self) -> tuple[int, int]:
-        """The highest microversion that both know; raises PlacementUnavailable if consumers have no generations."""
+        """Highest common microversion; raises PlacementUnavailable if consumers have no generations."""
         if self._version is None:
             versions = self._request("/", {}).json().get("versions", [])
             highest = max((_parsed(entry.get("max_version", "")) for entry in versions), default=(0, 0))
@@ -66,7 +66,7 @@ class PlacementClient:
         return self._version
 
     def get(self, path: str) -> Response | None:
-        """Return the answer to a request, None for 404; raises PlacementUnavailable for any other failure."""
+        """Return the response, None for 404; raises PlacementUnavailable for any other failure."""
         response = self._request(path, {"OpenStack-API-Version": f"{SERVICE} {_text(self.version)}"})
         return None if response.status_code == NOT_FOUND else response
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads all that another Placement has, over HTTP: each record as of one moment, but not all as of the same."""
+"""Reader of another Placement over HTTP: each record is consistent, but not all are of one moment."""
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -14,18 +14,18 @@ from scheduler_svc.placement.migration.database_reader import FIGURES
 from scheduler_svc.placement.migration.http_client import PlacementClient
 
 THREADS = 8
-READS = 10  # of a provider that changes between the requests that read it
-NO_TYPE = "unknown"  # the type that Placement shows of consumers without one
+READS = 10  # attempts to read a provider that keeps changing
+NO_TYPE = "unknown"  # type that Placement shows for consumers without one
 
 T = TypeVar("T")
 S = TypeVar("S")
 
 
 class HttpReader:
-    """Reads another Placement. A provider whose generation moves while its parts are read is read again.
+    """Reader of another Placement. A provider whose generation changes during the read is read again.
 
-    One that moves during each of READS reads is among the ``unread`` of the contents. What its consumers hold is
-    read: that depends on their own generations.
+    After READS attempts it counts as ``unread``. Its consumers' allocations are read nevertheless, since they depend on
+    the consumers' own generations.
     """
 
     def __init__(self, client: PlacementClient, progress: Callable[[str, int, int], None] | None = None) -> None:
@@ -49,7 +49,7 @@ class HttpReader:
     def _providers(
         self, threads: ThreadPoolExecutor, listed: list[dict[str, Any]]
     ) -> tuple[dict[str, ProviderRecord], dict[str, str], set[str]]:
-        """Return the providers, why others could not be read, and the consumers of both."""
+        """Return the providers, the reasons of unread ones, and the consumers of both."""
         providers: dict[str, ProviderRecord] = {}
         unread: dict[str, str] = {}
         holders: set[str] = set()
@@ -65,7 +65,7 @@ class HttpReader:
         return providers, unread, holders
 
     def _provider(self, entry: Mapping[str, Any]) -> tuple[ProviderRecord | None, frozenset[str]] | None:
-        """Return a listed provider and who holds from it; no provider if it moved during each read, None if deleted."""
+        """Return a listed provider (None if it changed during every read) and its consumers; None if it was deleted."""
         consumers: frozenset[str] = frozenset()
         for _ in range(READS):
             path = f"/resource_providers/{entry['uuid']}"
@@ -129,6 +129,6 @@ def _inventory(raw: Mapping[str, Any]) -> Inventory:
 
 
 def _modified(response: Response) -> int:
-    """Return the time in ms, to the second, at which what was read was changed; 0 if it is not said."""
+    """Return the modification time in ms, to the second; 0 if unknown."""
     text = response.headers.get("last-modified")
     return 0 if text is None else int(parsedate_to_datetime(text).timestamp() * 1000)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gantt-placement-import prints, and the whole report that it writes to a file."""
+"""Output of gantt-placement-import, and its complete report in a file."""
 
 import sys
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ MAX_SHOWN = 20  # lines of a list at the terminal; the file has all
 
 
 class Report:
-    """Prints lists shortened, and writes them whole to ``path``."""
+    """Report that prints shortened lists, and writes complete ones to ``path``."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._file = None if path is None else path.open("w", encoding="utf-8")
@@ -20,13 +20,12 @@ class Report:
         self._what = ""
 
     def line(self, text: str) -> None:
-        """Print one line."""
         self._close_bar()
         print(text, flush=True)
         self._write(text)
 
     def listing(self, title: str, items: Iterable[object]) -> int:
-        """Print a title with the number of items, and the first of them; return their number."""
+        """Print a title with the number of items and the first ones; return the number."""
         lines = [str(item) for item in items]
         if not lines:
             return 0
@@ -39,7 +38,6 @@ class Report:
         return len(lines)
 
     def progress(self, what: str, number: int, total: int) -> None:
-        """Show at a terminal how many of ``total`` are written."""
         if self._bar is None or self._what != what or self._bar.total != total:
             self._close_bar()
             self._bar = tqdm(total=total, desc=what, unit="", disable=None, leave=False, file=sys.stderr)
@@ -49,7 +47,6 @@ class Report:
             self._close_bar()
 
     def close(self) -> None:
-        """Close the file."""
         self._close_bar()
         if self._file is not None:
             self._file.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens the other Placement."""
+"""Access to the other Placement."""
 
 import os
 from pathlib import Path
@@ -15,14 +15,14 @@ from scheduler_svc.placement.migration.http_reader import HttpReader
 
 
 def open_database(source: str) -> PlacementDatabase:
-    """Open the database at ``source``: its URL, or the path of a placement.conf; raises PlacementUnavailable."""
+    """Open the database at ``source``, a URL or the path of a placement.conf; raises PlacementUnavailable."""
     return PlacementDatabase(database_url(source))
 
 
 def open_source(source: str, progress: Progress) -> DatabaseReader | HttpReader:
-    """Return a reader of the Placement at ``source``, its URL or its database; raises PlacementUnavailable.
+    """Return a reader of the Placement at ``source``, an HTTP URL or a database; raises PlacementUnavailable.
 
-    Over HTTP it authenticates with what the environment has for the OpenStack client.
+    Over HTTP it authenticates with the OpenStack client's environment variables.
     """
     if source.startswith(("http://", "https://")):
         return HttpReader(PlacementClient(source, credentials(source, os.environ)), progress)
@@ -30,7 +30,7 @@ def open_source(source: str, progress: Progress) -> DatabaseReader | HttpReader:
 
 
 def database_url(source: str) -> str:
-    """Return the URL of a database, which may be configured in the file ``source``; raises PlacementUnavailable."""
+    """Return a database URL, which may be configured in the file ``source``; raises PlacementUnavailable."""
     if "://" in source:
         return source
     if not Path(source).is_file():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads all that the Placement API owns in gantt's store."""
+"""Reader of the Placement API's contents in gantt's store."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -19,7 +19,7 @@ NO_PROVIDER = names.api_provider("none")
 
 
 class StoreReader:
-    """Reads a partition: each record as of one moment, but not all as of the same.
+    """Reader of a partition: each record is consistent, but not all are of one moment.
 
     With ``overwrite`` no record is protected from imports.
     """
@@ -42,7 +42,7 @@ class StoreReader:
         return Contents(providers, consumers, custom, protected=unchangeable, generation_base=base, time_unit_ms=1)
 
     def reported_names(self) -> set[str]:
-        """Return the names of the providers that agents report."""
+        """Return the names of agents' providers."""
         documents = self._store.snapshot().providers
         return {name for name, document in documents.items() if not is_api_owned(document)}
 
@@ -67,7 +67,7 @@ class StoreReader:
 
 
 def _names_in_use(providers: Iterable[ProviderRecord]) -> dict[tuple[NameKind, str], int]:
-    """Return the custom names that providers have: they exist, though perhaps no client created them."""
+    """Return the custom names of providers, which may exist without having been created by a client."""
     names_in_use = {}
     for record in providers:
         for kind, parts in ((NameKind.TRAIT, record.traits), (NameKind.RESOURCE_CLASS, record.inventories)):
@@ -101,5 +101,5 @@ def _consumer_record(claim: Claim, base: int) -> ConsumerRecord:
 
 
 def uuid_of(provider: str) -> str:
-    """Return the UUID of a provider of the Placement API; an agent's has its id here."""
+    """Return the UUID of an API provider; an agent's provider keeps its id."""
     return provider.removeprefix(names.api_provider(""))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the records of another Placement to gantt's store."""
+"""Writer of another Placement's records to gantt's store."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
@@ -16,7 +16,7 @@ from scheduler_svc.store.providers import checks
 from scheduler_svc.store.providers.changes import DeleteProvider, ImportProvider, Refusal, RefusalKind
 from scheduler_svc.store.providers.checks import MAX_IMPORTS
 
-MARK = {"imported": True}  # in the document of a name that an import created
+MARK = {"imported": True}  # marks the document of a name that an import created
 RETIREMENTS = 5  # attempts to delete a name while providers change
 REASONS: Mapping[RefusalKind, str] = {
     RefusalKind.NAME: "its name is that of {provider}",
@@ -34,9 +34,9 @@ _INVALID = (errors.InvalidRequest, errors.InvalidName)
 
 
 class StoreWriter(Writer):
-    """Writes to a partition by the verbs for imports, which replace only what they wrote, unless ``overwrite``."""
+    """Writer to a partition by import verbs, which replace only imported records unless ``overwrite``."""
 
-    threads = 2  # one batch is prepared while the store writes another one
+    threads = 2  # one prepares a batch while the store writes another
 
     def __init__(self, store: Store, *, overwrite: bool = False) -> None:
         self._store = store
@@ -56,7 +56,7 @@ class StoreWriter(Writer):
         position = 0
         may_go = self._overwrite or MARK.items() <= document.items()
         for _ in range(RETIREMENTS if may_go else 0):
-            # A name that a provider has exists without its document too.
+            # A name used by a provider exists even without its document.
             refusal = self._store.retire(kind, name, position)
             if refusal is None or refusal.actual is None:
                 return refusal is None
@@ -79,7 +79,6 @@ class StoreWriter(Writer):
         return {uuid_of(change.provider): _reason(answer) for change, answer in pairs if answer is not None}
 
     def _import_consumers(self, imports: Sequence[ConsumerImport]) -> Refusals:
-        """Import consumers together, without those that are refused."""
         refusals: Refusals = {}
         while imports:
             refusal = self._store.import_allocations(imports, overwrite=self._overwrite)
@@ -91,12 +90,12 @@ class StoreWriter(Writer):
 
 
 class StoreRehearsal(StoreWriter):
-    """Writes nothing, and refuses what the store would refuse whatever it contains."""
+    """Dry run that writes nothing and refuses what the store would refuse regardless of its contents."""
 
     threads = 1
 
     def __init__(self, store: Store, taken_names: Collection[str]) -> None:
-        """``taken_names`` are the names of the providers that agents report."""
+        """``taken_names``: Names of agents' providers."""
         super().__init__(store)
         self._names = taken_names
 
@@ -124,7 +123,6 @@ class StoreRehearsal(StoreWriter):
 
 
 def provider_import(record: ProviderRecord, *, overwrite: bool = False) -> ImportProvider:
-    """Return the change that stores a provider."""
     return ImportProvider(
         names.api_provider(record.uuid),
         record.name,
@@ -140,7 +138,6 @@ def provider_import(record: ProviderRecord, *, overwrite: bool = False) -> Impor
 
 
 def consumer_import(record: ConsumerRecord) -> ConsumerImport:
-    """Return the import that stores what a consumer holds."""
     parts = {names.api_provider(uuid): amounts for uuid, amounts in record.allocations.items()}
     return ConsumerImport(
         record.uuid, parts, record.project, record.user, record.type, record.generation, record.changed_ms
@@ -148,7 +145,7 @@ def consumer_import(record: ConsumerRecord) -> ConsumerImport:
 
 
 def _put(imports: Sequence[Import], size: int, write: Callable[[Sequence[Import]], Refusals]) -> Refusals:
-    """Write imports in batches; one with an import that cannot be stored is divided until that is alone."""
+    """Write imports in batches; split a batch until an invalid import is alone."""
     refusals: Refusals = {}
     for batch in paging.batches(imports, size):
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies between another Placement and gantt: once, repeatedly, rehearsed, or compared only."""
+"""Copies between another Placement and gantt: once, repeatedly, as a rehearsal, or comparison only."""
 
 import threading
 import time
@@ -13,15 +13,15 @@ from scheduler_svc.placement.migration.failures import ClientsHaveWritten, Nothi
 from scheduler_svc.placement.migration.report import Report
 from scheduler_svc.placement.migration.writer import Writer
 
-Read = Callable[[], Contents]  # returns all that one of the two ends has
+Read = Callable[[], Contents]  # returns the contents of one side
 
 
 class Switchover:
-    """Copies from a source to a target, which ``writer`` writes. Each method returns whether nothing is amiss.
+    """Copies from a source to a target through ``writer``. Methods return whether nothing is amiss.
 
-    A source without any provider is the wrong one, or was emptied: copies raise NothingToCopy, and write nothing.
-    Nor do they where clients wrote to the target: unless ``beside_clients`` they raise ClientsHaveWritten, since
-    nothing shows which consumers a client ended.
+    A source without providers is wrong or emptied: copies raise NothingToCopy without writing. If clients wrote to the
+    target, copies raise ClientsHaveWritten unless ``beside_clients``, since nothing shows which consumers a client
+    ended.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Switchover:
 
     def copy(self) -> bool:
         """Copy once."""
-        # Here and below: records are millions of objects in no cycle, which would be searched repeatedly.
+        # Here and below: a garbage collection would repeatedly search millions of records, which form no cycles.
         with collection_suspended():
             target = self._read_unchanged_target()
             source = self._read_source()
@@ -43,9 +43,9 @@ class Switchover:
         return self._conclude(source.with_least_generation(target.generation_base), outcome)
 
     def follow(self, stopping: threading.Event, interval_s: float, *, until_equal: bool = False) -> bool:
-        """Copy again and again until ``stopping`` is set, and once more after that.
+        """Copy repeatedly until ``stopping`` is set, and once more.
 
-        With ``until_equal`` it ends too after a pass that had nothing to write, and could read every provider.
+        With ``until_equal`` it also ends after a pass that wrote nothing and read every provider.
         """
         target, number = self._read_unchanged_target(), 0
         while True:
@@ -59,7 +59,7 @@ class Switchover:
             stopping.wait(interval_s)
 
     def verify(self) -> bool:
-        """Compare both ends, and write nothing."""
+        """Compare both sides without writing."""
         with collection_suspended():
             source, target = self._read_source(), self._read_target()
         self._report.listing("Notes", source.with_least_generation(target.generation_base).notes)

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a copy is written with."""
+"""Writer interface of a copy."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
 from scheduler_svc.placement.migration.contents import ConsumerRecord, NameKind, ProviderRecord
 
-Refusals = dict[str, str]  # why a record is not written, by UUID
+Refusals = dict[str, str]  # reasons by UUID of the unwritten record
 
 
 class Writer(Protocol):
-    """Writes records as they are, each whole or not at all. A refusal is returned as text.
+    """Writer of whole records; a refusal is returned as text.
 
-    ``threads`` is by how many threads consumers may be written at the same time.
+    ``threads`` is the number of threads that may write consumers concurrently.
     """
 
     threads: int
@@ -21,13 +21,13 @@ class Writer(Protocol):
         """Create a custom name."""
 
     def delete_name(self, kind: NameKind, name: str) -> bool:
-        """Delete a custom name, if an earlier copy created it and nothing has it; return whether it is deleted."""
+        """Delete an unused custom name if an earlier copy created it; return whether it is deleted."""
 
     def put_providers(self, records: Sequence[ProviderRecord]) -> Refusals:
-        """Make providers, or replace them; none is below another one of the same call."""
+        """Create or replace providers, none of which is an ancestor of another."""
 
     def delete_provider(self, uuid: str) -> str | None:
-        """Delete a provider, which nothing is below and nobody holds from."""
+        """Delete a provider without children and allocations; return the refusal, if any."""
 
     def put_consumers(self, records: Sequence[ConsumerRecord]) -> Refusals:
-        """Replace what consumers hold; those that hold nothing end."""
+        """Replace consumers' allocations; consumers without allocations end."""

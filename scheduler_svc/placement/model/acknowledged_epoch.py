@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records in which epoch clients of the Placement API began to store, so that operators learn of later losses.
+"""Record of the epoch up to which Placement API clients lost nothing, to warn operators of later losses.
 
-An epoch begins where a store may have forgotten what it acknowledged. Agents audit what they run, but nobody audits
-what the API's clients stored: until an operator acknowledges the epoch, something may be missing.
+An epoch begins when a store may have forgotten acknowledged writes. Agents audit their guests, but nobody audits what
+API clients stored: until an operator acknowledges the epoch, something may be missing.
 """
 
 from rpcapi import errors
@@ -11,13 +11,13 @@ from scheduler_svc.store.interface import Store
 
 NAMESPACE = "placement"
 NEVER = 0
-_ABSENT = names.api_provider("00000000-0000-0000-0000-000000000000")  # its generation is that of any new provider
+_ABSENT = names.api_provider("00000000-0000-0000-0000-000000000000")  # has the generation of any new provider
 
 
 def record_first(store: Store, partition: str, epoch: int) -> None:
-    """Record the epoch in which the API is served first; a record that exists stays. Raises StoreUnavailable.
+    """Record the epoch in which the API is first served, unless there is a record. Raises StoreUnavailable.
 
-    Where the store has no record though it began a later epoch, the record may be among what it has forgotten.
+    If the store has no record although a later epoch began, the record may be among the forgotten writes.
     """
     if not store.find_state(NAMESPACE, partition)[0]:
         is_first_epoch = store.read_generations([_ABSENT])[_ABSENT] == 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of traits and of resource classes: the standard ones, and the custom ones of this deployment.
+"""Names of traits and resource classes: standard ones, and custom ones of this deployment.
 
-A custom name exists where a client created it, and where a provider has it: agents report names without creating them.
+A custom name exists if a client created it or a provider has it: agents report names without creating them.
 """
 
 import time
@@ -28,7 +28,7 @@ MAX_LOOKS = 5  # at all providers, before a name is deleted
 
 @dataclass(frozen=True, slots=True)
 class NameKind:
-    """Traits or resource classes: the namespace of the custom ones, the standard ones, and those of any provider."""
+    """Traits or resource classes: namespace of custom names, standard names, and lookup of names in use."""
 
     namespace: str
     noun: str
@@ -44,7 +44,7 @@ _RANKS = {name: rank for rank, name in enumerate(RESOURCE_CLASSES.standard)}
 
 
 def standard_first(resource_classes: Iterable[str]) -> list[str]:
-    """Return these resource classes as Placement lists them: standard ones in their order, then the others, sorted."""
+    """Return resource classes in Placement's order: standard ones by number, then custom ones by name."""
     return sorted(resource_classes, key=lambda name: (_RANKS.get(name, len(_RANKS)), name))
 
 
@@ -57,7 +57,7 @@ class Catalogue:
         self._freshness = freshness
 
     def names(self, kind: NameKind) -> list[str]:
-        """Return all names: the standard ones in their order, then the custom ones, sorted."""
+        """Return all names: standard ones in their order, then custom ones, sorted."""
         created = paging.entries(partial(self._store.list_state, kind.namespace))
         custom = {name for name, _, _ in created} | self.names_in_use(kind)
         return [*kind.standard, *sorted(custom.difference(kind.standard))]
@@ -67,7 +67,7 @@ class Catalogue:
         return self._directory.names_in_use(kind.in_use)
 
     def find(self, kind: NameKind, name: str) -> datetime | None:
-        """Return when a name was created, or the present time where that is not recorded; None: it does not exist."""
+        """Return the creation time of a name (now if it is not recorded), or None if the name does not exist."""
         document = self._document(kind, name)
         if document is not None and "changed_ms" in document:
             return datetime.fromtimestamp(document["changed_ms"] / 1000, UTC)
@@ -76,7 +76,7 @@ class Catalogue:
         return datetime.now(UTC) if is_known else None
 
     def require(self, kind: NameKind, name: str) -> datetime:
-        """Return what ``find`` returns; raises Problem 404 for a name that does not exist."""
+        """Like ``find``, but raises Problem 404 for an unknown name."""
         created = self.find(kind, name)
         if created is None:
             raise not_found(f"No such {kind.noun} {name}.")
@@ -95,7 +95,7 @@ class Catalogue:
     def delete(self, kind: NameKind, name: str) -> bool:
         """Delete a custom name; return False if a provider has it.
 
-        Raises StoreUnavailable where providers change all the time, so that no look at them is recent enough.
+        Raises StoreUnavailable if providers change during every check.
         """
         for _ in range(MAX_LOOKS):
             position = self._freshness.require()
@@ -106,7 +106,7 @@ class Catalogue:
         raise errors.StoreUnavailable(why=f"providers changed during each of {MAX_LOOKS} searches for {name}; retry")
 
     def check(self, kind: NameKind, names: Iterable[str], failure: str = "") -> None:
-        """Raise Problem 400, which begins with ``failure``, where one of these names does not exist."""
+        """Raise Problem 400, which begins with ``failure``, if one of the names does not exist."""
         custom = set(names).difference(kind.standard)
         if custom:
             custom -= self.names_in_use(kind)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What consumers hold, with providers by UUID."""
+"""Allocations of consumers, with providers by UUID."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ _REASONS = {
 
 
 class Consumers:
-    """Reads and replaces what consumers hold. Changes name providers by UUID."""
+    """Reader and writer of consumers' allocations. Changes name providers by UUID."""
 
     def __init__(self, store: AllocationStore, directory: ProviderDirectory, catalogue: Catalogue) -> None:
         self._store = store
@@ -32,15 +32,15 @@ class Consumers:
         self._catalogue = catalogue
 
     def find(self, consumer: str) -> ConsumerState | None:
-        """Return what a consumer holds, None if it holds nothing."""
+        """Return a consumer's allocations; None if it has none."""
         return self._store.read_allocations([consumer]).get(consumer)
 
     def of_provider(self, provider: str) -> Iterator[ConsumerState]:
-        """Return what consumers hold that hold anything from the provider with this id, in the order of consumers."""
+        """Return the allocations of all consumers of a provider, ordered by consumer."""
         return paging.entries(partial(self._store.list_holders, provider))
 
     def replace(self, requests: Sequence[AllocationChange]) -> None:
-        """Replace what all these consumers hold, or nothing; raises Problem."""
+        """Replace the allocations of all these consumers, or of none; raises Problem."""
         refusal = self.apply(requests, self._store.allocate)
         if refusal is not None:
             raise refused_allocation(refusal)
@@ -48,9 +48,9 @@ class Consumers:
     def apply(
         self, requests: Sequence[AllocationChange], write: Callable[[list[AllocationChange]], Refusal | None]
     ) -> Refusal | None:
-        """Return what ``write`` answers to these requests; raises Problem for unknown classes and malformed UUIDs.
+        """Return the answer of ``write``; raises Problem for unknown classes and malformed UUIDs.
 
-        It is called again where a provider is missing and agents have reported providers since.
+        If a provider is missing and agents have reported providers since, ``write`` is called again.
         """
         with self.generations_first(requests):
             changes = self._changes(requests)
@@ -64,7 +64,7 @@ class Consumers:
 
     @contextlib.contextmanager
     def generations_first(self, requests: Sequence[AllocationChange]) -> Iterator[None]:
-        """Raise the Problem of a consumer's outdated generation in place of one that is raised within, as Placement."""
+        """Let an outdated consumer generation take precedence over other Problems, as in Placement."""
         try:
             yield
         except Problem:
@@ -105,7 +105,7 @@ class Consumers:
 
 
 def refused_allocation(refusal: Refusal) -> Problem:
-    """Return the problem of a refusal that is about a consumer."""
+    """Return the problem of a refusal about a consumer."""
     match refusal.kind:
         case RefusalKind.CONSUMER:
             expected, sent = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds and changes resource providers by UUID."""
+"""Lookup and changes of resource providers by UUID."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -25,7 +25,7 @@ UUID_LENGTH = 36  # with dashes
 
 
 class ProviderDirectory:
-    """The providers of one partition; ``table`` is the process's copy of them, ``number`` the partition's in it."""
+    """Providers of one partition; ``table`` is the process's copy, ``number`` the partition's number in it."""
 
     def __init__(self, store: ProviderStore, table: HostTable, number: int, freshness: Freshness) -> None:
         self._store = store
@@ -35,9 +35,9 @@ class ProviderDirectory:
         self._agents = AgentIdentities()
 
     def id_of(self, uuid: str) -> str | None:
-        """Return the id that a provider with this UUID has, if there is one; None of what is no UUID.
+        """Return the id that a provider with this UUID would have; None for a malformed UUID.
 
-        Reads nothing: for an agent's provider that was not learned yet it is the id that an API's one would have.
+        Reads nothing: an agent's provider that was not learned yet gets the id of an API provider.
         """
         if not _is_uuid(uuid):
             return None
@@ -49,11 +49,11 @@ class ProviderDirectory:
         self._agents.learn(self._table.provider_ids(self._number))
 
     def find(self, uuid: str) -> Provider | None:
-        """Return the provider with this UUID, None if there is none."""
+        """Return a provider, or None."""
         return self.find_each([uuid]).get(uuid)
 
     def find_each(self, uuids: Iterable[str]) -> dict[str, Provider]:
-        """Return the providers that have one of these UUIDs, by UUID."""
+        """Return the existing providers by UUID."""
         uuids = {uuid for uuid in uuids if _is_uuid(uuid)}
         providers = self._read_each(uuids)
         unknown = {uuid for uuid in uuids - providers.keys() if self._agents.find(uuid) is None}
@@ -65,10 +65,10 @@ class ProviderDirectory:
     def find_all(
         self, group: RequestGroup, *, name: str | None, provider: str | None, tree: str | None
     ) -> list[tuple[ProviderRow, int]]:
-        """Return the providers that fulfil all conditions, from the table, with their generations from the store.
+        """Return the providers that satisfy all conditions, from the table, with generations from the store.
 
-        Each of them can serve ``group`` by its own inventories, beside what is used. ``provider`` is the id of the only
-        one that may be listed, ``tree`` that of any provider of a tree.
+        Each can serve ``group`` from its own free inventories. ``provider`` is the id of the only allowed provider,
+        ``tree`` the id of any provider of the required tree.
         """
         self._freshness.require()
         with self._table.reading_providers(self._number) as providers:
@@ -80,12 +80,12 @@ class ProviderDirectory:
             if tree is not None:
                 mask &= providers.in_tree(tree)
             rows = list(providers.rows(mask))
-        # They may be later than the rows: a generation protects nothing of what a list shows.
+        # Generations may be newer than the rows, which is harmless: a list protects nothing.
         generations = paging.read_generations(self._store, [row.id for row in rows])
         return [(row, generations[row.id]) for row in rows]
 
     def get(self, uuid: str) -> Provider:
-        """Return the provider with this UUID; raises Problem 404."""
+        """Return a provider; raises Problem 404."""
         provider = self.find(uuid)
         if provider is None:
             raise no_provider(uuid)
@@ -98,11 +98,10 @@ class ProviderDirectory:
             return find(providers)
 
     def generations(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return the generations of the providers with these ids."""
         return self._store.read_generations(ids)
 
     def change(self, change: ProviderChange, problem_of: Callable[[Refusal], Problem]) -> Provider:
-        """Apply a change, and return the provider after it; raises what ``problem_of`` makes of a refusal."""
+        """Apply a change and return the changed provider; raises ``problem_of`` of a refusal."""
         answer = self._store.change_provider(change)
         if isinstance(answer, Refusal):
             raise problem_of(answer)

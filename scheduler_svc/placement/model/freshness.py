@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits until a process's replica has what the store acknowledged, to this process or any other."""
+"""Waits until a process's replica has everything that the store acknowledged, to any process."""
 
 from rpcapi import errors
 from scheduler_svc.replication.replica import Replica
@@ -9,14 +9,14 @@ TIMEOUT = 2.0  # seconds
 
 
 class Freshness:
-    """Compares the replica's position with the store's."""
+    """Comparison of the replica's position with the store's."""
 
     def __init__(self, store: LogStore, replica: Replica) -> None:
         self._store = store
         self._replica = replica
 
     def require(self) -> int:
-        """Return the replica's position once it has all that was acknowledged before.
+        """Return the replica's position once it has everything acknowledged before the call.
 
         Raises NotReady if that takes longer than TIMEOUT.
         """
@@ -25,7 +25,7 @@ class Freshness:
         return position
 
     def wait_for(self, position: int) -> None:
-        """Return once the replica has reached ``position``; raises NotReady if that takes longer than TIMEOUT."""
+        """Wait until the replica has reached ``position``; raises NotReady after TIMEOUT."""
         if not self._replica.reach(position, TIMEOUT):
             raise errors.NotReady(
                 what="This process", why=f"its copy of the providers is behind the store for more than {TIMEOUT:g} s"

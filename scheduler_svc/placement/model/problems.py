@@ -14,10 +14,10 @@ PROVIDER_HAS_CHILDREN = "placement.resource_provider.cannot_delete_parent"
 
 
 class Problem(Exception):
-    """A request that is answered with an error, and changed nothing.
+    """A request that is answered with an error and changed nothing.
 
-    ``status`` is the HTTP status, ``detail`` what was wrong and ``code`` one of the codes of the Placement API
-    (https://docs.openstack.org/api-ref/placement/#error-codes), which clients compare.
+    ``status`` is the HTTP status and ``detail`` the message. ``code`` is one of the Placement API's codes, which
+    clients compare (https://docs.openstack.org/api-ref/placement/#error-codes).
     """
 
     def __init__(self, status: int, detail: str, code: str = UNDEFINED) -> None:
@@ -28,15 +28,14 @@ class Problem(Exception):
 
 
 def bad_request(detail: str, code: str = UNDEFINED) -> Problem:
-    """Return the problem of a malformed request."""
     return Problem(400, detail, code)
 
 
 def not_found(detail: str) -> Problem:
-    """Return the problem of a request for what does not exist."""
+    """Return the problem of a request for a missing object."""
     return Problem(404, detail)
 
 
 def conflict(detail: str, code: str = UNDEFINED) -> Problem:
-    """Return the problem of a request that what is stored contradicts."""
+    """Return the problem of a request that conflicts with stored data."""
     return Problem(409, detail, code)

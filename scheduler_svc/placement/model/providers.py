@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resource providers, their inventories, traits and aggregates, as Placement's clients see them."""
+"""Resource providers with inventories, traits and aggregates, as seen by Placement's clients."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from scheduler_svc.store.providers.changes import ProviderState, is_api_owned, n
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A resource provider as of one moment."""
+    """Snapshot of a resource provider."""
 
     id: str
     uuid: str
@@ -25,7 +25,6 @@ class Provider:
 
     @classmethod
     def of(cls, state: ProviderState) -> "Provider":
-        """Return the provider whose state this is."""
         document = state.document
         parent = document.get("parent")
         return cls(
@@ -41,23 +40,23 @@ class Provider:
 
     @property
     def inventories(self) -> Mapping[str, Mapping[str, Any]]:
-        """The inventories by resource class, as they are stored."""
+        """Inventories by resource class, in stored form."""
         inventories: Mapping[str, Mapping[str, Any]] = self.document["inventories"]
         return inventories
 
     @property
     def traits(self) -> Sequence[str]:
-        """The traits, sorted."""
+        """Traits, sorted."""
         return sorted(self.document["traits"])
 
     @property
     def aggregates(self) -> Sequence[str]:
-        """The UUIDs of the aggregates that clients put it into, sorted."""
+        """UUIDs of aggregates set by clients, sorted."""
         return list(self.document.get("aggregates", ()))
 
     @property
     def modified(self) -> datetime:
-        """When it was last changed by a client; of an agent's provider the present time, as it is not recorded."""
+        """Time of the last change by a client; now for an agent's provider, whose changes have no recorded time."""
         if is_api_owned(self.document):
             return datetime.fromtimestamp(self.document["changed_ms"] / 1000, UTC)
         return datetime.now(UTC)

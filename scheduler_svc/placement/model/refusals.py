@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Problems that several operations on providers share."""
+"""Problems shared by several operations on providers."""
 
 from scheduler_svc.placement.model.problems import CONCURRENT_UPDATE, Problem, conflict, not_found
 from scheduler_svc.placement.model.providers import Provider
@@ -9,28 +9,27 @@ STALE = "Resource provider's generation already changed. Please update the gener
 
 
 def no_provider(uuid: str) -> Problem:
-    """Return the problem of a UUID that no provider has."""
     return not_found(f"No resource provider with uuid {uuid} found")
 
 
 def owned_by_agent(uuid: str) -> Problem:
-    """Return the problem of a change that only the provider's agent may make; clients may retry after a refresh."""
+    """Return the problem of a change reserved for the provider's agent; clients may retry after a refresh."""
     return conflict(
         f"Resource provider {uuid} is reported by a compute agent, which alone may change this.", CONCURRENT_UPDATE
     )
 
 
 def check_generation(provider: Provider, sent: int, stale: str) -> None:
-    """Raise Problem 409 with text ``stale`` unless a client sent the generation that the provider has.
+    """Raise Problem 409 with text ``stale`` unless the sent generation is current.
 
-    The store judges it again with the change. Here it comes before what else may be wrong with the request.
+    The store compares it again with the change. This check takes precedence over other errors in the request.
     """
     if sent != provider.generation:
         raise conflict(stale, CONCURRENT_UPDATE)
 
 
 def refused_change(refusal: Refusal, uuid: str, stale: str = STALE) -> Problem:
-    """Return the problem of a refusal that any change may get; ``stale`` is the text for an outdated generation."""
+    """Return the problem of a refusal common to all changes; ``stale`` is the text for an outdated generation."""
     match refusal.kind:
         case RefusalKind.PROVIDER:
             return no_provider(uuid)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inventories and what consumers hold, replaced together, with providers by UUID."""
+"""Joint replacement of inventories and allocations, with providers by UUID."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -37,11 +37,10 @@ def reshape(
     read_inventories: Callable[[], InventoriesByProvider],
     requests: Sequence[AllocationChange],
 ) -> None:
-    """Replace all inventories of these providers and what the consumers of ``requests`` hold, or nothing.
+    """Replace all inventories of these providers and the allocations of ``requests``, or nothing; raises Problem.
 
-    ``generations`` are those that the client read, by UUID of the provider. As in Placement they are compared, and
-    those of consumers, before anything is said about the inventories: ``read_inventories`` returns them, or raises
-    Problem. Raises Problem.
+    ``generations`` are the client's, by provider UUID. As in Placement, they and the consumers' generations are
+    compared before errors in the inventories are reported, which ``read_inventories`` raises.
     """
     if len(generations) > MAX_RESHAPED:
         raise bad_request(f"a request may contain at most {MAX_RESHAPED} providers, got {len(generations)}; split it")

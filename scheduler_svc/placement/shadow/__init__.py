@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt-placement in the shadow of another Placement: a proxy sends it the same requests and compares answers."""
+"""Shadow of another Placement: a proxy repeats its requests on gantt-placement and compares the answers."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""UUIDs that a Placement assigns to providers whose client names none: gantt has to use the same."""
+"""UUIDs that a Placement assigns to providers created without one, which gantt must use too."""
 
 import dataclasses
 import json
@@ -13,7 +13,7 @@ PROVIDERS = "/resource_providers"
 
 
 def with_assigned_uuid(request: SentRequest, answer: Answer) -> SentRequest:
-    """Return the request as gantt gets it: the creation of a provider with the UUID that the answer names."""
+    """Return the request for gantt: creations of providers get the UUID named in the answer."""
     if request.method != "POST" or route_of(request.target) != PROVIDERS:
         return request
     assigned = _uuid_of(answer.headers)
@@ -27,7 +27,7 @@ def with_assigned_uuid(request: SentRequest, answer: Answer) -> SentRequest:
 
 
 def _uuid_of(headers: Sequence[tuple[str, str]]) -> str | None:
-    """Return the UUID at the end of the location, None without one."""
+    """Return the UUID at the end of the location header, or None."""
     location = next((text for name, text in headers if name.lower() == "location"), "")
     last_part = location.rstrip("/").rpartition("/")[2]
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares two servers' answers to the same request, without regard to the order in lists."""
+"""Comparison of two servers' answers to the same request, regardless of order in lists."""
 
 import json
 import urllib.parse
@@ -13,10 +13,10 @@ MAX_TEXT = 300  # characters of a difference
 
 
 def difference(request: SentRequest, expected: Answer, actual: Answer) -> str | None:
-    """Return how ``actual`` differs from ``expected``, None if it does not.
+    """Return how ``actual`` differs from ``expected``, or None.
 
-    Compared are the status and, of a successful read, the document. Errors are compared by status only, since their
-    texts may differ. Of candidates that were limited, each server may choose others: then only their number counts.
+    Compares the status and, for a successful read, the document. Texts of errors may differ. Limited candidates may be
+    different choices, so only their number counts.
     """
     if expected.status != actual.status:
         return f"it answered {expected.status}, gantt {actual.status}: {_text(actual.body)}"
@@ -32,7 +32,7 @@ def difference(request: SentRequest, expected: Answer, actual: Answer) -> str | 
 
 
 def _document(body: bytes) -> Any:
-    """Return the JSON document with all lists in a canonical order; what is no JSON as text."""
+    """Return the JSON document with all lists in canonical order; text if it is no JSON."""
     try:
         return _ordered(json.loads(body))
     except ValueError:
@@ -60,7 +60,7 @@ def _is_limited(request: SentRequest, document: Any) -> bool:
 
 
 def _first_difference(expected: Any, actual: Any, where: str) -> str:
-    """Return the place of the first difference, and both values there."""
+    """Return the path of the first difference and both values."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key in sorted(expected.keys() | actual.keys()):
             if expected.get(key) != actual.get(key):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections to the two servers: kept open, by TLS where the URL says so, and used again after they broke."""
+"""Persistent connections to the two servers, with TLS for https URLs and reconnects."""
 
 import ssl
 from collections.abc import Callable
@@ -14,11 +14,11 @@ ContextSource = Callable[[], ssl.SSLContext]
 
 
 class _NotSent(ProtocolError):
-    """Raised when a connection broke before the header of a request was written: no server has carried it out."""
+    """Raised when a connection broke before the request's header was written: no server has executed it."""
 
 
 class _HeaderWriter:
-    """A connection that tells a header that could not be written from an answer that did not come."""
+    """Connection that distinguishes an unwritten header from a missing answer."""
 
     def endheaders(self, *arguments: Any, **options: Any) -> None:
         """Write the header; raises _NotSent."""
@@ -45,14 +45,14 @@ class _HttpsPool(urllib3.HTTPSConnectionPool):
 
 
 class HttpServerAt:
-    """The server at a URL. For any number of threads; ``connections`` are kept open.
+    """Server at a URL. Thread-safe; keeps ``connections`` open.
 
-    A request whose connection breaks before anything is read of the answer is sent once more, on a new connection, if
-    it is safe or was not sent at all: servers close connections that were idle, also while a request is under way.
+    If a connection breaks before the answer begins, the request is sent once more on a new connection if it is safe or
+    was not sent at all: servers close idle connections, even with a request on its way.
     """
 
     def __init__(self, url: str, timeout_s: float, connections: int, load_context: ContextSource | None = None) -> None:
-        """``load_context`` returns the TLS context of an https URL, by default one with the system's authorities."""
+        """``load_context`` returns the TLS context for https, by default with the system's CAs."""
         self._url = url.rstrip("/")
         self._parsed = urllib3.util.parse_url(self._url)
         self._timeout = urllib3.Timeout(timeout_s)
@@ -61,7 +61,7 @@ class HttpServerAt:
         self.reset()
 
     def reset(self) -> None:
-        """Open new connections from now on, with the certificates as they are now; raises BadConfiguration."""
+        """Use new connections with the current certificates from now on; raises BadConfiguration."""
         self._context = self._load_context() if self._parsed.scheme == "https" else None
         self._pool = self._make_pool(self._connections)
 
@@ -75,16 +75,15 @@ class HttpServerAt:
         return Answer(response.status, end_to_end(response.headers.items()), content)
 
     def close(self) -> None:
-        """Close the connections."""
         self._pool.close()
 
     def _begin(self, request: SentRequest) -> urllib3.BaseHTTPResponse:
-        """Send a request; return the response, of which the header is read."""
+        """Send a request; return the response after its header is read."""
         try:
             return self._send_by(self._pool, request)
         except ProtocolError as error:
             if request.is_write and not isinstance(error, _NotSent):
-                raise  # it may have been carried out
+                raise  # it may have been executed
         return self._send_by(self._make_pool(1), request)
 
     def _send_by(self, pool: urllib3.HTTPConnectionPool, request: SentRequest) -> urllib3.BaseHTTPResponse:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests with their answers."""
+"""Requests and their answers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 FIRST_ERROR = 400  # HTTP status
 
-# Headers of one connection, and the coding of bodies, which are compared.
+# Hop-by-hop headers, and headers about the coding of bodies, which are compared.
 _NOT_FORWARDED = frozenset(
     (
         "connection",
@@ -27,7 +27,7 @@ _NOT_FORWARDED = frozenset(
 
 
 def end_to_end(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the headers that a proxy passes on: not those of the connection, nor those that Connection names.
+    """Return the headers that a proxy forwards: neither hop-by-hop headers nor those named in Connection.
 
     https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1
     """
@@ -39,26 +39,24 @@ def end_to_end(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 class NotAnswered(Exception):
-    """Raised when a server did not answer; whether it applied the request is unknown."""
+    """Raised when a server did not answer; it may or may not have applied the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Status, headers and body of an answer."""
-
     status: int
     headers: Sequence[tuple[str, str]]
     body: bytes
 
     @property
     def is_error(self) -> bool:
-        """Whether the request was refused, or failed."""
+        """Whether the request was refused or failed."""
         return self.status >= FIRST_ERROR
 
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """A request as it is passed on; ``target`` is the path with the query string."""
+    """Forwarded request; ``target`` is the path with the query string."""
 
     method: str
     target: str

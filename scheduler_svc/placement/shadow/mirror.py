@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Repeats on gantt what another Placement acknowledged, in that order, and compares the answers."""
+"""Mirror: repeats another Placement's exchanges on gantt, in order, and compares the answers."""
 
 import collections
 import threading
@@ -19,39 +19,41 @@ from scheduler_svc.shadow_report import ShadowReport
 LOG = log.getLogger(__name__)
 
 RETRY_SECONDS = 1.0
-IDLE_SECONDS = 60.0  # after which it looks for exchanges though nothing woke it
+IDLE_SECONDS = 60.0  # longest wait before it checks for exchanges without a wake-up
 UNAVAILABLE = (502, 503, 504)
 UNAUTHORIZED = 401
 MAX_WAITING_BYTES = 256 << 20  # of bodies
-SHARE_OF_READS = 0.5  # of both limits: the rest is for writes, without which gantt would not have what Placement has
+SHARE_OF_READS = 0.5  # of both limits; the rest is reserved for writes, without which gantt would diverge
 
 Exchange = tuple[SentRequest, Answer]  # with the other Placement
 
 
 class Outcome(StrEnum):
-    """What became of a request."""
+    """Result of a request."""
 
-    EQUAL = "equal"  # gantt answers the same
+    EQUAL = "equal"  # gantt gives the same answer
     DIFFERENT = "different"
-    GANTT_REFUSED = "gantt_refused"  # a write that the other Placement acknowledged
-    REFUSED = "refused"  # a write that the other Placement refused; gantt does not get it
-    UNAUTHENTICATED = "unauthenticated"  # gantt does not accept the token (any more) that the other Placement accepted
-    UNCERTAIN = "uncertain"  # a write that the other Placement did not answer: it may or may not be applied there
-    OVERLAPPED = "overlapped"  # a read beside a write, whose answer may be of before or after it; not compared
+    GANTT_REFUSED = "gantt_refused"  # a write acknowledged by the other Placement
+    REFUSED = "refused"  # a write refused by the other Placement; gantt does not get it
+    UNAUTHENTICATED = "unauthenticated"  # gantt does not accept the token, or no longer
+    UNCERTAIN = "uncertain"  # a write without an answer of the other Placement, which may or may not have applied it
+    OVERLAPPED = (
+        "overlapped"  # a read concurrent with a write: its answer may precede or follow the write; not compared
+    )
     DROPPED = "dropped"  # gantt was too slow, or away, for too many requests
-    FAILED = "failed"  # a read that gantt did not answer, or a request at which the proxy failed
+    FAILED = "failed"  # a read without an answer of gantt, or a failure of the proxy
 
 
-# Writes after which gantt may lack what the other Placement has.
+# Results of writes after which gantt may lack data of the other Placement.
 DIVERGING = (Outcome.UNCERTAIN, Outcome.DROPPED, Outcome.FAILED, Outcome.UNAUTHENTICATED)
 
 
 class Mirror(BackgroundLoop):
-    """Sends each exchange to ``gantt`` by one thread, after the other Placement has answered it.
+    """Thread that sends each exchange to ``gantt`` after the other Placement has answered it.
 
-    At most ``max_waiting`` exchanges wait, with bodies of at most ``max_bytes``; reads have a share of both. A write
-    that gantt cannot take now is repeated until it can; reads are not. Once it is stopped, it ends after the exchange
-    that is being sent; those that wait are dropped and counted.
+    At most ``max_waiting`` exchanges wait, with bodies of at most ``max_bytes``; reads get a share of both. A write is
+    repeated until gantt can take it; reads are not. A stop lets the current exchange finish; waiting ones are dropped
+    and counted.
     """
 
     def __init__(
@@ -75,7 +77,7 @@ class Mirror(BackgroundLoop):
         self._is_sending = False
 
     def begin(self, request: SentRequest) -> int | None:
-        """Note that a request is being sent to the other Placement; return what ``end`` needs."""
+        """Note that a request is sent to the other Placement; return the ``began`` argument of ``end``."""
         with self._changed:
             if request.is_write:
                 self._writes_begun += 1
@@ -84,7 +86,7 @@ class Mirror(BackgroundLoop):
             return None if self._writes_open else self._writes_begun
 
     def end(self, request: SentRequest, began: int | None, answer: Answer | None) -> None:
-        """Take over an exchange; ``answer`` None: there was none. Waits for nothing."""
+        """Queue a finished exchange without blocking; ``answer`` None: there was none."""
         with self._changed:
             self._writes_open -= request.is_write
             if self._is_comparable(request, began, answer) and answer is not None:
@@ -102,12 +104,12 @@ class Mirror(BackgroundLoop):
         self._count(request, outcome)
 
     def drain(self, seconds: float) -> bool:
-        """Wait until nothing waits; return whether that was within ``seconds``."""
+        """Wait until the queue is empty; return whether it was within ``seconds``."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._waiting and not self._is_sending, seconds)
 
     def _is_comparable(self, request: SentRequest, began: int | None, answer: Answer | None) -> bool:
-        """Return whether gantt is sent the request: a write that succeeded, or a read that no write overlapped."""
+        """Return whether gantt gets the request: a successful write, or a read without a concurrent write."""
         if answer is None:
             return False
         return not answer.is_error if request.is_write else began == self._writes_begun
@@ -120,7 +122,7 @@ class Mirror(BackgroundLoop):
         )
 
     def run_once(self) -> float:
-        """Repeat the next exchange; return a pause where none waits."""
+        """Repeat the next exchange; return a pause if none waits."""
         with self._changed:
             if not self._waiting:
                 return IDLE_SECONDS
@@ -166,7 +168,7 @@ class Mirror(BackgroundLoop):
         return Outcome.DIFFERENT
 
     def _send(self, request: SentRequest) -> Answer | None:
-        """Return gantt's answer, None if it cannot answer now."""
+        """Return gantt's answer; None if it cannot answer now."""
         try:
             answer = self._gantt.send(request)
         except NotAnswered as error:
@@ -186,12 +188,11 @@ class Mirror(BackgroundLoop):
 
 
 def _repeated(request: SentRequest, answer: Answer) -> Exchange:
-    """Return what waits for gantt. Of a write's answer only the status is compared."""
+    """Return the exchange to queue. Of a write's answer only the status is compared."""
     if request.is_write:
         return with_assigned_uuid(request, answer), Answer(answer.status, (), b"")
     return request, answer
 
 
 def _size(exchange: Exchange) -> int:
-    """Return the bytes of the bodies."""
     return sum(len(part.body) for part in exchange)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A WSGI application that passes each request on to another Placement, and returns its answer unchanged."""
+"""WSGI application that forwards each request to another Placement and returns its answer unchanged."""
 
 import http.client
 import string
@@ -23,14 +23,13 @@ NO_BODY = (204, 304)
 
 
 class ShadowProxy:
-    """Answers as ``placement`` does; ``mirror`` gets what was answered."""
+    """Proxy of ``placement`` that passes each exchange to ``mirror``."""
 
     def __init__(self, placement: HttpServerAt, mirror: Mirror) -> None:
         self._placement = placement
         self._mirror = mirror
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        """Implement WSGI."""
         try:
             request = _request(environ)
         except Problem as problem:
@@ -59,9 +58,9 @@ def _request(environ: dict[str, Any]) -> SentRequest:
 
 
 def _target(environ: dict[str, Any]) -> str:
-    """Return the path with the query string, in the % notation that the client chose where the server keeps it.
+    """Return path and query string in the client's percent-encoding, if the server keeps it.
 
-    WSGI's own variables have the path decoded: in them %2F is a slash, or, by cheroot, %2F where a client sent %252F.
+    WSGI's own variables have a decoded path: %2F becomes a slash, or, in cheroot, %252F becomes %2F.
     """
     raw: str = environ.get("REQUEST_URI", "")
     if raw.startswith("/"):
@@ -77,7 +76,7 @@ def _status(code: int) -> str:
 
 
 def _refuse(problem: Problem, start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Answer a request that is not passed on, or not answered, in the form of the API."""
+    """Respond to a request that was not forwarded, or not answered, in the API's format."""
     line = _status(problem.status)
     headers, body = plain_response(problem, line.partition(" ")[2])
     start_response(line, headers)

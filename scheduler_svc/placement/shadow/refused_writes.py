@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes that the other Placement acknowledged and gantt refused: where, and with which error code."""
+"""Writes that the other Placement acknowledged and gantt refused, by route and error code."""
 
 import json
 import re
@@ -26,13 +26,13 @@ ROUTES = (  # with writes
     "/resource_providers/{uuid}/traits",
     "/traits/{name}",
 )
-# By the number of parts and the fixed ones, which alternate with the variable ones.
+# By number of parts and fixed parts, which alternate with variable ones.
 _ROUTES = {(route.count("/"), *route.split("/")[1::2]): route for route in ROUTES}
 _COLLECTIONS = frozenset(route.split("/")[1] for route in ROUTES)
 
 
 class RefusedWrite(NamedTuple):
-    """``route`` is the path with {...} for its variable parts; ``code`` is that of gantt's error, if it has one."""
+    """A refused write; ``route`` has {...} for variable parts, ``code`` is gantt's error code or UNKNOWN."""
 
     method: str
     route: str
@@ -41,13 +41,13 @@ class RefusedWrite(NamedTuple):
 
 
 def refused_write(request: SentRequest, answer: Answer) -> RefusedWrite:
-    """Return what gantt refused. Requests and errors that the API does not have are UNKNOWN."""
+    """Return a refused write; requests and errors outside of the API are UNKNOWN."""
     method = request.method if request.method in _METHODS else OTHER_METHOD
     return RefusedWrite(method, route_of(request.target), answer.status, _code(answer.body))
 
 
 def route_of(target: str) -> str:
-    """Return the route of a path, below whichever prefix."""
+    """Return the route of a path below any prefix."""
     parts = target.partition("?")[0].strip("/").split("/")
     start = next((index for index, part in enumerate(parts) if part in _COLLECTIONS), len(parts))
     parts = parts[start:]
@@ -55,7 +55,7 @@ def route_of(target: str) -> str:
 
 
 def _code(body: bytes) -> str:
-    """Return the code of an error, which it has from microversion 1.23 on."""
+    """Return the error's code, which exists since microversion 1.23."""
     try:
         code = json.loads(body)["errors"][0]["code"]
     except (ValueError, LookupError, TypeError):

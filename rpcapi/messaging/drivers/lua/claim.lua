@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Receive a message: move the oldest body of a queue to the record of received messages atomically, so that a
--- receiver that dies loses nothing. A body begins with its delivery tag.
+-- Receive a message: move the oldest body of a queue to the received messages, atomically, so that a dying receiver
+-- loses nothing. A body begins with its delivery tag.
 -- KEYS    1 bodies of the queue (list)   2 received (hash)   3 received, by time (zset)
 -- ARGV    1 length of a tag   2 now, epoch seconds   3 the queue   4 maximum bytes of a body
---         5 bytes to return of a larger one, which is only removed
--- Returns the body, or {its beginning, its size} of a larger one, or false when the queue is empty
+--         5 bytes to return of a larger body, which is removed
+-- Returns the body, or {its beginning, its size} of a larger one, or false if the queue is empty
 
 local body = redis.call('RPOP', KEYS[1])
 if not body then

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Requeue received messages that were not renewed in time, or the one with a given tag: at the front of their
--- queues, with a bell each for topics; the readers of servers' queues look for messages without a bell. The queue keys
--- are read from the records and cannot be declared in KEYS, so the bus must be a single Redis server, not a cluster.
--- A message that was not renewed is counted: a digit after its tag is the number of its redeliveries, none is 0. One
--- that had as many as it may is removed instead.
+-- Requeue the message with a given tag, or all messages that were not renewed in time, at the front of their queues.
+-- Topic queues get a bell per message; readers of server queues look for messages without a bell. Queue keys come from
+-- the records and cannot be declared in KEYS, so the bus must be a single Redis server, not a cluster.
+-- A digit after the tag counts the redeliveries of lost messages; no digit means 0. At the maximum the message is
+-- removed instead.
 -- KEYS    1 received (hash)   2 received, by time (zset)
 -- ARGV    1 latest renewal to requeue, epoch seconds, or '' with a tag   2 the tag, or ''   3 maximum number
---         4 TTL of a queue, seconds   5 suffix of the key of a queue's bodies   6 prefix of servers' queues
+--         4 TTL of a queue, seconds   5 suffix of the key of a queue's bodies   6 prefix of server queues
 --         7 length of a tag   8 maximum redeliveries   9 bytes to return of a removed message
 -- Returns {queue, beginning, size} of each removed message
 

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Append a message to a list, unless it is full, and ring its bell if it has one: in a list of bells, or for a server
--- in the inbox of its process, if there is one. The keys are arguments, not KEYS: EVALSHA requires the permission to
--- read its KEYS, and a sender may only append. Redis checks the permissions of each command below.
+-- Append a message to a list unless it is full, and ring its bell, if any: in a list of bells, or for a server in the
+-- inbox of its process. Keys are passed as ARGV, because EVALSHA requires read permission on KEYS and senders may only
+-- append. Redis still checks permissions of each command below.
 -- ARGV    1 list   2 maximum length   3 TTL of the list, seconds   4 message
 --         5 key of the receipt, or ''   6 TTL of the receipt, seconds
---         7 list of bells, or the beginning of an inbox's key with 10, or ''   8 bell   9 TTL of the bells, seconds
+--         7 list of bells, or with 10 the prefix of an inbox key, or ''   8 bell   9 TTL of the bells, seconds
 --         10 key with the process of the server, or ''
--- Returns 1, or 0 when the list is full and nothing was changed
+-- Returns 1, or 0 if the list is full and nothing was changed
 
 if redis.call('LLEN', ARGV[1]) >= tonumber(ARGV[2]) then
     return 0

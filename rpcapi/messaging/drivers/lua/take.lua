@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Remove the oldest entries of an inbox: up to a number of them, and none after their bytes exceed the maximum of one.
+-- Remove the oldest entries of an inbox: at most a number, and no more once their bytes exceed the maximum of one
+-- entry.
 -- KEYS    1 inbox (list)
 -- ARGV    1 maximum number   2 maximum bytes of an entry   3 bytes to return of a larger one
--- Returns the entries; for a larger one {its beginning, its size}
+-- Returns the entries; {beginning, size} for a larger one
 
 local taken, bytes = {}, 0
 while #taken < tonumber(ARGV[1]) and bytes <= tonumber(ARGV[2]) do

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON Schemas of request bodies and query strings, by noun and microversion.
 
-Clients match the text of validation errors, which quotes the schemas: their patterns and bounds are Placement's.
+Clients match validation errors, which quote the schemas, so patterns and limits are Placement's.
 """

@@ -7,7 +7,7 @@ As in Placement, the first of several limits or group policies counts, and befor
 from scheduler_svc.placement.http.schemas.validators import TEXT, Schema, once, query, repeatable
 
 NUMBER = "[1-9][0-9]*"  # suffixes of request groups
-SUFFIX = "[a-zA-Z0-9_-]{1,64}"  # from microversion 1.33
+SUFFIX = "[a-zA-Z0-9_-]{1,64}"  # since microversion 1.33
 _MAX_DIGITS = 18
 
 _RESOURCES = {"resources": once(TEXT)}
@@ -25,7 +25,7 @@ def _patterns(parameters: Schema, suffix: str) -> Schema:
     return {f"^{name}({suffix})?$": schema for name, schema in parameters.items()}
 
 
-# The parameters, by the minor microversion from which they hold; the latest first.
+# Parameters by first minor microversion, latest first.
 LIST = (
     (36, query({**_LIMIT, **_POLICY, **_ROOT_REQUIRED, **_SAME_SUBTREE}, patterns=_patterns(_GROUPS_1_31, SUFFIX))),
     (35, query({**_LIMIT, **_POLICY, **_ROOT_REQUIRED}, patterns=_patterns(_GROUPS_1_31, SUFFIX))),

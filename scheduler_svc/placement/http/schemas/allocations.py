@@ -34,7 +34,7 @@ _TYPE: Schema = {"type": "string", "pattern": NAME_PATTERN, "minLength": 1, "max
 
 
 def _consumer(minimum: int, extra: Schema, required: tuple[str, ...] = ()) -> Schema:
-    """Return the schema of what one consumer is to hold, from at least ``minimum`` providers."""
+    """Return the schema of one consumer's allocations from at least ``minimum`` providers."""
     allocations = {
         "type": "object",
         "minProperties": minimum,
@@ -62,7 +62,7 @@ _CONSUMER_1_38 = _consumer(
     0, {**_GENERATION, "mappings": _MAPPINGS, "consumer_type": _TYPE}, ("consumer_generation", "consumer_type")
 )
 
-# The bodies of PUT and POST, by the minor microversion from which they hold; the latest first.
+# Bodies of PUT and POST by first minor microversion, latest first.
 REPLACE = (
     (38, body(_CONSUMER_1_38)),
     (34, body(_CONSUMER_1_34)),

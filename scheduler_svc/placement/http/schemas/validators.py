@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validators of JSON Schemas, made once, and the parts that several schemas share."""
+"""Validators of JSON Schemas, compiled once, and shared schema parts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -13,9 +13,9 @@ from scheduler_svc.placement.http.microversions import Microversion
 
 Schema = Mapping[str, Any]
 
-MAX_INTEGER = 0x7FFFFFFF  # the largest amount in Placement's database
-MAX_RATIO = 3.40282e38  # the largest single precision number
-MAX_NAME = 255  # characters of the name of a trait or resource class
+MAX_INTEGER = 0x7FFFFFFF  # largest amount in Placement's database
+MAX_RATIO = 3.40282e38  # largest single-precision number
+MAX_NAME = 255  # characters of a trait or resource class name
 
 NAME_PATTERN = "^[A-Z0-9_]+$"
 CUSTOM_PATTERN = "^CUSTOM_[A-Z0-9_]+$"
@@ -26,10 +26,9 @@ UUID: Schema = {"type": "string", "format": "uuid"}
 
 
 class Validator:
-    """Validator of a JSON Schema: fastjsonschema decides, and jsonschema words the errors.
+    """Validator of a JSON Schema: fastjsonschema decides, jsonschema words the errors.
 
-    Only fastjsonschema treats ``$`` in the pattern of a value like JSON Schema: it does not match before a final line
-    break.
+    Only fastjsonschema treats ``$`` like JSON Schema: it does not match before a final line break.
     """
 
     def __init__(self, schema: Schema, formats: jsonschema.FormatChecker) -> None:
@@ -37,14 +36,13 @@ class Validator:
         self._validator = jsonschema.Draft202012Validator(schema, format_checker=formats)
 
     def iter_errors(self, value: Any) -> Iterator[jsonschema.ValidationError]:
-        """Yield the validation errors of a document."""
         if not self.is_valid(value):
             errors = self._validator.iter_errors(value)
             yield next(errors, jsonschema.ValidationError("A value ends with a line break", instance=value))
             yield from errors
 
     def is_valid(self, value: Any) -> bool:
-        """Return whether a document satisfies the schema, in a thirtieth of the time that jsonschema takes."""
+        """Return whether a document satisfies the schema, in a thirtieth of jsonschema's time."""
         try:
             self._check(value)
         except fastjsonschema.JsonSchemaValueException:
@@ -61,47 +59,45 @@ class Validator:
         return check
 
 
-Versioned = Sequence[tuple[int, Validator]]  # by the minor microversion from which each holds, the latest first
+Versioned = Sequence[tuple[int, Validator]]  # by first minor microversion, latest first
 
 _BODY_FORMATS = jsonschema.FormatChecker(())
 
 
 @_BODY_FORMATS.checks("uuid")
 def _is_uuid(value: object) -> bool:
-    """Return whether this is a UUID, with or without dashes; query strings take those with dashes only."""
+    """Return whether the value is a UUID with or without dashes; query strings require dashes."""
     return not isinstance(value, str) or bool(uuidutils.is_uuid_like(value))
 
 
 def fields(properties: Schema, required: Sequence[str] = ()) -> Schema:
-    """Return the schema of an object that has these properties and no others."""
+    """Return the schema of an object with only these properties."""
     schema = {"type": "object", "properties": properties, "additionalProperties": False}
     return schema | ({"required": list(required)} if required else {})
 
 
 def of_version(validators: Versioned, version: Microversion) -> Validator:
-    """Return the validator that holds for a microversion."""
     return next(validator for minor, validator in validators if version.minor >= minor)
 
 
 def body(schema: Schema) -> Validator:
-    """Return the validator of a request's body."""
     return Validator(schema, _BODY_FORMATS)
 
 
 def repeatable(value: Schema) -> Schema:
-    """Return the schema of a query parameter that a request may repeat; each value satisfies ``value``."""
+    """Return the schema of a repeatable query parameter whose values satisfy ``value``."""
     return {"type": "array", "items": value}
 
 
 def once(value: Schema) -> Schema:
-    """Return the schema of a query parameter that a request may have once."""
+    """Return the schema of a query parameter that may appear once."""
     return {**repeatable(value), "maxItems": 1}
 
 
 def query(properties: Schema, required: Sequence[str] = (), patterns: Schema | None = None) -> Validator:
-    """Return the validator of the lists of values by parameter; ``patterns`` match the names of further parameters.
+    """Return the validator of a query string; ``patterns`` match names of further parameters.
 
-    The schemas of parameters are made by ``once`` and ``repeatable``.
+    ``once`` and ``repeatable`` make the schemas of parameters.
     """
     schema = fields(properties, required)
     if patterns:

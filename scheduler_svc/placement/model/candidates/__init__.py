@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocation candidates: all ways to serve a request from the providers that exist."""
+"""Allocation candidates: all ways to serve a request from existing providers."""

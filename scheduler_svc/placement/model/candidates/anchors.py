@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The roots whose trees could serve a query, found by columns."""
+"""Anchors: roots of trees that could serve a query, found by column operations."""
 
 import hashlib
 from collections import Counter
@@ -19,10 +19,12 @@ from scheduler_svc.placement.model.candidates.request import CandidateRequest
 
 
 class Anchors(NamedTuple):
-    """Roots to be searched, in this order.
+    """Roots to search, in this order.
 
-    ``bare``: a root serves the whole request by itself, and no other provider of its tree or sharing with it could
-    serve any part. ``any_shares``: there are sharing providers.
+    Attributes:
+        bare: Whether the root serves the whole request alone, and no other provider of its tree, or sharing with it,
+            could serve any part.
+        any_shares: Whether there are sharing providers.
     """
 
     ids: list[str]
@@ -48,7 +50,7 @@ def find_anchors(view: View, request: CandidateRequest) -> Anchors:
 
 
 def total_amounts(request: TreeRequest) -> Mapping[str, int]:
-    """Return the amount of each resource class over all groups: what a bare root allocates."""
+    """Return the total of each resource class over all groups, which a bare root allocates."""
     totals: Counter[str] = Counter()
     for group in request.groups:
         totals.update(group.resources)
@@ -56,7 +58,7 @@ def total_amounts(request: TreeRequest) -> Mapping[str, int]:
 
 
 def _could_serve(trees: TreeColumns, request: TreeRequest) -> Column:
-    """Return a mask of the roots whose trees could serve each group by itself, and that are as roots must be."""
+    """Return a mask of roots that satisfy the root requirements and whose trees could serve each group separately."""
     column = trees.hosts.has_all(request.root_required) & trees.hosts.has_none(request.root_forbidden)
     counts: dict[str, tuple[RequestGroup, int]] = {}
     for group in request.groups:
@@ -71,7 +73,7 @@ def _could_serve(trees: TreeColumns, request: TreeRequest) -> Column:
 
 
 def _serves_alone(trees: TreeColumns, request: TreeRequest) -> Column:
-    """Return a mask of the roots that can serve all groups together by themselves."""
+    """Return a mask of roots that can serve all groups alone."""
     if request.policy == ISOLATE and sum(bool(group.suffix) for group in request.groups) > 1:
         return np.zeros(trees.hosts.size, np.bool_)
     column = _could_serve(trees.roots_only(), request)

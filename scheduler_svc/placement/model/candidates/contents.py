@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What providers have and use, read from the table's columns."""
+"""Inventories, usage and traits of providers, read from the table's columns."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,28 +15,31 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.placement.model.candidates.deadline import Deadline
 from scheduler_svc.store import paging
 
-MAX_ROOTS = 2000  # that are read at a time, so that changes of the table do not wait long
-NO_INVENTORY = -1  # as a capacity, which is at least 0 in an inventory
+MAX_ROOTS = 2000  # roots read at a time, so that table updates do not wait long
+NO_INVENTORY = -1  # marker in capacities, which are at least 0
 
 
 class Legend(NamedTuple):
-    """What numbers of providers mean: their resource classes, and the trait of each bit."""
+    """Meaning of providers' numbers: resource classes, and the trait of each bit."""
 
     classes: tuple[str, ...]
     traits: tuple[str, ...]
 
     def trait_names(self, words: Iterable[int]) -> list[str]:
-        """Return the traits of a provider by their words, sorted, custom ones last."""
+        """Return a provider's traits from its words, sorted, custom ones last."""
         return sorted(names_in(self.traits, words), key=lambda name: (name.startswith("CUSTOM_"), name))
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderContents:
-    """What some providers had and used at one moment, one element for each.
+    """Contents of some providers at one moment, one element each.
 
-    All are roots of the table, and have None as ``parents``, or all are below roots of one partition; ``rows`` are
-    theirs in the columns of these. ``numbers`` are integers by [number, provider]: the capacities of each class of the
-    legend, NO_INVENTORY where a provider has none of it, the usage of each class, and the 64-bit words of the traits.
+    Either all are roots of the table, with None in ``parents``, or all are below roots of one partition.
+
+    Attributes:
+        rows: Rows in the columns of roots or of the partition's child providers.
+        numbers: Integers by [number, provider]: capacity per class of the legend (or NO_INVENTORY), usage per class,
+            64-bit words of traits.
     """
 
     rows: Rows
@@ -47,7 +50,6 @@ class ProviderContents:
     legend: Legend
 
     def at(self, indices: Rows) -> "ProviderContents":
-        """Return the providers with these indices."""
         ids, parents, roots = (
             [names[index] for index in indices.tolist()] for names in (self.ids, self.parents, self.roots)
         )
@@ -56,22 +58,21 @@ class ProviderContents:
         )
 
     def among(self, ids: Collection[str]) -> "ProviderContents":
-        """Return the providers with these ids."""
         return self.at(np.flatnonzero([name in ids for name in self.ids]))
 
     @property
     def capacities(self) -> IntColumn:
-        """The capacities by [class, provider]."""
+        """Capacities by [class, provider]."""
         return self.numbers[: len(self.legend.classes)]
 
     @property
     def used(self) -> IntColumn:
-        """The usage by [class, provider]."""
+        """Usage by [class, provider]."""
         return self.numbers[len(self.legend.classes) : 2 * len(self.legend.classes)]
 
     @property
     def trait_words(self) -> list[tuple[int, ...]]:
-        """The words of each provider's traits, as Legend.trait_names takes them."""
+        """Words of each provider's traits, for Legend.trait_names."""
         words = self.numbers[2 * len(self.legend.classes) :].view(np.uint64)
         return list(map(tuple, words.T.tolist()))
 
@@ -79,9 +80,9 @@ class ProviderContents:
 def read_trees(
     table: HostTable, names: Sequence[str], deadline: Deadline
 ) -> tuple[list[ProviderContents], list[ProviderContents]]:
-    """Return the roots with these names, and all providers below them; those that were deleted are left out.
+    """Return the named roots and all providers below them, without deleted ones.
 
-    Raises Problem 503 where the time is over.
+    Raises Problem 503 if time is over.
     """
     roots: list[ProviderContents] = []
     below: list[ProviderContents] = []
@@ -101,7 +102,7 @@ def _read_roots(view: View, names: Sequence[str]) -> ProviderContents:
 
 
 def _read_below(view: View, roots: Rows) -> Iterator[ProviderContents]:
-    """Yield the providers below these rows, of each partition that has any."""
+    """Yield the providers below these rows, by partition."""
     column = np.zeros(view.size, np.bool_)
     column[roots] = True
     for forest, providers in view.trees.forests:

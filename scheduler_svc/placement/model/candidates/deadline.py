@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time within which a query for allocation candidates is answered."""
+"""Time limit of a query for allocation candidates."""
 
 import sys
 import time
@@ -9,15 +9,15 @@ from typing import TypeVar
 from rpcapi.resources.trees.search import StepBudget
 from scheduler_svc.placement.model.problems import Problem
 
-SEARCH_SHARE = 0.5  # of the time, within which candidates are searched
-REQUESTS_SHARE = 0.8  # within which they are written too; the rest is for what their providers have
+SEARCH_SHARE = 0.5  # of the time, for the search
+REQUESTS_SHARE = 0.8  # of the time, for search and writing of candidates; the rest is for provider summaries
 STEPS_BETWEEN_CHECKS = 256
 
 T = TypeVar("T")
 
 
 class Deadline:
-    """The end of a query's time, ``timeout_s`` after it is made; ``clock`` is in seconds."""
+    """End of a query's time, ``timeout_s`` after construction; ``clock`` is in seconds."""
 
     def __init__(self, timeout_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.timeout_s = timeout_s
@@ -25,18 +25,18 @@ class Deadline:
         self._start = clock()
 
     def search_steps(self) -> "TimedSteps":
-        """Return the steps of the search, which end while there is time left to write what it found."""
+        """Return the search's budget, which leaves time to write the results."""
         return TimedSteps(self._clock, self._start + self.timeout_s * SEARCH_SHARE)
 
     def require(self) -> None:
-        """Raise Problem 503 where the time is over."""
+        """Raise Problem 503 if time is over."""
         if self._is_past(1.0):
             raise self.problem()
 
     def requests_in_time(self, items: Iterable[T], *, may_end: bool) -> Iterator[T]:
-        """Yield the candidates to be written, until REQUESTS_SHARE of the time is over: then no more if they may end.
+        """Yield candidates to write until REQUESTS_SHARE of the time has passed.
 
-        Else raises Problem 503.
+        Then stop if ``may_end``, otherwise raise Problem 503.
         """
         for number, item in enumerate(items):
             if number % STEPS_BETWEEN_CHECKS == 0 and self._is_past(REQUESTS_SHARE):
@@ -49,7 +49,7 @@ class Deadline:
         return self._clock() > self._start + self.timeout_s * share
 
     def problem(self) -> Problem:
-        """Return what answers a query whose time is over."""
+        """Return the problem for a query past its deadline."""
         return Problem(
             503,
             "The search for allocation candidates was stopped, since its answer was not possible within "
@@ -58,7 +58,7 @@ class Deadline:
 
 
 class TimedSteps(StepBudget):
-    """Steps without a limit in number; they are exhausted at a time."""
+    """Step budget limited by time instead of number."""
 
     __slots__ = ("_clock", "_end")
 
@@ -68,7 +68,7 @@ class TimedSteps(StepBudget):
         self._end = end
 
     def consume(self) -> bool:
-        """Use one step; return False when the time is over."""
+        """Use one step; return False if time is over."""
         if self.remaining % STEPS_BETWEEN_CHECKS == 0:
             self.check()
         return super().consume()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the allocation candidates of a query in the table."""
+"""Search for a query's allocation candidates in the table."""
 
 import time
 from collections import deque
@@ -16,12 +16,12 @@ from scheduler_svc.placement.model.candidates.deadline import Deadline, TimedSte
 from scheduler_svc.placement.model.candidates.request import CandidateList, CandidateRequest
 from scheduler_svc.placement.model.freshness import Freshness
 
-MAX_SUSPENDED = 2000  # searches of one query that wait for their next turn
-READ_TREES = 32  # at a time, so that changes of the table do not wait long
+MAX_SUSPENDED = 2000  # suspended searches of one query
+READ_TREES = 32  # trees read at a time, so that table updates do not wait long
 
 
 class SearchLimits(NamedTuple):
-    """The number of candidates that a query gets at most, and the seconds within which it is answered."""
+    """Maximum number of candidates per query, and its time limit in seconds."""
 
     max_candidates: int = 100_000
     timeout_s: float = 10.0
@@ -31,7 +31,7 @@ DEFAULT_LIMITS = SearchLimits()
 
 
 class CandidateFinder:
-    """Searches the trees of one process's copy of the providers."""
+    """Searches the trees of this process's copy of the providers."""
 
     def __init__(
         self,
@@ -46,14 +46,14 @@ class CandidateFinder:
         self._clock = clock
 
     def deadline(self) -> Deadline:
-        """Return the deadline of a query that has just come."""
+        """Return the deadline of a query that has just arrived."""
         return Deadline(self._limits.timeout_s, self._clock)
 
     def find(self, request: CandidateRequest, deadline: Deadline) -> CandidateList:
-        """Return the candidates, and the providers of all trees that they use.
+        """Return the candidates, and the providers of all trees they use.
 
-        With a limit a search that takes too long ends with what it found. Raises Problem 503 if there is nothing, or no
-        limit; also where the time is over before what they have is read.
+        With a limit, a search that takes too long ends with the candidates found. Raises Problem 503 if there are none,
+        or no limit, or if time is over before the providers are read.
         """
         self._freshness.require()
         max_candidates = self._limits.max_candidates
@@ -81,7 +81,7 @@ class CandidateFinder:
 
 
 class _Query:
-    """The search for one request: the candidates so far."""
+    """Search for one request, with the candidates so far."""
 
     def __init__(
         self, table: HostTable, request: CandidateRequest, limit: int, steps: TimedSteps, *, any_shares: bool
@@ -92,21 +92,21 @@ class _Query:
         self._request = request
         self._limit = limit
         self._steps = steps
-        self._roots: dict[str, str] = {}  # of the providers of searched trees that are not roots
+        self._roots: dict[str, str] = {}  # root by non-root provider of searched trees
         self._keys: set[Hashable] = set()
         self._any_shares = any_shares
 
     @property
     def count(self) -> int:
-        """The number of candidates so far."""
+        """Number of candidates so far."""
         return len(self.bare_roots) + len(self.candidates)
 
     def root_of(self, provider: str) -> str:
-        """Return the root of a provider of a searched tree."""
+        """Return the root of a provider in a searched tree."""
         return self._roots.get(provider, provider)
 
     def run(self, anchors: Anchors) -> None:
-        """Collect candidates, the first of each root before the second of any."""
+        """Collect candidates breadth-first: the first of each root before the second of any."""
         if all(anchors.bare) and self._steps.check():
             self.bare_roots = anchors.ids[: self._limit]
             return
@@ -138,7 +138,7 @@ class _Query:
         return False
 
     def _is_new(self, candidate: AllocationCandidate) -> bool:
-        """Return whether a candidate is none of another root's, and uses no more of a tree than the client knows."""
+        """Return whether a candidate is not a duplicate from another root, and is within the client's microversion."""
         if not self._request.nested:
             roots = {self.root_of(name) for name in candidate.allocations}
             if len(roots) < len(candidate.allocations):
@@ -169,7 +169,7 @@ class _Query:
                     yield search(trees[name], self._request.trees, self._steps, prune=False)
 
     def _read_trees(self, names: Sequence[str]) -> dict[str, ProviderTree]:
-        """Return the trees of these roots; one that was deleted meanwhile is left out."""
+        """Return the trees of these roots, without deleted ones."""
         if not names:
             return {}
         trees = {}

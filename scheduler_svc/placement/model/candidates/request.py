@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a query for allocation candidates requests, and its answer."""
+"""Query for allocation candidates, and its answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,10 +10,13 @@ from scheduler_svc.placement.model.candidates.contents import ProviderContents
 
 @dataclass(frozen=True, slots=True)
 class CandidateRequest:
-    """A query. Providers are named by id; ``in_tree`` of its groups is the id of a root.
+    """Query with providers named by id.
 
-    ``limit`` is the largest number of candidates, None: as many as a query may get. With ``nested`` a candidate may use
-    several providers of one tree. The order in which roots are searched is drawn from ``seed`` where there is a limit.
+    Attributes:
+        trees: Request groups; ``in_tree`` of a group is the id of a root.
+        limit: Maximum number of candidates; None for the most that a query may get.
+        nested: Whether a candidate may use several providers of one tree.
+        seed: With a limit, determines the order in which roots are searched.
     """
 
     trees: TreeRequest
@@ -24,9 +27,11 @@ class CandidateRequest:
 
 @dataclass(frozen=True, slots=True)
 class CandidateList:
-    """The answer to a query: candidates, and what all providers of their trees have.
+    """Answer to a query.
 
-    Each of ``bare_roots`` serves all groups by itself, and has no other candidate. ``providers`` are all others.
+    Attributes:
+        bare_roots: Roots that each serve all groups alone and have no other candidate.
+        providers: Other providers of the candidates' trees.
     """
 
     bare_roots: Sequence[ProviderContents] = ()
