@@ -194,7 +194,7 @@ def apply_result(instance: InstanceRecord, result: BuildResult, epoch: int = 0) 
     is_on_host = instance.host is not None and names.host_of(instance.host) == result.host
     is_current = result.attempt == instance.attempt and is_on_host
     if (is_source or is_current) and follows_later_move(instance, result):
-        return moves.settle_later(instance, result.transition)
+        return _settle_later_move(instance, result, is_source=is_source)
     if is_source:
         return apply_source_result(instance, result)
     if result.attempt > instance.attempt:
@@ -202,6 +202,14 @@ def apply_result(instance: InstanceRecord, result: BuildResult, epoch: int = 0) 
     if not is_current or is_before_return(instance, result):
         return None
     return _apply_to_current(instance, result, epoch)
+
+
+def _settle_later_move(instance: InstanceRecord, result: BuildResult, *, is_source: bool) -> InstanceRecord:
+    """Settle in the partition of the end that reports a later move: that is one of its ends too."""
+    if is_source:
+        reason = "its source had followed a later move, whose record was lost"
+        return moves.settle_returned(replace(instance, last_attempt=result.transition), reason)
+    return moves.settle_later(instance, result.transition)
 
 
 def _apply_to_current(instance: InstanceRecord, result: BuildResult, epoch: int) -> InstanceRecord | None:

@@ -81,10 +81,14 @@ def is_of_source(instance: InstanceRecord, result: BuildResult) -> bool:
 
 
 def follows_later_move(instance: InstanceRecord, result: BuildResult) -> bool:
-    """Return whether the host stopped the guest for a move after the recorded one, which this store has lost."""
+    """Return whether the host stopped the guest for a move after the recorded one, which this store has lost.
+
+    A deletion ends what it finds anyway, and the source of the recorded move last.
+    """
     recorded = instance.open_migration
-    is_other = recorded is not None and result.migration not in ("", recorded.uuid)
-    return is_other and result.kind == STOPPED and result.transition > instance.transition_number
+    if recorded is None or instance.status == InstanceStatus.DELETING or result.migration in ("", recorded.uuid):
+        return False
+    return result.kind == STOPPED and result.transition > instance.transition_number
 
 
 def is_before_return(instance: InstanceRecord, result: BuildResult) -> bool:

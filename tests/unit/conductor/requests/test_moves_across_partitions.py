@@ -5,9 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from rpcapi import errors
+from conductor.reports import intake
+from rpcapi import errors, objects
 from tests.unit.conductor.ledger import PARTITION, TTL_MS
-from tests.unit.conductor.saga.simulated_cluster import LARGE, SPEC, KillSwitch, migration_of, uuid_list
+from tests.unit.conductor.saga.simulated_cluster import CTXT, LARGE, SPEC, KillSwitch, migration_of, uuid_list
 from tests.unit.conductor.two_partitions import WEST, TwoPartitionCluster
 
 UUIDS = uuid_list(2)
@@ -210,6 +211,56 @@ def test_forgotten_move_is_not_ended_while_another_partition_does_not_answer() -
     cluster.claims_of(WEST).down = None
     cluster.settle()
     assert cluster.statuses(UUIDS) == ["VERIFY_RESIZE"] * 2
+
+
+def forget_second_move(cluster: TwoPartitionCluster) -> objects.BuildReport:
+    """Move the instances, back, and again, and restore the records of the first move.
+
+    Return what the host of the source, which was stopped for the second move, reports since.
+    """
+    cluster.migrate(UUIDS, allow_cross_cell=True)
+    cluster.settle()
+    records = cluster.copy_records()
+    cluster.revert(UUIDS)
+    cluster.settle()
+    second = [migration_of(uuid, 2) for uuid in UUIDS]
+    cluster.migrate(UUIDS, allow_cross_cell=True, migrations=second)
+    cluster.settle()
+    report = objects.BuildReport.of(
+        host="h1",
+        uuids=UUIDS,
+        attempts=[1, 1],
+        outcomes=["stopped"] * 2,
+        reasons=[""] * 2,
+        transitions=[cluster.record(uuid).transition_number for uuid in UUIDS],
+        migrations=second,
+    )
+    cluster.restore_records(records)
+    return report
+
+
+def test_source_reports_a_forgotten_second_move() -> None:
+    cluster = make_cluster()
+    report = forget_second_move(cluster)
+    for _ in range(2):
+        intake.record(cluster.conductors[0].parts, CTXT, report)
+        cluster.settle()
+    assert cluster.statuses(UUIDS) == ["VERIFY_RESIZE"] * 2
+    assert [cluster.migration(uuid).uuid for uuid in UUIDS] == report.migrations
+    cluster.revert(UUIDS)
+    cluster.settle()
+    assert [(cluster.record(uuid).host, cluster.record(uuid).status) for uuid in UUIDS] == [("h1/n", "ACTIVE")] * 2
+    cluster.check(UUIDS)
+
+
+def test_deletion_ends_the_source_of_a_forgotten_second_move() -> None:
+    cluster = make_cluster()
+    report = forget_second_move(cluster)
+    cluster.delete(UUIDS)
+    intake.record(cluster.conductors[0].parts, CTXT, report)
+    cluster.settle()
+    assert cluster.statuses(UUIDS) == ["DELETED"] * 2
+    cluster.check(UUIDS)
 
 
 # -- affinity groups --------------------------------------------------------------------------------------------------
