@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from conductor.admission import count_amounts
 from conductor.saga import cast, claims, evacuations, moves, unknown_moves
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import assign_host, end_attempt, set_step, without_loss
@@ -83,7 +82,7 @@ def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[s
         cast.send_terminate(saga_pass, names.host_of(host), [replace(instance, attempt=attempt)])
         return saga_pass.retry_later(instance, f"attempt {attempt} has ended, but its claim is still live")
     if attempt != instance.attempt:
-        instance = _with_amounts_of(saga_pass, instance, claim)
+        instance = unknown_moves.with_amounts_of(saga_pass, instance, claim)
         instance = end_attempt(instance, "lost", f"attempt {attempt} has replaced it")
     # Send the build in any case: the host reports its current state.
     allocations = claim["allocations"]
@@ -110,16 +109,6 @@ def _start_again(
     number = max(adopted.last_attempt, attempt.transition)
     started = set_step(adopted, SagaStep.POWER, status=status, last_attempt=number)
     return _end_move(saga_pass, before, claim, attempt.migration) or started
-
-
-def _with_amounts_of(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any]) -> InstanceRecord:
-    """Take over flavor and amounts of another attempt's claim, which shows a forgotten resize."""
-    spec = None if instance.open_migration is not None else unknown_moves.resized_spec(saga_pass, instance, claim)
-    if spec is None:
-        return instance
-    flavor = unknown_moves.read_attempt(saga_pass, instance, claim).flavor
-    resized = spec.with_values(flavor=flavor).obj_to_primitive()
-    return replace(instance, spec=resized, flavor=flavor, amounts=count_amounts(spec))
 
 
 def _continue_without_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:

@@ -39,6 +39,7 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
     run: the source stops, and the move waits for confirm or revert. Otherwise the destination ends and the instance
     continues at its source. Raises the errors of ``read_attempt``.
     """
+    instance = with_amounts_of(saga_pass, instance, source)
     attempt = read_attempt(saga_pass, instance, destination)
     goes_on = attempt.state in (RUNNING, CONFIRMED)
     source_runs = not goes_on and read_attempt(saga_pass, instance, source).state == RUNNING
@@ -87,6 +88,16 @@ def _kind_of(attempt: AgentAttempt, spec: objects.RequestSpec | None) -> Migrati
     if attempt.state == INCOMING:
         return MigrationKind.LIVE
     return MigrationKind.MIGRATION if spec is None else MigrationKind.RESIZE
+
+
+def with_amounts_of(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) -> InstanceRecord:
+    """Take over flavor and amounts of a claim, which shows a forgotten resize; raises what ``read_attempt`` raises."""
+    spec = None if instance.open_migration is not None else resized_spec(saga_pass, instance, claim)
+    if spec is None:
+        return instance
+    flavor = read_attempt(saga_pass, instance, claim).flavor
+    resized = spec.with_values(flavor=flavor).obj_to_primitive()
+    return replace(instance, spec=resized, flavor=flavor, amounts=count_amounts(spec))
 
 
 def read_attempt(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) -> AgentAttempt:

@@ -329,6 +329,29 @@ def test_forgotten_begin_of_a_move_does_not_keep_the_server_from_returning(
     cluster.check(UUIDS)
 
 
+@pytest.mark.parametrize("end", ["confirm", "revert"])
+def test_forgotten_resize_before_a_forgotten_move_is_counted(cluster: SimulatedCluster, end: str) -> None:
+    # Given a server that was resized and then migrated, and records from before both
+    records = cluster.copy_records()
+    cluster.resize(UUIDS[:1], objects.RequestSpec.of(resources={"VCPU": 2}, flavor="huge"))
+    cluster.settle()
+    cluster.confirm(UUIDS[:1])
+    cluster.settle()
+    cluster.migrate(UUIDS[:1], migrations=[migration_of(UUIDS[0], 2)])
+    cluster.settle()
+    cluster.restore_records(records)
+    # When the move is found, and ends
+    cluster.compare()
+    cluster.settle()
+    assert (cluster.record(UUIDS[0]).status, cluster.migration(UUIDS[0]).kind) == ("VERIFY_RESIZE", "migration")
+    getattr(cluster, end)(UUIDS[:1])
+    cluster.settle()
+    # Then the record has what its claim has
+    record = cluster.record(UUIDS[0])
+    assert (record.status, record.amounts) == ("ACTIVE", {"instances": 1, "VCPU": 2})
+    cluster.check(UUIDS)
+
+
 def test_deletion_of_a_moving_server_whose_source_the_store_forgot_ends_soon(cluster: SimulatedCluster) -> None:
     # Given a store that lost the begin of a move, and records that may have lost attempts
     before = copy.deepcopy(cluster.ledger.store.state)
