@@ -53,9 +53,7 @@ def test_missing_module_of_gantt_raises():
     assert "pip install" not in process.stderr and "rpcapi.cli.session" in process.stderr
 
 
-@pytest.mark.parametrize(
-    ("script", "expected_output"), [("gantt", "server delete"), ("scheduler", "--config-file"), ("lab", "decide")]
-)
+@pytest.mark.parametrize(("script", "expected_output"), [("gantt", "server delete"), ("scheduler", "--config-file")])
 def test_script_prints_its_help(script, expected_output):
     process = run(script)
     assert (process.returncode, process.stderr) == (0, "")
