@@ -190,30 +190,18 @@ def _log_unknown_guests(host: str, results: Sequence[BuildResult]) -> None:
 
 def apply_result(instance: InstanceRecord, result: BuildResult, epoch: int = 0) -> InstanceRecord | None:
     """Return the record changed by ``result``, or None; ``epoch`` is the store's."""
-    is_source = is_of_source(instance, result)
-    is_on_host = instance.host is not None and names.host_of(instance.host) == result.host
-    is_current = result.attempt == instance.attempt and is_on_host
-    if (is_source or is_current) and follows_later_move(instance, result):
-        return _settle_later_move(instance, result, is_source=is_source)
-    if is_source:
+    if is_of_source(instance, result):
         return apply_source_result(instance, result)
     if result.attempt > instance.attempt:
         return set_step(instance, SagaStep.SETTLE) if _is_forgotten(instance, result) else None
-    if not is_current or is_before_return(instance, result):
+    is_on_host = instance.host is not None and names.host_of(instance.host) == result.host
+    if result.attempt < instance.attempt or not is_on_host or is_before_return(instance, result):
         return None
     return _apply_to_current(instance, result, epoch)
 
 
-def _settle_later_move(instance: InstanceRecord, result: BuildResult, *, is_source: bool) -> InstanceRecord:
-    """Settle in the partition of the end that reports a later move: that is one of its ends too."""
-    if is_source:
-        reason = "its source had followed a later move, whose record was lost"
-        return moves.settle_returned(replace(instance, last_attempt=result.transition), reason)
-    return moves.settle_later(instance, result.transition)
-
-
 def _apply_to_current(instance: InstanceRecord, result: BuildResult, epoch: int) -> InstanceRecord | None:
-    if _is_ended_by_mistake(instance, result):
+    if _is_ended_by_mistake(instance, result) or follows_later_move(instance, result):
         return moves.settle_later(instance, result.transition)
     if instance.has_ended(result.attempt) and not (moves_live(instance) and instance.step == SagaStep.TERMINATE):
         is_awaited = instance.step == SagaStep.TERMINATE and result.kind in ENDED_BY_REQUEST

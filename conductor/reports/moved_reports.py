@@ -19,11 +19,14 @@ def apply_source_result(instance: InstanceRecord, result: BuildResult) -> Instan
     migration = instance.open_migration
     if migration is None or result.kind == INCOMING:  # late: it has run since
         return None
+    if follows_later_move(instance, result):
+        # Settle in the partition of the source, which has one end of the later move.
+        reason = "its source had followed a later move, whose record was lost"
+        return moves.settle_returned(replace(instance, last_attempt=result.transition), reason)
     follows_lost = result.kind in (ACTIVE, STOPPED) and result.transition > instance.transition_number
-    if follows_lost and instance.step in REQUESTING:
-        return _follow_lost_moves(instance, result.transition)
-    if follows_lost and instance.step == SagaStep.END_SOURCE:
-        return _end_later_source(instance, result)
+    if follows_lost and instance.step in (*REQUESTING, SagaStep.END_SOURCE):
+        is_ending = instance.step == SagaStep.END_SOURCE
+        return _end_later_source(instance, result) if is_ending else _follow_lost_moves(instance, result.transition)
     if migration.kind == MigrationKind.LIVE:
         return live_moves.apply_source_result(instance, result)
     if result.kind not in (ACTIVE, STOPPED):
@@ -83,7 +86,7 @@ def is_of_source(instance: InstanceRecord, result: BuildResult) -> bool:
 def follows_later_move(instance: InstanceRecord, result: BuildResult) -> bool:
     """Return whether the host stopped the guest for a move after the recorded one, which this store has lost.
 
-    A deletion ends what it finds anyway, and the source of the recorded move last.
+    Not for a deletion: it ends every claim, the source of the recorded move last.
     """
     recorded = instance.open_migration
     if recorded is None or instance.status == InstanceStatus.DELETING or result.migration in ("", recorded.uuid):

@@ -145,7 +145,8 @@ class MovesMachine(RecordedMachine):
             self.cluster.mark()
         elif fault == Fault.LOST_RECORDS:
             self.cluster.mark_records()
-        self._strike(Progress(steps, crashes, until), fault, host, sum(requests))
+        self.cluster.run_steps(Progress(steps, crashes, until))
+        STRIKES[Fault(fault)](self.cluster, host, sum(requests))
 
     # As likely as eight of the other rules.
     interrupt_2 = interrupt_3 = interrupt_4 = interrupt_5 = interrupt_6 = interrupt_7 = interrupt_8 = interrupt
@@ -164,18 +165,14 @@ class MovesMachine(RecordedMachine):
 
         An agent is suspended in its next steps.
         """
+        self.cluster.run_steps(Progress(steps, crashes, until))
         if fault in SUSPENSIONS:
-            self.cluster.run_steps(Progress(steps, crashes, until))
             self.cluster.suspend(host, 1 + number % AGENT_STEPS, 300, is_fenced=SUSPENSIONS[fault])
         else:
-            self._strike(Progress(steps, crashes, until), fault, host, number)
+            STRIKES[Fault(fault)](self.cluster, host, number)
 
     # As likely as four of the other rules.
     strike_2 = strike_3 = strike_4 = strike
-
-    def _strike(self, progress: Progress, fault: str, host: str, number: int) -> None:
-        self.cluster.run_steps(progress)
-        STRIKES[Fault(fault)](self.cluster, host, number)
 
     # -- faults ------------------------------------------------------------------------------------------------
 
