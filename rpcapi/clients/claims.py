@@ -64,8 +64,7 @@ class ClaimsAPI(ServiceClient):
         """End prepared claims; a confirmed claim is kept and answered "confirmed".
 
         ``destinations`` names, per claim, the only service host that may have received a build request: "" for none,
-            None for
-        any host. By default it is ``host`` for all claims.
+        None for any host. By default it is ``host`` for all claims.
 
         If the store may have forgotten an attempt, the answer is "closed" until its destination has audited. If the
         destination is None, the attempt ends in all partitions; "conflict" then means that a later attempt is live, in
@@ -83,8 +82,7 @@ class ClaimsAPI(ServiceClient):
         """Make each confirmed claim the source of its migration; identities and usage do not change. Idempotent.
 
         Answers: "confirmed" on success; "ended" if the migration has ended; "conflict" if the claim or the migration
-            belongs to
-        another move; otherwise as in ``find_claims``. Nothing changes without "confirmed".
+        belongs to another move; otherwise as in ``find_claims``. Nothing changes without "confirmed".
         """
         return self.call(ctxt, "1.11", "begin_moves", refs=refs, migrations=list(migrations))
 
@@ -94,8 +92,8 @@ class ClaimsAPI(ServiceClient):
         """Make the source claims of migrations the only claims of their instances again. Idempotent.
 
         Answers: "confirmed" on success; "conflict" if the destination still has a claim, on the host in the answer;
-            "ended" if
-        the claim belongs to a later move; otherwise as in ``find_claims``. Nothing changes without "confirmed".
+        "ended" if the claim belongs to a later move; otherwise as in ``find_claims``. Without "confirmed" nothing
+        changes.
         """
         return self.call(ctxt, "1.11", "end_moves", refs=refs, migrations=list(migrations))
 

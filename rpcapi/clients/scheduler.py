@@ -70,8 +70,7 @@ class SchedulerAPI:
         """Select and claim a host for each uuid, all or none; raises NoValidHost, InvalidSpec or DeadlinePassed.
 
         ``fresh``: the caller knows that nothing unknown to it runs under these uuids. Otherwise, if a store may have
-            forgotten
-        claims, ClaimClosed is raised until all hosts that may run the instances have audited.
+        forgotten claims, ClaimClosed is raised until all hosts that may run the instances have audited.
         """
         return self._backend.call(
             ctxt,

@@ -14,6 +14,7 @@ from typing import Any
 from devstack.lab.temporary_folder import in_temporary_folder
 
 ANSWER_SECONDS = 600.0
+WAIT_SECONDS = 1.0
 END_SECONDS = 5.0
 MAX_ANSWER_BYTES = 64 * 2**20
 READ = 2**16
@@ -67,9 +68,12 @@ class PeerProcess:
         assert self._process.stdout is not None  # noqa: S101 - created with a pipe
         pipe = self._process.stdout.fileno()
         while b"\n" not in self._buffer:
-            ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
+            # A signal that arrives just before `select` does not interrupt it: Python handles it between two waits.
+            ready, _, _ = select.select([pipe], [], [], WAIT_SECONDS)
             if not ready:
-                raise PeerFailed(f"no answer within {ANSWER_SECONDS:g} s")
+                if time.monotonic() > deadline:
+                    raise PeerFailed(f"no answer within {ANSWER_SECONDS:g} s")
+                continue
             more = os.read(pipe, READ)
             if not more:
                 raise PeerFailed(f"the process ended: {self._tail()}")

@@ -30,8 +30,7 @@ class Ranking:
         best: Leading hosts for the decision record: name, score, and weight per weigher.
         near: Number of leading candidates that are about equally good: with one more instance, the best would be worse.
         nears: ``near`` per instance, in a ranking shared by several calls.
-        allocations: Per instance, allocations by candidate where they differ from the request's resources on the root
-            provider. Optional, like ``samples``; see scheduler_svc.core.trees.ranking.
+        allocations: Per instance, allocations by candidate if not the request's resources on the root provider.
         samples: Some hosts whose trees do not fit, by reason.
         batch: Batch part of the decision record, if ranked in a batch.
     """
