@@ -519,14 +519,14 @@ class MovesCluster(LiveCluster):
         self._vouch()
         self.settle(MINUTE_MS)
 
-    def rest(self) -> None:
-        """Repair all hosts, let everything end, and check what is left."""
-        for host in HOSTS:
+    def rest(self, order: Sequence[str] = HOSTS) -> None:
+        """Repair all hosts in this order, let everything end, and check what is left."""
+        for host in order:
             self.fail(host, None)
             self.hosts.start(host)
         for _ in range(3):
             self.now_ms += REMIND_MS
-            for host in HOSTS:
+            for host in order:
                 self.hosts.audit(host)
                 self.hosts.remind(host)
             self._vouch()

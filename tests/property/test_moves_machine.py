@@ -121,9 +121,9 @@ class MovesMachine(RecordedMachine):
     def pass_time(self, seconds: int) -> None:
         self.cluster.settle(seconds * 1000)
 
-    @rule()
-    def rest(self) -> None:
-        self.cluster.rest()
+    @rule(order=st.permutations(HOSTS))
+    def rest(self, order: Sequence[str] = HOSTS) -> None:
+        self.cluster.rest(order)
 
     @rule(
         lambda machine: machine.interrupts,
@@ -133,20 +133,38 @@ class MovesMachine(RecordedMachine):
         host=hosts,
         fault=faults,
         until=sought_steps,
+        is_earlier=st.booleans(),
     )
     def interrupt(
-        self, requests: list[int], steps: int, host: str, fault: str, *, crashes: bool, until: str = ""
+        self,
+        requests: list[int],
+        steps: int,
+        host: str,
+        fault: str,
+        *,
+        crashes: bool,
+        until: str = "",
+        is_earlier: bool = False,
     ) -> None:
-        """Let a fault strike in the middle of sagas: by the other rules this is rare."""
+        """Let a fault strike in the middle of sagas: by the other rules this is rare.
+
+        A store that loses returns to its state after the requests, or before them if ``is_earlier``.
+        """
         self.cluster.repair()
+        if is_earlier:
+            self._mark_for(fault)
         for slot, number in enumerate(requests):
             self.cluster.request_any(number, slot)
+        if not is_earlier:
+            self._mark_for(fault)
+        self.cluster.run_steps(Progress(steps, crashes, until))
+        STRIKES[Fault(fault)](self.cluster, host, sum(requests))
+
+    def _mark_for(self, fault: str) -> None:
         if fault == Fault.LOST_CLAIMS:
             self.cluster.mark()
         elif fault == Fault.LOST_RECORDS:
             self.cluster.mark_records()
-        self.cluster.run_steps(Progress(steps, crashes, until))
-        STRIKES[Fault(fault)](self.cluster, host, sum(requests))
 
     # As likely as eight of the other rules.
     interrupt_2 = interrupt_3 = interrupt_4 = interrupt_5 = interrupt_6 = interrupt_7 = interrupt_8 = interrupt
