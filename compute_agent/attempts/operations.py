@@ -31,7 +31,8 @@ def apply_operations(
         attempt = guest_manager.journal.get(operation.ref)
         if attempt is None:
             guest_manager.end_unknown(operation.ref, request_id, owner)
-        elif not attempt.live or operation.number <= attempt.operation:
+        elif not attempt.live or operation.number <= attempt.operation or attempt.stopped_for:
+            # A move decides when a guest that it stopped starts; the report names the move.
             guest_manager.journal.report_again(attempt.ref)
         elif attempt.stage is Stage.INTENT:
             continue  # not started yet; the conductor repeats its message

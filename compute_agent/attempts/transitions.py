@@ -39,12 +39,23 @@ def apply_transitions(
             guest_manager.journal.report_again(attempt.ref)
         elif transition.action == END:
             guest_manager.end_attempts([attempt.to_ended_by_request(guest_manager.journal.clock(), request_id)])
+        elif _is_outside_its_move(attempt, transition):
+            guest_manager.journal.report_again(attempt.ref)
         elif transition.action == STOP:
             _stop(guest_manager, _follow(guest_manager, attempt, transition))
         else:
             if transition.action != CONTINUE:
                 _discard_memory(guest_manager, attempt)
             _run(guest_manager, _follow(guest_manager, attempt, transition))
+
+
+def _is_outside_its_move(attempt: Attempt, transition: GuestTransition) -> bool:
+    """Return whether the guest was stopped for a move, and the message has the move's number but not its migration.
+
+    The conductor's store lost the move and issued the number again.
+    """
+    is_stopped_for_other = attempt.stopped_for not in ("", transition.migration)
+    return is_stopped_for_other and transition.number == attempt.transition
 
 
 def _follow(guest_manager: GuestManager, attempt: Attempt, transition: GuestTransition) -> Attempt:

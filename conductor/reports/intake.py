@@ -57,7 +57,8 @@ MAX_WRITE_ATTEMPTS = 20  # optimistic writes of a record before the call fails w
 RESTING = frozenset(
     {
         *(InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF, InstanceStatus.ERROR),
-        *(InstanceStatus.STOPPING, InstanceStatus.STARTING),
+        *(InstanceStatus.STOPPING, InstanceStatus.STARTING, InstanceStatus.SHELVING),
+        *(InstanceStatus.REBOOT, InstanceStatus.HARD_REBOOT, InstanceStatus.REBUILD),
     }
 )
 # Statuses that change when the guest is reported as running or stopped.

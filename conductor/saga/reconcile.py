@@ -7,7 +7,7 @@ from typing import Any
 
 from conductor.saga import cast, claims, evacuations, moves, unknown_moves
 from conductor.saga.saga_pass import SagaPass
-from conductor.saga.transitions import assign_host, end_attempt, set_step, without_loss
+from conductor.saga.transitions import assign_host, end_attempt, set_numbered_step, set_step, without_loss
 from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
@@ -106,8 +106,8 @@ def _start_again(
     if not attempt.migration:
         return adopted
     status = InstanceStatus.STOPPING if before.was_stopped else InstanceStatus.STARTING
-    number = max(adopted.last_attempt, attempt.transition)
-    started = set_step(adopted, SagaStep.POWER, status=status, last_attempt=number)
+    adopted = replace(adopted, last_attempt=max(adopted.last_attempt, attempt.transition))
+    started = set_numbered_step(adopted, SagaStep.POWER, status=status)
     return _end_move(saga_pass, before, claim, attempt.migration) or started
 
 

@@ -119,6 +119,8 @@ def _change(agent: Agent, message: Message, attempt: Attempt) -> Agent:
         return report_again(agent, attempt)
     if message.action == "end":
         return put(agent, end_by_request(attempt))
+    if attempt.is_held and not message.role and message.number == attempt.transition:
+        return report_again(agent, attempt)  # the record forgot the move, and its number is issued again
     attempt = attempt._replace(transition=message.number)
     attempt = attempt._replace(role=message.role or "only")
     if attempt.role == "only":

@@ -448,7 +448,7 @@ def _adopt(state: State, record: Record, claim: verbs.Claim) -> Iterator[Outcome
         if answer != "confirmed":
             return
         state = state.with_store(store)
-        number = max(record.last_attempt, attempt.transition)
+        number = max(record.last_attempt, adopted.transition_number, attempt.transition) + 1
         status = "STOPPING" if was_stopped else "STARTING"
         adopted = adopted._replace(step="power", status=status, last_attempt=number)
     yield _outcome("adopts a claim", state, adopted)

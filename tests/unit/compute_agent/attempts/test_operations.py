@@ -8,6 +8,7 @@ import pytest
 
 from rpcapi.objects.operation import REBOOT, REBUILD
 from rpcapi.objects.transition import STOP
+from rpcapi.resources.claims import ClaimRole
 from tests.unit.compute_agent.rig import AgentRig
 
 REF = ("a", 1)
@@ -43,6 +44,18 @@ def test_guest_boots_again_under_its_claim(running: AgentRig, action: str) -> No
     assert guest.disk == (7 if action == REBUILD else 0)
     assert running.ledger.live() == {REF: "confirmed"}
     assert last_report(running) == (["active"], [7])
+
+
+@pytest.mark.parametrize("action", [REBOOT, REBUILD])
+def test_guest_that_is_off_for_a_move_stays_as_it_is(running: AgentRig, action: str) -> None:
+    # Given a conductor whose store has lost the move
+    running.change(REF, STOP, ClaimRole.SOURCE)
+    running.queue.settle()
+    before = running.guests()
+    operate(running, action, 7)
+    assert running.guests() == before
+    assert before[REF].is_off
+    assert running.conductor.reports[-1].migrations == ["m"]
 
 
 @pytest.mark.parametrize("number", [7, 6])

@@ -180,6 +180,18 @@ def test_message_about_power_makes_the_claim_the_only_one(running: AgentRig) -> 
     assert owner(running) == (None, None)
 
 
+@pytest.mark.parametrize("action", [RUN, STOP])
+def test_message_outside_a_move_does_not_reuse_the_number_of_the_move(running: AgentRig, action: str) -> None:
+    # Given a conductor whose store has lost the move, and which issues its number again
+    stop_source(running)
+    running.change(REF, action)
+    running.queue.settle()
+    assert running.guests()[REF].is_off
+    assert running.conductor.reports[-1].migrations == ["m"]
+    restart(running)
+    assert owner(running) == ("source", "m")
+
+
 def test_claim_of_a_guest_that_the_host_does_not_have_is_released(rig: AgentRig) -> None:
     rig.ledger.prepare("a", 1, "alpha/node0")
     rig.change(REF, STOP, ClaimRole.SOURCE)

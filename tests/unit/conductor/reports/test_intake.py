@@ -108,6 +108,15 @@ def test_stop_for_a_forgotten_move_is_reported_after_the_return() -> None:
     assert settling.step == SagaStep.SETTLE
 
 
+@pytest.mark.parametrize("status", [InstanceStatus.REBOOT, InstanceStatus.REBUILD, InstanceStatus.SHELVING])
+def test_stop_for_a_forgotten_move_ends_the_operation(status: InstanceStatus) -> None:
+    requested = replace(RETURNED, status=status, step=SagaStep.POWER, operation=7)
+    stopped = outcome("stopped", attempt=1, host="h1")._replace(transition=6, migration="m")
+    settling = apply_result(requested, stopped)
+    assert settling is not None
+    assert (settling.step, settling.operation) == (SagaStep.SETTLE, 0)
+
+
 def test_source_that_followed_a_forgotten_message_gets_the_request_again() -> None:
     resuming = replace(
         RETURNED, status=InstanceStatus.REVERT_RESIZE, step=SagaStep.RESUME, last_attempt=3, migration=MOVE
