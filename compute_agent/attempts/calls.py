@@ -36,7 +36,7 @@ class IdentityRefused(CallRejected):
 
 
 @dataclass(slots=True)
-class _Patience:
+class _CallTimeout:
     """Timeout of calls, shorter while the process stops."""
 
     timeout: float
@@ -51,7 +51,7 @@ class ServiceCalls:
     """
 
     def __init__(self, timeout: float, isolation: IsolationWatch | None = None) -> None:
-        self._patience = _Patience(timeout)
+        self._timeout = _CallTimeout(timeout)
         self._host_uuid: str | None = None
         self.isolation = isolation or IsolationWatch(math.inf)
 
@@ -63,17 +63,17 @@ class ServiceCalls:
 
     def drain(self) -> None:
         """Shorten the timeout while the agent stops; after the first unanswered call, all calls fail at once."""
-        self._patience.is_draining = True
-        self._patience.timeout = min(self._patience.timeout, DRAIN_TIMEOUT)
+        self._timeout.is_draining = True
+        self._timeout.timeout = min(self._timeout.timeout, DRAIN_TIMEOUT)
 
     def call(self, method: str, send: Callable[[RequestContext], Reply], attempts: Sequence[Attempt] = ()) -> Reply:
         """Return the result of ``send(context)``, with the request context of ``attempts``.
 
         Raises CallUnanswered, CallRejected or IdentityRefused, with method and cause.
         """
-        if self._patience.is_over:
+        if self._timeout.is_over:
             raise CallUnanswered(f"{method} is left to the next agent")
-        ctxt = _context(attempts).with_timeout(self._patience.timeout)
+        ctxt = _context(attempts).with_timeout(self._timeout.timeout)
         ctxt.host_uuid = self._host_uuid
         ctxt.update_store()
         sent_at = self.isolation.now()
@@ -82,7 +82,7 @@ class ServiceCalls:
                 reply = send(ctxt)
         except (messaging.MessagingException, errors.Unavailable, errors.DeadlinePassed, OSError) as error:
             metrics.RETRIES.labels(method).inc()
-            self._patience.is_over = self._patience.is_draining
+            self._timeout.is_over = self._timeout.is_draining
             raise CallUnanswered(f"{method} got no answer: {str(error) or type(error).__name__}") from error
         except errors.GanttError as error:
             metrics.RETRIES.labels(method).inc()

@@ -144,7 +144,7 @@ class StatsReporter:
             self._note_served()
         self._acknowledged_states = states if result == "applied" else None
         self._base = report.sequence
-        self._read_keys = None if answer.wanted is None else frozenset(answer.wanted)
+        self._read_keys = None if answer.required_keys is None else frozenset(answer.required_keys)
         return answer
 
     def _note_served(self) -> None:

@@ -22,7 +22,7 @@ from rpcapi.validation.instances import check_uuids
 LOG = log.getLogger(__name__)
 
 
-class Guest(NamedTuple):
+class RunningGuest(NamedTuple):
     """Live attempt on ``node`` in its agent's journal; ``owner`` as in GuestOwners."""
 
     uuid: str
@@ -58,16 +58,20 @@ def adopt(parts: ConductorParts, ctxt: RequestContext, partition: str, host: str
     vouching.check(parts, partition, host, refs)
 
 
-def _guests(clients: ServiceClients, ctxt: RequestContext, host: str, uuids: Sequence[str]) -> list[Guest]:
+def _guests(clients: ServiceClients, ctxt: RequestContext, host: str, uuids: Sequence[str]) -> list[RunningGuest]:
     page = clients.call_agent(ctxt, host, clients.compute.list_owners, list(uuids))
-    guests = {row[0]: Guest(*row) for row in zip(page.uuids, page.attempts, page.names, page.owners, strict=True)}
+    guests = {
+        row[0]: RunningGuest(*row) for row in zip(page.uuids, page.attempts, page.names, page.owners, strict=True)
+    }
     for uuid in uuids:
         if uuid not in guests:
             raise errors.InstanceConflict(uuid=uuid, why=f"host {host} runs no attempt of it")
     return [guests[uuid] for uuid in uuids]
 
 
-def _claims(clients: ServiceClients, ctxt: RequestContext, partition: str, guest: Guest) -> list[Mapping[str, Any]]:
+def _claims(
+    clients: ServiceClients, ctxt: RequestContext, partition: str, guest: RunningGuest
+) -> list[Mapping[str, Any]]:
     """Return the claims of the instance; an unverified claim is only listed under its node."""
     client = clients.claims_of(partition)
     claims = list(client.list_claims(ctxt, consumer=guest.uuid).claims)
@@ -82,7 +86,7 @@ def _claims(clients: ServiceClients, ctxt: RequestContext, partition: str, guest
 
 
 def _adoption_of(
-    clients: ServiceClients, ctxt: RequestContext, partition: str, guest: Guest
+    clients: ServiceClients, ctxt: RequestContext, partition: str, guest: RunningGuest
 ) -> tuple[BuildRequestRecord, InstanceRecord, Mapping[str, int]]:
     """Return (request, instance, quota amounts) to record for a guest."""
     claim = _claim_of(guest, _claims(clients, ctxt, partition, guest))
@@ -111,7 +115,7 @@ def _adoption_of(
     return request, instance, count_amounts(spec)
 
 
-def _is_recorded(records: Mapping[str, InstanceRecord], guest: Guest, host: str) -> bool:
+def _is_recorded(records: Mapping[str, InstanceRecord], guest: RunningGuest, host: str) -> bool:
     """Return whether a record names the guest; raises InstanceConflict for a record that contradicts it."""
     record = records.get(guest.uuid)
     if record is None or is_named(record, guest.attempt, host):
@@ -123,7 +127,7 @@ def _is_recorded(records: Mapping[str, InstanceRecord], guest: Guest, host: str)
     )
 
 
-def _claim_of(guest: Guest, claims: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def _claim_of(guest: RunningGuest, claims: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     own = [claim for claim in claims if _is_claim_of(guest, claim)]
     others = [claim for claim in claims if claim not in own]
     if not own or own[0]["state"] == ClaimState.PREPARED:
@@ -142,7 +146,7 @@ def _claim_of(guest: Guest, claims: Sequence[Mapping[str, Any]]) -> Mapping[str,
     return own[0]
 
 
-def _is_claim_of(guest: Guest, claim: Mapping[str, Any]) -> bool:
+def _is_claim_of(guest: RunningGuest, claim: Mapping[str, Any]) -> bool:
     return (claim["consumer"], claim["attempt"], claim["host"]) == guest[:3]
 
 

@@ -54,10 +54,10 @@ def _check_hosts(
     """Make one dry run per host and request."""
     checked = set()
     for record in records:
-        place = (record.request, record.host)
-        if record.host is None or place in checked:
+        checked_host = (record.request, record.host)
+        if record.host is None or checked_host in checked:
             continue
-        checked.add(place)
+        checked.add(checked_host)
         _check_host(clients, ctxt, record, specs[record.uuid])
 
 

@@ -17,7 +17,7 @@ CELL_DATABASES = (CELL_DATABASE, CELL2_DATABASE)
 DATABASES = (API_DATABASE, *CELL_DATABASES, CELL0_DATABASE, PLACEMENT_DATABASE)
 CONTROL_HOST = "control"
 CELL2_CONTROL_HOST = "control2"
-SHADOW = {"shadow_patience": 20}
+SHADOW = {"shadow_timeout": 20}
 REAP_SECONDS = 20
 PASSWORD = "any"  # noqa: S105 - the fake of Keystone accepts every password
 
@@ -120,7 +120,7 @@ def gantt_scheduler(urls: Urls, size: CloudSize, metrics_port: int) -> Groups:
             "enabled": True,
             "transport_url": urls.bus,
             "build_timeout": size.build_timeout,
-            "bridge_patience": size.bridge_patience,
+            "bridge_max_age": size.bridge_max_age,
         },
     }
     return _merged(groups, _translated(size.nova_options))

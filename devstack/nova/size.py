@@ -11,7 +11,7 @@ class CloudSize:
     """Number of computes, the capacity of each, who serves the roles of `roles.ROLES`, and what gantt's services need.
 
     ``schedulers``: number of workers. ``durability``: appendfsync of the store. ``build_timeout`` and
-    ``bridge_patience``: seconds.
+    ``bridge_max_age``: seconds.
     ``second_cell``: number of computes in a second cell, which there is only with some. ``nova_options``: further
     options of nova.conf on all hosts, by section; gantt-scheduler has what gantt-nova-config makes of them.
     """
@@ -25,7 +25,7 @@ class CloudSize:
     schedulers: int = 1
     durability: Literal["everysec", "always"] = "everysec"
     build_timeout: int = 1800
-    bridge_patience: int = 300
+    bridge_max_age: int = 300
     second_cell: int = 0
     nova_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 

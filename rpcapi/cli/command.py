@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rpcapi.cli.argument import Argument
     from rpcapi.cli.session import Session
 
-LOG = logging.getLogger("gantt.shell")
+LOG = logging.getLogger("gantt.cli")
 NULLS = {"csv": "", "shell": "", "table": "-", "value": ""}  # text for None, by format
 
 # Columns and rows of a list, or fields and values of one object.

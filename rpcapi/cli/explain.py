@@ -153,10 +153,10 @@ def _freshness_cell(document: Mapping[str, Any]) -> Cell:
     if answered is not None and position is not None:
         own = 1 if document.get("outcome") == "selected" else 0  # the claim's own entry
         behind = max(0, answered - position - own)
-    seconds = document.get("heard_s")
+    seconds = document.get("seconds_since_contact")
     parts = [] if behind is None else [f"{behind} log entries behind when the store answered"]
     parts += [] if seconds is None else [f"last contact with the store {seconds:.1f} s before"]
-    return Cell({"entries_behind": behind, "heard_s": seconds}, ", ".join(parts) or "-")
+    return Cell({"entries_behind": behind, "seconds_since_contact": seconds}, ", ".join(parts) or "-")
 
 
 def _request_fields(spec: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ class GanttApp(Application):
     """Application with global options, commands and sessions."""
 
     NAME = "gantt"
-    LOG = logging.getLogger("gantt.shell")
+    LOG = logging.getLogger("gantt.cli")
     LEVELS: ClassVar[Mapping[int, int]] = {0: logging.ERROR, 1: logging.INFO, 2: logging.INFO}
 
     def __init__(self, **streams: Any) -> None:

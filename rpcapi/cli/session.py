@@ -26,7 +26,7 @@ from rpcapi.spec_builder.catalog import Catalog
 from rpcapi.spec_builder.flavors import BUILT_IN, Flavor
 from rpcapi.spec_builder.images import Image
 
-LOG = logging.getLogger("gantt.shell")
+LOG = logging.getLogger("gantt.cli")
 ATTEMPTS = 3
 PAGE = 1000
 PAGE_OF_DECISIONS = 100  # decisions about many instances are large

@@ -66,22 +66,22 @@ class LateCallDispatcher(StrictDispatcher):
             LOG.warning("Dropped a call whose caller has gone: %s", error)
             raise messaging.ExpectedException() from error
 
-    def _lateness(self, incoming: Any, patience: float) -> float | None:
+    def _lateness(self, incoming: Any, timeout: float) -> float | None:
         """Return for how many seconds the caller has been gone; None if it may still wait."""
         waited_s = self._monotonic() - float(incoming.arrival.received)
-        if waited_s >= patience:
-            return waited_s - patience
+        if waited_s >= timeout:
+            return waited_s - timeout
         requested = _read_time(incoming.ctxt)
-        late_s = 0.0 if requested is None else self._clock() - requested - patience
-        if late_s > 0 and not self._may_wait(incoming, patience):
+        late_s = 0.0 if requested is None else self._clock() - requested - timeout
+        if late_s > 0 and not self._may_wait(incoming, timeout):
             return late_s
-        if waited_s > MAX_SILENCE * patience and not _send_heartbeat(incoming):
+        if waited_s > MAX_SILENCE * timeout and not _send_heartbeat(incoming):
             return 0.0
         return None
 
-    def _may_wait(self, incoming: Any, patience: float) -> bool:
+    def _may_wait(self, incoming: Any, timeout: float) -> bool:
         listened_s = incoming.arrival.received - incoming.arrival.listening_since
-        return bool(listened_s >= patience and self._caller_may_wait(incoming))
+        return bool(listened_s >= timeout and self._caller_may_wait(incoming))
 
 
 def _send_heartbeat(incoming: Any) -> bool:

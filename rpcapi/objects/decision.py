@@ -26,7 +26,7 @@ class Decision(base.GanttObject):
     - why: Of a refusal.
     - samples: Of a refusal, {reason: some of the rejected hosts}.
     - answered_position: Log position at the store's answer.
-    - heard_s: Seconds since the store last updated the worker's replica.
+    - seconds_since_contact: Seconds since the store last updated the worker's replica.
     - dry_run: True if the store was not called.
     - candidates: Of a dry run, the hosts to try per instance.
     - batch: Of requests decided together, {calls, served, served_one_by_one, is_most, objective, ms}.

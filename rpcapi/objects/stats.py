@@ -58,7 +58,7 @@ class StatsAnswer(base.GanttObject):
       register again.
     - ``incarnation``: Of the host; 0 for a superseded agent.
     - ``stamp``: Proves epoch and position of the store to schedulers; the agent keeps it and sends it back.
-    - ``wanted``: Keys that the scheduler uses and later reports must contain: "inventories", "traits",
+    - ``required_keys``: Keys that the scheduler uses and later reports must contain: "inventories", "traits",
       "availability_zone", "facts", "host_ip", "numa" and "metrics.<name>", where a name that ends in "=" is a prefix.
       None means all keys.
     - ``refused``: Fields of an InvalidFact per fact that was not stored, at most MAX_REFUSED.
@@ -73,7 +73,7 @@ class StatsAnswer(base.GanttObject):
         "need_full": fields.BooleanField(default=False),
         "epoch": fields.IntegerField(),
         "audit": fields.BooleanField(default=False),
-        "wanted": fields.ListOfStringsField(nullable=True, default=None),
+        "required_keys": fields.ListOfStringsField(nullable=True, default=None),
         "incarnation": fields.IntegerField(default=0),
         "superseded": fields.BooleanField(default=False),
         "stamp": fields.StringField(nullable=True, default=None),

@@ -98,7 +98,7 @@ def _make_shadow(
     )
     report = NovaShadowReport(own.store)
     allocated = AllocatedHosts(own.store, lambda: own.replica.table)
-    observer = NovaObserver(allocated, report, conf.nova.shadow_patience)
+    observer = NovaObserver(allocated, report, conf.nova.shadow_timeout)
     endpoint = ShadowEndpoint(scheduler, observer, report, max_instances=conf.rpc.max_instances)
     source = CopySource(conf.nova.exchange, TOPIC, f"gantt_shadow.{conf.rpc.partition}")
     listener = CopyListener(transport, source, endpoint.receive, label=LABEL)

@@ -37,7 +37,7 @@ from scheduler_svc.placement.http.keystone import KeystoneTokens
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.policies import Policies
 from scheduler_svc.placement.http.prefix import below
-from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.server import make_server
 from scheduler_svc.placement.model import acknowledged_epoch
 from scheduler_svc.placement.model.candidates.finder import DEFAULT_LIMITS, CandidateFinder, SearchLimits
@@ -99,7 +99,7 @@ def build(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementParts:
     unknown_owner = (options.incomplete_consumer_project_id, options.incomplete_consumer_user_id)
     limits = SearchLimits(options.max_allocation_candidates, options.allocation_candidates_timeout)
     api_routes = routes(partition_set.partitions.own, unknown_owner, limits)
-    return PlacementParts(partition_set, policies, surround(conf, PlacementApplication(api_routes, policies)))
+    return PlacementParts(partition_set, policies, wrap_in_middleware(conf, PlacementApplication(api_routes, policies)))
 
 
 def build_worker(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementWorker:
@@ -121,7 +121,7 @@ def build_worker(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementWorker:
     return PlacementWorker(parts, server, silence)
 
 
-def surround(conf: cfg.ConfigOpts, application: Application) -> Application:
+def wrap_in_middleware(conf: cfg.ConfigOpts, application: Application) -> Application:
     """Return the application behind the configured middlewares; a request passes the last one first."""
     application = _authenticated(conf, application)
     if conf.cors.allowed_origin:
@@ -145,7 +145,7 @@ def _authenticated(conf: cfg.ConfigOpts, application: Application) -> Applicatio
 
 def routes(
     partition: OpenPartition, unknown_owner: tuple[str, str], limits: SearchLimits = DEFAULT_LIMITS
-) -> list[Route]:
+) -> list[ApiRoute]:
     """Return all routes, over the providers of one partition; ``unknown_owner`` is as in PlacementModel."""
     store = partition.store
     freshness = Freshness(store, partition.replica)

@@ -53,7 +53,7 @@ def _nova_state_age(conf: cfg.ConfigOpts, partition: OpenPartition) -> NovaState
     options = conf.nova
     if not options.enabled:
         return None
-    return NovaStateAge(partition.store, noted_s=options.service_down_time, refused_s=options.bridge_patience)
+    return NovaStateAge(partition.store, noted_s=options.service_down_time, refused_s=options.bridge_max_age)
 
 
 def _make_scheduler(conf: cfg.ConfigOpts, partitions: OpenPartitions) -> PartitionScheduler | PartitionRouter:

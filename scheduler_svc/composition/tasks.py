@@ -89,7 +89,7 @@ def notification_publishers(
     return [
         NotificationPublisher(
             store,
-            DocumentLease(store, publisher_lease.PLACE, owner, group.lease),
+            DocumentLease(store, publisher_lease.KEY, owner, group.lease),
             NotificationSender(conf, group.transport_url, group.driver, group.topics, f"gantt-scheduler.{host}"),
             group.kinds,
         )

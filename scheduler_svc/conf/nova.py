@@ -93,7 +93,7 @@ OPTS: list[cfg.Opt] = [
         help="Seconds between two comparisons of everything in Nova's databases with the store.",
     ),
     cfg.FloatOpt(
-        "bridge_patience",
+        "bridge_max_age",
         default=300.0,
         min=1.0,
         help="Seconds for which hosts stay as they were last read while Nova's databases are not read. After them "
@@ -113,7 +113,7 @@ OPTS: list[cfg.Opt] = [
         help="Seconds since its last report after which a compute service is down; as in nova.conf.",
     ),
     cfg.FloatOpt(
-        "shadow_patience",
+        "shadow_timeout",
         default=60.0,
         min=1.0,
         max=3600.0,
@@ -133,8 +133,8 @@ OPTS: list[cfg.Opt] = [
 
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration where requests would be refused before the next reading is due."""
-    if conf.nova.bridge_patience < 2 * conf.nova.bridge_interval:
+    if conf.nova.bridge_max_age < 2 * conf.nova.bridge_interval:
         raise errors.BadConfiguration(
-            why=f"[nova] bridge_patience = {conf.nova.bridge_patience:g} must be at least twice bridge_interval = "
+            why=f"[nova] bridge_max_age = {conf.nova.bridge_max_age:g} must be at least twice bridge_interval = "
             f"{conf.nova.bridge_interval:g}"
         )

@@ -8,7 +8,7 @@ from rpcapi import objects
 from rpcapi.resources.claims import CLAIM_REFUSALS, Answer, Verdict
 from scheduler_svc.core.records import Claim, ClaimResult, Intent, IntentResult
 from scheduler_svc.host_state.documents import HostStateDocument
-from scheduler_svc.notifications.changes import ChangePage
+from scheduler_svc.notifications.changes import HostStateChanges
 from scheduler_svc.replication.partitions import OpenPartition
 from scheduler_svc.scheduling.alternates import PreparedBatch
 from scheduler_svc.scheduling.calls import ServedCall
@@ -129,7 +129,7 @@ def verify_report(partition: str, verification: Verification) -> objects.VerifyR
     )
 
 
-def change_page(page: ChangePage) -> objects.ChangePage:
+def change_page(page: HostStateChanges) -> objects.ChangePage:
     return objects.ChangePage.of(
         changes=[change._asdict() for change in page.changes],
         epoch=page.epoch,

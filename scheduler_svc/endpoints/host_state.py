@@ -93,7 +93,7 @@ class HostStateEndpoint(MeteredEndpoint):
             need_full=outcome.need_full,
             epoch=outcome.epoch,
             audit=outcome.audit,
-            wanted=self._get_reported_keys(),
+            required_keys=self._get_reported_keys(),
             incarnation=outcome.incarnation,
             superseded=outcome.superseded,
             stamp=self._stamps.sign(partition, host, outcome.epoch, outcome.position),
@@ -125,12 +125,12 @@ class HostStateEndpoint(MeteredEndpoint):
         for partition in self._partitions:
             proof = self._stamps.verify(partition.name, CONDUCTORS, stamps.get(partition.name))
             try:
-                place = partition.store.begin_epoch_if_behind(*(proof or (0, 0)))
+                position = partition.store.begin_epoch_if_behind(*(proof or (0, 0)))
             except errors.StoreUnavailable:
                 partition.presence.record_failure()
                 answer.pop(partition.name, None)
             else:
-                answer[partition.name] = self._stamps.sign(partition.name, CONDUCTORS, *place)
+                answer[partition.name] = self._stamps.sign(partition.name, CONDUCTORS, *position)
         return answer
 
     @expose

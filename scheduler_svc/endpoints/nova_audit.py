@@ -62,7 +62,7 @@ class NovaAuditEndpoint(MeteredEndpoint):
         raise errors.Unavailable(what=BRIDGE, why="it has not answered; is it running?")
 
     @staticmethod
-    def _check(answer: signals.Answer, number: int) -> frozenset[str]:
+    def _check(answer: signals.BridgeReply, number: int) -> frozenset[str]:
         if answer.error is not None:
             raise errors.Unavailable(what="The audit of Nova's databases", why=answer.error)
         if answer.number > number:

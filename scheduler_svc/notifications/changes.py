@@ -15,7 +15,7 @@ NEW_EPOCH = "the store may have lost data"
 GAP = "the log no longer reaches back to the last position"
 
 
-class Change(NamedTuple):
+class HostStateChange(NamedTuple):
     """A change of one partition, as of ``position`` in ``epoch``.
 
     ``kind`` and ``payload`` are those of a log entry (`scheduler_svc.core.records.LogEntry`), or "resync" and {"why":
@@ -28,7 +28,7 @@ class Change(NamedTuple):
     payload: Any
 
 
-def of_entry(entry: LogEntry, epoch: int, kinds: Collection[str]) -> Change | None:
+def of_entry(entry: LogEntry, epoch: int, kinds: Collection[str]) -> HostStateChange | None:
     """Return the change of a log entry in ``epoch``; None if its kind is not in ``kinds``, or it is only of a lease.
 
     An entry of kind "epoch" is a resync in the epoch that it begins.
@@ -36,17 +36,17 @@ def of_entry(entry: LogEntry, epoch: int, kinds: Collection[str]) -> Change | No
     if entry.kind not in kinds:
         return None
     if entry.kind == "epoch":
-        return Change(entry.payload, entry.position, RESYNC, {"why": NEW_EPOCH})
+        return HostStateChange(entry.payload, entry.position, RESYNC, {"why": NEW_EPOCH})
     payload = entry.payload
     if entry.kind == "state":
         payload = {namespace: documents for namespace, documents in payload.items() if namespace != NAMESPACE}
-    return Change(epoch, entry.position, entry.kind, payload) if payload != {} else None
+    return HostStateChange(epoch, entry.position, entry.kind, payload) if payload != {} else None
 
 
-class ChangePage(NamedTuple):
+class HostStateChanges(NamedTuple):
     """The changes up to ``position`` in ``epoch``; ``at_end`` is False if the log may have more."""
 
-    changes: Sequence[Change]
+    changes: Sequence[HostStateChange]
     epoch: int
     position: int
     at_end: bool
@@ -54,7 +54,7 @@ class ChangePage(NamedTuple):
 
 def read(
     store: Store, epoch: int, position: int, kinds: Collection[str], limit: int, *, block_ms: int = 0
-) -> ChangePage:
+) -> HostStateChanges:
     """Return the changes of ``kinds`` among the next ``limit`` entries after ``position``, which is of ``epoch``.
 
     It waits up to ``block_ms`` for the first entry. If the log no longer has those, the page is a resync at the store's
@@ -63,15 +63,16 @@ def read(
     entries = store.follow(position, block_ms, limit)
     if entries is None:
         change = resync(store, GAP)
-        return ChangePage([change], change.epoch, change.position, at_end=True)
+        return HostStateChanges([change], change.epoch, change.position, at_end=True)
     page_changes = []
     for entry in entries:
         if (published := of_entry(entry, epoch, kinds)) is not None:
             page_changes.append(published)
         epoch, position = int(entry.payload) if entry.kind == "epoch" else epoch, entry.position
-    return ChangePage(page_changes, epoch, position, at_end=len(entries) < limit)
+    return HostStateChanges(page_changes, epoch, position, at_end=len(entries) < limit)
 
 
-def resync(store: Store, why: str) -> Change:
+def resync(store: Store, why: str) -> HostStateChange:
     """Return a resync at the store's present position; raises StoreUnavailable."""
-    return Change(*store.begin_epoch_if_behind(0, 0), RESYNC, {"why": why})  # no store is behind that: it only reads
+    # No store is behind (0, 0), so this only reads.
+    return HostStateChange(*store.begin_epoch_if_behind(0, 0), RESYNC, {"why": why})

@@ -12,7 +12,7 @@ from rpcapi.background import BackgroundLoop
 from scheduler_svc import metrics
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.notifications import changes
-from scheduler_svc.notifications.changes import Change
+from scheduler_svc.notifications.changes import HostStateChange
 from scheduler_svc.notifications.sender import NotificationSender
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.lease import DocumentLease
@@ -72,7 +72,7 @@ class NotificationPublisher(BackgroundLoop):
         self._notify(change)
         return LogPosition(change.epoch, change.position)._asdict()
 
-    def _notify(self, change: Change) -> None:
+    def _notify(self, change: HostStateChange) -> None:
         partition = self._store.partition
         self._sender.send(f"host_state.{change.kind}", {"version": VERSION, "partition": partition, **change._asdict()})
         metrics.NOTIFICATIONS.labels(partition=partition, kind=change.kind).inc()

@@ -47,7 +47,7 @@ def claim_batch(
     most = _max_candidates(len(consumers), allocations_by_host)
     record = _document(pending, snapshot, log_position, last_contact_s)
     if round_size > 1:
-        record["round"] = {"place": round_index, "calls": round_size}
+        record["round"] = {"index": round_index, "calls": round_size}
     return ClaimBatch(
         request_id=call.request.id,
         project=(call.request.project if call.final else ctxt.project_id) or "",
@@ -86,7 +86,7 @@ def _document(
         "hosts": ranking.hosts,
         "reasons": dict(ranking.reasons),
         "best": list(ranking.best),
-        "heard_s": round(last_contact_s, 3),
+        "seconds_since_contact": round(last_contact_s, 3),
         **({"lost": [[name, str(verdict)] for name, verdict in lost_candidates.items()]} if lost_candidates else {}),
         **({"ahead": ahead} if (ahead := _latest_own_claim(snapshot)) else {}),
         **({"ranked": snapshot.shared._asdict()} if snapshot.shared else {}),

@@ -11,7 +11,7 @@ from scheduler_svc.store.protocols.host_state import HostStateStore
 NO_OWNER = ""  # owner of a released lease
 
 
-class LeaseLost(Exception):
+class DocumentLeaseLost(Exception):
     """Raised when another process may have taken over."""
 
 
@@ -24,14 +24,14 @@ class DocumentLease:
     def __init__(
         self,
         store: HostStateStore,
-        place: tuple[str, str],
+        key: tuple[str, str],
         owner: str,
         seconds: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``place`` is (store-internal namespace, name) of the document."""
+        """``key`` is (store-internal namespace, name) of the document."""
         self._store = store
-        self._namespace, self._name = place
+        self._namespace, self._name = key
         self._owner = owner
         self._seconds = seconds
         self._clock = clock
@@ -69,9 +69,9 @@ class DocumentLease:
         return self._put(self._owner, record)
 
     def keep(self) -> None:
-        """Renew the lease if due, with an empty record; raises LeaseLost and StoreUnavailable."""
+        """Renew the lease if due, with an empty record; raises DocumentLeaseLost and StoreUnavailable."""
         if (not self.is_valid or self.renewal_due) and not self.renew({}):
-            raise LeaseLost
+            raise DocumentLeaseLost
 
     def release(self, record: Mapping[str, Any]) -> None:
         self._put(NO_OWNER, record)

@@ -46,7 +46,7 @@ FINGERPRINTS = {
     "SelectionAnswers": "1.0-c2f8d56305f860124131429da6c873c7",
     "SelectionRequests": "1.0-37c0ef99ed30e89e29e93688e2c9460c",
     "Selections": "1.0-5ae8bf61082b509a5f9c71e25aeb74af",
-    "StatsAnswer": "1.0-b69a88462dbdd4b4c7e30866240b8159",
+    "StatsAnswer": "1.0-028cff0e517ab0c6fed9f831929c9f2e",
     "StatsReport": "1.0-52b0015d10ea5528ffc0885e53285276",
     "StoreSizes": "1.0-315c00f9f1344d5b215311992bf2fa16",
     "VerifyReport": "1.0-8801c99ea2f10c7e077838d47e55d7b8",

@@ -81,7 +81,7 @@ class Beside:
     """The active scheduler, and gantt with the same store in shadow mode."""
 
     def __init__(self, url, **options):
-        self.cloud = NovaCloud(url, shadow_patience=1.0, **options)
+        self.cloud = NovaCloud(url, shadow_timeout=1.0, **options)
         self.cloud.conf.set_override("mode", "shadow", group="scheduler")
         self.active = ActiveScheduler(url, self.cloud.placement)
         self.cloud.start()

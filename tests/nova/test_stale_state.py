@@ -32,7 +32,7 @@ REFUSAL = re.compile(r"Nova's databases were last read (\d+) s ago")
 @pytest.fixture(scope="module")
 def running_cloud() -> Iterator[NovaCloud]:
     """A cloud of two computes, which are down soon and whose state is refused soon."""
-    with started_cloud(replace(SIZE, computes=2, bridge_patience=PATIENCE, nova_options=OPTIONS)) as cloud:
+    with started_cloud(replace(SIZE, computes=2, bridge_max_age=PATIENCE, nova_options=OPTIONS)) as cloud:
         yield cloud
 
 

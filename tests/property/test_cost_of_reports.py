@@ -55,7 +55,7 @@ class DirectScheduler:
             sequence=stats.sequence,
             need_full=outcome.need_full,
             epoch=outcome.epoch,
-            wanted=self.required_keys,
+            required_keys=self.required_keys,
             incarnation=outcome.incarnation,
             superseded=outcome.superseded,
         )

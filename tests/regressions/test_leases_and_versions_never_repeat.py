@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from conductor.store.records import InstanceStatus, LeaseLost, SagaStep
-from scheduler_svc.notifications.lease import NAMESPACE, PLACE
+from scheduler_svc.notifications.lease import KEY, NAMESPACE
 from scheduler_svc.store.lease import DocumentLease
 from tests.unit.conductor.store.conftest import StoreWithClock, memory_bench, redis_bench, request, take_lease
 from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
@@ -83,7 +83,7 @@ def test_first_version_of_a_record_does_not_repeat(bench: StoreWithClock) -> Non
 def test_publisher_whose_lease_was_forgotten_cannot_renew_it(partition) -> None:
     # Given a publisher whose lease the store forgot, and another one that has it since, after as many writes
     stale_lease, current_lease = (
-        DocumentLease(partition.store, PLACE, name, LEASE_SECONDS) for name in ("first", "second")
+        DocumentLease(partition.store, KEY, name, LEASE_SECONDS) for name in ("first", "second")
     )
     mark = partition.mark()
     position = stale_lease.acquire(lambda: {"epoch": 1, "position": 1})

@@ -23,8 +23,14 @@ from typing import Any
 import oslo_messaging
 
 from rpcapi.access.senders import DIRECTED_SERVICES, SERVICES_WITHOUT_FANOUT, SenderDirectory
-from rpcapi.messaging.drivers import deadline as patience
-from rpcapi.messaging.drivers import rabbit_connection, rabbit_dead_letters, rabbit_queues, rabbit_senders, rabbit_tls
+from rpcapi.messaging.drivers import (
+    deadline,
+    rabbit_connection,
+    rabbit_dead_letters,
+    rabbit_queues,
+    rabbit_senders,
+    rabbit_tls,
+)
 from rpcapi.messaging.drivers.dead_letters import DeadLetter
 from rpcapi.messaging.drivers.rabbit_connection import RabbitConnection
 from rpcapi.messaging.drivers.rabbit_listening import RabbitListener
@@ -70,7 +76,7 @@ class ConfinedRabbitDriver(RabbitDriver):
         :raises oslo_messaging.MessageDeliveryFailure: no broker of the URL accepted it in time
         """
         seconds = CONNECT_SECONDS + NEXT_HOST_SECONDS * max(0, len(self._url.hosts) - 1)
-        with patience.limit_wait(seconds), self._get_connection():
+        with deadline.limit_wait(seconds), self._get_connection():
             pass
 
     def send(
@@ -96,7 +102,7 @@ class ConfinedRabbitDriver(RabbitDriver):
         else:
             seconds = 0.0 if retry == 0 else rabbit_connection.SEND_SECONDS
         is_responder = self.senders.responder_check(target.topic, target.server)
-        with patience.limit_wait(seconds), expect_reply_of(is_responder):
+        with deadline.limit_wait(seconds), expect_reply_of(is_responder):
             return super().send(
                 target,
                 ctxt,
@@ -142,11 +148,11 @@ class ConfinedRabbitDriver(RabbitDriver):
     def _get_connection(self, purpose: str = PURPOSE_SEND, retry: int | None = None) -> Any:
         if purpose == PURPOSE_LISTEN:
             return super()._get_connection(purpose, retry)
-        with patience.limit_wait_if_unbounded(rabbit_connection.SEND_SECONDS):
+        with deadline.limit_wait_if_unbounded(rabbit_connection.SEND_SECONDS):
             return super()._get_connection(purpose, retry)
 
     def _get_reply_q(self) -> str:
-        remaining = patience.remaining_seconds()
+        remaining = deadline.remaining_seconds()
         if not self._reply_q_lock.acquire(timeout=-1 if remaining is None else remaining):
             raise oslo_messaging.MessageDeliveryFailure("The connection for replies could not be opened in time")
         try:

@@ -12,8 +12,7 @@ import oslo_messaging
 
 from rpcapi import tls
 from rpcapi.access.rabbit_users import REPLY_EXCHANGE
-from rpcapi.messaging.drivers import deadline as patience
-from rpcapi.messaging.drivers import rabbit_returns, rabbit_senders, rabbit_tls
+from rpcapi.messaging.drivers import deadline, rabbit_returns, rabbit_senders, rabbit_tls
 from rpcapi.messaging.drivers.errors import QueueFull
 from rpcapi.messaging.drivers.rabbit_bindings import BindingCheck
 from rpcapi.messaging.drivers.rabbit_exchange import DeployedExchange
@@ -112,22 +111,22 @@ class RabbitConnection(Connection):
 
         :raises oslo_messaging.MessageDeliveryFailure: at the thread's deadline, or if access is refused
         """
-        remaining = patience.remaining_seconds()
+        remaining = deadline.remaining_seconds()
         if remaining is None and self.purpose == PURPOSE_LISTEN:
             super().ensure_connection()
             return
         # The heartbeat thread has no deadline and holds the lock that senders wait for, so it tries once.
-        deadline = time.monotonic() + (remaining or 0.0)
+        until = time.monotonic() + (remaining or 0.0)
         retries, self.max_retries = self.max_retries, 0
         try:
-            while not self._try_connect(deadline):
+            while not self._try_connect(until):
                 time.sleep(RECONNECT_PAUSE)
         finally:
             self.max_retries = retries
 
-    def _try_connect(self, deadline: float) -> bool:
+    def _try_connect(self, until: float) -> bool:
         now = time.monotonic()
-        self.connection.connect_timeout = max(MIN_SECONDS, min(CONNECT_SECONDS, deadline - now))
+        self.connection.connect_timeout = max(MIN_SECONDS, min(CONNECT_SECONDS, until - now))
         try:
             super().ensure_connection()
         except (kombu.exceptions.OperationalError, OSError) as error:
@@ -135,7 +134,7 @@ class RabbitConnection(Connection):
             # After a single attempt kombu does not switch hosts by itself.
             self.connection.maybe_switch_next()
             is_final = tls.is_refusal(error.__cause__ or error) and len(self.connection.alt) <= 1
-            if is_final or time.monotonic() + RECONNECT_PAUSE >= deadline:
+            if is_final or time.monotonic() + RECONNECT_PAUSE >= until:
                 raise failure from error
             return False
         except amqp.AMQPError as error:
@@ -155,10 +154,10 @@ class RabbitConnection(Connection):
         :raises oslo_messaging.MessageDeliveryFailure: the broker was unreachable, or refused
         :raises QueueFull, MessageTooLarge: without retries
         """
-        remaining = patience.remaining_seconds()
+        remaining = deadline.remaining_seconds()
         if remaining is None:
             return super().ensure(method, retry, recoverable_error_callback, error_callback, timeout_is_error)
-        deadline = time.monotonic() + remaining
+        until = time.monotonic() + remaining
         self.interval_max = self.interval_start
         pause = self.kombu_reconnect_delay + self.interval_start
         final_errors: list[Exception] = []
@@ -166,7 +165,7 @@ class RabbitConnection(Connection):
         def on_recoverable_error(error: Exception) -> None:
             if recoverable_error_callback:
                 recoverable_error_callback(error)
-            if time.monotonic() + pause >= deadline:
+            if time.monotonic() + pause >= until:
                 final_errors.append(error)
                 raise self._delivery_failure(error)
 
@@ -203,7 +202,7 @@ class RabbitConnection(Connection):
         if not (exchange.passive or exchange.name in self._declared_exchanges):
             DeployedExchange.of(exchange)(self.channel).declare()
             self._declared_exchanges.add(exchange.name)
-        remaining = patience.remaining_seconds()
+        remaining = deadline.remaining_seconds()
         if timeout is not None and remaining is not None:
             # The stock driver sets the message's TTL to the whole timeout. After a slow connect a server would run the
             # call although its caller has given up.
@@ -236,7 +235,7 @@ class RabbitConnection(Connection):
         self._set_current_channel(channel)
 
     def _transport_socket_timeout(self, timeout: float | None) -> Any:
-        remaining = patience.remaining_seconds()
+        remaining = deadline.remaining_seconds()
         if remaining is not None:
             # A hanging broker never confirms a published message.
             timeout = max(MIN_SECONDS, remaining if timeout is None else min(remaining, timeout))
@@ -256,7 +255,7 @@ class RabbitConnection(Connection):
             passive=True,
         )
         options = oslo_messaging.TransportOptions(at_least_once=self.direct_mandatory_flag)
-        with patience.limit_wait_if_unbounded(SEND_SECONDS):
+        with deadline.limit_wait_if_unbounded(SEND_SECONDS):
             self._ensure_publishing(
                 self._publish_and_raises_on_missing_exchange,
                 exchange,

@@ -6,7 +6,7 @@ from typing import Any
 
 import oslo_messaging
 
-from rpcapi.messaging.drivers import deadline as patience
+from rpcapi.messaging.drivers import deadline
 from rpcapi.messaging.private_rabbit import ConnectionPool
 
 
@@ -28,7 +28,7 @@ class BoundedPool(ConnectionPool):
 
         :raises oslo_messaging.MessageDeliveryFailure: no connection became free, or could be opened, in time
         """
-        if not self._slots.acquire(timeout=patience.remaining_seconds()):
+        if not self._slots.acquire(timeout=deadline.remaining_seconds()):
             raise oslo_messaging.MessageDeliveryFailure(
                 "All connections to RabbitMQ are in use and none became free in time: it is slow or unreachable, or "
                 "[oslo_messaging_rabbit] rpc_conn_pool_size is too low."

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rpcapi.messaging.drivers import deadline as patience
+from rpcapi.messaging.drivers import deadline
 from rpcapi.messaging.drivers.rabbit_listening import FIRST_WAIT, LONGEST_WAIT
 from rpcapi.messaging.drivers.rabbit_senders import user_of
 from rpcapi.messaging.private import Timeout
@@ -71,7 +71,7 @@ class RabbitReplyWaiter(ReplyWaiter):
 
     def wait(self, msg_id: str, timeout: float | None, call_monitor_timeout: float | None, reply_q: str) -> Any:
         """Return the server's reply within the time left by connecting and sending; raises MessagingTimeout."""
-        remaining = patience.remaining_seconds()
+        remaining = deadline.remaining_seconds()
         return super().wait(msg_id, timeout if remaining is None else remaining, call_monitor_timeout, reply_q)
 
     def poll(self) -> None:

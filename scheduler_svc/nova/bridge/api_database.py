@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Row, Table, select
 
 from scheduler_svc import databases
 from scheduler_svc.nova.bridge import tables
-from scheduler_svc.nova.bridge.records import Aggregate, Cell, Deployment
+from scheduler_svc.nova.bridge.records import Aggregate, CellMapping, Deployment
 
 NO_HOSTS_CELL = "00000000-0000-0000-0000-000000000000"  # cell of instances without a host
 ANSWER_SECONDS = 20
@@ -25,7 +25,7 @@ class ApiDatabase:
         """Return everything, from one snapshot; raises SQLAlchemy's errors."""
         with databases.reading(self._engine) as connection:
             cells = {
-                row.id: Cell(row.uuid, row.name, row.database_connection or "", bool(row.disabled))
+                row.id: CellMapping(row.uuid, row.name, row.database_connection or "", bool(row.disabled))
                 for row in _rows(connection, tables.CELL_MAPPINGS, "uuid", "name", "database_connection", "disabled")
             }
             host_cells = {

@@ -14,7 +14,7 @@ from scheduler_svc.nova.bridge.api_database import ApiDatabase
 from scheduler_svc.nova.bridge.cells import CellReaders
 from scheduler_svc.nova.bridge.documents import Documents
 from scheduler_svc.nova.bridge.publisher import DocumentPublisher
-from scheduler_svc.nova.bridge.records import Cell, Deployment
+from scheduler_svc.nova.bridge.records import CellMapping, Deployment
 from scheduler_svc.store.protocols.log import LogStore
 
 LOG = log.getLogger(__name__)
@@ -80,7 +80,7 @@ class NovaBridge:
         metrics.BRIDGE_PASS_SECONDS.labels(kind="all" if everything else "changes").observe(self._clock() - began)
         return writes
 
-    def _computes(self, cell: Cell, deployment: Deployment, clock_ms: int) -> Documents:
+    def _computes(self, cell: CellMapping, deployment: Deployment, clock_ms: int) -> Documents:
         database = self._cells.current(cell)
         if database is not None:
             return build.compute_documents(
@@ -114,7 +114,7 @@ class NovaBridge:
             ),
         }
 
-    def _cell_state(self, cell: Cell, stored: Mapping[str, Any], clock_ms: int) -> dict[str, Any]:
+    def _cell_state(self, cell: CellMapping, stored: Mapping[str, Any], clock_ms: int) -> dict[str, Any]:
         state: dict[str, Any] = {"name": cell.name, "disabled": cell.disabled}
         since_ms = 0
         if self._cells.current(cell) is None:

@@ -9,7 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from scheduler_svc import databases
 from scheduler_svc.nova.bridge.cell_database import CellDatabase
-from scheduler_svc.nova.bridge.records import Cell
+from scheduler_svc.nova.bridge.records import CellMapping
 from scheduler_svc.nova.bridge.signals import Unanswerable
 
 LOG = log.getLogger(__name__)
@@ -24,7 +24,7 @@ class CellReader:
     ``database`` is None until it could be opened.
     """
 
-    def __init__(self, cell: Cell, open_database: OpenDatabase) -> None:
+    def __init__(self, cell: CellMapping, open_database: OpenDatabase) -> None:
         self.database: CellDatabase | None = None
         self.database_url = cell.database_url
         self._open = open_database
@@ -79,7 +79,9 @@ class CellReaders:
         self._open = open_database
         self._readers: dict[str, CellReader] = {}
 
-    def read(self, cells: Mapping[str, Cell], clock: Callable[[], float], seconds: float, *, everything: bool) -> None:
+    def read(
+        self, cells: Mapping[str, CellMapping], clock: Callable[[], float], seconds: float, *, everything: bool
+    ) -> None:
         """Read all cells, for at most ``seconds`` by ``clock``; forget removed cells."""
         for uuid in self._readers.keys() - cells.keys():
             del self._readers[uuid]
@@ -92,7 +94,7 @@ class CellReaders:
         for reader in self._readers.values():
             reader.wait(deadline - clock())
 
-    def current(self, cell: Cell) -> CellDatabase | None:
+    def current(self, cell: CellMapping) -> CellDatabase | None:
         """Return the database of a cell if its last read succeeded, otherwise None."""
         reader = self._readers.get(cell.uuid)
         return reader.database if reader is not None and reader.is_current else None

@@ -9,7 +9,7 @@ from sqlalchemy import Row
 
 from rpcapi.resources import names
 from scheduler_svc.databases import milliseconds
-from scheduler_svc.nova.bridge.records import Aggregate, Cell, ComputeNode
+from scheduler_svc.nova.bridge.records import Aggregate, CellMapping, ComputeNode
 
 Document = dict[str, Any]
 Documents = dict[str, Document]
@@ -19,7 +19,7 @@ OWNER_TRAIT_VERSION = 73
 
 
 def compute_documents(
-    cell: Cell,
+    cell: CellMapping,
     nodes: Iterable[ComputeNode],
     services: Iterable[Row[Any]],
     host_cells: Mapping[str, str],
@@ -53,7 +53,7 @@ def compute_documents(
     return documents
 
 
-def with_mapping(cell: Cell, host: str, host_cells: Mapping[str, str]) -> Document:
+def with_mapping(cell: CellMapping, host: str, host_cells: Mapping[str, str]) -> Document:
     """Return the keys of a document that come from the API database."""
     return {"mapped": host_cells.get(host) == cell.uuid, "cell_disabled": cell.disabled}
 

@@ -13,7 +13,7 @@ from rpcapi.background import BackgroundLoop
 from scheduler_svc import databases, metrics
 from scheduler_svc.nova.bridge import signals
 from scheduler_svc.nova.bridge.bridge import NovaBridge
-from scheduler_svc.store.lease import DocumentLease, LeaseLost
+from scheduler_svc.store.lease import DocumentLease, DocumentLeaseLost
 from scheduler_svc.store.protocols.host_state import HostStateStore
 
 LOG = log.getLogger(__name__)
@@ -66,7 +66,7 @@ class BridgeLoop(BackgroundLoop):
     def handle_failure(self, error: Exception) -> float:
         """Log an outage once, as a warning; log any other error with its traceback."""
         metrics.BRIDGE_LAG.set(self._clock() - self._read_at)
-        if isinstance(error, (LeaseLost, errors.VersionConflict)):
+        if isinstance(error, (DocumentLeaseLost, errors.VersionConflict)):
             LOG.warning("Another bridge has taken over")
             self._stand_by()
             return WAITING_SECONDS

@@ -7,8 +7,8 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """Cell mapping. ``database_url`` contains credentials and is never logged."""
+class CellMapping:
+    """Cell mapping of Nova's API database. ``database_url`` contains credentials and is never logged."""
 
     uuid: str
     name: str | None
@@ -30,7 +30,7 @@ class Aggregate:
 class Deployment:
     """Contents of the API database: cells by uuid, cell uuid of each mapped host, and aggregates."""
 
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, CellMapping]
     host_cells: Mapping[str, str]
     aggregates: tuple[Aggregate, ...]
 

@@ -32,8 +32,8 @@ class Unanswerable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """Answer to a question; ``error`` is the reason if it failed."""
+class BridgeReply:
+    """BridgeReply to a question; ``error`` is the reason if it failed."""
 
     number: int
     on_hosts: frozenset[str]
@@ -64,7 +64,7 @@ def answer_question(store: HostStateStore, find_on_hosts: Callable[[Sequence[str
     store.put_state(NAMESPACE, ANSWER, version, document)
 
 
-def answer(store: HostStateStore) -> Answer | None:
+def answer(store: HostStateStore) -> BridgeReply | None:
     """Return the last answer, or None; raises StoreUnavailable."""
     version, document = store.find_state(NAMESPACE, ANSWER)
-    return Answer(document["number"], frozenset(document["on_hosts"]), document["error"]) if version else None
+    return BridgeReply(document["number"], frozenset(document["on_hosts"]), document["error"]) if version else None

@@ -12,7 +12,7 @@ from scheduler_svc.nova.shadow.decisions import ShadowDecision
 MAX_REASONS = 3  # most frequent reasons in the text of a refusal
 
 
-class Outcome(StrEnum):
+class ShadowOutcome(StrEnum):
     """Result for one instance."""
 
     SAME = "same host"
@@ -24,11 +24,11 @@ class Outcome(StrEnum):
     REFUSED_BY_BOTH = "refused by both"
 
 
-AGREEMENTS = frozenset({Outcome.SAME, Outcome.EQUAL, Outcome.REFUSED_BY_BOTH})
+AGREEMENTS = frozenset({ShadowOutcome.SAME, ShadowOutcome.EQUAL, ShadowOutcome.REFUSED_BY_BOTH})
 
 
 @dataclass(frozen=True, slots=True)
-class InstanceComparison:
+class ShadowComparison:
     """Comparison of one instance. Hosts have their Nova names, '' for none.
 
     ``rank`` is the rank of Nova's host by gantt's scores among the ``count`` hosts that pass gantt's filters; 0 if they
@@ -36,7 +36,7 @@ class InstanceComparison:
     """
 
     consumer: str
-    outcome: Outcome
+    outcome: ShadowOutcome
     nova_host: str
     gantt_host: str
     why: str = ""
@@ -55,7 +55,7 @@ class NamedRow:
 FindHost = Callable[[str], NamedRow]
 
 
-def compare(decision: ShadowDecision, nova_hosts: Sequence[str], find: FindHost) -> list[InstanceComparison]:
+def compare(decision: ShadowDecision, nova_hosts: Sequence[str], find: FindHost) -> list[ShadowComparison]:
     """Return a comparison per instance. Hosts are table names; none if Nova refused.
 
     The instances of a request are alike, so their assignment to hosts does not matter.
@@ -75,7 +75,7 @@ def compare(decision: ShadowDecision, nova_hosts: Sequence[str], find: FindHost)
             nova_name = find(name).name
             verdict = _verdict(decision, find(name).row)
             comparisons.append(
-                InstanceComparison(consumer, Outcome.SAME, nova_name, nova_name, "", verdict.rank, verdict.count)
+                ShadowComparison(consumer, ShadowOutcome.SAME, nova_name, nova_name, "", verdict.rank, verdict.count)
             )
         else:
             comparisons.append(_elsewhere(decision, consumer, find(name), find(others.pop(0)) if others else None))
@@ -86,24 +86,24 @@ def _names(hosts: Sequence[str], find: FindHost, decision: ShadowDecision) -> li
     return [find(name).name for name in hosts] or [""] * len(decision.consumers)
 
 
-def _refused_by_nova(decision: ShadowDecision, consumer: str, gantt_host: str) -> InstanceComparison:
+def _refused_by_nova(decision: ShadowDecision, consumer: str, gantt_host: str) -> ShadowComparison:
     if gantt_host:
-        return InstanceComparison(consumer, Outcome.REFUSED_BY_NOVA, "", gantt_host)
-    return InstanceComparison(consumer, Outcome.REFUSED_BY_BOTH, "", "", refusal_text(decision))
+        return ShadowComparison(consumer, ShadowOutcome.REFUSED_BY_NOVA, "", gantt_host)
+    return ShadowComparison(consumer, ShadowOutcome.REFUSED_BY_BOTH, "", "", refusal_text(decision))
 
 
 def _elsewhere(
     decision: ShadowDecision, consumer: str, nova_host: NamedRow, gantt_host: NamedRow | None
-) -> InstanceComparison:
+) -> ShadowComparison:
     verdict = _verdict(decision, nova_host.row)
     if gantt_host is None:
         why = verdict.reason or refusal_text(decision)
-        return InstanceComparison(consumer, Outcome.REFUSED_BY_GANTT, nova_host.name, "", why)
+        return ShadowComparison(consumer, ShadowOutcome.REFUSED_BY_GANTT, nova_host.name, "", why)
     if verdict.reason is not None:
-        return InstanceComparison(consumer, Outcome.REFUSED_HOST, nova_host.name, gantt_host.name, verdict.reason)
+        return ShadowComparison(consumer, ShadowOutcome.REFUSED_HOST, nova_host.name, gantt_host.name, verdict.reason)
     is_equal = bool(verdict.rank) and verdict.score >= _verdict(decision, gantt_host.row).score - TOLERANCE
-    outcome = Outcome.EQUAL if is_equal else Outcome.OTHER
-    return InstanceComparison(
+    outcome = ShadowOutcome.EQUAL if is_equal else ShadowOutcome.OTHER
+    return ShadowComparison(
         consumer, outcome, nova_host.name, gantt_host.name, _rank_text(verdict), verdict.rank, verdict.count
     )
 

@@ -44,13 +44,13 @@ class NovaObserver:
         self,
         allocated: AllocatedHosts,
         report: NovaShadowReport,
-        patience_s: float,
+        timeout_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``patience_s``: Time without an allocation after which Nova counts as having refused."""
+        """``timeout_s``: Time without an allocation after which Nova counts as having refused."""
         self._allocated = allocated
         self._report = report
-        self._patience_s = patience_s
+        self._timeout_s = timeout_s
         self._clock = clock
         self._lock = threading.Lock()
         self._pending: list[_Pending] = []
@@ -72,7 +72,7 @@ class NovaObserver:
                 self._report.skip(Skipped.LATE)
                 return
         with self._lock:
-            pending = _Pending(decision, dict(earlier), self._clock() + self._patience_s, len(self._pending))
+            pending = _Pending(decision, dict(earlier), self._clock() + self._timeout_s, len(self._pending))
             self._pending.append(pending)
 
     def compare_pending(self) -> None:

@@ -9,7 +9,7 @@ from oslo_log import log
 
 from rpcapi import errors
 from scheduler_svc import metrics
-from scheduler_svc.nova.shadow.comparison import AGREEMENTS, InstanceComparison, Outcome, refusal_text
+from scheduler_svc.nova.shadow.comparison import AGREEMENTS, ShadowComparison, ShadowOutcome, refusal_text
 from scheduler_svc.nova.shadow.decisions import ShadowDecision
 from scheduler_svc.shadow_report import ShadowReport
 from scheduler_svc.store.interface import Store
@@ -41,7 +41,7 @@ class NovaShadowReport(ShadowReport):
         """Count a request that is not compared."""
         self.count(metrics.NOVA_SHADOW_SKIPPED, why, title="not compared, ")
 
-    def add(self, decision: ShadowDecision, comparisons: Sequence[InstanceComparison], others: int) -> None:
+    def add(self, decision: ShadowDecision, comparisons: Sequence[ShadowComparison], others: int) -> None:
         """Report the comparisons of a request that was decided while ``others`` were pending."""
         for comparison in comparisons:
             self.count(metrics.NOVA_SHADOW_INSTANCES, comparison.outcome)
@@ -57,13 +57,13 @@ class NovaShadowReport(ShadowReport):
             LOG.warning("Cannot record the comparison of request %s: %s", decision.request_id, error)
 
 
-def _line(decision: ShadowDecision, comparison: InstanceComparison, others: int) -> str:
+def _line(decision: ShadowDecision, comparison: ShadowComparison, others: int) -> str:
     counted = refusal_text(decision)
     parts = [
         f"Nova chose {comparison.nova_host}" if comparison.nova_host else "Nova refused",
         f"gantt chose {comparison.gantt_host}" if comparison.gantt_host else "gantt refused",
     ]
-    if comparison.outcome in (Outcome.REFUSED_HOST, Outcome.REFUSED_BY_GANTT):
+    if comparison.outcome in (ShadowOutcome.REFUSED_HOST, ShadowOutcome.REFUSED_BY_GANTT):
         parts.append(f"gantt refuses Nova's host: {comparison.why}")
     elif comparison.why:
         parts.append(f"Nova's host is {comparison.why} for gantt")

@@ -8,9 +8,9 @@ from functools import partial
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import providers as schemas
-from scheduler_svc.placement.model.providers import Provider
+from scheduler_svc.placement.model.providers import ResourceProvider
 from scheduler_svc.placement.model.refusals import STALE, check_generation, refused_change
 from scheduler_svc.store.providers.changes import SetAggregates
 
@@ -36,7 +36,7 @@ def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
     return _respond(model.directory.change(change, partial(refused_change, uuid=uuid)), aggregates, request)
 
 
-def _respond(provider: Provider, aggregates: Sequence[str], request: Request) -> Response:
+def _respond(provider: ResourceProvider, aggregates: Sequence[str], request: Request) -> Response:
     document: dict[str, object] = {"aggregates": aggregates}
     if request.version >= GENERATION_SINCE:
         document["resource_provider_generation"] = provider.generation
@@ -45,6 +45,6 @@ def _respond(provider: Provider, aggregates: Sequence[str], request: Request) ->
 
 PATH, RULE = "/resource_providers/{uuid}/aggregates", "resource_providers:aggregates:"
 ROUTES = [
-    Route("GET", PATH, show, RULE + "list", SINCE, gives_json=True, type_first=True),
-    Route("PUT", PATH, replace, RULE + "update", SINCE, takes_json=True, type_first=True),
+    ApiRoute("GET", PATH, show, RULE + "list", SINCE, gives_json=True, type_first=True),
+    ApiRoute("PUT", PATH, replace, RULE + "update", SINCE, takes_json=True, type_first=True),
 ]

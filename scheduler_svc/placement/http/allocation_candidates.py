@@ -9,7 +9,7 @@ from scheduler_svc.placement.http import candidate_query
 from scheduler_svc.placement.http.messages import Request, Response
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import allocation_candidates as schemas
 from scheduler_svc.placement.model.candidates.request import CandidateList
 from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, TRAITS
@@ -56,4 +56,4 @@ def _with_roots(model: PlacementModel, trees: TreeRequest) -> TreeRequest | None
 
 
 PATH, RULE = "/allocation_candidates", "allocation_candidates:list"
-ROUTES = [Route("GET", PATH, list_all, RULE, SINCE, gives_json=True, query=schemas.LIST)]
+ROUTES = [ApiRoute("GET", PATH, list_all, RULE, SINCE, gives_json=True, query=schemas.LIST)]

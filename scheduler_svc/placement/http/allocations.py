@@ -12,7 +12,7 @@ from scheduler_svc.core.provider_uuids import uuid_of
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import allocations as schemas
 from scheduler_svc.placement.http.schemas.validators import of_version
 from scheduler_svc.placement.model.problems import bad_request, not_found
@@ -111,9 +111,9 @@ def consumer_request(
 COLLECTION, ITEM = "/allocations", "/allocations/{consumer}"
 BELOW, RULE = "/resource_providers/{uuid}/allocations", "resource_providers:allocations:list"
 ROUTES = [
-    Route("GET", BELOW, show_provider, RULE, gives_json=True),
-    Route("POST", COLLECTION, replace_many, "allocations:manage", MANY_SINCE, takes_json=True),
-    Route("GET", ITEM, show, "allocations:list", gives_json=True),
-    Route("PUT", ITEM, replace, "allocations:update", takes_json=True),
-    Route("DELETE", ITEM, delete, "allocations:delete"),
+    ApiRoute("GET", BELOW, show_provider, RULE, gives_json=True),
+    ApiRoute("POST", COLLECTION, replace_many, "allocations:manage", MANY_SINCE, takes_json=True),
+    ApiRoute("GET", ITEM, show, "allocations:list", gives_json=True),
+    ApiRoute("PUT", ITEM, replace, "allocations:update", takes_json=True),
+    ApiRoute("DELETE", ITEM, delete, "allocations:delete"),
 ]

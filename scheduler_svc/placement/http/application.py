@@ -20,7 +20,7 @@ from scheduler_svc.placement.http.messages import (
 )
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.policies import Policies
-from scheduler_svc.placement.http.routes import Route, Router
+from scheduler_svc.placement.http.routes import ApiRoute, Router
 from scheduler_svc.placement.http.schemas.validators import of_version
 from scheduler_svc.placement.model.problems import Problem, bad_request, not_found
 
@@ -34,7 +34,7 @@ CACHE_HEADERS_SINCE = Microversion(1, 15)
 class PlacementApplication:
     """WSGI application of the routes; ``__call__`` never raises."""
 
-    def __init__(self, routes: Iterable[Route], policies: Policies) -> None:
+    def __init__(self, routes: Iterable[ApiRoute], policies: Policies) -> None:
         self._router = Router(routes)
         self._policies = policies
 
@@ -103,7 +103,7 @@ def _reason(error: errors.GanttError, request_id: str) -> str:
     return f"The store cannot be reached; the log of the server has {request_id}."
 
 
-def _choose(routes: Sequence[Route], request: Request) -> Route:
+def _choose(routes: Sequence[ApiRoute], request: Request) -> ApiRoute:
     """Return the route for the request's microversion; raises Problem if no route matches."""
     for route in routes:
         if route.type_first:
@@ -113,7 +113,7 @@ def _choose(routes: Sequence[Route], request: Request) -> Route:
     raise Problem(routes[0].outside, "")
 
 
-def _check_types(route: Route, request: Request) -> None:
+def _check_types(route: ApiRoute, request: Request) -> None:
     """Raise Problem 415 or 406 unless the request sends and accepts JSON as the route requires."""
     if route.takes_json:
         content_type = request.environ.get("CONTENT_TYPE", "").partition(";")[0].strip() or "None"

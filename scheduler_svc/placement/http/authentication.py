@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from scheduler_svc.placement.http.messages import Caller, Environ
+from scheduler_svc.placement.http.messages import ApiUser, Environ
 
 StartResponse = Callable[..., Any]
 Application = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
@@ -14,11 +14,11 @@ HEALTH_PATH = "/healthz"
 OPEN_PATHS = ("", "/", HEALTH_PATH)
 
 
-def caller_of(environ: Environ) -> Caller:
+def caller_of(environ: Environ) -> ApiUser:
     """Return the caller named by the headers of Keystone's middleware or ``trust_tokens``."""
     roles = tuple(role.strip() for role in environ.get("HTTP_X_ROLES", "").split(",") if role.strip())
     project = environ.get("HTTP_X_PROJECT_ID") or environ.get("HTTP_X_TENANT_ID")
-    return Caller(environ.get("HTTP_X_USER_ID"), project, roles, environ.get(_SYSTEM_SCOPE))
+    return ApiUser(environ.get("HTTP_X_USER_ID"), project, roles, environ.get(_SYSTEM_SCOPE))
 
 
 def trust_tokens(application: Application) -> Application:

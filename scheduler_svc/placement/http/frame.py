@@ -54,7 +54,9 @@ class Frame:
             body = []  # a client would take it for the beginning of the connection's next answer
         seconds = time.perf_counter() - started
         start_response(answer.status_line, answer.headers)
-        return _Body(body, functools.partial(_record, environ, exchange, answer.status, sum(map(len, body)), seconds))
+        return _RecordedBody(
+            body, functools.partial(_record, environ, exchange, answer.status, sum(map(len, body)), seconds)
+        )
 
 
 class _Answer:
@@ -77,7 +79,7 @@ class _Answer:
         return {name.lower() for name, _ in self.headers}
 
 
-class _Body(list[bytes]):
+class _RecordedBody(list[bytes]):
     """Chunks of a response's body. The server closes it after sending, so the client does not wait for ``on_close``."""
 
     def __init__(self, chunks: Iterable[bytes], on_close: Callable[[], None]) -> None:

@@ -4,7 +4,7 @@
 from scheduler_svc.placement.http.authentication import HEALTH_PATH
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.routes import ApiRoute
 
 
 def show(model: PlacementModel, _request: Request) -> Response:
@@ -13,4 +13,4 @@ def show(model: PlacementModel, _request: Request) -> Response:
     return json_response({"status": "ready"})
 
 
-ROUTES = [Route(method, HEALTH_PATH, show, None) for method in ("GET", "HEAD")]
+ROUTES = [ApiRoute(method, HEALTH_PATH, show, None) for method in ("GET", "HEAD")]

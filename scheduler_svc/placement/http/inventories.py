@@ -8,7 +8,7 @@ from rpcapi.resources.inventory import Inventory
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import inventories as schemas
 from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, standard_first
 from scheduler_svc.placement.model.problems import (
@@ -19,7 +19,7 @@ from scheduler_svc.placement.model.problems import (
     conflict,
     not_found,
 )
-from scheduler_svc.placement.model.providers import Provider
+from scheduler_svc.placement.model.providers import ResourceProvider
 from scheduler_svc.placement.model.refusals import check_generation, refused_change
 from scheduler_svc.store.providers.changes import (
     AddInventory,
@@ -98,7 +98,7 @@ def delete_all(model: PlacementModel, _request: Request, uuid: str) -> Response:
     return Response(204)
 
 
-def _change(model: PlacementModel, uuid: str, change: InventoryChange) -> Provider:
+def _change(model: PlacementModel, uuid: str, change: InventoryChange) -> ResourceProvider:
     return model.directory.change(change, lambda refusal: _problem(refusal, uuid, change))
 
 
@@ -139,14 +139,16 @@ def _fields(inventory: Mapping[str, Any]) -> dict[str, Any]:
     return {name: inventory[name] for name in _FIELDS}
 
 
-def _respond(provider: Provider, resource_class: str, status: int = 200, location: str | None = None) -> Response:
+def _respond(
+    provider: ResourceProvider, resource_class: str, status: int = 200, location: str | None = None
+) -> Response:
     document = _fields(provider.inventories[resource_class])
     if provider.generation:  # as in Placement, which omits generation 0
         document["resource_provider_generation"] = provider.generation
     return json_response(document, provider.modified, status, location)
 
 
-def _respond_all(provider: Provider) -> Response:
+def _respond_all(provider: ResourceProvider) -> Response:
     inventories = {name: _fields(inventory) for name, inventory in provider.inventories.items()}
     return json_response(
         {"resource_provider_generation": provider.generation, "inventories": inventories}, provider.modified
@@ -156,11 +158,11 @@ def _respond_all(provider: Provider) -> Response:
 COLLECTION, RULE = "/resource_providers/{uuid}/inventories", "resource_providers:inventories:"
 ITEM = COLLECTION + "/{resource_class}"
 ROUTES = [
-    Route("GET", COLLECTION, list_all, RULE + "list", gives_json=True),
-    Route("POST", COLLECTION, create, RULE + "create", takes_json=True),
-    Route("PUT", COLLECTION, replace, RULE + "update", takes_json=True),
-    Route("DELETE", COLLECTION, delete_all, RULE + "delete", since=DELETE_ALL_SINCE, outside=405),
-    Route("GET", ITEM, show, RULE + "show", gives_json=True),
-    Route("PUT", ITEM, update, RULE + "update", takes_json=True),
-    Route("DELETE", ITEM, delete, RULE + "delete"),
+    ApiRoute("GET", COLLECTION, list_all, RULE + "list", gives_json=True),
+    ApiRoute("POST", COLLECTION, create, RULE + "create", takes_json=True),
+    ApiRoute("PUT", COLLECTION, replace, RULE + "update", takes_json=True),
+    ApiRoute("DELETE", COLLECTION, delete_all, RULE + "delete", since=DELETE_ALL_SINCE, outside=405),
+    ApiRoute("GET", ITEM, show, RULE + "show", gives_json=True),
+    ApiRoute("PUT", ITEM, update, RULE + "update", takes_json=True),
+    ApiRoute("DELETE", ITEM, delete, RULE + "delete"),
 ]

@@ -25,7 +25,7 @@ MAX_QUOTED = 4000  # characters of a validation message, which may quote the who
 Environ = Mapping[str, Any]
 
 
-class Caller(NamedTuple):
+class ApiUser(NamedTuple):
     """Authenticated caller of a request. ``system_scope`` is 'all' for a system-scoped token."""
 
     user: str | None
@@ -37,7 +37,7 @@ class Caller(NamedTuple):
 class Request:
     """Request of ``caller`` in a microversion; ``id`` is sent in the response's header."""
 
-    def __init__(self, environ: Environ, version: Microversion, caller: Caller, request_id: str) -> None:
+    def __init__(self, environ: Environ, version: Microversion, caller: ApiUser, request_id: str) -> None:
         self.environ = environ
         self.version = version
         self.caller = caller

@@ -9,7 +9,7 @@ from oslo_policy import opts as policy_opts
 from oslo_policy import policy
 
 from rpcapi import errors
-from scheduler_svc.placement.http.messages import Caller
+from scheduler_svc.placement.http.messages import ApiUser
 from scheduler_svc.placement.model.problems import Problem
 
 PREFIX = "placement:"
@@ -94,12 +94,12 @@ class Policies:
         """Read the policy file again; raises BadConfiguration and keeps the previous rules."""
         self._allows = self._load()
 
-    def check(self, rule: str, caller: Caller, project: str | None = None) -> None:
+    def check(self, rule: str, caller: ApiUser, project: str | None = None) -> None:
         """Raise Problem 403 unless the caller satisfies a rule; ``project`` is the project of the request."""
         if not self._allows(rule, caller, project):
             raise Problem(403, f"Policy does not allow {PREFIX}{rule} to be performed.")
 
-    def _load(self) -> Callable[[str, Caller, str | None], bool]:
+    def _load(self) -> Callable[[str, ApiUser, str | None], bool]:
         """Return a function that decides by the current rules and caches its decisions."""
         enforcer = policy.Enforcer(self._conf)
         enforcer.suppress_default_change_warnings = True
@@ -111,7 +111,7 @@ class Policies:
         enforcer.use_conf = False  # it would read a changed file at the next request
 
         @functools.lru_cache(maxsize=REMEMBERED)
-        def allows(rule: str, caller: Caller, project: str | None) -> bool:
+        def allows(rule: str, caller: ApiUser, project: str | None) -> bool:
             credentials = {"user_id": caller.user, "project_id": caller.project, "roles": list(caller.roles)}
             if caller.system_scope:
                 credentials["system"] = caller.system_scope

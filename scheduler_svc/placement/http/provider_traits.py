@@ -5,11 +5,11 @@ from functools import partial
 
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import names as schemas
 from scheduler_svc.placement.http.traits import SINCE
 from scheduler_svc.placement.model.catalogue import TRAITS
-from scheduler_svc.placement.model.providers import Provider
+from scheduler_svc.placement.model.providers import ResourceProvider
 from scheduler_svc.placement.model.refusals import STALE, check_generation, refused_change
 from scheduler_svc.store.providers.changes import SetTraits
 
@@ -34,7 +34,7 @@ def remove(model: PlacementModel, _request: Request, uuid: str) -> Response:
     return Response(204)
 
 
-def _respond(provider: Provider) -> Response:
+def _respond(provider: ResourceProvider) -> Response:
     return json_response(
         {"traits": provider.traits, "resource_provider_generation": provider.generation}, provider.modified
     )
@@ -42,7 +42,7 @@ def _respond(provider: Provider) -> Response:
 
 PATH, RULE = "/resource_providers/{uuid}/traits", "resource_providers:traits:"
 ROUTES = [
-    Route("GET", PATH, show, RULE + "list", SINCE, gives_json=True),
-    Route("PUT", PATH, replace, RULE + "update", SINCE, takes_json=True),
-    Route("DELETE", PATH, remove, RULE + "delete", SINCE),
+    ApiRoute("GET", PATH, show, RULE + "list", SINCE, gives_json=True),
+    ApiRoute("PUT", PATH, replace, RULE + "update", SINCE, takes_json=True),
+    ApiRoute("DELETE", PATH, remove, RULE + "delete", SINCE),
 ]

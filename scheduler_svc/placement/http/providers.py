@@ -13,7 +13,7 @@ from scheduler_svc.placement.http.messages import Request, Response, json_respon
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.provider_documents import TREES_SINCE, as_document, as_list
-from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import providers as schemas
 from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, TRAITS
 from scheduler_svc.placement.model.problems import (
@@ -25,7 +25,7 @@ from scheduler_svc.placement.model.problems import (
     conflict,
     not_found,
 )
-from scheduler_svc.placement.model.providers import Provider
+from scheduler_svc.placement.model.providers import ResourceProvider
 from scheduler_svc.placement.model.refusals import no_provider, owned_by_agent
 from scheduler_svc.store.providers.changes import (
     UNCHANGED,
@@ -144,7 +144,7 @@ def _find(model: PlacementModel, request: Request) -> Sequence[tuple[ProviderRow
     )
 
 
-def _document(provider: Provider, request: Request) -> dict[str, Any]:
+def _document(provider: ResourceProvider, request: Request) -> dict[str, Any]:
     return as_document(provider, request.prefix, request.version)
 
 
@@ -156,7 +156,7 @@ def _last_change(providers: Sequence[tuple[ProviderRow, int]]) -> datetime:
     return datetime.fromtimestamp(max(times) / 1000, UTC)
 
 
-def _respond(provider: Provider, request: Request) -> Response:
+def _respond(provider: ResourceProvider, request: Request) -> Response:
     return json_response(_document(provider, request), provider.modified)
 
 
@@ -182,9 +182,9 @@ def _refused_place(refusal: Refusal, name: str, uuid: str, failure: str) -> Prob
 
 COLLECTION, ITEM = "/resource_providers", "/resource_providers/{uuid}"
 ROUTES = [
-    Route("GET", COLLECTION, list_all, "resource_providers:list", gives_json=True, query=schemas.LIST),
-    Route("POST", COLLECTION, create, "resource_providers:create", takes_json=True),
-    Route("GET", ITEM, show, "resource_providers:show", gives_json=True),
-    Route("PUT", ITEM, update, "resource_providers:update", takes_json=True),
-    Route("DELETE", ITEM, delete, "resource_providers:delete"),
+    ApiRoute("GET", COLLECTION, list_all, "resource_providers:list", gives_json=True, query=schemas.LIST),
+    ApiRoute("POST", COLLECTION, create, "resource_providers:create", takes_json=True),
+    ApiRoute("GET", ITEM, show, "resource_providers:show", gives_json=True),
+    ApiRoute("PUT", ITEM, update, "resource_providers:update", takes_json=True),
+    ApiRoute("DELETE", ITEM, delete, "resource_providers:delete"),
 ]

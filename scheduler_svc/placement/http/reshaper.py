@@ -10,7 +10,7 @@ from scheduler_svc.placement.http.inventories import parse_inventory
 from scheduler_svc.placement.http.messages import Request, Response
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import reshaper as schemas
 from scheduler_svc.placement.http.schemas.validators import of_version
 from scheduler_svc.placement.model import reshaping
@@ -44,4 +44,4 @@ def _inventories(uuid: str, body: Mapping[str, Any], request: Request) -> dict[s
     return {name: parse_inventory(raw, name, request, failure) for name, raw in body["inventories"].items()}
 
 
-ROUTES = [Route("POST", "/reshaper", reshape, "reshaper:reshape", SINCE, takes_json=True)]
+ROUTES = [ApiRoute("POST", "/reshaper", reshape, "reshaper:reshape", SINCE, takes_json=True)]

@@ -7,7 +7,7 @@ from typing import Any
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import names as schemas
 from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES
 from scheduler_svc.placement.model.problems import bad_request, conflict
@@ -74,10 +74,10 @@ def _document(request: Request, name: str) -> dict[str, Any]:
 
 COLLECTION, ITEM, RULE = "/resource_classes", "/resource_classes/{name}", "resource_classes:"
 ROUTES = [
-    Route("GET", COLLECTION, list_all, RULE + "list", SINCE, gives_json=True),
-    Route("POST", COLLECTION, create, RULE + "create", SINCE, takes_json=True),
-    Route("GET", ITEM, show, RULE + "show", SINCE, gives_json=True),
-    Route("PUT", ITEM, rename, RULE + "update", SINCE, LAST_RENAME, takes_json=True),
-    Route("PUT", ITEM, ensure, RULE + "update", CREATE_BY_PUT_SINCE),
-    Route("DELETE", ITEM, delete, RULE + "delete", SINCE),
+    ApiRoute("GET", COLLECTION, list_all, RULE + "list", SINCE, gives_json=True),
+    ApiRoute("POST", COLLECTION, create, RULE + "create", SINCE, takes_json=True),
+    ApiRoute("GET", ITEM, show, RULE + "show", SINCE, gives_json=True),
+    ApiRoute("PUT", ITEM, rename, RULE + "update", SINCE, LAST_RENAME, takes_json=True),
+    ApiRoute("PUT", ITEM, ensure, RULE + "update", CREATE_BY_PUT_SINCE),
+    ApiRoute("DELETE", ITEM, delete, RULE + "delete", SINCE),
 ]

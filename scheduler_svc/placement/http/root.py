@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import LATEST, OLDEST
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.routes import ApiRoute
 
 
 def show(_model: PlacementModel, _request: Request) -> Response:
@@ -21,4 +21,4 @@ def show(_model: PlacementModel, _request: Request) -> Response:
     return json_response({"versions": [version]}, datetime.now(UTC))
 
 
-ROUTES = [Route("GET", "/", show, None)]
+ROUTES = [ApiRoute("GET", "/", show, None)]

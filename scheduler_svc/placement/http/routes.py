@@ -12,7 +12,7 @@ from scheduler_svc.placement.http.schemas.validators import Versioned
 Handler = Callable[..., Response]
 
 
-class Route(NamedTuple):
+class ApiRoute(NamedTuple):
     """Operation, and its requirements on requests.
 
     Attributes:
@@ -43,7 +43,7 @@ class Route(NamedTuple):
 class Match(NamedTuple):
     """Routes at a path by method, several if they depend on the microversion, and the path's variable parts."""
 
-    methods: Mapping[str, list[Route]]
+    methods: Mapping[str, list[ApiRoute]]
     variables: tuple[str, ...]
 
     @property
@@ -55,8 +55,8 @@ class Match(NamedTuple):
 class Router:
     """Finds routes by path. Fixed and variable parts alternate: their number and the fixed ones identify a route."""
 
-    def __init__(self, routes: Iterable[Route]) -> None:
-        self._paths: dict[tuple[int, tuple[str, ...]], dict[str, list[Route]]] = {}
+    def __init__(self, routes: Iterable[ApiRoute]) -> None:
+        self._paths: dict[tuple[int, tuple[str, ...]], dict[str, list[ApiRoute]]] = {}
         for route in routes:
             parts = route.path.split("/")[1:]
             methods = self._paths.setdefault((len(parts), tuple(parts[::2])), {})

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import names as schemas
 from scheduler_svc.placement.model.catalogue import TRAITS
 from scheduler_svc.placement.model.problems import bad_request, conflict
@@ -84,8 +84,8 @@ def _associated(request: Request) -> bool | None:
 
 ITEM = "/traits/{name}"
 ROUTES = [
-    Route("GET", "/traits", list_all, "traits:list", SINCE, gives_json=True, query=schemas.LIST_TRAITS),
-    Route("GET", ITEM, show, "traits:show", SINCE),
-    Route("PUT", ITEM, create, "traits:update", SINCE),
-    Route("DELETE", ITEM, delete, "traits:delete", SINCE),
+    ApiRoute("GET", "/traits", list_all, "traits:list", SINCE, gives_json=True, query=schemas.LIST_TRAITS),
+    ApiRoute("GET", ITEM, show, "traits:show", SINCE),
+    ApiRoute("PUT", ITEM, create, "traits:update", SINCE),
+    ApiRoute("DELETE", ITEM, delete, "traits:delete", SINCE),
 ]

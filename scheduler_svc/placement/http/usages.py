@@ -9,7 +9,7 @@ from typing import Any
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import Route
+from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import usages as schemas
 from scheduler_svc.store.allocations import Usage
 
@@ -52,8 +52,8 @@ def _with_count(count: int, amounts: Mapping[str, int]) -> dict[str, Any]:
 
 PATH = "/resource_providers/{uuid}/usages"
 ROUTES = [
-    Route("GET", PATH, show, "resource_providers:usages", gives_json=True),
-    Route(
+    ApiRoute("GET", PATH, show, "resource_providers:usages", gives_json=True),
+    ApiRoute(
         *("GET", "/usages", show_project, "usages", TOTAL_SINCE),
         gives_json=True,
         of_project=True,

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from scheduler_svc.placement.migration import exchanges
-from scheduler_svc.placement.migration.contents import (
+from scheduler_svc.placement.migration.dump import (
     ConsumerRecord,
-    Contents,
+    PlacementDump,
     ProviderRecord,
     are_same,
     common_time_unit,
@@ -41,7 +41,7 @@ class CopyPass:
     children, and providers before allocations.
     """
 
-    def __init__(self, source: Contents, target: Contents, writer: Writer, progress: Progress) -> None:
+    def __init__(self, source: PlacementDump, target: PlacementDump, writer: Writer, progress: Progress) -> None:
         self._source = source.with_least_generation(target.generation_base)
         self._target = target
         self._time_unit_ms = common_time_unit(source, target)

@@ -10,18 +10,18 @@ from sqlalchemy import Connection, Table, func, select
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.databases import milliseconds
 from scheduler_svc.placement.migration import placement_tables as tables
-from scheduler_svc.placement.migration.contents import (
+from scheduler_svc.placement.migration.database import PlacementDatabase, has_consumer_types
+from scheduler_svc.placement.migration.dump import (
     UNKNOWN_OWNER,
     ConsumerRecord,
-    Contents,
-    NameKind,
+    CustomNameKind,
+    PlacementDump,
     ProviderRecord,
     is_custom,
 )
-from scheduler_svc.placement.migration.database import PlacementDatabase, has_consumer_types
 
 FIGURES = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
-NAME_TABLES = {NameKind.TRAIT: tables.TRAITS, NameKind.RESOURCE_CLASS: tables.RESOURCE_CLASSES}
+NAME_TABLES = {CustomNameKind.TRAIT: tables.TRAITS, CustomNameKind.RESOURCE_CLASS: tables.RESOURCE_CLASSES}
 
 
 class DatabaseReader:
@@ -31,7 +31,7 @@ class DatabaseReader:
         self._database = database
         self._step = step
 
-    def read(self) -> Contents:
+    def read(self) -> PlacementDump:
         """Return all records; raises PlacementUnavailable."""
         with self._database.snapshot() as connection:
             snapshot = _Snapshot(connection)
@@ -46,7 +46,7 @@ class DatabaseReader:
                 if is_custom(row.name)
             }
             unit = time_unit_ms(self._database.dialect)
-            return Contents(providers, consumers, names, snapshot.notes, time_unit_ms=unit)
+            return PlacementDump(providers, consumers, names, snapshot.notes, time_unit_ms=unit)
 
 
 def time_unit_ms(dialect: str) -> int:

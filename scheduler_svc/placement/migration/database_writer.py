@@ -10,17 +10,17 @@ from sqlalchemy import Column, Connection, Table, and_, delete, func, insert, se
 
 from scheduler_svc.databases import EPOCH, MILLISECOND
 from scheduler_svc.placement.migration import placement_tables as tables
-from scheduler_svc.placement.migration.contents import ConsumerRecord, NameKind, ProviderRecord
 from scheduler_svc.placement.migration.database import has_consumer_types
 from scheduler_svc.placement.migration.database_reader import FIGURES, NAME_TABLES, time_unit_ms
+from scheduler_svc.placement.migration.dump import ConsumerRecord, CustomNameKind, ProviderRecord
 from scheduler_svc.placement.migration.exchanges import TEMPORARY
 from scheduler_svc.placement.migration.failures import NameConflict
 from scheduler_svc.placement.migration.writer import Refusals, Writer
 
 # Columns that refer to a name.
 REFERENCES = {
-    NameKind.TRAIT: (tables.PROVIDER_TRAITS.c.trait_id,),
-    NameKind.RESOURCE_CLASS: (tables.INVENTORIES.c.resource_class_id, tables.ALLOCATIONS.c.resource_class_id),
+    CustomNameKind.TRAIT: (tables.PROVIDER_TRAITS.c.trait_id,),
+    CustomNameKind.RESOURCE_CLASS: (tables.INVENTORIES.c.resource_class_id, tables.ALLOCATIONS.c.resource_class_id),
 }
 STANDARD_IDS = {name: number for number, name in enumerate(os_resource_classes.STANDARDS)}
 LEAST_CUSTOM_ID = 10_000  # for resource classes; Placement deletes none with a lower id
@@ -41,10 +41,10 @@ class DatabaseWriter(Writer):
             # VCPU has id 0, which would become the next free id.
             connection.exec_driver_sql("SET SESSION sql_mode = CONCAT(@@sql_mode, ',NO_AUTO_VALUE_ON_ZERO')")
 
-    def put_name(self, kind: NameKind, name: str, changed_ms: int) -> None:
+    def put_name(self, kind: CustomNameKind, name: str, changed_ms: int) -> None:
         self._id(NAME_TABLES[kind], "name", name, changed_ms)
 
-    def delete_name(self, kind: NameKind, name: str) -> bool:
+    def delete_name(self, kind: CustomNameKind, name: str) -> bool:
         table = NAME_TABLES[kind]
         number = self._known(table, "name").get(name)
         if number is None or any(self._exists(column == number) for column in REFERENCES[kind]):

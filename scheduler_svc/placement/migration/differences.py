@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scheduler_svc.placement.migration.contents import (
+from scheduler_svc.placement.migration.dump import (
     ConsumerRecord,
-    Contents,
+    PlacementDump,
     ProviderRecord,
     are_same,
     common_time_unit,
 )
 
 
-def differences(source: Contents, target: Contents) -> Iterator[str]:
+def differences(source: PlacementDump, target: PlacementDump) -> Iterator[str]:
     """Yield the differences, with generations as imported; unread providers are skipped."""
     expected = source.with_least_generation(target.generation_base)
     unit = common_time_unit(source, target)
@@ -26,7 +26,7 @@ def differences(source: Contents, target: Contents) -> Iterator[str]:
         yield _whole(f"{kind} {name}", is_missing=(kind, name) in expected.names)
 
 
-def excess(contents: Contents) -> Iterator[str]:
+def excess(contents: PlacementDump) -> Iterator[str]:
     """Yield allocations above capacity."""
     used: Counter[tuple[str, str]] = Counter()
     for record in contents.consumers.values():

@@ -4,12 +4,12 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from scheduler_svc.placement.migration.contents import Contents, ProviderRecord
+from scheduler_svc.placement.migration.dump import PlacementDump, ProviderRecord
 
 TEMPORARY = "renamed-"  # prefix of temporary provider names during a swap
 
 
-def temporary_records(source: Contents, target: Contents) -> list[ProviderRecord]:
+def temporary_records(source: PlacementDump, target: PlacementDump) -> list[ProviderRecord]:
     """Return the target's providers whose names others take, under temporary names.
 
     Only those are returned that get a new name in the same copy: along a chain that ends at a free name, or in a cycle.

@@ -9,8 +9,14 @@ from typing import Any, TypeVar
 from requests import Response
 
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.placement.migration.contents import ConsumerRecord, Contents, NameKind, ProviderRecord, is_custom
 from scheduler_svc.placement.migration.database_reader import FIGURES
+from scheduler_svc.placement.migration.dump import (
+    ConsumerRecord,
+    CustomNameKind,
+    PlacementDump,
+    ProviderRecord,
+    is_custom,
+)
 from scheduler_svc.placement.migration.http_client import PlacementClient
 
 THREADS = 8
@@ -32,7 +38,7 @@ class HttpReader:
         self._client = client
         self._progress = progress or (lambda what, number, total: None)
 
-    def read(self) -> Contents:
+    def read(self) -> PlacementDump:
         """Return all records; raises PlacementUnavailable."""
         names = dict.fromkeys(self._custom_names(), 0)
         listed = self._client.document("/resource_providers")["resource_providers"]
@@ -44,7 +50,7 @@ class HttpReader:
                 threads.shutdown(cancel_futures=True)
                 raise
         consumers = {record.uuid: record for record in read if record is not None}
-        return Contents(providers, consumers, names, unread=unread)
+        return PlacementDump(providers, consumers, names, unread=unread)
 
     def _providers(
         self, threads: ThreadPoolExecutor, listed: list[dict[str, Any]]
@@ -110,11 +116,11 @@ class HttpReader:
             _modified(response),
         )
 
-    def _custom_names(self) -> Iterable[tuple[NameKind, str]]:
+    def _custom_names(self) -> Iterable[tuple[CustomNameKind, str]]:
         traits = self._client.document("/traits?name=startswith:CUSTOM_")["traits"]
         classes = self._client.document("/resource_classes")["resource_classes"]
-        yield from ((NameKind.TRAIT, name) for name in traits)
-        yield from ((NameKind.RESOURCE_CLASS, entry["name"]) for entry in classes if is_custom(entry["name"]))
+        yield from ((CustomNameKind.TRAIT, name) for name in traits)
+        yield from ((CustomNameKind.RESOURCE_CLASS, entry["name"]) for entry in classes if is_custom(entry["name"]))
 
     def _each(self, threads: ThreadPoolExecutor, what: str, read: Callable[[T], S], items: list[T]) -> list[S]:
         results = []

@@ -8,7 +8,13 @@ from typing import Any
 from rpcapi.resources import names
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import Claim
-from scheduler_svc.placement.migration.contents import ConsumerRecord, Contents, NameKind, ProviderRecord, is_custom
+from scheduler_svc.placement.migration.dump import (
+    ConsumerRecord,
+    CustomNameKind,
+    PlacementDump,
+    ProviderRecord,
+    is_custom,
+)
 from scheduler_svc.store import allocations, paging
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.providers.changes import is_api_owned
@@ -28,18 +34,18 @@ class StoreReader:
         self._store = store
         self._overwrite = overwrite
 
-    def read(self) -> Contents:
+    def read(self) -> PlacementDump:
         """Return all records; raises StoreUnavailable."""
         base = self._store.read_generations([NO_PROVIDER])[NO_PROVIDER]
         protected: set[str] = set()
         providers = {record.uuid: record for record in self._providers(base, protected)}
         consumers = {record.uuid: record for record in self._consumers(base, protected)}
         custom = _names_in_use(providers.values())
-        for kind in NameKind:
+        for kind in CustomNameKind:
             rows = paging.entries(partial(self._store.list_state, kind))
             custom |= {(kind, name): document.get("changed_ms", 0) for name, _, document in rows}
         unchangeable = frozenset[str]() if self._overwrite else frozenset(protected)
-        return Contents(providers, consumers, custom, protected=unchangeable, generation_base=base, time_unit_ms=1)
+        return PlacementDump(providers, consumers, custom, protected=unchangeable, generation_base=base, time_unit_ms=1)
 
     def reported_names(self) -> set[str]:
         """Return the names of agents' providers."""
@@ -66,11 +72,11 @@ class StoreReader:
             yield _consumer_record(claim, base)
 
 
-def _names_in_use(providers: Iterable[ProviderRecord]) -> dict[tuple[NameKind, str], int]:
+def _names_in_use(providers: Iterable[ProviderRecord]) -> dict[tuple[CustomNameKind, str], int]:
     """Return the custom names of providers, which may exist without having been created by a client."""
     names_in_use = {}
     for record in providers:
-        for kind, parts in ((NameKind.TRAIT, record.traits), (NameKind.RESOURCE_CLASS, record.inventories)):
+        for kind, parts in ((CustomNameKind.TRAIT, record.traits), (CustomNameKind.RESOURCE_CLASS, record.inventories)):
             names_in_use.update({(kind, name): record.changed_ms for name in parts if is_custom(name)})
     return names_in_use
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from rpcapi import errors
 from rpcapi.resources import names
-from scheduler_svc.placement.migration.contents import ConsumerRecord, NameKind, ProviderRecord
+from scheduler_svc.placement.migration.dump import ConsumerRecord, CustomNameKind, ProviderRecord
 from scheduler_svc.placement.migration.store_reader import uuid_of
 from scheduler_svc.placement.migration.writer import Refusals, Writer
 from scheduler_svc.store import allocations, paging
@@ -42,13 +42,13 @@ class StoreWriter(Writer):
         self._store = store
         self._overwrite = overwrite
 
-    def put_name(self, kind: NameKind, name: str, changed_ms: int) -> None:
+    def put_name(self, kind: CustomNameKind, name: str, changed_ms: int) -> None:
         try:
             self._store.put_state(kind, name, 0, {"changed_ms": changed_ms, **MARK})
         except errors.VersionConflict:
             return  # a client created it
 
-    def delete_name(self, kind: NameKind, name: str) -> bool:
+    def delete_name(self, kind: CustomNameKind, name: str) -> bool:
         try:
             document = self._store.get_state(kind, name)[1]
         except errors.UnknownHost:
@@ -99,10 +99,10 @@ class StoreRehearsal(StoreWriter):
         super().__init__(store)
         self._names = taken_names
 
-    def put_name(self, kind: NameKind, name: str, changed_ms: int) -> None:
+    def put_name(self, kind: CustomNameKind, name: str, changed_ms: int) -> None:
         return
 
-    def delete_name(self, kind: NameKind, name: str) -> bool:
+    def delete_name(self, kind: CustomNameKind, name: str) -> bool:
         return True
 
     def put_providers(self, records: Sequence[ProviderRecord]) -> Refusals:

@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable
 
 from rpcapi.garbage import collection_suspended
-from scheduler_svc.placement.migration.contents import Contents
 from scheduler_svc.placement.migration.copying import CopyOutcome, CopyPass
 from scheduler_svc.placement.migration.differences import differences, excess
+from scheduler_svc.placement.migration.dump import PlacementDump
 from scheduler_svc.placement.migration.failures import ClientsHaveWritten, NothingToCopy
 from scheduler_svc.placement.migration.report import Report
 from scheduler_svc.placement.migration.writer import Writer
 
-Read = Callable[[], Contents]  # returns the contents of one side
+Read = Callable[[], PlacementDump]  # returns the contents of one side
 
 
 class Switchover:
@@ -72,7 +72,7 @@ class Switchover:
         )
         return number + unread == 0
 
-    def _read_unchanged_target(self) -> Contents:
+    def _read_unchanged_target(self) -> PlacementDump:
         target = self._read_target()
         if target.protected and not self._beside_clients:
             raise ClientsHaveWritten(
@@ -82,7 +82,7 @@ class Switchover:
             )
         return target
 
-    def _pass(self, number: int, source: Contents, target: Contents, *, is_last: bool) -> CopyOutcome:
+    def _pass(self, number: int, source: PlacementDump, target: PlacementDump, *, is_last: bool) -> CopyOutcome:
         if target.providers and not source.providers and not source.unread:
             raise NothingToCopy(f"the source has no provider, and {len(target.providers)} would be deleted")
         start = time.monotonic()
@@ -93,12 +93,12 @@ class Switchover:
             self._report.listing("To be read again in the next pass", _unread_lines(source))
         return outcome
 
-    def _conclude(self, source: Contents, outcome: CopyOutcome) -> bool:
+    def _conclude(self, source: PlacementDump, outcome: CopyOutcome) -> bool:
         self._report.listing("Notes", source.notes)
         self._report.listing("Carried though it exceeds a capacity", excess(source))
         refusals = (f"{kind} {uuid}: {why}" for (kind, uuid), why in outcome.refusals.items())
         return self._report.listing("Not carried", refusals) == 0
 
 
-def _unread_lines(contents: Contents) -> list[str]:
+def _unread_lines(contents: PlacementDump) -> list[str]:
     return [f"provider {uuid}: {why}" for uuid, why in contents.unread.items()]

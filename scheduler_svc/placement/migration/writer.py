@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from scheduler_svc.placement.migration.contents import ConsumerRecord, NameKind, ProviderRecord
+from scheduler_svc.placement.migration.dump import ConsumerRecord, CustomNameKind, ProviderRecord
 
 Refusals = dict[str, str]  # reasons by UUID of the unwritten record
 
@@ -17,10 +17,10 @@ class Writer(Protocol):
 
     threads: int
 
-    def put_name(self, kind: NameKind, name: str, changed_ms: int) -> None:
+    def put_name(self, kind: CustomNameKind, name: str, changed_ms: int) -> None:
         """Create a custom name."""
 
-    def delete_name(self, kind: NameKind, name: str) -> bool:
+    def delete_name(self, kind: CustomNameKind, name: str) -> bool:
         """Delete an unused custom name if an earlier copy created it; return whether it is deleted."""
 
     def put_providers(self, records: Sequence[ProviderRecord]) -> Refusals:

@@ -14,7 +14,7 @@ from scheduler_svc.core.table.providers import PartitionProviders, ProviderRow
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.placement.model.freshness import Freshness
 from scheduler_svc.placement.model.problems import Problem
-from scheduler_svc.placement.model.providers import Provider
+from scheduler_svc.placement.model.providers import ResourceProvider
 from scheduler_svc.placement.model.refusals import no_provider
 from scheduler_svc.store import paging
 from scheduler_svc.store.protocols.providers import ProviderStore
@@ -48,11 +48,11 @@ class ProviderDirectory:
         self._freshness.require()
         self._agents.learn(self._table.provider_ids(self._number))
 
-    def find(self, uuid: str) -> Provider | None:
+    def find(self, uuid: str) -> ResourceProvider | None:
         """Return a provider, or None."""
         return self.find_each([uuid]).get(uuid)
 
-    def find_each(self, uuids: Iterable[str]) -> dict[str, Provider]:
+    def find_each(self, uuids: Iterable[str]) -> dict[str, ResourceProvider]:
         """Return the existing providers by UUID."""
         uuids = {uuid for uuid in uuids if _is_uuid(uuid)}
         providers = self._read_each(uuids)
@@ -84,7 +84,7 @@ class ProviderDirectory:
         generations = paging.read_generations(self._store, [row.id for row in rows])
         return [(row, generations[row.id]) for row in rows]
 
-    def get(self, uuid: str) -> Provider:
+    def get(self, uuid: str) -> ResourceProvider:
         """Return a provider; raises Problem 404."""
         provider = self.find(uuid)
         if provider is None:
@@ -100,21 +100,21 @@ class ProviderDirectory:
     def generations(self, ids: Sequence[str]) -> dict[str, int]:
         return self._store.read_generations(ids)
 
-    def change(self, change: ProviderChange, problem_of: Callable[[Refusal], Problem]) -> Provider:
+    def change(self, change: ProviderChange, problem_of: Callable[[Refusal], Problem]) -> ResourceProvider:
         """Apply a change and return the changed provider; raises ``problem_of`` of a refusal."""
         answer = self._store.change_provider(change)
         if isinstance(answer, Refusal):
             raise problem_of(answer)
-        return Provider.of(answer)
+        return ResourceProvider.of(answer)
 
     def _id_of(self, uuid: str) -> str:
         return self._agents.find(uuid) or names.api_provider(uuid)
 
-    def _read_each(self, uuids: Iterable[str]) -> dict[str, Provider]:
+    def _read_each(self, uuids: Iterable[str]) -> dict[str, ResourceProvider]:
         ids = {self._id_of(uuid): uuid for uuid in uuids}
         pages = paging.batches(list(ids), MAX_PAGE)
         states = (state for page in pages for state in self._store.read_providers(page).values())
-        return {ids[state.id]: Provider.of(state) for state in states}
+        return {ids[state.id]: ResourceProvider.of(state) for state in states}
 
 
 def _is_uuid(text: str) -> bool:

@@ -11,7 +11,7 @@ from scheduler_svc.store.providers.changes import ProviderState, is_api_owned, n
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
+class ResourceProvider:
     """Snapshot of a resource provider."""
 
     id: str
@@ -24,7 +24,7 @@ class Provider:
     used: Mapping[str, int]
 
     @classmethod
-    def of(cls, state: ProviderState) -> "Provider":
+    def of(cls, state: ProviderState) -> "ResourceProvider":
         document = state.document
         parent = document.get("parent")
         return cls(

@@ -2,7 +2,7 @@
 """Problems shared by several operations on providers."""
 
 from scheduler_svc.placement.model.problems import CONCURRENT_UPDATE, Problem, conflict, not_found
-from scheduler_svc.placement.model.providers import Provider
+from scheduler_svc.placement.model.providers import ResourceProvider
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 
 STALE = "Resource provider's generation already changed. Please update the generation and try again."
@@ -19,7 +19,7 @@ def owned_by_agent(uuid: str) -> Problem:
     )
 
 
-def check_generation(provider: Provider, sent: int, stale: str) -> None:
+def check_generation(provider: ResourceProvider, sent: int, stale: str) -> None:
     """Raise Problem 409 with text ``stale`` unless the sent generation is current.
 
     The store compares it again with the change. This check takes precedence over other errors in the request.

@@ -17,7 +17,7 @@ from scheduler_svc.placement.model.problems import (
     bad_request,
     conflict,
 )
-from scheduler_svc.placement.model.providers import Provider
+from scheduler_svc.placement.model.providers import ResourceProvider
 from scheduler_svc.placement.model.refusals import owned_by_agent
 from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.protocols.reshaping import ReshapingStore
@@ -56,7 +56,7 @@ def reshape(
         raise _problem(refusal)
 
 
-def _find(directory: ProviderDirectory, generations: Mapping[str, int]) -> dict[str, Provider]:
+def _find(directory: ProviderDirectory, generations: Mapping[str, int]) -> dict[str, ResourceProvider]:
     providers = directory.find_each(generations)
     for uuid, generation in generations.items():
         provider = providers.get(uuid)

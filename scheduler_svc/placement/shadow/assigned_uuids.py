@@ -6,13 +6,13 @@ import json
 import uuid
 from collections.abc import Sequence
 
-from scheduler_svc.placement.shadow.exchanges import Answer, SentRequest
+from scheduler_svc.placement.shadow.exchanges import ProxiedResponse, SentRequest
 from scheduler_svc.placement.shadow.refused_writes import route_of
 
 PROVIDERS = "/resource_providers"
 
 
-def with_assigned_uuid(request: SentRequest, answer: Answer) -> SentRequest:
+def with_assigned_uuid(request: SentRequest, answer: ProxiedResponse) -> SentRequest:
     """Return the request for gantt: creations of providers get the UUID named in the answer."""
     if request.method != "POST" or route_of(request.target) != PROVIDERS:
         return request

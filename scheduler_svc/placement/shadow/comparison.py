@@ -5,14 +5,14 @@ import json
 import urllib.parse
 from typing import Any
 
-from scheduler_svc.placement.shadow.exchanges import Answer, SentRequest
+from scheduler_svc.placement.shadow.exchanges import ProxiedResponse, SentRequest
 
 CANDIDATES = "/allocation_candidates"
 REQUESTS = "allocation_requests"
 MAX_TEXT = 300  # characters of a difference
 
 
-def difference(request: SentRequest, expected: Answer, actual: Answer) -> str | None:
+def difference(request: SentRequest, expected: ProxiedResponse, actual: ProxiedResponse) -> str | None:
     """Return how ``actual`` differs from ``expected``, or None.
 
     Compares the status and, for a successful read, the document. Texts of errors may differ. Limited candidates may be

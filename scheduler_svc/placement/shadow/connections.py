@@ -8,7 +8,7 @@ from typing import Any
 import urllib3
 from urllib3.exceptions import HTTPError, ProtocolError
 
-from scheduler_svc.placement.shadow.exchanges import Answer, NotAnswered, SentRequest, end_to_end
+from scheduler_svc.placement.shadow.exchanges import NotAnswered, ProxiedResponse, SentRequest, end_to_end
 
 ContextSource = Callable[[], ssl.SSLContext]
 
@@ -65,14 +65,14 @@ class HttpServerAt:
         self._context = self._load_context() if self._parsed.scheme == "https" else None
         self._pool = self._make_pool(self._connections)
 
-    def send(self, request: SentRequest) -> Answer:
+    def send(self, request: SentRequest) -> ProxiedResponse:
         """Return the answer; raises NotAnswered."""
         try:
             response = self._begin(request)
             content = response.read(decode_content=False)
         except HTTPError as error:
             raise NotAnswered(f"{self._url} did not answer: {error}") from error
-        return Answer(response.status, end_to_end(response.headers.items()), content)
+        return ProxiedResponse(response.status, end_to_end(response.headers.items()), content)
 
     def close(self) -> None:
         self._pool.close()

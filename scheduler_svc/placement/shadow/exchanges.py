@@ -43,7 +43,7 @@ class NotAnswered(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ProxiedResponse:
     status: int
     headers: Sequence[tuple[str, str]]
     body: bytes

@@ -12,7 +12,7 @@ from scheduler_svc import metrics
 from scheduler_svc.placement.shadow.assigned_uuids import with_assigned_uuid
 from scheduler_svc.placement.shadow.comparison import difference
 from scheduler_svc.placement.shadow.connections import HttpServerAt
-from scheduler_svc.placement.shadow.exchanges import Answer, NotAnswered, SentRequest
+from scheduler_svc.placement.shadow.exchanges import NotAnswered, ProxiedResponse, SentRequest
 from scheduler_svc.placement.shadow.refused_writes import refused_write
 from scheduler_svc.shadow_report import ShadowReport
 
@@ -25,10 +25,10 @@ UNAUTHORIZED = 401
 MAX_WAITING_BYTES = 256 << 20  # of bodies
 SHARE_OF_READS = 0.5  # of both limits; the rest is reserved for writes, without which gantt would diverge
 
-Exchange = tuple[SentRequest, Answer]  # with the other Placement
+Exchange = tuple[SentRequest, ProxiedResponse]  # with the other Placement
 
 
-class Outcome(StrEnum):
+class MirrorOutcome(StrEnum):
     """Result of a request."""
 
     EQUAL = "equal"  # gantt gives the same answer
@@ -45,7 +45,7 @@ class Outcome(StrEnum):
 
 
 # Results of writes after which gantt may lack data of the other Placement.
-DIVERGING = (Outcome.UNCERTAIN, Outcome.DROPPED, Outcome.FAILED, Outcome.UNAUTHENTICATED)
+DIVERGING = (MirrorOutcome.UNCERTAIN, MirrorOutcome.DROPPED, MirrorOutcome.FAILED, MirrorOutcome.UNAUTHENTICATED)
 
 
 class Mirror(BackgroundLoop):
@@ -85,7 +85,7 @@ class Mirror(BackgroundLoop):
                 return None
             return None if self._writes_open else self._writes_begun
 
-    def end(self, request: SentRequest, began: int | None, answer: Answer | None) -> None:
+    def end(self, request: SentRequest, began: int | None, answer: ProxiedResponse | None) -> None:
         """Queue a finished exchange without blocking; ``answer`` None: there was none."""
         with self._changed:
             self._writes_open -= request.is_write
@@ -96,11 +96,11 @@ class Mirror(BackgroundLoop):
                     self._waiting_bytes += _size(exchange)
                     self.wake()
                     return
-                outcome = Outcome.DROPPED
+                outcome = MirrorOutcome.DROPPED
             elif answer is None:
-                outcome = Outcome.UNCERTAIN
+                outcome = MirrorOutcome.UNCERTAIN
             else:
-                outcome = Outcome.REFUSED if request.is_write else Outcome.OVERLAPPED
+                outcome = MirrorOutcome.REFUSED if request.is_write else MirrorOutcome.OVERLAPPED
         self._count(request, outcome)
 
     def drain(self, seconds: float) -> bool:
@@ -108,7 +108,7 @@ class Mirror(BackgroundLoop):
         with self._changed:
             return self._changed.wait_for(lambda: not self._waiting and not self._is_sending, seconds)
 
-    def _is_comparable(self, request: SentRequest, began: int | None, answer: Answer | None) -> bool:
+    def _is_comparable(self, request: SentRequest, began: int | None, answer: ProxiedResponse | None) -> bool:
         """Return whether gantt gets the request: a successful write, or a read without a concurrent write."""
         if answer is None:
             return False
@@ -134,7 +134,7 @@ class Mirror(BackgroundLoop):
             outcome = self._repeat(request, answer)
         except Exception:
             LOG.exception("%s %s could not be repeated or compared", request.method, request.target)
-            outcome = Outcome.FAILED
+            outcome = MirrorOutcome.FAILED
         self._count(request, outcome)
         with self._changed:
             self._is_sending = False
@@ -144,30 +144,30 @@ class Mirror(BackgroundLoop):
     def finish(self) -> None:
         """Count the exchanges that still wait."""
         for request, _ in self._waiting:
-            self._count(request, Outcome.DROPPED)
+            self._count(request, MirrorOutcome.DROPPED)
 
-    def _repeat(self, request: SentRequest, expected: Answer) -> Outcome:
+    def _repeat(self, request: SentRequest, expected: ProxiedResponse) -> MirrorOutcome:
         """Send a request to gantt and compare the answers."""
         while True:
             actual = self._send(request)
             if actual is not None:
                 break
             if not request.is_write:
-                return Outcome.FAILED
+                return MirrorOutcome.FAILED
             if self._stopping.wait(self._retry_s):
-                return Outcome.DROPPED
+                return MirrorOutcome.DROPPED
         if actual.status == UNAUTHORIZED != expected.status:
-            return Outcome.UNAUTHENTICATED
+            return MirrorOutcome.UNAUTHENTICATED
         text = difference(request, expected, actual)
         if text is None:
-            return Outcome.EQUAL
+            return MirrorOutcome.EQUAL
         self._report.warn("%s %s: %s", request.method, request.target, text)
         if request.is_write and actual.is_error:
             self._report.count(metrics.SHADOW_REFUSED_WRITES, *refused_write(request, actual), title="gantt refused ")
-            return Outcome.GANTT_REFUSED
-        return Outcome.DIFFERENT
+            return MirrorOutcome.GANTT_REFUSED
+        return MirrorOutcome.DIFFERENT
 
-    def _send(self, request: SentRequest) -> Answer | None:
+    def _send(self, request: SentRequest) -> ProxiedResponse | None:
         """Return gantt's answer; None if it cannot answer now."""
         try:
             answer = self._gantt.send(request)
@@ -176,7 +176,7 @@ class Mirror(BackgroundLoop):
             return None
         return None if answer.status in UNAVAILABLE else answer
 
-    def _count(self, request: SentRequest, outcome: Outcome) -> None:
+    def _count(self, request: SentRequest, outcome: MirrorOutcome) -> None:
         self._report.count(metrics.SHADOWED_REQUESTS, "write" if request.is_write else "read", outcome)
         if request.is_write and outcome in DIVERGING:
             self._report.warn(
@@ -187,10 +187,10 @@ class Mirror(BackgroundLoop):
             )
 
 
-def _repeated(request: SentRequest, answer: Answer) -> Exchange:
+def _repeated(request: SentRequest, answer: ProxiedResponse) -> Exchange:
     """Return the exchange to queue. Of a write's answer only the status is compared."""
     if request.is_write:
-        return with_assigned_uuid(request, answer), Answer(answer.status, (), b"")
+        return with_assigned_uuid(request, answer), ProxiedResponse(answer.status, (), b"")
     return request, answer
 
 

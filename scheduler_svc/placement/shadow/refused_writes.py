@@ -5,7 +5,7 @@ import json
 import re
 from typing import NamedTuple
 
-from scheduler_svc.placement.shadow.exchanges import Answer, SentRequest
+from scheduler_svc.placement.shadow.exchanges import ProxiedResponse, SentRequest
 
 UNKNOWN = "unknown"
 OTHER_METHOD = "other"
@@ -40,7 +40,7 @@ class RefusedWrite(NamedTuple):
     code: str
 
 
-def refused_write(request: SentRequest, answer: Answer) -> RefusedWrite:
+def refused_write(request: SentRequest, answer: ProxiedResponse) -> RefusedWrite:
     """Return a refused write; requests and errors outside of the API are UNKNOWN."""
     method = request.method if request.method in _METHODS else OTHER_METHOD
     return RefusedWrite(method, route_of(request.target), answer.status, _code(answer.body))

@@ -195,7 +195,7 @@ class FakeScheduler:
             need_full=need_full,
             epoch=self.epoch,
             audit=self.audit,
-            wanted=self.required_keys,
+            required_keys=self.required_keys,
             incarnation=0 if superseded else self.incarnations[name],
             superseded=superseded,
             stamp=self.stamp,

@@ -16,7 +16,7 @@ from compute_agent import metrics
         (metrics.CONFIRMS, "gantt_compute_confirms", ("answer",)),
         (metrics.AUDITS, "gantt_compute_audits", ("result",)),
         (metrics.REPORTS, "gantt_compute_stats_reports", ("kind", "result")),
-        (metrics.INJECTED_FAULTS, "gantt_compute_mishaps", ("kind",)),
+        (metrics.INJECTED_FAULTS, "gantt_compute_injected_faults", ("kind",)),
         (metrics.KIND_FAULTS, "gantt_compute_resource_kind_faults", ("kind", "what")),
         (metrics.RETRIES, "gantt_compute_retries", ("call",)),
         (metrics.MESSAGES, "gantt_compute_messages", ("method", "code")),

@@ -13,7 +13,7 @@ from compute_agent.simulator.profile import HostProfile
 from tests.unit.compute_agent.rig import AgentRig
 
 REPORTS = 2000
-COUNTER = "gantt_compute_mishaps_total"
+COUNTER = "gantt_compute_injected_faults_total"
 
 
 def draw_faults(profile: HostProfile, host: str = "alpha") -> list[SimulatedFault]:

@@ -8,7 +8,7 @@ from tests.unit.rpcapi.cli.test_claim import DECISION
 REFUSED = DECISION | {
     "outcome": "refused",
     "answered_position": 12,
-    "heard_s": 0.4,
+    "seconds_since_contact": 0.4,
     "samples": {"not enough VCPU": ["h1/n1", "h2/n1"]},
     "spec": {"resources": {"VCPU": 2}, "rewritten": {"tenants": {"member_of": [["a", "b"]]}, "image": {"x": ["T"]}}},
 }
@@ -23,7 +23,10 @@ def test_refusal_shows_sample_hosts(cluster, gantt):
 
 def test_freshness_excludes_the_entry_of_the_claim_itself(cluster, gantt):
     cluster.scheduler.decisions["req-1"] = REFUSED
-    assert gantt("explain", "req-1", "-f", "json").json["freshness"] == {"entries_behind": 3, "heard_s": 0.4}
+    assert gantt("explain", "req-1", "-f", "json").json["freshness"] == {
+        "entries_behind": 3,
+        "seconds_since_contact": 0.4,
+    }
     assert (
         "3 log entries behind when the store answered, last contact with the store 0.4 s before"
         in gantt("explain", "req-1").out
@@ -31,7 +34,10 @@ def test_freshness_excludes_the_entry_of_the_claim_itself(cluster, gantt):
     cluster.scheduler.decisions["req-1"] = REFUSED | {"outcome": "selected"}
     assert gantt("explain", "req-1", "-f", "json").json["freshness"]["entries_behind"] == 2
     cluster.scheduler.decisions["req-1"] = DECISION  # a record without freshness, from an older version
-    assert gantt("explain", "req-1", "-f", "json").json["freshness"] == {"entries_behind": None, "heard_s": None}
+    assert gantt("explain", "req-1", "-f", "json").json["freshness"] == {
+        "entries_behind": None,
+        "seconds_since_contact": None,
+    }
 
 
 def test_prefilter_constraints_are_separate_from_the_request(cluster, gantt):

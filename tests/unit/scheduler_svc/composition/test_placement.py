@@ -6,7 +6,7 @@ import json
 import pytest
 from oslo_config import cfg
 
-from scheduler_svc.composition.placement import surround
+from scheduler_svc.composition.placement import wrap_in_middleware
 from scheduler_svc.conf import placement_service as placement_conf
 
 ORIGIN = "https://dashboard.example"
@@ -43,7 +43,7 @@ def call(settings, method="GET", path="/traits", **environ):
         "wsgi.url_scheme": "http",
         "HTTP_X_AUTH_TOKEN": "admin",
     }
-    body = b"".join(surround(settings, echo)(request | environ, start_response))
+    body = b"".join(wrap_in_middleware(settings, echo)(request | environ, start_response))
     return received, json.loads(body) if body else None
 
 

@@ -19,11 +19,11 @@ def test_the_filter_of_novas_services_follows_enabled(conf, enabled):
 @pytest.mark.parametrize(("patience", "fits"), [(10.0, True), (9.0, False)])
 def test_patience_covers_two_intervals(conf, patience, fits):
     scheduler_conf.register_groups(conf, nova)
-    conf.set_override("bridge_patience", patience, group="nova")
+    conf.set_override("bridge_max_age", patience, group="nova")
     if fits:
         nova.check(conf)
     else:
-        with pytest.raises(errors.BadConfiguration, match="bridge_patience = 9 must be at least twice"):
+        with pytest.raises(errors.BadConfiguration, match="bridge_max_age = 9 must be at least twice"):
             nova.check(conf)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.notifications import changes
-from scheduler_svc.notifications.lease import NAMESPACE, PLACE
+from scheduler_svc.notifications.lease import KEY, NAMESPACE
 from scheduler_svc.store.lease import DocumentLease
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes.hosts import join, node
@@ -34,7 +34,7 @@ def test_pages_continue_where_the_last_one_ended(store):
     second = changes.read(store, first.epoch, first.position, changes.KINDS, 3)
     assert [change.payload for change in second.changes] == [{"rack": {"a": {"watts": watts}}} for watts in (3, 4)]
     assert (second.position, second.at_end) == (positions[4], True)
-    assert changes.read(store, epoch, second.position, changes.KINDS, 3) == changes.ChangePage(
+    assert changes.read(store, epoch, second.position, changes.KINDS, 3) == changes.HostStateChanges(
         [], epoch, second.position, at_end=True
     )
 
@@ -42,7 +42,7 @@ def test_pages_continue_where_the_last_one_ended(store):
 def test_other_kinds_and_leases_are_passed_over(store):
     start = store.state.position
     join(store, {"a/1": node()})
-    DocumentLease(store, PLACE, "worker", 10.0).acquire(lambda: {"epoch": 1, "position": start})
+    DocumentLease(store, KEY, "worker", 10.0).acquire(lambda: {"epoch": 1, "position": start})
     last = put(store, 1)
     page = changes.read(store, store.state.epoch, start, ["state"], 100)
     assert [(change.kind, change.payload) for change in page.changes] == [("state", {"rack": {"a": {"watts": 1}}})]

@@ -5,7 +5,7 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.conf.notifications import KINDS
-from scheduler_svc.notifications.lease import NAMESPACE, PLACE
+from scheduler_svc.notifications.lease import KEY, NAMESPACE
 from scheduler_svc.notifications.publisher import NotificationPublisher
 from scheduler_svc.store.lease import DocumentLease
 from scheduler_svc.store.memory import MemoryStore
@@ -50,7 +50,7 @@ class PublisherBench:
         self.bus = Bus()
 
     def worker(self, name, kinds=KINDS):
-        turn = DocumentLease(self.store, PLACE, name, LEASE, lambda: self.now)
+        turn = DocumentLease(self.store, KEY, name, LEASE, lambda: self.now)
         return NotificationPublisher(self.store, turn, self.bus, kinds)
 
     def publish(self, worker):

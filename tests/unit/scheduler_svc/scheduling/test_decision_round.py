@@ -252,7 +252,7 @@ def test_the_record_names_round_and_place_and_replays_alone():
     _, before = crowd.partition.scheduler()
     hosts = crowd.hosts()
     documents = [crowd.partition.store.find_decision(name) for name in ("other", "r0", "r1", "r2")]
-    assert [document["round"] for document in documents] == [{"place": place, "calls": 4} for place in range(4)]
+    assert [document["round"] for document in documents] == [{"index": index, "calls": 4} for index in range(4)]
     assert [document.get("ranked") for document in documents] == [
         None,
         *({"first": number, "instances": 3} for number in range(3)),

@@ -49,7 +49,7 @@ def test_record_has_the_time_since_the_last_contact(partition):
     scheduler, replica_view = partition.scheduler()
     replica_view.last_contact_s = 1.23456
     schedulers.select(scheduler, call)
-    assert find_record(partition, call)["heard_s"] == 1.235
+    assert find_record(partition, call)["seconds_since_contact"] == 1.235
 
 
 def test_decision_on_a_fresh_table_lags_by_its_own_entry(partition):

@@ -3,7 +3,7 @@
 
 import pytest
 
-from scheduler_svc.store.lease import DocumentLease, LeaseLost
+from scheduler_svc.store.lease import DocumentLease, DocumentLeaseLost
 from scheduler_svc.store.memory import MemoryStore
 
 LEASE = 12.0
@@ -111,5 +111,5 @@ def test_lease_is_kept_by_renewing_it_when_that_is_due(bench):
     assert acquire(second) is None
     bench.now += LEASE
     assert acquire(second) == {}
-    with pytest.raises(LeaseLost):
+    with pytest.raises(DocumentLeaseLost):
         first.keep()

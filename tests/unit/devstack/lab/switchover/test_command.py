@@ -9,9 +9,9 @@ from devstack.lab.switchover.command import BUDGET_SECONDS
 from devstack.lab.switchover.import_command import ImportCommand
 from devstack.lab.switchover.placement_cloud import AMOUNTS, TRAITS, PlacementCloud
 from rpcapi.cli.error_messages import CommandFailed
-from scheduler_svc.placement.migration.contents import Contents
 from scheduler_svc.placement.migration.database import PlacementDatabase
 from scheduler_svc.placement.migration.database_reader import DatabaseReader
+from scheduler_svc.placement.migration.dump import PlacementDump
 from tests.unit.devstack.lab import asking
 
 HOSTS, CONSUMERS = 7, 30
@@ -25,7 +25,7 @@ def cloud(tmp_path: Path) -> PlacementCloud:
     return cloud
 
 
-def read(cloud: PlacementCloud) -> Contents:
+def read(cloud: PlacementCloud) -> PlacementDump:
     return DatabaseReader(PlacementDatabase(cloud.url)).read()
 
 

@@ -72,4 +72,4 @@ def test_plugins_are_listed_with_distribution_and_timings(worker):
 
 def test_agents_are_requested_to_report_the_metric_that_a_plugin_reads(worker):
     answer = worker.report("h0", {"h0": node_report()}, sequence=2)
-    assert "metrics.watts_free" in answer.wanted
+    assert "metrics.watts_free" in answer.required_keys

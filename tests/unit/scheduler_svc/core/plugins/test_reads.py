@@ -102,17 +102,17 @@ def test_worker_stores_only_reads_and_a_reload_adds_them(worker):
 
 def test_agents_are_requested_to_report_the_reads_and_a_reload_changes_them(worker):
     start(worker)
-    assert worker.report("west", NODES["west"], 2).wanted == ["inventories"]
+    assert worker.report("west", NODES["west"], 2).required_keys == ["inventories"]
     worker.conf.set_override("weight_setting", ["heat=-1"], group="metrics")
     worker.enable("TraitsFilter", "MetricsFilter")
     worker.service.reset()
     answer = worker.report("west", NODES["west"], 3, metrics={"heat": 50})
-    assert answer.wanted == ["inventories", "metrics.heat", "traits"]
+    assert answer.required_keys == ["inventories", "metrics.heat", "traits"]
     worker.report("east", NODES["east"], 4, metrics={"heat": 20})
     assert worker.select() in [*NODES["west"], *NODES["east"]]
     worker.enable()
     worker.service.reset()
-    assert worker.report("west", NODES["west"], 5).wanted == ["inventories"]
+    assert worker.report("west", NODES["west"], 5).required_keys == ["inventories"]
 
 
 def test_host_can_be_removed(worker):

@@ -132,7 +132,7 @@ def test_second_bridge_takes_over_from_one_that_is_dead_and_the_first_writes_no_
     assert bench.run(1, second) == []
     assert bench.run(LEASE - 1, second) == []
     assert bench.run(1, second) == ["take over", "everything"]
-    assert type(bench.run()).__name__ == "LeaseLost"
+    assert type(bench.run()).__name__ == "DocumentLeaseLost"
     assert bench.run() == []
     second.finish()
     assert bench.run() == ["take over", "everything"]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from scheduler_svc.core.filtering.survey import ABSENT, PASSED, HostSurvey
-from scheduler_svc.nova.shadow.comparison import NamedRow, Outcome, compare
+from scheduler_svc.nova.shadow.comparison import NamedRow, ShadowOutcome, compare
 from scheduler_svc.nova.shadow.decisions import ShadowDecision
 
 ROWS = {"best": 0, "twin": 1, "worse": 2, "full": 3, "volume": 4}
@@ -33,17 +33,17 @@ def outcomes(gantt, nova, survey=SURVEY, why="", document=COUNTED):
 @pytest.mark.parametrize(
     ("gantt", "nova", "expected"),
     [
-        ("best", "best", (Outcome.SAME, "")),
-        ("best", "twin", (Outcome.EQUAL, "rank 1 of 3")),
-        ("best", "worse", (Outcome.OTHER, "rank 3 of 3")),
-        ("best", "full", (Outcome.REFUSED_HOST, "not enough VCPU")),
-        ("best", "volume", (Outcome.REFUSED_HOST, "it is not among the hosts")),
-        ("best", "unknown", (Outcome.REFUSED_HOST, "it is not among the hosts")),
-        ("best", None, (Outcome.REFUSED_BY_NOVA, "")),
-        (None, "full", (Outcome.REFUSED_BY_GANTT, "not enough VCPU")),
+        ("best", "best", (ShadowOutcome.SAME, "")),
+        ("best", "twin", (ShadowOutcome.EQUAL, "rank 1 of 3")),
+        ("best", "worse", (ShadowOutcome.OTHER, "rank 3 of 3")),
+        ("best", "full", (ShadowOutcome.REFUSED_HOST, "not enough VCPU")),
+        ("best", "volume", (ShadowOutcome.REFUSED_HOST, "it is not among the hosts")),
+        ("best", "unknown", (ShadowOutcome.REFUSED_HOST, "it is not among the hosts")),
+        ("best", None, (ShadowOutcome.REFUSED_BY_NOVA, "")),
+        (None, "full", (ShadowOutcome.REFUSED_BY_GANTT, "not enough VCPU")),
         # Each host passes by itself, but the request as a whole does not.
-        (None, "best", (Outcome.REFUSED_BY_GANTT, "1 not enough VCPU")),
-        (None, None, (Outcome.REFUSED_BY_BOTH, "1 not enough VCPU")),
+        (None, "best", (ShadowOutcome.REFUSED_BY_GANTT, "1 not enough VCPU")),
+        (None, None, (ShadowOutcome.REFUSED_BY_BOTH, "1 not enough VCPU")),
     ],
 )
 def test_one_instance(gantt, nova, expected):
@@ -52,18 +52,18 @@ def test_one_instance(gantt, nova, expected):
 
 def test_request_that_was_refused_without_a_look_at_hosts_has_the_sentence():
     assert outcomes([], ["best"], None, "the state is too old", {}) == [
-        (Outcome.REFUSED_BY_GANTT, "the state is too old")
+        (ShadowOutcome.REFUSED_BY_GANTT, "the state is too old")
     ]
 
 
 def test_hosts_of_several_instances_are_matched_in_any_order():
     assert outcomes(["best", "twin", "best"], ["twin", "best", "worse"]) == [
-        (Outcome.SAME, ""),
-        (Outcome.SAME, ""),
-        (Outcome.OTHER, "rank 3 of 3"),
+        (ShadowOutcome.SAME, ""),
+        (ShadowOutcome.SAME, ""),
+        (ShadowOutcome.OTHER, "rank 3 of 3"),
     ]
 
 
 def test_driver_without_scores_has_no_ranks():
     survey = HostSurvey(SURVEY.reasons, SURVEY.codes)
-    assert outcomes(["best"], ["worse"], survey) == [(Outcome.OTHER, "one of 3")]
+    assert outcomes(["best"], ["worse"], survey) == [(ShadowOutcome.OTHER, "one of 3")]

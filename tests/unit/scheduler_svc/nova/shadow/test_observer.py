@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors
-from scheduler_svc.nova.shadow.comparison import NamedRow, Outcome
+from scheduler_svc.nova.shadow.comparison import NamedRow, ShadowOutcome
 from scheduler_svc.nova.shadow.decisions import ShadowDecision
 from scheduler_svc.nova.shadow.observer import MAX_PENDING, NovaObserver
 from scheduler_svc.nova.shadow.report import NovaShadowReport, Skipped
@@ -63,8 +63,8 @@ def test_decision_is_compared_when_the_last_instance_has_a_host(watched):
     watched.allocated.hosts["c1"] = ["h1"]
     assert watched.outcomes() == []
     watched.allocated.hosts["c2"] = ["h1"]
-    assert watched.outcomes() == [Outcome.SAME, Outcome.SAME]
-    assert watched.outcomes() == [Outcome.SAME, Outcome.SAME], "it is compared once"
+    assert watched.outcomes() == [ShadowOutcome.SAME, ShadowOutcome.SAME]
+    assert watched.outcomes() == [ShadowOutcome.SAME, ShadowOutcome.SAME], "it is compared once"
 
 
 def test_first_host_counts_though_the_instance_moved_on(watched):
@@ -73,7 +73,7 @@ def test_first_host_counts_though_the_instance_moved_on(watched):
     watched.allocated.hosts["c1"] = ["h1"]
     watched.outcomes()
     watched.allocated.hosts |= {"c1": ["h9"], "c2": ["h1"]}
-    assert watched.outcomes() == [Outcome.SAME, Outcome.SAME]
+    assert watched.outcomes() == [ShadowOutcome.SAME, ShadowOutcome.SAME]
 
 
 def test_claims_without_those_of_the_other_instances_are_a_refusal(watched):
@@ -84,7 +84,7 @@ def test_claims_without_those_of_the_other_instances_are_a_refusal(watched):
     watched.now = PATIENCE - 1
     assert watched.outcomes() == []
     watched.now = PATIENCE
-    assert watched.outcomes() == [Outcome.REFUSED_BY_NOVA] * 2
+    assert watched.outcomes() == [ShadowOutcome.REFUSED_BY_NOVA] * 2
 
 
 def test_store_that_is_away_delays_the_comparison(watched):
@@ -95,7 +95,7 @@ def test_store_that_is_away_delays_the_comparison(watched):
         watched.observer.compare_pending()
     watched.allocated.failure = None
     watched.allocated.hosts["c1"] = ["h1"]
-    assert watched.outcomes() == [Outcome.SAME]
+    assert watched.outcomes() == [ShadowOutcome.SAME]
 
 
 def test_instance_that_holds_a_host_already_is_late_unless_the_request_excludes_it(watched):
@@ -106,7 +106,7 @@ def test_instance_that_holds_a_host_already_is_late_unless_the_request_excludes_
     watched.expect("c2", ignored=["h2"])
     assert watched.outcomes() == []
     watched.allocated.hosts["c2"] = ["h2", "h1"]
-    assert watched.outcomes() == [Outcome.SAME]
+    assert watched.outcomes() == [ShadowOutcome.SAME]
 
 
 def test_pending_decisions_are_bounded_and_counted_at_the_end(watched):

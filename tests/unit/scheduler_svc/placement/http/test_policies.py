@@ -5,7 +5,7 @@ import pytest
 from oslo_config import cfg
 
 from rpcapi import errors
-from scheduler_svc.placement.http.messages import Caller
+from scheduler_svc.placement.http.messages import ApiUser
 from scheduler_svc.placement.http.policies import Policies
 from scheduler_svc.placement.model.problems import Problem
 
@@ -24,7 +24,7 @@ def conf(tmp_path):
 def allows(policies, *roles, rule=RULE, system_scope=None, of_project=None):
     project = None if system_scope else "p"
     try:
-        policies.check(rule, Caller("u", project, roles, system_scope), of_project)
+        policies.check(rule, ApiUser("u", project, roles, system_scope), of_project)
     except Problem as problem:
         assert problem.status == 403
         return False

@@ -4,10 +4,10 @@
 import pytest
 
 from scheduler_svc.placement.http.messages import Response
-from scheduler_svc.placement.http.routes import Route, Router
+from scheduler_svc.placement.http.routes import ApiRoute, Router
 
 PATHS = ["/", "/traits", "/traits/{name}", "/resource_providers/{uuid}/inventories/{resource_class}"]
-ROUTER = Router(Route("GET", path, lambda request: Response(204), None) for path in PATHS)
+ROUTER = Router(ApiRoute("GET", path, lambda request: Response(204), None) for path in PATHS)
 
 
 @pytest.mark.parametrize(

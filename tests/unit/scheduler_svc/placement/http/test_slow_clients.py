@@ -10,7 +10,7 @@ import pytest
 
 from devstack.servers.ports import free_port
 from rpcapi.daemon import http_listener, http_requests
-from scheduler_svc.placement.http.messages import Caller, Request
+from scheduler_svc.placement.http.messages import ApiUser, Request
 from scheduler_svc.placement.http.microversions import LATEST
 from scheduler_svc.placement.http.server import make_server
 from scheduler_svc.placement.model.problems import Problem
@@ -36,7 +36,7 @@ def application(environ, start_response):
     status = 200
     if environ["REQUEST_METHOD"] == "POST":
         try:
-            Request(environ, LATEST, Caller("u", "p", ()), "req-a").json(Anything())
+            Request(environ, LATEST, ApiUser("u", "p", ()), "req-a").json(Anything())
         except Problem as problem:
             status = problem.status
     start_response(f"{status} Status", [("content-length", "0")])

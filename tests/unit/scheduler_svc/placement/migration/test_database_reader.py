@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.placement.migration.contents import UNKNOWN_OWNER, Contents, NameKind
 from scheduler_svc.placement.migration.database import PlacementDatabase
 from scheduler_svc.placement.migration.database_reader import DatabaseReader
+from scheduler_svc.placement.migration.dump import UNKNOWN_OWNER, CustomNameKind, PlacementDump
 from scheduler_svc.placement.migration.failures import PlacementUnavailable
 from scheduler_svc.placement.migration.sources import database_url, open_source
 from tests.unit.scheduler_svc.placement.migration.placement_database import (
@@ -21,7 +21,7 @@ from tests.unit.scheduler_svc.placement.migration.placement_database import (
 )
 
 
-def read(database: PlacementFile) -> Contents:
+def read(database: PlacementFile) -> PlacementDump:
     return DatabaseReader(PlacementDatabase(database.url)).read()
 
 
@@ -52,9 +52,9 @@ def test_consumers_are_read_whole(database: PlacementFile) -> None:
 def test_custom_names_are_read(database: PlacementFile) -> None:
     database.execute("INSERT INTO traits (name, created_at) VALUES ('CUSTOM_UNUSED', '2024-01-02 03:04:05')")
     assert read(database).names == {
-        (NameKind.TRAIT, "CUSTOM_FAST"): UPDATED_MS,
-        (NameKind.TRAIT, "CUSTOM_UNUSED"): CREATED_MS,
-        (NameKind.RESOURCE_CLASS, "CUSTOM_SLOT"): UPDATED_MS,
+        (CustomNameKind.TRAIT, "CUSTOM_FAST"): UPDATED_MS,
+        (CustomNameKind.TRAIT, "CUSTOM_UNUSED"): CREATED_MS,
+        (CustomNameKind.RESOURCE_CLASS, "CUSTOM_SLOT"): UPDATED_MS,
     }
 
 

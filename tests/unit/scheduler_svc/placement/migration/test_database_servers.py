@@ -13,11 +13,11 @@ from sqlalchemy.pool import NullPool
 
 from scheduler_svc.databases import DRIVERS
 from scheduler_svc.placement.migration import placement_tables as tables
-from scheduler_svc.placement.migration.contents import Contents
 from scheduler_svc.placement.migration.copying import CopyPass
 from scheduler_svc.placement.migration.database import PlacementDatabase
 from scheduler_svc.placement.migration.database_reader import DatabaseReader
 from scheduler_svc.placement.migration.database_writer import DatabaseWriter
+from scheduler_svc.placement.migration.dump import PlacementDump
 from tests.unit.scheduler_svc.placement.migration.placement_database import CHILD, PlacementFile, uuid_for
 
 READ_ONLY = "(?i)read.only"
@@ -39,7 +39,7 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.fixture
-def source(database: PlacementFile) -> Contents:
+def source(database: PlacementFile) -> PlacementDump:
     return DatabaseReader(PlacementDatabase(database.url)).read()
 
 
@@ -48,11 +48,11 @@ def engine_for(url: str, **options: Any) -> Engine:
     return create_engine(parsed.set(drivername=DRIVERS[parsed.get_backend_name()]), poolclass=NullPool, **options)
 
 
-def read(url: str) -> Contents:
+def read(url: str) -> PlacementDump:
     return DatabaseReader(PlacementDatabase(url)).read()
 
 
-def write(url: str, source: Contents) -> None:
+def write(url: str, source: PlacementDump) -> None:
     target = read(url)
     with PlacementDatabase(url).transaction() as connection:
         writer = DatabaseWriter(connection)
@@ -60,7 +60,7 @@ def write(url: str, source: Contents) -> None:
         writer.finish()
 
 
-def test_what_is_written_is_read(url: str, source: Contents) -> None:
+def test_what_is_written_is_read(url: str, source: PlacementDump) -> None:
     write(url, source)
     target = read(url)
     assert (target.providers, target.consumers) == (source.providers, source.consumers)
@@ -71,7 +71,7 @@ def test_what_is_written_is_read(url: str, source: Contents) -> None:
     }
 
 
-def test_a_provider_is_deleted_after_its_tree_was_moved(url: str, source: Contents) -> None:
+def test_a_provider_is_deleted_after_its_tree_was_moved(url: str, source: PlacementDump) -> None:
     write(url, source)
     child, pool = uuid_for(CHILD), uuid_for("pool")
     # Given a child that is below the pool now, and its former root, which is gone
@@ -83,7 +83,7 @@ def test_a_provider_is_deleted_after_its_tree_was_moved(url: str, source: Conten
         assert set(connection.scalars(select(tables.PROVIDERS.c.root_provider_id))) == {ids[pool]}
 
 
-def test_a_snapshot_is_of_one_moment_and_read_only(url: str, source: Contents) -> None:
+def test_a_snapshot_is_of_one_moment_and_read_only(url: str, source: PlacementDump) -> None:
     write(url, source)
     other = engine_for(url)
 

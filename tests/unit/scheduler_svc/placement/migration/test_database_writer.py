@@ -9,23 +9,23 @@ import pytest
 from sqlalchemy import Connection, Table, select, update
 
 from scheduler_svc.placement.migration import placement_tables as tables
-from scheduler_svc.placement.migration.contents import ConsumerRecord, Contents, NameKind
 from scheduler_svc.placement.migration.database import PlacementDatabase
 from scheduler_svc.placement.migration.database_reader import NAME_TABLES, DatabaseReader
 from scheduler_svc.placement.migration.database_writer import DatabaseWriter
+from scheduler_svc.placement.migration.dump import ConsumerRecord, CustomNameKind, PlacementDump
 from tests.unit.scheduler_svc.placement.migration.placement_database import CHILD, PlacementFile, uuid_for
 
 HOST, POOL = uuid_for("host-1"), uuid_for("pool")
-FAST, SLOT = (NameKind.TRAIT, "CUSTOM_FAST"), (NameKind.RESOURCE_CLASS, "CUSTOM_SLOT")
+FAST, SLOT = (CustomNameKind.TRAIT, "CUSTOM_FAST"), (CustomNameKind.RESOURCE_CLASS, "CUSTOM_SLOT")
 
 
 @pytest.fixture
-def before(database: PlacementFile) -> Contents:
+def before(database: PlacementFile) -> PlacementDump:
     return read(database)
 
 
 @pytest.fixture
-def connection(database: PlacementFile, before: Contents) -> Iterator[Connection]:
+def connection(database: PlacementFile, before: PlacementDump) -> Iterator[Connection]:
     """A transaction that ends with the test."""
     with PlacementDatabase(database.url).transaction() as connection:
         yield connection
@@ -36,7 +36,7 @@ def writer(connection: Connection) -> DatabaseWriter:
     return DatabaseWriter(connection)
 
 
-def read(database: PlacementFile) -> Contents:
+def read(database: PlacementFile) -> PlacementDump:
     return DatabaseReader(PlacementDatabase(database.url)).read()
 
 
@@ -54,19 +54,19 @@ def test_resource_classes_get_the_ids_that_placement_expects(tmp_path: Path) -> 
     with PlacementDatabase(empty.url).transaction() as connection:
         writer = DatabaseWriter(connection)
         for name in ("CUSTOM_B", "MEMORY_MB", "CUSTOM_A", "VCPU", "NEWER_THAN_GANTT"):
-            writer.put_name(NameKind.RESOURCE_CLASS, name, 1000)
+            writer.put_name(CustomNameKind.RESOURCE_CLASS, name, 1000)
         rows_of = select(tables.RESOURCE_CLASSES.c.id, tables.RESOURCE_CLASSES.c.name)
         rows = connection.execute(rows_of)
         ids = {"VCPU": 0, "MEMORY_MB": 1, "CUSTOM_B": 10_000, "CUSTOM_A": 10_001, "NEWER_THAN_GANTT": 10_002}
         assert {row.name: row.id for row in rows} == ids
         connection.execute(update(tables.RESOURCE_CLASSES).values(id=2).where(tables.RESOURCE_CLASSES.c.id == 10_000))
-        DatabaseWriter(connection).put_name(NameKind.RESOURCE_CLASS, "DISK_GB", 1000)  # whose id another one has
+        DatabaseWriter(connection).put_name(CustomNameKind.RESOURCE_CLASS, "DISK_GB", 1000)  # whose id another one has
         assert connection.scalar(rows_of.where(tables.RESOURCE_CLASSES.c.name == "DISK_GB")) == 10_003
 
 
 @pytest.mark.parametrize(("kind", "table"), list(NAME_TABLES.items()))
 def test_name_that_nothing_refers_to_is_created_and_deleted(
-    writer: DatabaseWriter, connection: Connection, kind: NameKind, table: Table
+    writer: DatabaseWriter, connection: Connection, kind: CustomNameKind, table: Table
 ) -> None:
     present = names(connection, table)
     for _ in range(2):  # so also a name that was deleted before
@@ -79,7 +79,9 @@ def test_name_that_nothing_refers_to_is_created_and_deleted(
     assert names(connection, table) == present | {"CUSTOM_OTHER"}
 
 
-def test_name_that_something_refers_to_stays(writer: DatabaseWriter, connection: Connection, before: Contents) -> None:
+def test_name_that_something_refers_to_stays(
+    writer: DatabaseWriter, connection: Connection, before: PlacementDump
+) -> None:
     for kind, name in (FAST, SLOT):
         writer.delete_name(kind, name)
     assert names(connection, tables.TRAITS) >= {"CUSTOM_FAST"} and names(connection, tables.RESOURCE_CLASSES) >= {
@@ -99,20 +101,20 @@ def test_name_that_something_refers_to_stays(writer: DatabaseWriter, connection:
 
 
 def test_provider_below_an_unknown_one_is_refused(
-    writer: DatabaseWriter, connection: Connection, before: Contents
+    writer: DatabaseWriter, connection: Connection, before: PlacementDump
 ) -> None:
     orphan = replace(before.providers[POOL], uuid=uuid_for("new"), name="new", parent=uuid_for("gone"))
     assert writer.put_providers([orphan]) == {orphan.uuid: f"its parent {uuid_for('gone')} is not there"}
     assert len(names(connection, tables.PROVIDERS)) == 3
 
 
-def test_name_of_another_provider_is_refused(writer: DatabaseWriter, before: Contents) -> None:
+def test_name_of_another_provider_is_refused(writer: DatabaseWriter, before: PlacementDump) -> None:
     named_alike = replace(before.providers[POOL], name="host-1")
     assert writer.put_providers([named_alike]) == {POOL: f"its name is that of {HOST}"}
     assert writer.put_providers([before.providers[POOL]]) == {}  # its own
 
 
-def test_provider_in_use_is_not_deleted(writer: DatabaseWriter, connection: Connection, before: Contents) -> None:
+def test_provider_in_use_is_not_deleted(writer: DatabaseWriter, connection: Connection, before: PlacementDump) -> None:
     assert writer.delete_provider(HOST) == "there are providers below it"
     assert writer.delete_provider(POOL) == "consumers hold from it"
     assert writer.put_consumers(ended(*before.consumers.values())) == {}
@@ -121,7 +123,7 @@ def test_provider_in_use_is_not_deleted(writer: DatabaseWriter, connection: Conn
 
 
 def test_deleted_provider_leaves_no_rows_and_may_be_created_again(
-    writer: DatabaseWriter, connection: Connection, before: Contents
+    writer: DatabaseWriter, connection: Connection, before: PlacementDump
 ) -> None:
     writer.put_consumers(ended(*before.consumers.values()))
     for uuid in (uuid_for(CHILD), HOST, POOL):
@@ -132,14 +134,14 @@ def test_deleted_provider_leaves_no_rows_and_may_be_created_again(
     assert connection.execute(select(tables.PROVIDERS.c.name, tables.PROVIDERS.c.generation)).all() == [("pool", 9)]
 
 
-def test_ended_consumers_leave_no_rows(writer: DatabaseWriter, connection: Connection, before: Contents) -> None:
+def test_ended_consumers_leave_no_rows(writer: DatabaseWriter, connection: Connection, before: PlacementDump) -> None:
     first, second = before.consumers.values()
     writer.put_consumers(ended(first))
     assert list(connection.scalars(select(tables.CONSUMERS.c.uuid))) == [second.uuid]
     assert set(connection.scalars(select(tables.ALLOCATIONS.c.consumer_id))) == {second.uuid}
 
 
-def test_roots_of_all_trees_are_written(writer: DatabaseWriter, connection: Connection, before: Contents) -> None:
+def test_roots_of_all_trees_are_written(writer: DatabaseWriter, connection: Connection, before: PlacementDump) -> None:
     assert writer.put_providers([replace(before.providers[uuid_for(CHILD)], parent=POOL)]) == {}
     writer.finish()
     root = tables.PROVIDERS.alias()

@@ -8,10 +8,10 @@ import pytest
 
 from rpcapi.resources import names
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.placement.migration.contents import Contents
 from scheduler_svc.placement.migration.database import PlacementDatabase
 from scheduler_svc.placement.migration.database_reader import DatabaseReader
 from scheduler_svc.placement.migration.differences import differences
+from scheduler_svc.placement.migration.dump import PlacementDump
 from scheduler_svc.placement.migration.export import export
 from scheduler_svc.placement.migration.failures import NameConflict, NothingToCopy
 from scheduler_svc.placement.migration.report import Report
@@ -44,7 +44,7 @@ def partition(database: PlacementFile) -> StorePartition:
     return partition
 
 
-def read(database: PlacementFile) -> Contents:
+def read(database: PlacementFile) -> PlacementDump:
     return DatabaseReader(PlacementDatabase(database.url)).read()
 
 

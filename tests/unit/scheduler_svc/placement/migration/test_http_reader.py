@@ -11,8 +11,8 @@ import pytest
 from rpcapi.resources import names
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.placement.http.authentication import trust_tokens
-from scheduler_svc.placement.migration.contents import NameKind
 from scheduler_svc.placement.migration.copying import CopyPass
+from scheduler_svc.placement.migration.dump import CustomNameKind
 from scheduler_svc.placement.migration.failures import PlacementUnavailable
 from scheduler_svc.placement.migration.http_client import PlacementClient, credentials
 from scheduler_svc.placement.migration.http_reader import HttpReader
@@ -95,9 +95,9 @@ def test_records_are_read_whole(server: Server) -> None:
     assert contents.providers[uuid_for("child")].parent == uuid_for("root")
     assert (contents.consumers[VM].type, contents.consumers[OTHER].type) == ("INSTANCE", "")
     assert set(contents.names) == {
-        (NameKind.TRAIT, "CUSTOM_FAST"),
-        (NameKind.TRAIT, "CUSTOM_UNUSED"),
-        (NameKind.RESOURCE_CLASS, "CUSTOM_SLOT"),
+        (CustomNameKind.TRAIT, "CUSTOM_FAST"),
+        (CustomNameKind.TRAIT, "CUSTOM_UNUSED"),
+        (CustomNameKind.RESOURCE_CLASS, "CUSTOM_SLOT"),
     }
 
 

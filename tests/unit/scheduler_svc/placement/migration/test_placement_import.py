@@ -10,10 +10,10 @@ import pytest
 
 from rpcapi.resources import names
 from scheduler_svc.cmd import placement_import
-from scheduler_svc.placement.migration.contents import Contents
 from scheduler_svc.placement.migration.database import PlacementDatabase
 from scheduler_svc.placement.migration.database_reader import DatabaseReader
 from scheduler_svc.placement.migration.differences import differences
+from scheduler_svc.placement.migration.dump import PlacementDump
 from scheduler_svc.placement.migration.report import Report
 from scheduler_svc.placement.migration.store_reader import StoreReader
 from scheduler_svc.placement.migration.store_writer import StoreWriter
@@ -54,7 +54,7 @@ def run(database: PlacementFile, partition: StorePartition, tmp_path: Path) -> A
     return run
 
 
-def contents(store: SqlStore) -> Contents:
+def contents(store: SqlStore) -> PlacementDump:
     return StoreReader(store).read()
 
 
@@ -285,7 +285,7 @@ class ChangingReader:
         self._database, self._changes, self._stopping = database, changes, stopping
         self.reads = 0
 
-    def read(self) -> Contents:
+    def read(self) -> PlacementDump:
         if self.reads:
             if self.reads <= self._changes:
                 self._database.allocate("vm-2", {"pool": {"DISK_GB": self.reads}})

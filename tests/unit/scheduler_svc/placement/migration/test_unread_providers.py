@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from scheduler_svc.cmd import placement_import
-from scheduler_svc.placement.migration.contents import Contents, ProviderRecord
 from scheduler_svc.placement.migration.database import PlacementDatabase
 from scheduler_svc.placement.migration.database_reader import DatabaseReader
 from scheduler_svc.placement.migration.differences import differences
+from scheduler_svc.placement.migration.dump import PlacementDump, ProviderRecord
 from scheduler_svc.placement.migration.report import Report
 from scheduler_svc.placement.migration.store_reader import StoreReader
 from scheduler_svc.placement.migration.store_writer import StoreRehearsal, StoreWriter
@@ -32,7 +32,7 @@ class PartialReader:
         self._database, self._unread, self._then = database, unread, then
         self.reads = 0
 
-    def read(self) -> Contents:
+    def read(self) -> PlacementDump:
         self._then(self.reads)
         names = self._unread[min(self.reads, len(self._unread) - 1)]
         self.reads += 1
@@ -61,11 +61,11 @@ def make(partition: Any, database: PlacementFile) -> Callable[..., tuple[Switcho
     return make
 
 
-def stored(partition: Any) -> Contents:
+def stored(partition: Any) -> PlacementDump:
     return StoreReader(partition.store).read()
 
 
-def source(database: PlacementFile) -> Contents:
+def source(database: PlacementFile) -> PlacementDump:
     return DatabaseReader(PlacementDatabase(database.url)).read()
 
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from scheduler_svc.placement.shadow.assigned_uuids import with_assigned_uuid
-from scheduler_svc.placement.shadow.exchanges import Answer, SentRequest
+from scheduler_svc.placement.shadow.exchanges import ProxiedResponse, SentRequest
 
 UUID = "11111111-2222-3333-4444-555555555555"
 LOCATION = ("Location", f"http://placement.example/placement/resource_providers/{UUID}")
@@ -18,7 +18,7 @@ def request(body, target="/placement/resource_providers", method="POST"):
 
 
 def test_uuid_of_the_location_is_added():
-    changed = with_assigned_uuid(request(NAMELESS), Answer(201, [("x", "y"), LOCATION], b""))
+    changed = with_assigned_uuid(request(NAMELESS), ProxiedResponse(201, [("x", "y"), LOCATION], b""))
     assert json.loads(changed.body) == {"name": "a", "uuid": UUID}
     assert changed.headers == {"X-Auth-Token": "t"}
 
@@ -36,4 +36,4 @@ def test_uuid_of_the_location_is_added():
     ],
 )
 def test_other_requests_are_repeated_as_they_came(sent, headers):
-    assert with_assigned_uuid(sent, Answer(201, headers, b"")) is sent
+    assert with_assigned_uuid(sent, ProxiedResponse(201, headers, b"")) is sent

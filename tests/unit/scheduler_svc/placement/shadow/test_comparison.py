@@ -6,7 +6,7 @@ import json
 import pytest
 
 from scheduler_svc.placement.shadow.comparison import MAX_TEXT, difference
-from scheduler_svc.placement.shadow.exchanges import Answer, SentRequest
+from scheduler_svc.placement.shadow.exchanges import ProxiedResponse, SentRequest
 
 
 def get(target):
@@ -14,7 +14,7 @@ def get(target):
 
 
 def answer(document, status=200):
-    return Answer(status, (), json.dumps(document).encode())
+    return ProxiedResponse(status, (), json.dumps(document).encode())
 
 
 def test_order_in_lists_does_not_count():
@@ -80,12 +80,12 @@ def test_limited_candidates_are_compared_by_number(query, counts, is_same):
 
 
 def test_what_is_no_json_is_compared_as_text():
-    expected, actual = Answer(200, (), b"\xff<html>"), Answer(200, (), b"\xff<body>")
+    expected, actual = ProxiedResponse(200, (), b"\xff<html>"), ProxiedResponse(200, (), b"\xff<body>")
     assert difference(get("/"), expected, expected) is None
     assert difference(get("/"), expected, actual) is not None
 
 
 def test_limited_candidates_differ_from_what_is_no_document():
     request = get("/allocation_candidates?limit=1")
-    assert difference(request, answer({"allocation_requests": ["a"]}), Answer(200, (), b"<html>")) is not None
+    assert difference(request, answer({"allocation_requests": ["a"]}), ProxiedResponse(200, (), b"<html>")) is not None
     assert difference(request, answer({"allocation_requests": ["a"]}), answer({})) is not None

@@ -8,12 +8,12 @@ import pytest
 from prometheus_client import REGISTRY
 
 from scheduler_svc import shadow_report as reports
-from scheduler_svc.placement.shadow.exchanges import Answer, NotAnswered, SentRequest
-from scheduler_svc.placement.shadow.mirror import Mirror, Outcome
+from scheduler_svc.placement.shadow.exchanges import NotAnswered, ProxiedResponse, SentRequest
+from scheduler_svc.placement.shadow.mirror import Mirror, MirrorOutcome
 from scheduler_svc.shadow_report import ShadowReport
 
 SECONDS = 30
-OK, CREATED, CONFLICT = (Answer(status, (), b"{}") for status in (200, 201, 409))
+OK, CREATED, CONFLICT = (ProxiedResponse(status, (), b"{}") for status in (200, 201, 409))
 
 
 class Gantt:
@@ -67,7 +67,7 @@ def counted():
         labels = {"kind": kind, "outcome": outcome}
         return REGISTRY.get_sample_value("gantt_placement_shadow_requests_total", labels) or 0
 
-    before = {(kind, outcome): read(kind, outcome) for kind in ("read", "write") for outcome in Outcome}
+    before = {(kind, outcome): read(kind, outcome) for kind in ("read", "write") for outcome in MirrorOutcome}
     return lambda kind, outcome: read(kind, outcome) - before[kind, outcome]
 
 
@@ -86,18 +86,18 @@ def test_exchanges_are_repeated_in_their_order(gantt, start, counted):
         exchange(mirror, "PUT" if number % 2 else "GET", f"/{number}")
     assert mirror.drain(SECONDS)
     assert gantt.targets == [f"/{number}" for number in range(20)]
-    assert (counted("read", Outcome.EQUAL), counted("write", Outcome.EQUAL)) == (10, 10)
+    assert (counted("read", MirrorOutcome.EQUAL), counted("write", MirrorOutcome.EQUAL)) == (10, 10)
 
 
 def test_refused_and_unanswered_writes_are_not_repeated(gantt, start, counted):
     mirror = start()
     exchange(mirror, "PUT", "/refused", CONFLICT)
     exchange(mirror, "PUT", "/lost", None)
-    exchange(mirror, "GET", "/missing", Answer(404, (), b"{}"))
+    exchange(mirror, "GET", "/missing", ProxiedResponse(404, (), b"{}"))
     assert mirror.drain(SECONDS)
     assert gantt.targets == ["/missing"]
-    assert (counted("write", Outcome.REFUSED), counted("write", Outcome.UNCERTAIN)) == (1, 1)
-    assert counted("read", Outcome.DIFFERENT) == 1
+    assert (counted("write", MirrorOutcome.REFUSED), counted("write", MirrorOutcome.UNCERTAIN)) == (1, 1)
+    assert counted("read", MirrorOutcome.DIFFERENT) == 1
 
 
 @pytest.mark.parametrize("order", ["read begins first", "write begins first", "write within the read"])
@@ -121,17 +121,17 @@ def test_read_that_overlaps_a_write_is_not_compared(gantt, start, counted, order
     exchange(mirror, "GET", "/after")
     assert mirror.drain(SECONDS)
     assert gantt.targets == ["/write", "/after"]
-    assert counted("read", Outcome.OVERLAPPED) == 1
+    assert counted("read", MirrorOutcome.OVERLAPPED) == 1
 
 
 def test_write_is_repeated_until_gantt_answers(gantt, start, counted):
-    gantt.answers = [NotAnswered("refused"), Answer(503, (), b"{}"), CREATED]
+    gantt.answers = [NotAnswered("refused"), ProxiedResponse(503, (), b"{}"), CREATED]
     mirror = start()
     exchange(mirror, "PUT", "/1", CREATED)
     exchange(mirror, "PUT", "/2")
     assert mirror.drain(SECONDS)
     assert gantt.targets == ["/1", "/1", "/1", "/2"]
-    assert counted("write", Outcome.EQUAL) == 2
+    assert counted("write", MirrorOutcome.EQUAL) == 2
 
 
 def test_read_that_gantt_does_not_answer_is_given_up(gantt, start, counted):
@@ -139,7 +139,7 @@ def test_read_that_gantt_does_not_answer_is_given_up(gantt, start, counted):
     mirror = start()
     exchange(mirror, "GET", "/1")
     assert mirror.drain(SECONDS)
-    assert (gantt.targets, counted("read", Outcome.FAILED)) == (["/1"], 1)
+    assert (gantt.targets, counted("read", MirrorOutcome.FAILED)) == (["/1"], 1)
 
 
 def test_no_more_wait_than_allowed(gantt, start, counted):
@@ -147,7 +147,7 @@ def test_no_more_wait_than_allowed(gantt, start, counted):
     gantt.released.clear()
     for number in range(5):
         exchange(mirror, "PUT", f"/{number}")
-    dropped = counted("write", Outcome.DROPPED)
+    dropped = counted("write", MirrorOutcome.DROPPED)
     assert dropped in (2, 3)  # the first one may have been taken already
     gantt.released.set()
     assert mirror.drain(SECONDS)
@@ -161,16 +161,16 @@ def test_stop_ends_a_write_that_gantt_never_answers(gantt, start, counted):
     exchange(mirror, "PUT", "/2")
     mirror.stop()
     mirror.wait()
-    assert counted("write", Outcome.DROPPED) == 2
+    assert counted("write", MirrorOutcome.DROPPED) == 2
 
 
 def test_bodies_that_wait_are_limited(gantt, start, counted):
     mirror = start(max_bytes=1000)
     gantt.released.clear()
-    large = Answer(200, (), b'"%s"' % (b"x" * 198))
+    large = ProxiedResponse(200, (), b'"%s"' % (b"x" * 198))
     for number in range(8):
         exchange(mirror, "GET", f"/{number}", large)
-    dropped = counted("read", Outcome.DROPPED)
+    dropped = counted("read", MirrorOutcome.DROPPED)
     assert dropped in (5, 6)  # reads have half of the bytes; the first one may have been taken already
     gantt.released.set()
     assert mirror.drain(SECONDS)
@@ -186,7 +186,7 @@ def test_reads_leave_space_for_writes(gantt, start, counted):
         exchange(mirror, "GET", f"/read/{number}")
     for number in range(2):
         exchange(mirror, "PUT", f"/write/{number}")
-    assert counted("write", Outcome.DROPPED) == 0
+    assert counted("write", MirrorOutcome.DROPPED) == 0
     gantt.released.set()
     assert mirror.drain(SECONDS)
     assert gantt.targets[-2:] == ["/write/0", "/write/1"]
@@ -199,7 +199,7 @@ def test_mirror_goes_on_after_a_request_that_cannot_be_sent(gantt, start, counte
     exchange(mirror, "PUT", "/2")
     assert mirror.drain(SECONDS)
     assert gantt.targets == ["/1", "/2"]
-    assert (counted("write", Outcome.FAILED), counted("write", Outcome.EQUAL)) == (1, 1)
+    assert (counted("write", MirrorOutcome.FAILED), counted("write", MirrorOutcome.EQUAL)) == (1, 1)
 
 
 def lines_of(caplog):
@@ -225,7 +225,7 @@ def test_log_is_bounded_until_the_summary_and_all_is_counted(gantt, start, repor
         first, second, summary = lines_of(caplog)
         assert (first.partition(":")[0], second.partition(":")[0]) == ("GET /0", "GET /1")
         assert summary == "Since the last summary: read different: 5; 3 more warnings were not logged"
-    assert counted("read", Outcome.DIFFERENT) == 10
+    assert counted("read", MirrorOutcome.DIFFERENT) == 10
     caplog.clear()
     report.summarize()
     assert lines_of(caplog) == []
@@ -239,14 +239,14 @@ def test_write_that_gantt_refuses_is_counted_by_route_and_code(gantt, start, rep
         return REGISTRY.get_sample_value("gantt_placement_shadow_refused_writes_total", labels) or 0
 
     before = count()
-    gantt.answers = [Answer(409, (), b'{"errors": [{"code": "placement.concurrent_update"}]}'), CREATED]
+    gantt.answers = [ProxiedResponse(409, (), b'{"errors": [{"code": "placement.concurrent_update"}]}'), CREATED]
     mirror = start()
     exchange(mirror, "PUT", "/traits/CUSTOM_A", CREATED)
     exchange(mirror, "PUT", "/traits/CUSTOM_A", OK)
     assert mirror.drain(SECONDS)
     report.summarize()
     assert count() - before == 1
-    assert (counted("write", Outcome.GANTT_REFUSED), counted("write", Outcome.DIFFERENT)) == (1, 1)
+    assert (counted("write", MirrorOutcome.GANTT_REFUSED), counted("write", MirrorOutcome.DIFFERENT)) == (1, 1)
     assert lines_of(caplog)[-1] == (
         "Since the last summary: write different: 1, write gantt_refused: 1; "
         "gantt refused PUT /traits/{name} 409 placement.concurrent_update: 1"
@@ -255,16 +255,16 @@ def test_write_that_gantt_refuses_is_counted_by_route_and_code(gantt, start, rep
 
 @pytest.mark.parametrize("method", ["GET", "PUT"])
 def test_token_that_gantt_does_not_accept_is_no_difference(gantt, start, counted, caplog, method):
-    unauthorized = Answer(401, (), b"{}")
+    unauthorized = ProxiedResponse(401, (), b"{}")
     kind = "read" if method == "GET" else "write"
     gantt.answers = [unauthorized, unauthorized]
     mirror = start()
     exchange(mirror, method, "/late")
     exchange(mirror, "GET", "/as/there", unauthorized)
     assert mirror.drain(SECONDS)
-    assert counted(kind, Outcome.UNAUTHENTICATED) == 1
-    assert counted("read", Outcome.EQUAL) == 1
-    assert counted(kind, Outcome.DIFFERENT) == counted(kind, Outcome.GANTT_REFUSED) == 0
+    assert counted(kind, MirrorOutcome.UNAUTHENTICATED) == 1
+    assert counted("read", MirrorOutcome.EQUAL) == 1
+    assert counted(kind, MirrorOutcome.DIFFERENT) == counted(kind, MirrorOutcome.GANTT_REFUSED) == 0
     is_warned = "PUT /late is unauthenticated: compare both ends" in caplog.text
     assert is_warned is (method == "PUT")
 

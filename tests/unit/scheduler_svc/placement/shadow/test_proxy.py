@@ -13,7 +13,7 @@ from scheduler_svc.placement.http.authentication import trust_tokens
 from scheduler_svc.placement.http.messages import MAX_BODY, BodyTooLarge
 from scheduler_svc.placement.http.server import make_server
 from scheduler_svc.placement.shadow.connections import HttpServerAt
-from scheduler_svc.placement.shadow.exchanges import Answer
+from scheduler_svc.placement.shadow.exchanges import ProxiedResponse
 from scheduler_svc.placement.shadow.mirror import Mirror
 from scheduler_svc.placement.shadow.proxy import ShadowProxy
 from scheduler_svc.shadow_report import ShadowReport
@@ -222,7 +222,7 @@ def test_request_and_redirection_are_passed_on_as_they_came():
 def test_answer_without_a_body_announces_no_length(method, status):
     class Placement:
         def send(self, request):
-            return Answer(status, [], b"")
+            return ProxiedResponse(status, [], b"")
 
     received = {}
     environ = {"REQUEST_METHOD": method, "PATH_INFO": "/traits", "wsgi.input": io.BytesIO()}

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from scheduler_svc.composition.placement import routes
-from scheduler_svc.placement.shadow.exchanges import SAFE_METHODS, Answer, SentRequest
+from scheduler_svc.placement.shadow.exchanges import SAFE_METHODS, ProxiedResponse, SentRequest
 from scheduler_svc.placement.shadow.refused_writes import ROUTES, UNKNOWN, RefusedWrite, refused_write, route_of
 from scheduler_svc.replication.partitions import OpenPartition
 from scheduler_svc.store.memory import MemoryStore
@@ -54,4 +54,4 @@ def test_route_of_a_path(target, route):
 def test_code_is_that_of_the_first_error(document, code):
     request = SentRequest("PUT", "/traits/A", {}, b"")
     body = b"<html>" if document is None else json.dumps(document).encode()
-    assert refused_write(request, Answer(409, (), body)) == RefusedWrite("PUT", "/traits/{name}", 409, code)
+    assert refused_write(request, ProxiedResponse(409, (), body)) == RefusedWrite("PUT", "/traits/{name}", 409, code)

@@ -12,7 +12,7 @@ CUSTOM = "CUSTOM_"  # prefix of client-created names
 UNKNOWN_OWNER = "00000000-0000-0000-0000-000000000000"  # project and user of consumers without an owner
 
 
-class NameKind(StrEnum):
+class CustomNameKind(StrEnum):
     """Kind of custom names, valued as the namespace in gantt's store."""
 
     TRAIT = "trait"
@@ -61,7 +61,7 @@ Record = TypeVar("Record", ProviderRecord, ConsumerRecord)
 
 
 @dataclass(slots=True)
-class Contents:
+class PlacementDump:
     """All records of one side.
 
     Attributes:
@@ -76,14 +76,14 @@ class Contents:
 
     providers: dict[str, ProviderRecord] = field(default_factory=dict)
     consumers: dict[str, ConsumerRecord] = field(default_factory=dict)
-    names: dict[tuple[NameKind, str], int] = field(default_factory=dict)
+    names: dict[tuple[CustomNameKind, str], int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     protected: frozenset[str] = frozenset()
     unread: dict[str, str] = field(default_factory=dict)
     generation_base: int = 0
     time_unit_ms: int = 0
 
-    def with_least_generation(self, base: int) -> "Contents":
+    def with_least_generation(self, base: int) -> "PlacementDump":
         """Raise all lower generations to ``base``."""
         if base == 0:
             return self
@@ -118,7 +118,7 @@ class Contents:
         return levels
 
 
-def common_time_unit(first: Contents, second: Contents) -> int:
+def common_time_unit(first: PlacementDump, second: PlacementDump) -> int:
     """Return the coarser time unit in ms of both; 0 if one has no times."""
     units = first.time_unit_ms, second.time_unit_ms
     return max(units) if all(units) else 0
