@@ -17,6 +17,7 @@ from scheduler_svc.core.drivers.driver import Driver
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.filters import nova
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.plugins import entry_points, loading
 from scheduler_svc.core.plugins.guard import FailurePolicy
@@ -67,7 +68,8 @@ def solver_driver(conf: cfg.ConfigOpts) -> SolverDriver:
 
 def eligibility(conf: cfg.ConfigOpts) -> Sequence[Filter]:
     """Return the enabled filters that do not depend on capacity; raises BadConfiguration."""
-    return pipeline.build_eligibility(filters_conf.enabled(conf), filters_conf.load(conf), external_filters(conf))
+    enabled, options, external = filters_conf.enabled(conf), filters_conf.load(conf), external_filters(conf)
+    return [*_nova_filters(conf), *pipeline.build_eligibility(enabled, options, external)]
 
 
 def external_filters(conf: cfg.ConfigOpts) -> list[Filter]:
@@ -89,7 +91,13 @@ def _failure_policy(conf: cfg.ConfigOpts) -> FailurePolicy:
 
 
 def _filters(conf: cfg.ConfigOpts) -> Sequence[Filter]:
-    return pipeline.build(filters_conf.enabled(conf), filters_conf.load(conf), external_filters(conf))
+    enabled, options, external = filters_conf.enabled(conf), filters_conf.load(conf), external_filters(conf)
+    return [*_nova_filters(conf), *pipeline.build(enabled, options, external)]
+
+
+def _nova_filters(conf: cfg.ConfigOpts) -> Sequence[Filter]:
+    # First, so that the reasons of other filters count only hosts on which Nova could build.
+    return [nova.FILTER] if conf.nova.enabled else []
 
 
 _BUILT_IN: Mapping[type[Driver], Callable[[cfg.ConfigOpts], Driver]] = {

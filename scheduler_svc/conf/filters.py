@@ -96,7 +96,6 @@ def load(conf: cfg.ConfigOpts) -> FilterOptions:
         restrict_isolated_hosts=group.restrict_isolated_hosts_to_isolated_images,
         properties_namespace=group.aggregate_image_properties_isolation_namespace or "",
         properties_separator=group.aggregate_image_properties_isolation_separator,
-        nova_enabled=conf.nova.enabled,
     )
 
 

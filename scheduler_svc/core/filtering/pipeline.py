@@ -10,15 +10,7 @@ from rpcapi import errors
 from scheduler_svc.core import built_in
 from scheduler_svc.core.built_in import BuiltInFailed
 from scheduler_svc.core.filtering import scopes
-from scheduler_svc.core.filters import (
-    membership,
-    nova,
-    partition,
-    pci_passthrough,
-    request_groups,
-    resources,
-    set_aside,
-)
+from scheduler_svc.core.filters import membership, partition, pci_passthrough, request_groups, resources, set_aside
 from scheduler_svc.core.matching.options import DEFAULTS, FilterOptions
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.request import SchedulingRequest
@@ -55,8 +47,7 @@ def build(
 ) -> Sequence[Filter]:
     """Return the enabled filters in the pipeline's order, then ``plugins``.
 
-    ALWAYS_ENABLED cannot be disabled. With ``options.nova_enabled`` the filter of Nova's services comes first. Raises
-    BadConfiguration for an unknown name.
+    ALWAYS_ENABLED cannot be disabled. Raises BadConfiguration for an unknown name.
     """
     available = (*pipeline(options), *plugins)
     names = [host_filter.name for host_filter in available]
@@ -64,9 +55,7 @@ def build(
     unknown = selected - set(names)
     if unknown:
         raise errors.BadConfiguration(why=f"unknown filter {', '.join(sorted(unknown))}; allowed: {', '.join(names)}")
-    # First, so that other reasons count only hosts on which Nova could build.
-    first = [nova.FILTER] if options.nova_enabled else []
-    return [*first, *(host_filter for host_filter in available if host_filter.name in selected)]
+    return [host_filter for host_filter in available if host_filter.name in selected]
 
 
 def build_eligibility(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters of requests to which Nova applies only some of its own."""
+"""Filters of requests to which only some filters apply, as in Nova."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -10,7 +10,6 @@ from scheduler_svc.core.filters import (
     image_properties,
     isolated_hosts,
     membership,
-    nova,
     request_groups,
     resources,
     traits,
@@ -18,12 +17,12 @@ from scheduler_svc.core.filters import (
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.request import FilterScope
 
-_HOSTS = (nova.NAME, host_names.FORCED.name, host_names.IGNORED.name)  # hosts named by the request
+_HOSTS = (host_names.FORCED.name, host_names.IGNORED.name)  # hosts named by the request
 _PLACEMENT = (availability_zone.NAME, membership.NAME, traits.NAME, resources.NAME, request_groups.NAME)
 NAMES: Mapping[FilterScope, Collection[str]] = {
     FilterScope.FORCED: {*_HOSTS, *_PLACEMENT},
     # Nova passes the requested or first forced host to Placement.
-    FilterScope.PLACEMENT: {nova.NAME, host_names.FORCED.name, *_PLACEMENT},
+    FilterScope.PLACEMENT: {host_names.FORCED.name, *_PLACEMENT},
     FilterScope.REBUILD: {
         *_HOSTS,
         *(image_properties.NAME, aggregates.IMAGE_NAME, isolated_hosts.NAME),
@@ -34,4 +33,4 @@ NAMES: Mapping[FilterScope, Collection[str]] = {
 def select(filters: Sequence[Filter], scope: FilterScope) -> Sequence[Filter]:
     if scope is FilterScope.ALL:
         return filters
-    return [host_filter for host_filter in filters if host_filter.name in NAMES[scope]]
+    return [host_filter for host_filter in filters if host_filter.in_every_scope or host_filter.name in NAMES[scope]]

@@ -82,4 +82,5 @@ FILTER = Filter(
         nova.BRIDGE_NAMESPACE: frozenset({"read_ms", "interval_ms", "cells", "all_computes_own"}),
     },
     reasons=REASONS,
+    in_every_scope=True,
 )

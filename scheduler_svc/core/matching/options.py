@@ -8,7 +8,7 @@ from dataclasses import dataclass
 class FilterOptions:
     """Options with Nova's meanings and defaults, except ``metrics``, which hosts must report.
 
-    Empty ``default_architecture`` or ``properties_namespace``: none. ``nova_enabled``: the hosts are Nova's.
+    Empty ``default_architecture`` or ``properties_namespace``: none.
     """
 
     metrics: tuple[str, ...] = ()
@@ -20,7 +20,6 @@ class FilterOptions:
     restrict_isolated_hosts: bool = True
     properties_namespace: str = ""
     properties_separator: str = "."
-    nova_enabled: bool = False
 
 
 DEFAULTS = FilterOptions()

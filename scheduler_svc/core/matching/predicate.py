@@ -33,6 +33,7 @@ class Filter:
         per_host: Called instead of ``predicates`` if set.
         room: Number of the request's instances that each row takes, if an instance changes what the filter reads.
         reasons: Reasons of the predicates; {} stands for a name from the request.
+        in_every_scope: Whether it applies to requests of any FilterScope.
     """
 
     name: str
@@ -41,3 +42,4 @@ class Filter:
     per_host: PerHostPredicates | None = None
     room: Callable[[View, SchedulingRequest], FloatColumn] | None = None
     reasons: Sequence[str] = ()
+    in_every_scope: bool = False

@@ -17,10 +17,7 @@ NOVA = re.compile("nova(?!lid)", re.IGNORECASE)  # not NoValidHost
 # Modules that still know it; each moves to scheduler_svc.nova or becomes general.
 KNOWS_NOVA = frozenset(
     {
-        "core/filtering/pipeline.py",
-        "core/filtering/scopes.py",
         "core/filters/nova.py",
-        "core/matching/options.py",
         "core/namespaces/built_in.py",
         "core/namespaces/nova.py",
         "core/plugins/loading.py",

@@ -10,6 +10,7 @@ from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import drivers
 from scheduler_svc.core.drivers.chance import ChanceDriver
 from scheduler_svc.core.drivers.filter import FilterDriver
+from scheduler_svc.core.filters import nova
 
 
 def test_driver_from_outside_builds_itself_from_the_configuration(conf, monkeypatch):
@@ -29,6 +30,15 @@ def test_driver_from_outside_builds_itself_from_the_configuration(conf, monkeypa
     loaded = drivers.load(conf)
     assert (type(loaded["outside"]), loaded["outside"].subset) == (OutsideDriver, 7)
     assert (type(loaded["filter"]), loaded["filter"].subset) == (FilterDriver, 1)
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+def test_filter_of_novas_services_comes_first_if_nova_is_enabled(conf, enabled):
+    scheduler_conf.register_opts(conf)
+    conf.set_override("enabled", enabled, group="nova")
+    for filters in (drivers.filter_driver(conf).filters, drivers.eligibility(conf)):
+        assert [host_filter.name for host_filter in filters].count(nova.NAME) == enabled
+        assert (filters[0].name == nova.NAME) is enabled
 
 
 def test_drivers_are_loaded_by_name(conf):

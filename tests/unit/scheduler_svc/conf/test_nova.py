@@ -9,13 +9,6 @@ from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import filters, from_nova, nova, weighers
 
 
-@pytest.mark.parametrize("enabled", [False, True])
-def test_the_filter_of_novas_services_follows_enabled(conf, enabled):
-    scheduler_conf.register_opts(conf)
-    conf.set_override("enabled", enabled, group="nova")
-    assert filters.load(conf).nova_enabled is enabled
-
-
 @pytest.mark.parametrize(("patience", "fits"), [(10.0, True), (9.0, False)])
 def test_patience_covers_two_intervals(conf, patience, fits):
     scheduler_conf.register_groups(conf, nova)

@@ -8,7 +8,6 @@ import pytest
 from rpcapi import context, errors
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.filters import nova as nova_filter
-from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
@@ -91,7 +90,7 @@ def test_hosts_of_a_cell_that_is_not_read_are_rejected_after_the_patience(second
     table = table_of(document)
     checked = check(clocks, table)
     with table.reading() as view:
-        survivors = pipeline.run(pipeline.build([], FilterOptions(nova_enabled=True)), view, checked)
+        survivors = pipeline.run([nova_filter.FILTER, *pipeline.build([])], view, checked)
     expected = {nova_filter.REASON_UNREAD_CELL: 1} if rejected else {}
     assert (survivors.count, survivors.reasons) == (2 - rejected, expected)
 

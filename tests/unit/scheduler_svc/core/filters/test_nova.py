@@ -6,9 +6,7 @@ import dataclasses
 import pytest
 
 from scheduler_svc.core.filtering import pipeline
-from scheduler_svc.core.filters import compute
 from scheduler_svc.core.filters import nova as nova_filter
-from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.namespaces import built_in
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.request import FilterScope
@@ -16,7 +14,7 @@ from scheduler_svc.core.table.table import HostTable
 from tests.unit.scheduler_svc.fakes.hosts import node, request, snapshot
 from tests.unit.scheduler_svc.fakes.nova import CELL, compute_node
 
-OPTIONS = FilterOptions(nova_enabled=True)
+FILTERS = [nova_filter.FILTER, *pipeline.build([])]
 HOST = "@api/h1"
 
 
@@ -28,8 +26,7 @@ def table_of(document, traits=(), bridge=None):
 
 def reasons(table, **fields):
     with table.reading() as view:
-        filters = pipeline.build([], OPTIONS)
-        return dict(pipeline.run(filters, view, request(**fields)).reasons)
+        return dict(pipeline.run(FILTERS, view, request(**fields)).reasons)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +47,7 @@ def test_each_state_of_a_service_has_its_reason(document, expected):
 
 def test_provider_without_a_compute_node_is_no_host():
     with table_of(None).reading() as view:
-        assert pipeline.run(pipeline.build([], OPTIONS), view, request()).hosts == 0
+        assert pipeline.run(FILTERS, view, request()).hosts == 0
 
 
 def test_host_of_an_agent_is_none_of_nova():
@@ -93,12 +90,6 @@ def test_volumes_are_not_placed_on_computes():
     state = dataclasses.replace(snapshot({"pool": {**node(), "kind": "volume"}}), states={})
     table = HostTable.from_snapshot(state, reads=nova_filter.FILTER.reads)
     assert reasons(table, service="volume") == {}
-
-
-def test_the_filter_comes_first_and_only_where_nova_is_enabled():
-    assert pipeline.build([compute.NAME], OPTIONS)[0].name == nova_filter.NAME
-    assert nova_filter.NAME in [host_filter.name for host_filter in pipeline.build_eligibility([], OPTIONS)]
-    assert nova_filter.NAME not in [host_filter.name for host_filter in pipeline.build([compute.NAME])]
 
 
 def test_transition_in_the_log_takes_effect():
