@@ -28,7 +28,7 @@ from devstack.servers.process import ServerProcess, stop_together
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
 from devstack.users import redis_users
-from scheduler_svc.core.namespaces.nova import NAMESPACE
+from scheduler_svc.core.namespaces.compute_node import NAMESPACE
 from scheduler_svc.store.redis import RedisStore
 
 START_SECONDS = 180.0

@@ -78,7 +78,7 @@ PLACEMENT = RedisUser(
     selectors=(AclSelector((f"gantt:{{p:*}}:{ACKNOWLEDGED}",), ("+set",)),),
 )
 # What gantt-nova-bridge writes: its documents, their log, and the members of aggregates whose decisions are repeated.
-BRIDGE_NAMESPACES = ("nova", "nova_bridge", "aggregate", "gantt.nova_bridge")
+BRIDGE_NAMESPACES = ("compute_node", "nova_bridge", "aggregate", "gantt.nova_bridge")
 BRIDGE_STATES = tuple(f"gantt:{{p:*}}:state:{namespace}" for namespace in BRIDGE_NAMESPACES)
 BRIDGE_WRITTEN = ("meta", "log", "eligible")
 # What a new epoch changes, which any connection may begin, and what the scripts read.

@@ -11,7 +11,7 @@ from rpcapi import errors
 from scheduler_svc import databases
 from scheduler_svc.composition.scheduling import milliseconds
 from scheduler_svc.conf import namespaces as namespaces_conf
-from scheduler_svc.core.namespaces import nova
+from scheduler_svc.core.namespaces import compute_node, nova
 from scheduler_svc.core.namespaces.registry import NamespaceRegistry
 from scheduler_svc.nova.bridge import signals
 from scheduler_svc.nova.bridge.api_database import ApiDatabase
@@ -39,7 +39,7 @@ def build(conf: cfg.ConfigOpts, store: Store) -> BridgeLoop:
     registry: NamespaceRegistry = namespaces_conf.load(conf)
     computes, aggregate_documents, own = (
         DocumentPublisher(store, registry.find(name), lease.keep)
-        for name in (nova.NAMESPACE, aggregates.NAMESPACE, nova.BRIDGE_NAMESPACE)
+        for name in (compute_node.NAMESPACE, aggregates.NAMESPACE, nova.BRIDGE_NAMESPACE)
     )
     cells = _cell_readers(options)
     bridge = NovaBridge(

@@ -8,6 +8,7 @@ from pathlib import Path
 from oslo_config import cfg
 
 from rpcapi import errors
+from scheduler_svc.core.namespaces import nova
 from scheduler_svc.core.namespaces.namespace import Namespace
 from scheduler_svc.core.namespaces.registry import NamespaceRegistry
 
@@ -35,7 +36,7 @@ OPTS: list[cfg.Opt] = [
 
 
 def load(conf: cfg.ConfigOpts) -> NamespaceRegistry:
-    """Return the built-in and the declared namespaces; ``conf`` must have read its files.
+    """Return the built-in namespaces, Nova's, and the declared ones; ``conf`` must have read its files.
 
     Raises BadConfiguration for an invalid name, writer or schema.
     """
@@ -43,7 +44,7 @@ def load(conf: cfg.ConfigOpts) -> NamespaceRegistry:
     if len(set(names)) < len(names):
         raise errors.BadConfiguration(why="[scheduler] namespaces: a name is repeated")
     try:
-        return NamespaceRegistry([_read(conf, name) for name in names])
+        return NamespaceRegistry([*nova.build(), *(_read(conf, name) for name in names)])
     except ValueError as error:
         raise errors.BadConfiguration(why=f"[scheduler] namespaces: {error}") from error
 
@@ -57,7 +58,7 @@ def _read(conf: cfg.ConfigOpts, name: str) -> Namespace:
     group = f"{PREFIX}{name}"
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} is not a valid namespace: use lower-case letters, digits, '-' and '_'")
-    if name in NamespaceRegistry().names:
+    if name in NamespaceRegistry(nova.build()).names:
         raise ValueError(f"namespace {name!r} is built in")
     conf.register_opts(OPTS, group=group)
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from devstack.lab.peers.side import PeerProcess
 from scheduler_svc.conf import from_nova
-from scheduler_svc.core.namespaces import built_in, nova
+from scheduler_svc.core.namespaces import built_in, compute_node, nova
 from scheduler_svc.nova.bridge.api_database import ApiDatabase
 from scheduler_svc.nova.bridge.bridge import NovaBridge
 from scheduler_svc.nova.bridge.cell_database import CellDatabase
@@ -20,7 +20,7 @@ from tests.unit.scheduler_svc.fakes.nova_clouds import NovaCloud
 DOWN_SECONDS = 86_400
 CELL_SECONDS = 60.0
 DONE = {200, 201, 204}
-WRITTEN = {"computes": nova.NAMESPACE, "aggregates": "aggregate", "own": nova.BRIDGE_NAMESPACE}
+WRITTEN = {"computes": compute_node.NAMESPACE, "aggregates": "aggregate", "own": nova.BRIDGE_NAMESPACE}
 
 
 class WirePair:
@@ -105,7 +105,7 @@ def _text(value: Any) -> str:
 
 def _copy(database: str, store: Any) -> None:
     """Make one pass of the bridge."""
-    namespaces = {namespace.name: namespace for namespace in built_in.build()}
+    namespaces = {namespace.name: namespace for namespace in [*built_in.build(), *nova.build()]}
     bridge = NovaBridge(
         ApiDatabase(database),
         CellReaders(CellDatabase),

@@ -7,7 +7,7 @@ from typing import Any
 from devstack.nova.client import wait_until
 from devstack.nova.cloud import NovaCloud
 
-HOSTS, AGGREGATES = "nova", "aggregate"
+HOSTS, AGGREGATES = "compute_node", "aggregate"
 
 
 def documents(cloud: NovaCloud, namespace: str) -> dict[str, dict[str, Any]]:

@@ -23,7 +23,7 @@ from scheduler_svc.store.redis import RedisStore
 from tests.nova.actions import boot, host_of, kill_compute, provider_of, refused, restart_compute
 
 UNMAPPED = "host4"
-NAMESPACES = ("nova", "nova_bridge", "aggregate", signals.NAMESPACE)
+NAMESPACES = ("compute_node", "nova_bridge", "aggregate", signals.NAMESPACE)
 
 
 class Bridge:
@@ -35,7 +35,7 @@ class Bridge:
 
     def computes(self, key: str) -> dict[str, Any]:
         """Return one key of the compute nodes' documents, by service host."""
-        return {document["service_host"]: document[key] for _, _, document in self.store.list_state("nova")[0]}
+        return {document["service_host"]: document[key] for _, _, document in self.store.list_state("compute_node")[0]}
 
     def wait_for(self, key: str, value: Any, host: str) -> None:
         """Wait until a host's document has a value."""
@@ -65,7 +65,7 @@ def bridge(cloud: NovaCloud) -> Iterator[Bridge]:
 
 
 def test_documents_are_those_of_the_providers(cloud: NovaCloud, bridge: Bridge) -> None:
-    documents = {name: document for name, _, document in bridge.store.list_state("nova")[0]}
+    documents = {name: document for name, _, document in bridge.store.list_state("compute_node")[0]}
     for host in cloud.size.hosts:
         document = documents[f"@api/{provider_of(cloud, host)}"]
         assert (document["service_host"], document["mapped"], document["up"]) == (host, True, True)

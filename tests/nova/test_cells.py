@@ -53,8 +53,8 @@ def cloud(running_cells: NovaCloud) -> Iterator[NovaCloud]:
 def documents(cloud: NovaCloud) -> dict[str, Any]:
     """Return what the bridge has written of each host."""
     url = cloud.store.url(redis_users.SCHEDULER.name)
-    with contextlib.closing(RedisStore(url, PARTITION, namespaces=["nova"])) as store:
-        return {document["service_host"]: document for _, _, document in store.list_state("nova")[0]}
+    with contextlib.closing(RedisStore(url, PARTITION, namespaces=["compute_node"])) as store:
+        return {document["service_host"]: document for _, _, document in store.list_state("compute_node")[0]}
 
 
 def select(cloud: NovaCloud, **fields: Any) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from devstack.nova import roles
 from devstack.nova.client import wait_until
 from devstack.nova.cloud import NovaCloud
 from devstack.users import redis_users
-from scheduler_svc.core.namespaces.nova import NAMESPACE
+from scheduler_svc.core.namespaces.compute_node import NAMESPACE
 from scheduler_svc.store.redis import RedisStore
 from tests.nova.actions import SMALL, boot, host_of, provider_of
 from tests.nova.conftest import SIZE

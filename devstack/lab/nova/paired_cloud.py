@@ -37,7 +37,7 @@ from devstack.users.folder import private_folder, write_private
 from devstack.users.rabbitmq_users import ADMIN
 from rpcapi.resources import names
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.core.namespaces.nova import NAMESPACE
+from scheduler_svc.core.namespaces.compute_node import NAMESPACE
 from scheduler_svc.store.providers.changes import CreateProvider, Refusal, SetInventories, SetTraits
 from scheduler_svc.store.redis import RedisStore
 

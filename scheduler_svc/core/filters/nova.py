@@ -7,7 +7,7 @@ Always applied, and first, if [nova] enabled is true.
 from collections.abc import Iterator
 
 from scheduler_svc.core.matching.predicate import Filter, HostPredicate
-from scheduler_svc.core.namespaces import nova
+from scheduler_svc.core.namespaces import compute_node, nova
 from scheduler_svc.core.request import COMPUTE, FilterScope, SchedulingRequest
 from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.view import View
@@ -36,7 +36,7 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
     if request.service != COMPUTE:
         return
     if request.scope is not FilterScope.PLACEMENT:
-        up = view.state(nova.NAMESPACE, "up")
+        up = view.state(compute_node.NAMESPACE, "up")
         yield HostPredicate(REASON_UNKNOWN, up == up)  # noqa: PLR0124 - false for NaN, which means no document
     bridge = view.documents(nova.BRIDGE_NAMESPACE).get(nova.BRIDGE, {})
     if bridge.get("all_computes_own") and request.scope is not FilterScope.REBUILD:
@@ -50,11 +50,13 @@ def _cell_predicates(view: View, request: SchedulingRequest) -> Iterator[HostPre
     yield HostPredicate(REASON_UNMAPPED, _is(view, "mapped", 1))
     if request.stays_in_cell:
         # As in Nova, an instance may move within a disabled cell.
-        yield HostPredicate(REASON_OTHER_CELL, view.state_is(nova.NAMESPACE, "cell", request.source_cell or ""))
+        yield HostPredicate(
+            REASON_OTHER_CELL, view.state_is(compute_node.NAMESPACE, compute_node.CELL, request.source_cell or "")
+        )
     else:
         yield HostPredicate(REASON_CELL, _is(view, "cell_disabled", 0))
     for cell in request.decision.unread_cells:
-        yield HostPredicate(REASON_UNREAD_CELL, ~view.state_is(nova.NAMESPACE, "cell", cell))
+        yield HostPredicate(REASON_UNREAD_CELL, ~view.state_is(compute_node.NAMESPACE, compute_node.CELL, cell))
 
 
 def _service_predicates(view: View, scope: FilterScope) -> Iterator[HostPredicate]:
@@ -69,7 +71,7 @@ def _service_predicates(view: View, scope: FilterScope) -> Iterator[HostPredicat
 
 
 def _is(view: View, key: str, value: int) -> Column:
-    column: Column = view.state(nova.NAMESPACE, key) == value
+    column: Column = view.state(compute_node.NAMESPACE, key) == value
     return column
 
 
@@ -78,7 +80,13 @@ FILTER = Filter(
     predicates,
     {
         "compute": frozenset({"traits"}),
-        nova.NAMESPACE: frozenset({*nova.STATUS_KEYS, *nova.HOST_KEYS, "service_host", "node", "cell"}),
+        compute_node.NAMESPACE: frozenset(
+            {
+                *nova.STATUS_KEYS,
+                *compute_node.HOST_KEYS,
+                *(compute_node.SERVICE_HOST, compute_node.NODE, compute_node.CELL),
+            }
+        ),
         nova.BRIDGE_NAMESPACE: frozenset({"read_ms", "interval_ms", "cells", "all_computes_own"}),
     },
     reasons=REASONS,

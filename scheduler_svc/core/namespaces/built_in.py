@@ -2,7 +2,6 @@
 """Namespaces of every deployment; see docs/host-state.md."""
 
 from rpcapi.resources.inventory import MAX_AMOUNT
-from scheduler_svc.core.namespaces import nova
 from scheduler_svc.core.namespaces.namespace import Namespace, Schema
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 255}
@@ -110,6 +109,4 @@ def build() -> list[Namespace]:
         Namespace("placement", "gantt", PLACEMENT),
         Namespace("flavor", "gantt", FLAVOR),
         Namespace("image", "gantt", IMAGE),
-        Namespace(nova.NAMESPACE, nova.WRITER, nova.COMPUTE_NODE),
-        Namespace(nova.BRIDGE_NAMESPACE, nova.WRITER, nova.BRIDGE_STATE),
     ]

@@ -3,12 +3,12 @@
 
 from typing import Any
 
-NAMESPACE = "nova"  # one document per compute node, named like its provider
+from scheduler_svc.core.namespaces import compute_node
+from scheduler_svc.core.namespaces.namespace import Namespace
+
 BRIDGE_NAMESPACE = "nova_bridge"  # has only the bridge's document
 BRIDGE = "bridge"  # name of the bridge's document
 WRITER = "gantt-nova-bridge"
-HOST_KEYS = frozenset({"facts", "metrics", "host_ip"})  # keys that an agent would report
-FREE_PCI_DEVICES = "free_pci_devices"
 STATUS_KEYS = ("up", "disabled", "forced_down", "mapped", "cell_disabled")
 
 _NAME = {"type": "string", "minLength": 1, "maxLength": 255}
@@ -18,9 +18,9 @@ _COUNT = _TIME = {"type": "integer", "minimum": 0}
 COMPUTE_NODE: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "service_host": _NAME,
-        "node": _NAME,
-        "cell": _NAME,
+        compute_node.SERVICE_HOST: _NAME,
+        compute_node.NODE: _NAME,
+        compute_node.CELL: _NAME,
         **dict.fromkeys(STATUS_KEYS, _FLAG),
         "disabled_reason": {"type": ["string", "null"]},
         "version": {"type": "integer", "minimum": 0},
@@ -31,9 +31,9 @@ COMPUTE_NODE: dict[str, Any] = {
         "amounts": {"type": "object", "additionalProperties": {"type": "number"}},
         "numa_topology": {"type": "object"},
         "pci_pools": {"type": "array", "items": {"type": "object"}},
-        FREE_PCI_DEVICES: _COUNT,
+        compute_node.FREE_PCI_DEVICES: _COUNT,
     },
-    "required": ["service_host", "node", "cell", *STATUS_KEYS],
+    "required": [compute_node.SERVICE_HOST, compute_node.NODE, compute_node.CELL, *STATUS_KEYS],
     "additionalProperties": False,
 }
 
@@ -59,3 +59,11 @@ BRIDGE_STATE: dict[str, Any] = {
     "required": ["read_ms", "interval_ms", "cells", "all_computes_own"],
     "additionalProperties": False,
 }
+
+
+def build() -> list[Namespace]:
+    """Return the namespaces of the bridge's documents, except aggregates, which are built in."""
+    return [
+        Namespace(compute_node.NAMESPACE, WRITER, COMPUTE_NODE),
+        Namespace(BRIDGE_NAMESPACE, WRITER, BRIDGE_STATE),
+    ]

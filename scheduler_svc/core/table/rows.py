@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rpcapi.resources import names
-from scheduler_svc.core.namespaces import nova
+from scheduler_svc.core.namespaces import compute_node
 from scheduler_svc.core.reads import Reads
 from scheduler_svc.core.table.addresses import AddressColumn
 from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
@@ -76,17 +76,17 @@ class HostRows(ProviderRows):
     def _apply_state(self, namespace: str, row: int) -> None:
         document = self._find_document(namespace, row)
         self.states.set_document(row, namespace, document)
-        if namespace == nova.NAMESPACE and names.is_api_provider(self.names[row]):
+        if namespace == compute_node.NAMESPACE and names.is_api_provider(self.names[row]):
             self._apply_compute_node(row, document)
 
     def _apply_compute_node(self, row: int, document: Document | None) -> None:
-        """Make an API-owned provider a host if it is a compute node of Nova."""
+        """Make an API-owned provider a host if it is a reported compute node."""
         kind = "compute" if document else PROVIDER
         self.kind[row] = self.kinds.setdefault(kind, len(self.kinds))
         self._apply_host_keys(row, document or {})
 
     def _apply_host_keys(self, row: int, document: Document) -> None:
-        """Set the keys reported by a host: from an agent's provider document, or from Nova's compute node document."""
+        """Set the keys reported by a host: from an agent's provider document, or from a compute node's document."""
         self.states.set_metrics(row, document.get("metrics", {}))
         self.addresses.set_row(row, document.get("host_ip"))
         facts, numa = document.get("facts") or None, document.get("numa") or None

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from scheduler_svc.core.namespaces import nova
+from scheduler_svc.core.namespaces import compute_node
 from scheduler_svc.core.namespaces.registry import COMPOSED
 from scheduler_svc.core.reads import NO_READS, Reads
 from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
@@ -145,12 +145,12 @@ class StateColumns:
 
 
 def _has_column(namespace: str, key: str) -> bool:
-    # Aggregates, documents of Nova's computes, and other keys of namespaces composed by the store have dedicated
-    # columns in the table.
+    # Aggregates, host keys of compute nodes, and other keys of namespaces composed by the store have dedicated columns
+    # in the table.
     if namespace == "compute":
         return _is_metric(key) and not key.endswith(FAMILY_SUFFIX)
-    if namespace == nova.NAMESPACE:
-        return key not in nova.HOST_KEYS
+    if namespace == compute_node.NAMESPACE:
+        return key not in compute_node.HOST_KEYS
     return namespace not in (*COMPOSED, AGGREGATE)
 
 

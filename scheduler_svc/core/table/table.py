@@ -11,10 +11,10 @@ import numpy as np
 
 from rpcapi.resources import names
 from rpcapi.version import is_too_old
-from scheduler_svc.core.namespaces import nova
+from scheduler_svc.core.namespaces import compute_node
 from scheduler_svc.core.reads import NO_READS, Reads, union
 from scheduler_svc.core.records import Allocations, Amounts, LogEntry, Snapshot
-from scheduler_svc.core.table import nova_names
+from scheduler_svc.core.table import compute_node_names
 from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
 from scheduler_svc.core.table.columns import FIRST_ROWS
 from scheduler_svc.core.table.partition import PartitionRows
@@ -115,9 +115,9 @@ class HostTable(HostRows):
     def find_partitions(self, name: str) -> list[int]:
         """Return the numbers of the partitions with a node, or a service host with nodes, of this name."""
         numbers = {part.number for part in self.partitions if self.present[part.find_rows(name)].any()}
-        of_nova = nova_names.match(self.states, name)
-        if of_nova is not None:
-            numbers |= {int(number) for number in self.partition[of_nova & self.present]}
+        compute_nodes = compute_node_names.match(self.states, name)
+        if compute_nodes is not None:
+            numbers |= {int(number) for number in self.partition[compute_nodes & self.present]}
         return sorted(numbers)
 
     @contextlib.contextmanager
@@ -275,8 +275,8 @@ class HostTable(HostRows):
         self.kind[row] = self.kinds.setdefault(document.get("kind", "compute"), len(self.kinds))
         if not names.is_api_provider(name):
             self._apply_host_keys(row, document)
-        elif nova.NAMESPACE in self.reads:
-            self._apply_compute_node(row, self._find_document(nova.NAMESPACE, row))
+        elif compute_node.NAMESPACE in self.reads:
+            self._apply_compute_node(row, self._find_document(compute_node.NAMESPACE, row))
         zone = document.get("availability_zone")
         self.zone[row] = NO_ZONE if zone is None else self.zones.setdefault(zone, len(self.zones))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scheduler_svc.core.table import nova_names
+from scheduler_svc.core.table import compute_node_names
 from scheduler_svc.core.table.addresses import AddressView
 from scheduler_svc.core.table.aggregates import ZONE, AggregateView
 from scheduler_svc.core.table.columns import Column, FloatColumn, Rows, read_only
@@ -104,16 +104,16 @@ class View:
     def match_names(self, names: Iterable[str]) -> Column:
         """Return a mask of the rows with these names: nodes, or service hosts with all their nodes.
 
-        Hosts of a Nova also match Nova's names, and pairs "host/node". Invalid names, which may occur in documents,
-        match no row.
+        Compute nodes that another system reports also match its names, and pairs "host/node". Invalid names, which may
+        occur in documents, match no row.
         """
         column = np.zeros(self.size, np.bool_)
         for name in names:
             for part in self._table.partitions:
                 column[part.find_rows(name)] = True
-            of_nova = nova_names.match(self._table.states, name)
-            if of_nova is not None:
-                column |= of_nova[: self.size]
+            compute_nodes = compute_node_names.match(self._table.states, name)
+            if compute_nodes is not None:
+                column |= compute_nodes[: self.size]
         return column
 
     def in_zone(self, zone: str) -> Column:

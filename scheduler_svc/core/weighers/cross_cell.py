@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers hosts in the source partition or Nova cell of a move, where moves are cheaper."""
+"""Prefers hosts in the source partition or cell of a move, where moves are cheaper."""
 
 import numpy as np
 
-from scheduler_svc.core.namespaces import nova
+from scheduler_svc.core.namespaces.compute_node import CELL, NAMESPACE
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import FloatColumn
 from scheduler_svc.core.table.view import View
@@ -13,10 +13,10 @@ from scheduler_svc.core.weighers.weigher import Weigher
 def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
     """Return 1 for rows in the source cell or partition, -1 for others; None if the request is no move."""
     if request.source_cell is not None:
-        return np.where(view.state_is(nova.NAMESPACE, "cell", request.source_cell), 1.0, -1.0)
+        return np.where(view.state_is(NAMESPACE, CELL, request.source_cell), 1.0, -1.0)
     if request.source_partition is None:
         return None
     return np.where(view.partitions.members(request.source_partition), 1.0, -1.0)
 
 
-WEIGHER = Weigher("CrossCellWeigher", raw, reads={nova.NAMESPACE: frozenset({"cell"})})
+WEIGHER = Weigher("CrossCellWeigher", raw, reads={NAMESPACE: frozenset({CELL})})

@@ -9,11 +9,14 @@ from scheduler_svc.core.metric_weights import NO_METRIC_WEIGHTS, MetricWeights
 
 @dataclass(frozen=True, slots=True)
 class WeigherOptions:
-    """Weights of metrics, and of image properties by name. ``nova_enabled``: the hosts are Nova's."""
+    """Weights of metrics, and of image properties by name.
+
+    ``reported_devices``: PCIWeigher counts the devices in documents of compute nodes, not those in provider trees.
+    """
 
     metrics: MetricWeights = NO_METRIC_WEIGHTS
     image_properties: Mapping[str, float] = field(default_factory=dict)
-    nova_enabled: bool = False
+    reported_devices: bool = False
 
 
 DEFAULTS = WeigherOptions()

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from scheduler_svc.core.namespaces import nova
+from scheduler_svc.core.namespaces.compute_node import FREE_PCI_DEVICES, NAMESPACE
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import FloatColumn
 from scheduler_svc.core.table.view import View
@@ -24,9 +24,9 @@ def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
     return MAX_DEVICES - np.minimum(free, MAX_DEVICES - 1)
 
 
-def raw_of_pools(view: View, request: SchedulingRequest) -> FloatColumn:
-    """Return 100 minus the free devices in the pools of each Nova compute node, at least 1."""
-    free = np.fmax(view.state(nova.NAMESPACE, nova.FREE_PCI_DEVICES), 0.0)
+def raw_of_reports(view: View, request: SchedulingRequest) -> FloatColumn:
+    """Return 100 minus the free devices that each compute node reports, at least 1."""
+    free = np.fmax(view.state(NAMESPACE, FREE_PCI_DEVICES), 0.0)
     return MAX_DEVICES - np.minimum(free, MAX_DEVICES - 1)
 
 
@@ -36,10 +36,10 @@ def step(request: SchedulingRequest) -> float:
 
 
 def build(options: WeigherOptions = DEFAULTS) -> Weigher:
-    """Build the weigher of provider trees, or of the device pools of Nova's compute nodes.
+    """Build the weigher of provider trees, or of the devices that compute nodes report.
 
-    Pools count whether or not Placement has their devices ([pci] report_in_placement), as in Nova.
+    Reported devices count whether or not they are in a provider tree ([pci] report_in_placement), as in Nova.
     """
-    if options.nova_enabled:
-        return Weigher(NAME, raw_of_pools, step, {nova.NAMESPACE: frozenset({nova.FREE_PCI_DEVICES})})
+    if options.reported_devices:
+        return Weigher(NAME, raw_of_reports, step, {NAMESPACE: frozenset({FREE_PCI_DEVICES})})
     return Weigher(NAME, raw, step, {"compute": frozenset({"inventories", "used"})})

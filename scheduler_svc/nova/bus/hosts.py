@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from scheduler_svc.core.namespaces.nova import NAMESPACE
+from scheduler_svc.core.namespaces.compute_node import NAMESPACE
 from scheduler_svc.core.provider_uuids import uuid_of
 from scheduler_svc.core.table.view import View
 

@@ -19,7 +19,7 @@ from tests.functional.servers.waiting import wait_until
 from tests.unit.scheduler_svc.nova.bridge.nova_databases import NovaClock, NovaDeployment, row_name
 
 SECONDS = 120
-NAMESPACES = ("nova", "nova_bridge", "aggregate", signals.NAMESPACE)
+NAMESPACES = ("compute_node", "nova_bridge", "aggregate", signals.NAMESPACE)
 # The services' clock stands still: they may be silent for long.
 OPTIONS = """
 [rpc]
@@ -77,7 +77,7 @@ def started(command: list[str]) -> Iterator["subprocess.Popen[str]"]:
 
 
 def is_disabled(store: RedisStore) -> bool | None:
-    documents = {name: document for name, _, document in store.list_state("nova")[0]}
+    documents = {name: document for name, _, document in store.list_state("compute_node")[0]}
     return documents[row_name("h1")]["disabled"] if documents else None
 
 

@@ -18,21 +18,12 @@ NOVA = re.compile("nova(?!lid)", re.IGNORECASE)  # not NoValidHost
 KNOWS_NOVA = frozenset(
     {
         "core/filters/nova.py",
-        "core/namespaces/built_in.py",
         "core/namespaces/nova.py",
         "core/plugins/loading.py",
         "core/prefilters/nova.py",
         "core/prefilters/options.py",
         "core/prefilters/pipeline.py",
         "core/request.py",
-        "core/table/nova_names.py",
-        "core/table/rows.py",
-        "core/table/state_columns.py",
-        "core/table/table.py",
-        "core/table/view.py",
-        "core/weighers/cross_cell.py",
-        "core/weighers/options.py",
-        "core/weighers/pci.py",
         "scheduling/intake.py",
         "scheduling/nova_state.py",
     }

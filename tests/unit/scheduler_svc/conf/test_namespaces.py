@@ -28,7 +28,7 @@ def test_declared_namespaces_are_added_to_built_in_ones(conf, tmp_path):
     registry = namespaces.load(declare(conf, ["rack"], writer="rackd", schema=str(path)))
     built_in = (
         *("aggregate", "volume", "network", "trait", "resource_class", "placement", "flavor", "image"),
-        *("nova", "nova_bridge"),
+        *("compute_node", "nova_bridge"),
     )
     assert registry.stored_names == (*built_in, "rack")
     assert registry.find("rack").writer == "rackd"

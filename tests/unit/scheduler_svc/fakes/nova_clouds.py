@@ -16,7 +16,7 @@ from tests.unit.scheduler_svc.fakes.placement import PlacementApi
 from tests.unit.scheduler_svc.fakes.workers import ShortPollStore, new_conf
 from tests.unit.scheduler_svc.nova.bus import queries
 
-NAMESPACES = ["aggregate", "trait", "resource_class", "nova", "nova_bridge", signals.NAMESPACE]
+NAMESPACES = ["aggregate", "trait", "resource_class", "compute_node", "nova_bridge", signals.NAMESPACE]
 CALL_SECONDS = 60
 SIZES = {"VCPU": 8, "MEMORY_MB": 4096, "DISK_GB": 100}
 
@@ -93,7 +93,7 @@ class NovaCloud:
         self.placement.set_inventories(provider, **sizes)
         if traits:
             self.set_traits(provider, traits)
-        self.put("nova", f"@api/{provider}", compute_node(**{"service_host": name, "node": name, **changes}))
+        self.put("compute_node", f"@api/{provider}", compute_node(**{"service_host": name, "node": name, **changes}))
         return provider
 
     def set_traits(self, provider, traits):

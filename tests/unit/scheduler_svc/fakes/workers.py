@@ -56,7 +56,7 @@ class FakeTransportWorker:
         for name, value in options.items():
             self.conf.set_override(name, value, group="scheduler")
         self.stores = {
-            name: ShortPollStore(name, namespaces=["aggregate", "flavor", "image", "nova", "nova_bridge"])
+            name: ShortPollStore(name, namespaces=["aggregate", "flavor", "image", "compute_node", "nova_bridge"])
             for name in options.get("partitions", ["default"])
         }
         self.store = self.stores["default"]

@@ -43,7 +43,7 @@ class Clocks:
 
 def table_of(bridge):
     documents = {f"@api/h{number}": compute_node(cell=f"c{number}") for number in (1, 2)}
-    states = {"nova": documents, "nova_bridge": {"bridge": bridge} if bridge else {}}
+    states = {"compute_node": documents, "nova_bridge": {"bridge": bridge} if bridge else {}}
     state = dataclasses.replace(snapshot({name: node() for name in documents}), states=states)
     return HostTable.from_snapshot(state, reads=nova_filter.FILTER.reads)
 

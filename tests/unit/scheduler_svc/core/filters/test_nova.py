@@ -7,7 +7,8 @@ import pytest
 
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.filters import nova as nova_filter
-from scheduler_svc.core.namespaces import built_in
+from scheduler_svc.core.namespaces import nova
+from scheduler_svc.core.namespaces.registry import NamespaceRegistry
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.request import FilterScope
 from scheduler_svc.core.table.table import HostTable
@@ -19,7 +20,7 @@ HOST = "@api/h1"
 
 
 def table_of(document, traits=(), bridge=None):
-    states = {"nova": {HOST: document} if document else {}, "nova_bridge": {"bridge": bridge} if bridge else {}}
+    states = {"compute_node": {HOST: document} if document else {}, "nova_bridge": {"bridge": bridge} if bridge else {}}
     state = dataclasses.replace(snapshot({HOST: node(traits=traits)}), states=states)
     return HostTable.from_snapshot(state, reads=nova_filter.FILTER.reads)
 
@@ -94,13 +95,12 @@ def test_volumes_are_not_placed_on_computes():
 
 def test_transition_in_the_log_takes_effect():
     table = table_of(compute_node())
-    table.apply(LogEntry(101, "state", {"nova": {HOST: compute_node(up=False)}}))
+    table.apply(LogEntry(101, "state", {"compute_node": {HOST: compute_node(up=False)}}))
     assert reasons(table) == {nova_filter.REASON_DOWN: 1}
-    table.apply(LogEntry(102, "state", {"nova": {HOST: None}}))
+    table.apply(LogEntry(102, "state", {"compute_node": {HOST: None}}))
     with table.reading() as view:
         assert view.of_kind("compute").tolist() == [False]
 
 
 def test_documents_of_the_tests_fit_the_schema():
-    (namespace,) = [namespace for namespace in built_in.build() if namespace.name == "nova"]
-    namespace.check_document(HOST, compute_node())
+    NamespaceRegistry(nova.build()).find("compute_node").check_document(HOST, compute_node())

@@ -30,7 +30,7 @@ def test_hosts_of_the_source_partition_have_the_greater_number(source, expected)
 def test_hosts_of_the_source_cell_have_the_greater_number(source, expected):
     names = [f"@api/h{number}" for number in range(3)]
     documents = {name: compute_node(cell=f"cell-{number + 1}") for number, name in enumerate(names[:2])}
-    state = dataclasses.replace(snapshot({name: node() for name in names}), states={"nova": documents})
+    state = dataclasses.replace(snapshot({name: node() for name in names}), states={"compute_node": documents})
     table = HostTable.from_snapshot(state, reads=WEIGHER.reads)
     with table.reading() as view:
         values = WEIGHER.raw(view, request(source_cell=source, source_partition="default"))

@@ -11,7 +11,7 @@ from tests.unit.scheduler_svc.fakes.hosts import child_provider, node, request
 from tests.unit.scheduler_svc.fakes.nova import compute_node
 
 WEIGHER = pci.build()
-NOVAS_WEIGHER = pci.build(WeigherOptions(nova_enabled=True))
+WEIGHER_OF_REPORTS = pci.build(WeigherOptions(reported_devices=True))
 NODES = {
     "none": node(),
     "some": node({"CUSTOM_PCI_A": 3, "CUSTOM_GPU": 9}),
@@ -35,9 +35,9 @@ def test_step_is_the_number_of_requested_devices(resources, devices):
     assert WEIGHER.step(request(resources, groups=groups)) == devices
 
 
-def test_pools_of_novas_computes_count_and_not_what_placement_has_of_them():
+def test_reported_devices_count_and_not_those_in_provider_trees():
     free = {"@api/a": 0, "@api/b": 3, "@api/c": 500}
     documents = {name: compute_node(free_pci_devices=count) for name, count in free.items()}
     documents["@api/d"] = compute_node()  # a document of an older bridge
     nodes = {name: node({"CUSTOM_PCI_A": 7}) for name in documents}
-    assert raw_values(NOVAS_WEIGHER, nodes, documents={"nova": documents}) == [100, 97, 1, 100]
+    assert raw_values(WEIGHER_OF_REPORTS, nodes, documents={"compute_node": documents}) == [100, 97, 1, 100]

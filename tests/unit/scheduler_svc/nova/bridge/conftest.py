@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scheduler_svc.core.namespaces import built_in, nova
+from scheduler_svc.core.namespaces import built_in, compute_node, nova
 from scheduler_svc.nova.bridge import signals
 from scheduler_svc.nova.bridge.api_database import ApiDatabase
 from scheduler_svc.nova.bridge.bridge import NovaBridge
@@ -17,9 +17,9 @@ from scheduler_svc.nova.bridge.publisher import DocumentPublisher
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.nova.bridge.nova_databases import NovaClock, NovaDeployment
 
-NAMESPACES = {namespace.name: namespace for namespace in built_in.build()}
+NAMESPACES = {namespace.name: namespace for namespace in [*built_in.build(), *nova.build()]}
 DOWN_MS = 60_000
-WRITTEN = {"computes": nova.NAMESPACE, "aggregates": "aggregate", "own": nova.BRIDGE_NAMESPACE}
+WRITTEN = {"computes": compute_node.NAMESPACE, "aggregates": "aggregate", "own": nova.BRIDGE_NAMESPACE}
 
 
 class BridgeBench:
@@ -49,7 +49,7 @@ class BridgeBench:
         """Make a pass; return the number of writes."""
         return self.bridge.run_pass(everything=everything)
 
-    def documents(self, namespace: str = nova.NAMESPACE) -> dict[str, dict[str, Any]]:
+    def documents(self, namespace: str = compute_node.NAMESPACE) -> dict[str, dict[str, Any]]:
         """Return the stored documents of a namespace."""
         return {name: document for name, _, document in self.store.list_state(namespace)[0]}
 

@@ -323,8 +323,8 @@ def test_rows_that_change_long_before_the_last_known_change_are_read_again_withi
 def test_another_writer_is_noticed_and_its_document_is_replaced(bench):
     bench.run()
     name = row_name("h1")
-    version, document = bench.store.get_state("nova", name)
-    bench.store.put_state("nova", name, version, {**document, "disabled": True})
+    version, document = bench.store.get_state("compute_node", name)
+    bench.store.put_state("compute_node", name, version, {**document, "disabled": True})
     bench.nova.cells["cell1"].change_service("h1", forced_down=True)
     with pytest.raises(errors.VersionConflict):
         bench.run()
@@ -337,7 +337,7 @@ def test_facts_of_a_wrong_type_are_left_out(bench):
     broken = {"supported_instances": json.dumps([5]), "hypervisor_version": -1}
     bench.nova.cells["cell1"].change_node("n1", **broken)
     bench.run()
-    facts = bench.store.get_state("nova", row_name("n1"))[1]["facts"]
+    facts = bench.store.get_state("compute_node", row_name("n1"))[1]["facts"]
     assert not facts.keys() & broken.keys()
     assert facts["hypervisor_type"] == "QEMU"
 
@@ -346,7 +346,7 @@ def test_a_document_that_is_not_allowed_is_logged_and_delays_no_other(bench, cap
     bench.nova.cells["cell1"].change_node("n1", cpu_info=json.dumps({"model": "x" * 70_000}))
     bench.run()
     assert set(bench.computes("up")) == {"h1", "n2"}
-    assert f"Document {row_name('n1')} of namespace nova is not written" in caplog.text
+    assert f"Document {row_name('n1')} of namespace compute_node is not written" in caplog.text
     caplog.clear()
     bench.run()
     assert "is not written" not in caplog.text

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts of a Nova, by the names that Nova uses."""
+"""Compute nodes by the names that their own system uses."""
 
 from rpcapi.resources import names
 from rpcapi.resources.names import SEPARATOR
-from scheduler_svc.core.namespaces import nova
+from scheduler_svc.core.namespaces.compute_node import NAMESPACE, NODE, SERVICE_HOST
 from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.state_columns import StateColumns
 
 
 def match(states: StateColumns, name: str) -> Column | None:
-    """Return a mask of the rows of a service host, node or "host/node" pair; None if Nova has no such name.
+    """Return a mask of the rows of a service host, node or "host/node" pair; None if no compute node is read.
 
     Service hosts match case-insensitively, as in Nova.
     """
@@ -17,9 +17,9 @@ def match(states: StateColumns, name: str) -> Column | None:
         return None  # a row's own name
     try:
         host, separator, node = name.partition(SEPARATOR)
-        host = states.spelling(nova.NAMESPACE, "service_host", host)
+        host = states.spelling(NAMESPACE, SERVICE_HOST, host)
         if separator:
-            return states.equals(nova.NAMESPACE, "service_host", host) & states.equals(nova.NAMESPACE, "node", node)
-        return states.equals(nova.NAMESPACE, "service_host", host) | states.equals(nova.NAMESPACE, "node", name)
+            return states.equals(NAMESPACE, SERVICE_HOST, host) & states.equals(NAMESPACE, NODE, node)
+        return states.equals(NAMESPACE, SERVICE_HOST, host) | states.equals(NAMESPACE, NODE, name)
     except LookupError:
         return None

@@ -19,7 +19,7 @@ NETWORK = ipaddress.ip_network("192.0.2.0/24")
 
 
 def state(documents, **nodes):
-    return dataclasses.replace(snapshot({HOST: node(), **nodes}), states={"nova": documents})
+    return dataclasses.replace(snapshot({HOST: node(), **nodes}), states={"compute_node": documents})
 
 
 def host_keys(table, name=HOST, number=0):
@@ -38,8 +38,8 @@ def test_what_an_agent_reports_of_its_host_comes_from_novas_compute_node():
     table = HostTable.from_snapshot(state({HOST: compute_node()}), reads=READS)
     assert host_keys(table) == (3, "QEMU", True)
     with table.reading() as view:
-        assert view.state_is("nova", "cell", CELL).tolist() == [True]
-        assert view.state_is("nova", "service_host", "compute1").tolist() == [True]
+        assert view.state_is("compute_node", "cell", CELL).tolist() == [True]
+        assert view.state_is("compute_node", "service_host", "compute1").tolist() == [True]
 
 
 def test_a_change_of_the_provider_keeps_it():
@@ -51,15 +51,15 @@ def test_a_change_of_the_provider_keeps_it():
 def test_a_change_of_the_compute_node_takes_effect_and_its_end_removes_all():
     table = HostTable.from_snapshot(state({}), reads=READS)
     assert is_empty(host_keys(table))
-    table.apply(LogEntry(101, "state", {"nova": {HOST: compute_node(metrics={"instances": 9})}}))
+    table.apply(LogEntry(101, "state", {"compute_node": {HOST: compute_node(metrics={"instances": 9})}}))
     assert host_keys(table) == (9, "QEMU", True)
-    table.apply(LogEntry(102, "state", {"nova": {HOST: None}}))
+    table.apply(LogEntry(102, "state", {"compute_node": {HOST: None}}))
     assert is_empty(host_keys(table))
 
 
 def test_a_compute_node_that_comes_before_its_provider_applies():
     table = HostTable.from_snapshot(snapshot({}), reads=READS)
-    table.apply(LogEntry(101, "state", {"nova": {HOST: compute_node()}}))
+    table.apply(LogEntry(101, "state", {"compute_node": {HOST: compute_node()}}))
     table.apply(LogEntry(102, "provider", {HOST: provider(HOST, node())}))
     assert host_keys(table) == (3, "QEMU", True)
 
@@ -73,8 +73,8 @@ def test_an_agents_report_is_not_replaced(reads):
 
 def test_loading_the_partition_again_keeps_the_compute_nodes_of_another_partition():
     table = HostTable(["east", "west"], READS)
-    table.load(dataclasses.replace(snapshot({}), states={"nova": {HOST: compute_node()}}), 0)
+    table.load(dataclasses.replace(snapshot({}), states={"compute_node": {HOST: compute_node()}}), 0)
     table.load(snapshot({HOST: node()}), 1)
     assert host_keys(table, number=1) == (3, "QEMU", True)
-    table.load(dataclasses.replace(snapshot({}), states={"nova": {}}), 0)
+    table.load(dataclasses.replace(snapshot({}), states={"compute_node": {}}), 0)
     assert is_empty(host_keys(table, number=1))
