@@ -70,6 +70,6 @@ def load(conf: cfg.ConfigOpts) -> PrefilterOptions:
         image_types=group.query_placement_for_image_type_support,
         isolated_aggregates=group.enable_isolated_aggregate_filtering,
         image_metadata=group.image_metadata_prefilter,
-        nova_enabled=conf.nova.enabled,
-        default_zone=conf.nova.default_availability_zone,
+        accelerators=conf.nova.enabled,
+        default_zone=conf.nova.default_availability_zone if conf.nova.enabled else None,
     )

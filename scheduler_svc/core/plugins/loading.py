@@ -53,13 +53,13 @@ def _adapt(kind: type, name: str, plugin: Any) -> Any:
     """Convert a Nova-style plugin, and set the name by which it is enabled; return anything else unchanged."""
     if isinstance(plugin, kind):
         return replace(plugin, name=name)  # type: ignore[type-var]
-    is_nova_style, adapt = _NOVA_STYLES[kind]
-    if is_nova_style(plugin):
+    is_per_host, adapt = _PER_HOST_STYLES[kind]
+    if is_per_host(plugin):
         return adapt(name, plugin() if isinstance(plugin, type) else plugin)
     return plugin
 
 
-_NOVA_STYLES: Mapping[type, tuple[Callable[[Any], object], Callable[[str, Any], Any]]] = {
+_PER_HOST_STYLES: Mapping[type, tuple[Callable[[Any], object], Callable[[str, Any], Any]]] = {
     Filter: (lambda plugin: hasattr(plugin, per_host.PASSES), per_host.adapt_filter),
     Weigher: (per_host.find_weigh_method, per_host.adapt_weigher),
 }

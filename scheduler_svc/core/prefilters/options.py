@@ -9,8 +9,8 @@ class PrefilterOptions:
     """Options of prefilters; see conf.prefilters.
 
     Attributes:
-        nova_enabled: The hosts are Nova's.
-        default_zone: Nova's zone of hosts in no aggregate with a zone.
+        accelerators: Some hosts attach accelerators, for flavors with a device profile.
+        default_zone: Zone of hosts in no aggregate with a zone; None: zones are not aggregates, but reported by hosts.
     """
 
     limit_tenants: bool = False
@@ -18,8 +18,8 @@ class PrefilterOptions:
     image_types: bool = False
     isolated_aggregates: bool = False
     image_metadata: bool = False
-    nova_enabled: bool = False
-    default_zone: str = "nova"
+    accelerators: bool = False
+    default_zone: str | None = None
 
 
 DEFAULTS = PrefilterOptions()

@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from scheduler_svc.core.prefilters import isolated_aggregates, nova, tenant_aggregates, traits
+from scheduler_svc.core.prefilters import isolated_aggregates, tenant_aggregates, traits, zone_aggregates
 from scheduler_svc.core.prefilters.options import DEFAULTS, PrefilterOptions
 from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.core.request import COMPUTE, SchedulingRequest
@@ -21,21 +21,20 @@ def build(options: PrefilterOptions = DEFAULTS) -> Sequence[Prefilter]:
 def _available(options: PrefilterOptions) -> Sequence[tuple[bool, Prefilter]]:
     """Return (enabled, prefilter) of all prefilters.
 
-    Six of Nova's fourteen are not needed: map_az_to_placement_aggregate (the table resolves zones),
-    compute_status_filter (the table knows disabled hosts), accelerators_filter (devices are providers),
+    Four of Nova's fourteen are not needed: compute_status_filter (the table knows disabled hosts),
     routed_networks_filter and owner_nova_filter (filters check segments and trait), remote_managed_ports_filter
     (request conversion handles ports).
     """
     return (
         # First: may exclude most hosts.
         (options.limit_tenants, tenant_aggregates.build(options)),
-        (options.nova_enabled, nova.build_map_zone(options)),
+        (options.default_zone is not None, zone_aggregates.build(options)),
         (options.image_types, traits.IMAGE_TYPE),
         # Checks the original request, so before other prefilters add traits.
         (options.isolated_aggregates, isolated_aggregates.PREFILTER),
         (options.image_metadata, traits.IMAGE_METADATA),
         # One key lookup each.
-        (options.nova_enabled, traits.ACCELERATORS),
+        (options.accelerators, traits.ACCELERATORS),
         (True, traits.PACKED_VIRTQUEUE),
         (True, traits.EPHEMERAL_ENCRYPTION),
         (True, traits.VIRTIO_SOUND),

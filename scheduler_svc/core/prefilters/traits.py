@@ -84,7 +84,6 @@ def _trait_of(key: str, prefix: str, value: str) -> str:
 
 IMAGE_TYPE = _build("require_image_type_support", _of_disk_format)
 IMAGE_METADATA = _build("transform_image_metadata", _of_image_properties)
-# Nova computes that attach accelerators, for flavors with a device profile.
 ACCELERATORS = _build(
     "accelerators_filter",
     lambda request: ["COMPUTE_ACCELERATORS"] if request.extra_specs.get("accel:device_profile") else [],

@@ -19,10 +19,6 @@ KNOWS_NOVA = frozenset(
     {
         "core/filters/nova.py",
         "core/namespaces/nova.py",
-        "core/plugins/loading.py",
-        "core/prefilters/nova.py",
-        "core/prefilters/options.py",
-        "core/prefilters/pipeline.py",
         "core/request.py",
         "scheduling/intake.py",
         "scheduling/nova_state.py",

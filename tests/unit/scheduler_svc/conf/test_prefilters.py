@@ -33,7 +33,7 @@ def test_nova_enables_its_prefilters_with_its_default_zone(conf):
     scheduler_conf.register_opts(conf)
     conf.set_override("enabled", True, group="nova")
     conf.set_override("default_availability_zone", "zone-1", group="nova")
-    assert prefilters.load(conf) == PrefilterOptions(nova_enabled=True, default_zone="zone-1")
+    assert prefilters.load(conf) == PrefilterOptions(accelerators=True, default_zone="zone-1")
 
 
 def test_every_option_is_tested():

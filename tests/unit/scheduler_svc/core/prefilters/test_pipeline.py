@@ -28,7 +28,8 @@ def names(options):
         ("image_types", ["require_image_type_support"]),
         ("isolated_aggregates", ["isolate_aggregates"]),
         ("image_metadata", ["transform_image_metadata"]),
-        ("nova_enabled", ["map_az_to_placement_aggregate", "accelerators_filter"]),
+        ("accelerators", ["accelerators_filter"]),
+        ("default_zone", ["map_az_to_placement_aggregate"]),
     ],
 )
 def test_option_enables_its_prefilter_before_those_that_are_always_applied(option, added):

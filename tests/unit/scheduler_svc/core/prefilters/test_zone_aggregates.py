@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Availability zones of a Nova, which are aggregates."""
+"""Availability zones that are aggregates."""
 
 import pytest
 
 from rpcapi import errors
-from scheduler_svc.core.prefilters.nova import build_map_zone
+from scheduler_svc.core.prefilters import zone_aggregates
 from scheduler_svc.core.prefilters.options import PrefilterOptions
 from tests.unit.scheduler_svc.core.prefilters.rewritten import aggregate_view
 from tests.unit.scheduler_svc.fakes.hosts import request
@@ -18,7 +18,7 @@ AGGREGATES = {
 
 
 def rewrite(zone, aggregates=AGGREGATES, default_zone="nova", **fields):
-    prefilter = build_map_zone(PrefilterOptions(nova_enabled=True, default_zone=default_zone))
+    prefilter = zone_aggregates.build(PrefilterOptions(default_zone=default_zone))
     return prefilter.rewrite(request(availability_zone=zone, **fields), aggregate_view(aggregates))
 
 

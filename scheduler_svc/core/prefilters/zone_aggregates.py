@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Availability zones of a Nova's hosts, where zones are aggregates."""
+"""Requires the aggregates of the requested availability zone: Nova's map_az_to_placement_aggregate."""
 
 from dataclasses import replace
 
@@ -9,28 +9,24 @@ from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.aggregates import READS, ZONE, AggregateView
 
-MAP_ZONE_NAME = "map_az_to_placement_aggregate"
+NAME = "map_az_to_placement_aggregate"
 UNKNOWN_ZONE = "unknown availability zone {!r}: no aggregate has it"
 
 
-def build_map_zone(options: PrefilterOptions) -> Prefilter:
-    """Build the prefilter that requires the aggregates of the requested zone.
+def build(options: PrefilterOptions) -> Prefilter:
+    """Build the prefilter; it rejects a zone without aggregates, except the default zone, which adds no condition."""
 
-    A zone without aggregates is rejected, as its hosts are unknown, except Nova's default zone, which adds no
-    condition, as in Nova.
-    """
-
-    def map_zone(request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
+    def rewrite(request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
         zone = request.availability_zone
         if zone is None:
             return request
-        names = aggregates.get_or_compute((MAP_ZONE_NAME, zone), lambda: _aggregates_of(aggregates, zone))
+        names = aggregates.get_or_compute((NAME, zone), lambda: _aggregates_of(aggregates, zone))
         if not names and zone != options.default_zone:
             raise errors.NoValidHost(reason=UNKNOWN_ZONE.format(zone), reasons={})
         member_of = (*request.member_of, names) if names else request.member_of
         return replace(request, availability_zone=None, member_of=member_of)
 
-    return Prefilter(MAP_ZONE_NAME, map_zone, READS)
+    return Prefilter(NAME, rewrite, READS)
 
 
 def _aggregates_of(aggregates: AggregateView, zone: str) -> tuple[str, ...]:
