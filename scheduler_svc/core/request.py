@@ -16,7 +16,7 @@ COMPUTE = "compute"
 
 
 class FilterScope(StrEnum):
-    """Filters that apply to a Nova request; see scheduler_svc.core.filtering.scopes."""
+    """Filters that apply to a request; see scheduler_svc.core.filtering.scopes."""
 
     ALL = "all"
     FORCED = "forced"  # forced host: only what Placement would check
@@ -48,8 +48,8 @@ class DecisionContext:
             left.
         unavailable_partitions: Partitions whose stores do not answer.
         rewritten: What each prefilter added.
-        unread_cells: Nova cells whose databases have not answered for too long.
-        nova_state_age_s: Age of Nova's state; 0 while current.
+        unread_cells: Cells whose compute nodes have not been reported for too long.
+        host_state_age_s: Age of reported compute nodes; 0 while current.
         is_contended: Other calls are decided at the same time.
         lost_tries: Number of tries in which the store refused all candidates.
     """
@@ -64,7 +64,7 @@ class DecisionContext:
     unavailable_partitions: tuple[str, ...] = ()
     rewritten: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     unread_cells: tuple[str, ...] = ()
-    nova_state_age_s: float = 0.0
+    host_state_age_s: float = 0.0
     is_contended: bool = False
     lost_tries: int = 0
 
@@ -78,7 +78,7 @@ class SchedulingRequest:
     ``volumes`` and ``ports``, and ClaimBatch for ``group_members``. ``service`` is "compute", "volume" or "network".
 
     ``source_partition`` is the partition of a moving instance, which ``stays_in_partition`` forbids it to leave.
-    Likewise ``source_cell``, the uuid of its Nova cell, and ``stays_in_cell``.
+    Likewise ``source_cell``, the uuid of its cell, and ``stays_in_cell``.
     """
 
     id: str
@@ -145,8 +145,8 @@ class SchedulingRequest:
         """Return the request for the decision record, without unset fields."""
         document: dict[str, Any] = {"resources": dict(self.resources)}
         document |= {name: _plain(value) for name in _RECORDED_FIELDS if (value := getattr(self, name))}
-        if self.decision.nova_state_age_s:
-            document["nova_state_age_s"] = self.decision.nova_state_age_s
+        if self.decision.host_state_age_s:
+            document["host_state_age_s"] = self.decision.host_state_age_s
         if self.decision.rewritten:
             document["rewritten"] = self.decision.rewritten
         if self.groups:

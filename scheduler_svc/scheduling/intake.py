@@ -3,18 +3,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.validation.hints import named_instances, single_value
 from scheduler_svc.core.prefilters import pipeline
 from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.view import View
 from scheduler_svc.replication.partitions import OpenPartitions
-from scheduler_svc.scheduling import nova_state, refusals
+from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import CallOrError, SelectionCall, SelectionOutcome, ServedCall
 from scheduler_svc.scheduling.decisions import record_refusal
-from scheduler_svc.scheduling.nova_state import NovaStateAge
 from scheduler_svc.scheduling.partition_router import PartitionRouter
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
@@ -24,18 +24,28 @@ Outcome = TypeVar("Outcome", bound=SelectionOutcome)
 SOURCE_PARTITION_HINT = "source_partition"  # hint of a move: partition of the instance
 
 
+class HostStateAge(Protocol):
+    """Age of the state of hosts that another system reports."""
+
+    def now_ms(self) -> float:
+        """Return the store's clock; raises StoreUnavailable. Do not call inside a view's block."""
+
+    def check(self, view: View, request: SchedulingRequest, now_ms: float) -> SchedulingRequest:
+        """Note in the request's decision context if the state is too old; raises NoValidHost if it is far too old."""
+
+
 class RequestRewriter:
     """Resolves hints and applies prefilters. Thread-safe."""
 
-    def __init__(self, partitions: OpenPartitions, nova_state: NovaStateAge | None = None) -> None:
+    def __init__(self, partitions: OpenPartitions, state_age: HostStateAge | None = None) -> None:
         self._partitions = partitions
-        self._nova_state = nova_state
+        self._state_age = state_age
 
     def rewrite(self, policy: SchedulingPolicy, request: SchedulingRequest) -> SchedulingRequest:
         """Resolve the request's hints and apply prefilters.
 
-        Raises NoValidHost or InvalidSpec if a prefilter rejects the request, NoValidHost if the state of Nova's
-        computes is too old, and StoreUnavailable if no partition answers about hinted instances.
+        Raises NoValidHost or InvalidSpec if a prefilter rejects the request, NoValidHost if the state of hosts is too
+        old, and StoreUnavailable if no partition answers about hinted instances.
         """
         if request.hints:
             source = single_value(request.hints.get(SOURCE_PARTITION_HINT))
@@ -43,10 +53,10 @@ class RequestRewriter:
                 request.with_decision(instance_hosts=self._find_instance_hosts(request)),
                 source_partition=source if isinstance(source, str) else request.source_partition,
             )
-        clock_ms = 0.0 if self._nova_state is None else self._nova_state.now_ms()
+        clock_ms = 0.0 if self._state_age is None else self._state_age.now_ms()
         with self._partitions.own.replica.unchecked_table.reading() as view:
-            if self._nova_state is not None:
-                request = self._nova_state.check(view, request, clock_ms)
+            if self._state_age is not None:
+                request = self._state_age.check(view, request, clock_ms)
             return pipeline.run(policy.prefilters, request, view.aggregates)
 
     def _find_instance_hosts(self, request: SchedulingRequest) -> Mapping[str, str]:
@@ -108,7 +118,7 @@ class RequestIntake:
     def _note(self, policy: SchedulingPolicy, call: SelectionCall, outcome: Outcome) -> Outcome | errors.GanttError:
         if isinstance(outcome, errors.NoValidHost):
             refusals.count(outcome)
-            return nova_state.with_age(outcome, call.request)
+            return refusals.with_state_age(outcome, call.request)
         if isinstance(outcome, errors.PluginFailed):
             self._record(policy, call, outcome)
         return outcome

@@ -50,7 +50,7 @@ class NovaStateAge:
             )
         age_s = _age_s(now_ms, bridge["read_ms"])
         if age_s > self._refused_s:
-            raise errors.NoValidHost(reason=age_text(age_s), reasons={})
+            raise errors.NoValidHost(reason=f"Nova's databases were last read {age_s:.0f} s ago", reasons={})
         unread = tuple(
             uuid
             for uuid, cell in bridge["cells"].items()
@@ -59,7 +59,7 @@ class NovaStateAge:
         noted_s = round(age_s, 1) if age_s > self._noted_s else 0.0
         if not unread and not noted_s:
             return request
-        return request.with_decision(unread_cells=unread, nova_state_age_s=noted_s)
+        return request.with_decision(unread_cells=unread, host_state_age_s=noted_s)
 
     def measure(self, view: View, now_ms: float) -> None:
         bridge = self._bridge_document(view)
@@ -69,18 +69,6 @@ class NovaStateAge:
     @staticmethod
     def _bridge_document(view: View) -> Mapping[str, Any] | None:
         return view.documents(nova.BRIDGE_NAMESPACE).get(nova.BRIDGE)
-
-
-def age_text(age_s: float) -> str:
-    return f"Nova's databases were last read {age_s:.0f} s ago"
-
-
-def with_age(error: errors.NoValidHost, request: SchedulingRequest) -> errors.NoValidHost:
-    """Add the noted age to a refusal."""
-    age_s = request.decision.nova_state_age_s
-    if not age_s:
-        return error
-    return errors.NoValidHost(reason=f"{error.kwargs['reason']}; {age_text(age_s)}", reasons=error.kwargs["reasons"])
 
 
 def _age_s(now_ms: float, then_ms: float) -> float:

@@ -8,6 +8,7 @@ from rpcapi import errors
 from rpcapi.resources.claims import CLAIM_REFUSALS, NOT_AUDITED, Answer, Verdict
 from scheduler_svc import metrics
 from scheduler_svc.core.records import Intent, IntentResult
+from scheduler_svc.core.request import SchedulingRequest
 
 MAX_LOST_CANDIDATES = 32  # per decision record
 MAX_COUNTED_REASONS = 200  # label values of the metric
@@ -34,6 +35,15 @@ def no_valid_host(reasons: Mapping[str, int]) -> errors.NoValidHost:
     """Return the error, with reasons in filter order: "812 not enough VCPU, 88 ..."."""
     reason_texts = [f"{count} {reason}" for reason, count in reasons.items() if count]
     return errors.NoValidHost(reason=", ".join(reason_texts) or NO_HOSTS, reasons=dict(reasons))
+
+
+def with_state_age(error: errors.NoValidHost, request: SchedulingRequest) -> errors.NoValidHost:
+    """Add the noted age of the hosts' state to a refusal."""
+    age_s = request.decision.host_state_age_s
+    if not age_s:
+        return error
+    reason = f"{error.kwargs['reason']}; the state of hosts is {age_s:.0f} s old"
+    return errors.NoValidHost(reason=reason, reasons=error.kwargs["reasons"])
 
 
 def count(error: errors.NoValidHost) -> None:

@@ -85,7 +85,7 @@ def ages(cloud: NovaCloud) -> dict[str, float]:
     """Return how old the state was by the record of each decision, 0 while it was current."""
     lines = cloud.gantt("decision", "export").splitlines()
     records = [json.loads(line) for line in lines if line.startswith("{")]
-    return {record["request_id"]: record["spec"].get("nova_state_age_s", 0.0) for record in records}
+    return {record["request_id"]: record["spec"].get("host_state_age_s", 0.0) for record in records}
 
 
 def test_hosts_stay_as_they_were_until_the_patience_ends(cloud: NovaCloud, caller: Caller) -> None:
@@ -122,8 +122,8 @@ def _require_ages(cloud: NovaCloud, answers: list[Answer], unfit: Answer) -> Non
     )
     assert by_request[answers[0].request] > DOWN_TIME and by_request[answers[-1].request] <= PATIENCE
     assert by_request[unfit.request] > DOWN_TIME
-    assert "last read" not in unfit.refusal, "that is the operators' matter"
-    assert "nova_state_age_s" in cloud.gantt("explain", unfit.request)
+    assert "s old" not in unfit.refusal, "that is the operators' matter"
+    assert "host_state_age_s" in cloud.gantt("explain", unfit.request)
 
 
 def _require_refused_for_age(refusal: str) -> None:

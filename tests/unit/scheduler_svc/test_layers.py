@@ -19,8 +19,6 @@ KNOWS_NOVA = frozenset(
     {
         "core/filters/nova.py",
         "core/namespaces/nova.py",
-        "core/request.py",
-        "scheduling/intake.py",
         "scheduling/nova_state.py",
     }
 )

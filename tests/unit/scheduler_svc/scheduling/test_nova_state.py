@@ -9,9 +9,10 @@ from rpcapi import context, errors
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.filters import nova as nova_filter
 from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
-from scheduler_svc.scheduling.nova_state import NovaStateAge, with_age
+from scheduler_svc.scheduling.nova_state import NovaStateAge
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
@@ -65,8 +66,8 @@ def test_hosts_stay_as_they_were_and_the_record_says_how_old_their_state_is(seco
     clocks = Clocks()
     clocks.seconds = seconds
     checked = check(clocks, table_of(bridge_document()))
-    assert checked.decision.nova_state_age_s == noted
-    assert checked.as_dict().get("nova_state_age_s", 0.0) == noted
+    assert checked.decision.host_state_age_s == noted
+    assert checked.as_dict().get("host_state_age_s", 0.0) == noted
 
 
 def test_requests_are_refused_after_the_patience():
@@ -74,7 +75,7 @@ def test_requests_are_refused_after_the_patience():
     clocks.seconds = 301
     with pytest.raises(errors.NoValidHost, match=r"Nova's databases were last read 301 s ago"):
         check(clocks, table_of(bridge_document()))
-    assert check(clocks, table_of(bridge_document()), service="volume").decision.nova_state_age_s == 0
+    assert check(clocks, table_of(bridge_document()), service="volume").decision.host_state_age_s == 0
 
 
 def test_requests_are_refused_before_the_first_reading():
@@ -107,9 +108,9 @@ def test_stores_clock_is_not_read_for_each_request():
 
 def test_refusal_says_how_old_the_state_was():
     error = errors.NoValidHost(reason="3 not enough VCPU", reasons={"not enough VCPU": 3})
-    assert with_age(error, request()) is error
-    aged = with_age(error, request().with_decision(nova_state_age_s=90.0))
-    assert str(aged) == "No valid host: 3 not enough VCPU; Nova's databases were last read 90 s ago"
+    assert refusals.with_state_age(error, request()) is error
+    aged = refusals.with_state_age(error, request().with_decision(host_state_age_s=90.0))
+    assert str(aged) == "No valid host: 3 not enough VCPU; the state of hosts is 90 s old"
     assert aged.kwargs["reasons"] == {"not enough VCPU": 3}
 
 
@@ -120,7 +121,7 @@ def test_selection_checks_the_age_and_refusals_name_it(batched):
             return 0.0
 
         def check(self, view, scheduling_request, now_ms):
-            return scheduling_request.with_decision(nova_state_age_s=90.0)
+            return scheduling_request.with_decision(host_state_age_s=90.0)
 
     worker = PartitionedDeployment(p={"a": node()}).worker
     current = CurrentPolicy(SchedulingPolicy(filter_driver()))
@@ -134,7 +135,7 @@ def test_selection_checks_the_age_and_refusals_name_it(batched):
         with pytest.raises(errors.NoValidHost) as refusal:
             scheduler.select(ctxt, call)
         outcome = refusal.value
-    assert "last read 90 s ago" in str(outcome)
+    assert "the state of hosts is 90 s old" in str(outcome)
 
 
 def test_worker_refuses_hosts_that_are_not_novas_and_everything_before_the_first_reading():
