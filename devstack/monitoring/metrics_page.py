@@ -10,6 +10,7 @@ from pathlib import Path
 from scheduler_svc.core import filters
 from scheduler_svc.core.filtering.pipeline import pipeline
 from scheduler_svc.core.matching.predicate import Filter
+from scheduler_svc.nova import service_filter
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 MODULES = (
@@ -118,7 +119,7 @@ def _subsystem(name: str) -> str:
 
 def _filters() -> Iterator[Filter]:
     """Yield gantt's own filters, with the default options; some are no part of the configuration."""
-    yield from pipeline()
+    yield from (service_filter.FILTER, *pipeline())
     for info in pkgutil.iter_modules(filters.__path__):
         values = vars(importlib.import_module(f"{filters.__name__}.{info.name}")).values()
         yield from (value for value in values if isinstance(value, Filter))

@@ -17,7 +17,6 @@ from scheduler_svc.core.drivers.driver import Driver
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.filtering import pipeline
-from scheduler_svc.core.filters import nova
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.plugins import entry_points, loading
 from scheduler_svc.core.plugins.guard import FailurePolicy
@@ -25,6 +24,7 @@ from scheduler_svc.core.weighers import scoring
 from scheduler_svc.core.weighers.options import WeigherOptions
 from scheduler_svc.core.weighers.weigher import Weigher
 from scheduler_svc.metrics import count_failure
+from scheduler_svc.nova import service_filter
 
 
 def load(conf: cfg.ConfigOpts) -> dict[str, Driver]:
@@ -97,7 +97,7 @@ def _filters(conf: cfg.ConfigOpts) -> Sequence[Filter]:
 
 def _nova_filters(conf: cfg.ConfigOpts) -> Sequence[Filter]:
     # First, so that the reasons of other filters count only hosts on which Nova could build.
-    return [nova.FILTER] if conf.nova.enabled else []
+    return [service_filter.FILTER] if conf.nova.enabled else []
 
 
 _BUILT_IN: Mapping[type[Driver], Callable[[cfg.ConfigOpts], Driver]] = {

@@ -11,8 +11,9 @@ from rpcapi import errors
 from scheduler_svc import databases
 from scheduler_svc.composition.scheduling import milliseconds
 from scheduler_svc.conf import namespaces as namespaces_conf
-from scheduler_svc.core.namespaces import compute_node, nova
+from scheduler_svc.core.namespaces import compute_node
 from scheduler_svc.core.namespaces.registry import NamespaceRegistry
+from scheduler_svc.nova import namespaces
 from scheduler_svc.nova.bridge import signals
 from scheduler_svc.nova.bridge.api_database import ApiDatabase
 from scheduler_svc.nova.bridge.bridge import NovaBridge
@@ -39,7 +40,7 @@ def build(conf: cfg.ConfigOpts, store: Store) -> BridgeLoop:
     registry: NamespaceRegistry = namespaces_conf.load(conf)
     computes, aggregate_documents, own = (
         DocumentPublisher(store, registry.find(name), lease.keep)
-        for name in (compute_node.NAMESPACE, aggregates.NAMESPACE, nova.BRIDGE_NAMESPACE)
+        for name in (compute_node.NAMESPACE, aggregates.NAMESPACE, namespaces.BRIDGE_NAMESPACE)
     )
     cells = _cell_readers(options)
     bridge = NovaBridge(

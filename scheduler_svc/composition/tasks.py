@@ -21,11 +21,11 @@ from scheduler_svc.host_state.service_versions import report_service, wall_clock
 from scheduler_svc.notifications import lease as publisher_lease
 from scheduler_svc.notifications.publisher import NotificationPublisher
 from scheduler_svc.notifications.sender import NotificationSender
+from scheduler_svc.nova.state_age import NovaStateAge
 from scheduler_svc.replication import reaper
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.servicegroup.watch import ServiceGroupWatcher
 from scheduler_svc.replication.size_measurement import SizeMeasurement
-from scheduler_svc.scheduling.nova_state import NovaStateAge
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.lease import DocumentLease
 from scheduler_svc.store.reports import service_name

@@ -8,9 +8,9 @@ from pathlib import Path
 from oslo_config import cfg
 
 from rpcapi import errors
-from scheduler_svc.core.namespaces import nova
 from scheduler_svc.core.namespaces.namespace import Namespace
 from scheduler_svc.core.namespaces.registry import NamespaceRegistry
+from scheduler_svc.nova import namespaces as nova_namespaces
 
 PREFIX = "namespace:"
 GROUP = f"{PREFIX}NAME"
@@ -44,7 +44,7 @@ def load(conf: cfg.ConfigOpts) -> NamespaceRegistry:
     if len(set(names)) < len(names):
         raise errors.BadConfiguration(why="[scheduler] namespaces: a name is repeated")
     try:
-        return NamespaceRegistry([*nova.build(), *(_read(conf, name) for name in names)])
+        return NamespaceRegistry([*nova_namespaces.build(), *(_read(conf, name) for name in names)])
     except ValueError as error:
         raise errors.BadConfiguration(why=f"[scheduler] namespaces: {error}") from error
 
@@ -58,7 +58,7 @@ def _read(conf: cfg.ConfigOpts, name: str) -> Namespace:
     group = f"{PREFIX}{name}"
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} is not a valid namespace: use lower-case letters, digits, '-' and '_'")
-    if name in NamespaceRegistry(nova.build()).names:
+    if name in NamespaceRegistry(nova_namespaces.build()).names:
         raise ValueError(f"namespace {name!r} is built in")
     conf.register_opts(OPTS, group=group)
     try:

@@ -7,7 +7,8 @@ from typing import Any
 
 from devstack.lab.peers.side import PeerProcess
 from scheduler_svc.conf import from_nova
-from scheduler_svc.core.namespaces import built_in, compute_node, nova
+from scheduler_svc.core.namespaces import built_in, compute_node
+from scheduler_svc.nova import namespaces as nova_namespaces
 from scheduler_svc.nova.bridge.api_database import ApiDatabase
 from scheduler_svc.nova.bridge.bridge import NovaBridge
 from scheduler_svc.nova.bridge.cell_database import CellDatabase
@@ -20,7 +21,7 @@ from tests.unit.scheduler_svc.fakes.nova_clouds import NovaCloud
 DOWN_SECONDS = 86_400
 CELL_SECONDS = 60.0
 DONE = {200, 201, 204}
-WRITTEN = {"computes": compute_node.NAMESPACE, "aggregates": "aggregate", "own": nova.BRIDGE_NAMESPACE}
+WRITTEN = {"computes": compute_node.NAMESPACE, "aggregates": "aggregate", "own": nova_namespaces.BRIDGE_NAMESPACE}
 
 
 class WirePair:
@@ -105,7 +106,7 @@ def _text(value: Any) -> str:
 
 def _copy(database: str, store: Any) -> None:
     """Make one pass of the bridge."""
-    namespaces = {namespace.name: namespace for namespace in [*built_in.build(), *nova.build()]}
+    namespaces = {namespace.name: namespace for namespace in [*built_in.build(), *nova_namespaces.build()]}
     bridge = NovaBridge(
         ApiDatabase(database),
         CellReaders(CellDatabase),

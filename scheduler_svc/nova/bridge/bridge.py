@@ -8,7 +8,7 @@ from typing import Any
 from oslo_log import log
 
 from scheduler_svc import metrics
-from scheduler_svc.core.namespaces import nova
+from scheduler_svc.nova import namespaces
 from scheduler_svc.nova.bridge import documents as build
 from scheduler_svc.nova.bridge.api_database import ApiDatabase
 from scheduler_svc.nova.bridge.cells import CellReaders
@@ -76,7 +76,7 @@ class NovaBridge:
             computes |= self._computes(cell, deployment, clock_ms)
         writes = self._compute_publisher.publish(computes)
         writes += self._aggregate_publisher.publish(build.aggregate_documents(deployment.aggregates, computes))
-        self._own_publisher.publish({nova.BRIDGE: self._bridge_document(deployment, computes, clock_ms)})
+        self._own_publisher.publish({namespaces.BRIDGE: self._bridge_document(deployment, computes, clock_ms)})
         metrics.BRIDGE_PASS_SECONDS.labels(kind="all" if everything else "changes").observe(self._clock() - began)
         return writes
 
@@ -100,7 +100,7 @@ class NovaBridge:
     def _bridge_document(self, deployment: Deployment, computes: Documents, clock_ms: int) -> dict[str, Any]:
         unmapped = list(build.unmapped_hosts(computes.values()))
         self._report_unmapped(unmapped)
-        stored = self._own_publisher.documents.get(nova.BRIDGE, {}).get("cells", {})
+        stored = self._own_publisher.documents.get(namespaces.BRIDGE, {}).get("cells", {})
         return {
             "read_ms": clock_ms,
             "interval_ms": self._interval_ms,

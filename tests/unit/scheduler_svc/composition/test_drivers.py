@@ -10,7 +10,7 @@ from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import drivers
 from scheduler_svc.core.drivers.chance import ChanceDriver
 from scheduler_svc.core.drivers.filter import FilterDriver
-from scheduler_svc.core.filters import nova
+from scheduler_svc.nova import service_filter
 
 
 def test_driver_from_outside_builds_itself_from_the_configuration(conf, monkeypatch):
@@ -37,8 +37,8 @@ def test_filter_of_novas_services_comes_first_if_nova_is_enabled(conf, enabled):
     scheduler_conf.register_opts(conf)
     conf.set_override("enabled", enabled, group="nova")
     for filters in (drivers.filter_driver(conf).filters, drivers.eligibility(conf)):
-        assert [host_filter.name for host_filter in filters].count(nova.NAME) == enabled
-        assert (filters[0].name == nova.NAME) is enabled
+        assert [host_filter.name for host_filter in filters].count(service_filter.NAME) == enabled
+        assert (filters[0].name == service_filter.NAME) is enabled
 
 
 def test_drivers_are_loaded_by_name(conf):

@@ -17,7 +17,7 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 FILTER_OPTIONS = FilterOptions()
 WEIGHER_OPTIONS = WeigherOptions(MetricWeights({"heat": 1.0}), {"os": 1.0})
-NO_FILTER_OF_THE_LIST = {"nova", "partition", "set_aside"}  # always applied, and not configurable
+NO_FILTER_OF_THE_LIST = {"partition", "set_aside"}  # always applied, and not configurable
 NO_WEIGHER = {"multipliers", "options", "scoring", "weigher"}
 
 

@@ -8,7 +8,7 @@ import uuid
 import oslo_messaging as messaging
 
 from rpcapi.messaging import foreign
-from scheduler_svc.core.namespaces import nova
+from scheduler_svc.nova import namespaces
 from scheduler_svc.nova.bridge import signals
 from scheduler_svc.service import SchedulerService
 from tests.unit.scheduler_svc.fakes.nova import CELL, compute_node
@@ -69,7 +69,7 @@ class NovaCloud:
         self.is_stopped = False
         self.url = url
         state = {"read_ms": round(self.store.clock_ms()), "interval_ms": 5000, "cells": {}, "all_computes_own": False}
-        self.put(nova.BRIDGE_NAMESPACE, nova.BRIDGE, state)
+        self.put(namespaces.BRIDGE_NAMESPACE, namespaces.BRIDGE, state)
 
     def start(self):
         try:

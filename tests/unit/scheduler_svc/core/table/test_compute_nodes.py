@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts, metrics and addresses of hosts that Nova's computes made through Placement's API."""
+"""Facts, metrics and addresses of hosts whose providers were made through Placement's API."""
 
 import dataclasses
 import ipaddress
 
 import pytest
 
-from scheduler_svc.core.filters import nova as nova_filter
-from scheduler_svc.core.reads import union
+from scheduler_svc.core.namespaces.compute_node import CELL, HOST_KEYS, NAMESPACE, NODE, SERVICE_HOST
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
 from tests.unit.scheduler_svc.fakes.hosts import node, provider, snapshot
-from tests.unit.scheduler_svc.fakes.nova import CELL, compute_node
+from tests.unit.scheduler_svc.fakes.nova import CELL as CELL_UUID
+from tests.unit.scheduler_svc.fakes.nova import compute_node
 
 HOST, AGENT = "@api/h1", "agent"
-READS = union([nova_filter.FILTER.reads, {"compute": frozenset({"metrics.instances", "facts", "host_ip"})}])
+READS = {
+    NAMESPACE: frozenset({*HOST_KEYS, SERVICE_HOST, NODE, CELL}),
+    "compute": frozenset({"metrics.instances", "facts", "host_ip"}),
+}
 NETWORK = ipaddress.ip_network("192.0.2.0/24")
 
 
@@ -34,11 +37,11 @@ def is_empty(values):
     return instances != instances and kind is None and not near  # noqa: PLR0124 - NaN
 
 
-def test_what_an_agent_reports_of_its_host_comes_from_novas_compute_node():
+def test_what_an_agent_reports_of_its_host_comes_from_its_compute_node():
     table = HostTable.from_snapshot(state({HOST: compute_node()}), reads=READS)
     assert host_keys(table) == (3, "QEMU", True)
     with table.reading() as view:
-        assert view.state_is("compute_node", "cell", CELL).tolist() == [True]
+        assert view.state_is("compute_node", "cell", CELL_UUID).tolist() == [True]
         assert view.state_is("compute_node", "service_host", "compute1").tolist() == [True]
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from scheduler_svc.core.namespaces import built_in, compute_node, nova
+from scheduler_svc.core.namespaces import built_in, compute_node
+from scheduler_svc.nova import namespaces
 from scheduler_svc.nova.bridge import signals
 from scheduler_svc.nova.bridge.api_database import ApiDatabase
 from scheduler_svc.nova.bridge.bridge import NovaBridge
@@ -17,9 +18,9 @@ from scheduler_svc.nova.bridge.publisher import DocumentPublisher
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.nova.bridge.nova_databases import NovaClock, NovaDeployment
 
-NAMESPACES = {namespace.name: namespace for namespace in [*built_in.build(), *nova.build()]}
+NAMESPACES = {namespace.name: namespace for namespace in [*built_in.build(), *namespaces.build()]}
 DOWN_MS = 60_000
-WRITTEN = {"computes": compute_node.NAMESPACE, "aggregates": "aggregate", "own": nova.BRIDGE_NAMESPACE}
+WRITTEN = {"computes": compute_node.NAMESPACE, "aggregates": "aggregate", "own": namespaces.BRIDGE_NAMESPACE}
 
 
 class BridgeBench:
@@ -63,7 +64,7 @@ class BridgeBench:
     @property
     def state(self) -> dict[str, Any]:
         """The bridge's own document."""
-        return self.documents(nova.BRIDGE_NAMESPACE)[nova.BRIDGE]
+        return self.documents(namespaces.BRIDGE_NAMESPACE)[namespaces.BRIDGE]
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 from oslo_messaging._drivers import common
 
 from rpcapi import errors
-from scheduler_svc.core.filters import nova as nova_filter
 from scheduler_svc.core.filters import resources
+from scheduler_svc.nova import service_filter
 from scheduler_svc.nova.bus import exceptions, reasons
 from scheduler_svc.scheduling import refusals
 
@@ -28,7 +28,7 @@ def test_no_valid_host_is_the_class_of_novas_module():
     assert sent["args"] == ["No valid host was found. There are not enough hosts available."]
 
 
-FULL, DOWN = resources.REASON.format("VCPU"), nova_filter.REASON_DOWN
+FULL, DOWN = resources.REASON.format("VCPU"), service_filter.REASON_DOWN
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from typing import Any
 
 from rpcapi import errors
 from scheduler_svc import metrics
-from scheduler_svc.core.namespaces import nova
 from scheduler_svc.core.request import COMPUTE, SchedulingRequest
 from scheduler_svc.core.table.view import View
+from scheduler_svc.nova import namespaces
 from scheduler_svc.store.protocols.log import LogStore
 
 CLOCK_SECONDS = 60.0  # interval of reads of the store's clock
@@ -68,7 +68,7 @@ class NovaStateAge:
 
     @staticmethod
     def _bridge_document(view: View) -> Mapping[str, Any] | None:
-        return view.documents(nova.BRIDGE_NAMESPACE).get(nova.BRIDGE)
+        return view.documents(namespaces.BRIDGE_NAMESPACE).get(namespaces.BRIDGE)
 
 
 def _age_s(now_ms: float, then_ms: float) -> float:

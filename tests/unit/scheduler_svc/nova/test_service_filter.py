@@ -6,23 +6,22 @@ import dataclasses
 import pytest
 
 from scheduler_svc.core.filtering import pipeline
-from scheduler_svc.core.filters import nova as nova_filter
-from scheduler_svc.core.namespaces import nova
 from scheduler_svc.core.namespaces.registry import NamespaceRegistry
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.request import FilterScope
 from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.nova import namespaces, service_filter
 from tests.unit.scheduler_svc.fakes.hosts import node, request, snapshot
 from tests.unit.scheduler_svc.fakes.nova import CELL, compute_node
 
-FILTERS = [nova_filter.FILTER, *pipeline.build([])]
+FILTERS = [service_filter.FILTER, *pipeline.build([])]
 HOST = "@api/h1"
 
 
 def table_of(document, traits=(), bridge=None):
     states = {"compute_node": {HOST: document} if document else {}, "nova_bridge": {"bridge": bridge} if bridge else {}}
     state = dataclasses.replace(snapshot({HOST: node(traits=traits)}), states=states)
-    return HostTable.from_snapshot(state, reads=nova_filter.FILTER.reads)
+    return HostTable.from_snapshot(state, reads=service_filter.FILTER.reads)
 
 
 def reasons(table, **fields):
@@ -34,12 +33,12 @@ def reasons(table, **fields):
     ("document", "expected"),
     [
         (compute_node(), {}),
-        (compute_node(up=False), {nova_filter.REASON_DOWN: 1}),
-        (compute_node(disabled=True), {nova_filter.REASON_DISABLED: 1}),
-        (compute_node(forced_down=True), {nova_filter.REASON_FORCED_DOWN: 1}),
-        (compute_node(forced_down=True, up=False), {nova_filter.REASON_FORCED_DOWN: 1}),
-        (compute_node(mapped=False), {nova_filter.REASON_UNMAPPED: 1}),
-        (compute_node(cell_disabled=True), {nova_filter.REASON_CELL: 1}),
+        (compute_node(up=False), {service_filter.REASON_DOWN: 1}),
+        (compute_node(disabled=True), {service_filter.REASON_DISABLED: 1}),
+        (compute_node(forced_down=True), {service_filter.REASON_FORCED_DOWN: 1}),
+        (compute_node(forced_down=True, up=False), {service_filter.REASON_FORCED_DOWN: 1}),
+        (compute_node(mapped=False), {service_filter.REASON_UNMAPPED: 1}),
+        (compute_node(cell_disabled=True), {service_filter.REASON_CELL: 1}),
     ],
 )
 def test_each_state_of_a_service_has_its_reason(document, expected):
@@ -53,14 +52,14 @@ def test_provider_without_a_compute_node_is_no_host():
 
 def test_host_of_an_agent_is_none_of_nova():
     state = dataclasses.replace(snapshot({"h/n": node()}), states={})
-    table = HostTable.from_snapshot(state, reads=nova_filter.FILTER.reads)
-    assert reasons(table) == {nova_filter.REASON_UNKNOWN: 1}
+    table = HostTable.from_snapshot(state, reads=service_filter.FILTER.reads)
+    assert reasons(table) == {service_filter.REASON_UNKNOWN: 1}
 
 
 @pytest.mark.parametrize(
     ("scope", "expected"),
     [
-        (FilterScope.FORCED, {nova_filter.REASON_DISABLED: 1}),
+        (FilterScope.FORCED, {service_filter.REASON_DISABLED: 1}),
         (FilterScope.REBUILD, {}),
     ],
 )
@@ -69,7 +68,7 @@ def test_forced_hosts_and_rebuilds_look_at_no_service(scope, expected):
     assert reasons(table, scope=scope) == expected
 
 
-@pytest.mark.parametrize(("cell", "expected"), [(CELL, {}), ("other", {nova_filter.REASON_OTHER_CELL: 1})])
+@pytest.mark.parametrize(("cell", "expected"), [(CELL, {}), ("other", {service_filter.REASON_OTHER_CELL: 1})])
 def test_instance_stays_in_its_cell_though_that_is_disabled(cell, expected):
     table = table_of(compute_node(cell_disabled=True))
     assert reasons(table, source_cell=cell, stays_in_cell=True) == expected
@@ -77,10 +76,10 @@ def test_instance_stays_in_its_cell_though_that_is_disabled(cell, expected):
 
 def test_host_with_the_trait_of_a_disabled_service_is_rejected_though_its_record_is_enabled():
     table = table_of(compute_node(), traits=["COMPUTE_STATUS_DISABLED"])
-    assert reasons(table) == {nova_filter.REASON_DISABLED: 1}
+    assert reasons(table) == {service_filter.REASON_DISABLED: 1}
 
 
-@pytest.mark.parametrize(("own", "expected"), [(True, {nova_filter.REASON_OWNER: 1}), (False, {})])
+@pytest.mark.parametrize(("own", "expected"), [(True, {service_filter.REASON_OWNER: 1}), (False, {})])
 def test_owner_trait_is_required_once_all_computes_set_it(own, expected):
     bridge = {"read_ms": 0, "interval_ms": 5000, "cells": {}, "all_computes_own": own}
     assert reasons(table_of(compute_node(), bridge=bridge)) == expected
@@ -89,18 +88,18 @@ def test_owner_trait_is_required_once_all_computes_set_it(own, expected):
 
 def test_volumes_are_not_placed_on_computes():
     state = dataclasses.replace(snapshot({"pool": {**node(), "kind": "volume"}}), states={})
-    table = HostTable.from_snapshot(state, reads=nova_filter.FILTER.reads)
+    table = HostTable.from_snapshot(state, reads=service_filter.FILTER.reads)
     assert reasons(table, service="volume") == {}
 
 
 def test_transition_in_the_log_takes_effect():
     table = table_of(compute_node())
     table.apply(LogEntry(101, "state", {"compute_node": {HOST: compute_node(up=False)}}))
-    assert reasons(table) == {nova_filter.REASON_DOWN: 1}
+    assert reasons(table) == {service_filter.REASON_DOWN: 1}
     table.apply(LogEntry(102, "state", {"compute_node": {HOST: None}}))
     with table.reading() as view:
         assert view.of_kind("compute").tolist() == [False]
 
 
 def test_documents_of_the_tests_fit_the_schema():
-    NamespaceRegistry(nova.build()).find("compute_node").check_document(HOST, compute_node())
+    NamespaceRegistry(namespaces.build()).find("compute_node").check_document(HOST, compute_node())

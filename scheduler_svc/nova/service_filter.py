@@ -7,10 +7,11 @@ Always applied, and first, if [nova] enabled is true.
 from collections.abc import Iterator
 
 from scheduler_svc.core.matching.predicate import Filter, HostPredicate
-from scheduler_svc.core.namespaces import compute_node, nova
+from scheduler_svc.core.namespaces import compute_node
 from scheduler_svc.core.request import COMPUTE, FilterScope, SchedulingRequest
 from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.view import View
+from scheduler_svc.nova import namespaces
 
 NAME = "NovaServiceFilter"
 DISABLED_TRAIT = "COMPUTE_STATUS_DISABLED"
@@ -38,7 +39,7 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
     if request.scope is not FilterScope.PLACEMENT:
         up = view.state(compute_node.NAMESPACE, "up")
         yield HostPredicate(REASON_UNKNOWN, up == up)  # noqa: PLR0124 - false for NaN, which means no document
-    bridge = view.documents(nova.BRIDGE_NAMESPACE).get(nova.BRIDGE, {})
+    bridge = view.documents(namespaces.BRIDGE_NAMESPACE).get(namespaces.BRIDGE, {})
     if bridge.get("all_computes_own") and request.scope is not FilterScope.REBUILD:
         yield HostPredicate(REASON_OWNER, view.hosts.has_all([OWNER_TRAIT]))
     if request.scope is not FilterScope.PLACEMENT:
@@ -82,12 +83,12 @@ FILTER = Filter(
         "compute": frozenset({"traits"}),
         compute_node.NAMESPACE: frozenset(
             {
-                *nova.STATUS_KEYS,
+                *namespaces.STATUS_KEYS,
                 *compute_node.HOST_KEYS,
                 *(compute_node.SERVICE_HOST, compute_node.NODE, compute_node.CELL),
             }
         ),
-        nova.BRIDGE_NAMESPACE: frozenset({"read_ms", "interval_ms", "cells", "all_computes_own"}),
+        namespaces.BRIDGE_NAMESPACE: frozenset({"read_ms", "interval_ms", "cells", "all_computes_own"}),
     },
     reasons=REASONS,
     in_every_scope=True,

@@ -7,12 +7,12 @@ import pytest
 
 from rpcapi import context, errors
 from scheduler_svc.core.filtering import pipeline
-from scheduler_svc.core.filters import nova as nova_filter
 from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.nova import service_filter
+from scheduler_svc.nova.state_age import NovaStateAge
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
-from scheduler_svc.scheduling.nova_state import NovaStateAge
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
@@ -46,7 +46,7 @@ def table_of(bridge):
     documents = {f"@api/h{number}": compute_node(cell=f"c{number}") for number in (1, 2)}
     states = {"compute_node": documents, "nova_bridge": {"bridge": bridge} if bridge else {}}
     state = dataclasses.replace(snapshot({name: node() for name in documents}), states=states)
-    return HostTable.from_snapshot(state, reads=nova_filter.FILTER.reads)
+    return HostTable.from_snapshot(state, reads=service_filter.FILTER.reads)
 
 
 def bridge_document(**cells):
@@ -91,8 +91,8 @@ def test_hosts_of_a_cell_that_is_not_read_are_rejected_after_the_patience(second
     table = table_of(document)
     checked = check(clocks, table)
     with table.reading() as view:
-        survivors = pipeline.run([nova_filter.FILTER, *pipeline.build([])], view, checked)
-    expected = {nova_filter.REASON_UNREAD_CELL: 1} if rejected else {}
+        survivors = pipeline.run([service_filter.FILTER, *pipeline.build([])], view, checked)
+    expected = {service_filter.REASON_UNREAD_CELL: 1} if rejected else {}
     assert (survivors.count, survivors.reasons) == (2 - rejected, expected)
 
 
@@ -149,7 +149,7 @@ def test_worker_refuses_hosts_that_are_not_novas_and_everything_before_the_first
         document = bridge_document() | {"read_ms": worker.store.clock_ms()}
         worker.store.put_state("nova_bridge", "bridge", 0, document)
         worker.catch_up()
-        with pytest.raises(errors.NoValidHost, match=f"1 {nova_filter.REASON_UNKNOWN}"):
+        with pytest.raises(errors.NoValidHost, match=f"1 {service_filter.REASON_UNKNOWN}"):
             worker.select()
     finally:
         worker.service.stop()
