@@ -27,9 +27,9 @@ def instance_capacity(view: View, request: SchedulingRequest, rows: Rows, filter
     for resource_class, amount in total_resources(request).items():
         np.minimum(capacities, (_free(view, resource_class).take(rows) // amount).astype(np.int64), out=capacities)
     for host_filter in filters:
-        if host_filter.room is not None:
-            room = host_filter.room(view, request).take(rows)
-            np.minimum(capacities, room.astype(np.int64), out=capacities)
+        if host_filter.remaining_instances is not None:
+            remaining = host_filter.remaining_instances(view, request).take(rows)
+            np.minimum(capacities, remaining.astype(np.int64), out=capacities)
     capacities = np.maximum(capacities, 1)
     if view.instance_limits:
         limits = np.array([view.instance_limits.get(row, -1) for row in rows.tolist()])

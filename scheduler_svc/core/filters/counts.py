@@ -48,12 +48,12 @@ def _build(name: str, counted: LimitedCount, options: FilterOptions = DEFAULTS, 
     def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
         yield HostPredicate(counted.reason, count(view) < limit(view))
 
-    def room(view: View, request: SchedulingRequest) -> FloatColumn:
+    def remaining_instances(view: View, request: SchedulingRequest) -> FloatColumn:
         # Counts may be fractional.
         return np.ceil(limit(view) - count(view))
 
     reads = union([{"compute": frozenset({counted.metric})}, READS if by_aggregate else {}])
-    return Filter(name, predicates, reads, room=room, reasons=(counted.reason,))
+    return Filter(name, predicates, reads, remaining_instances=remaining_instances, reasons=(counted.reason,))
 
 
 def _integer(text: str) -> int | None:

@@ -31,7 +31,7 @@ class Filter:
     Attributes:
         reads: Host state keys that the predicates may read.
         per_host: Called instead of ``predicates`` if set.
-        room: Number of the request's instances that each row takes, if an instance changes what the filter reads.
+        remaining_instances: How many instances of the request each row takes, if one changes what the filter reads.
         reasons: Reasons of the predicates; {} stands for a name from the request.
         in_every_scope: Whether it applies to requests of any FilterScope.
     """
@@ -40,6 +40,6 @@ class Filter:
     predicates: Predicates
     reads: Reads = field(default_factory=dict)
     per_host: PerHostPredicates | None = None
-    room: Callable[[View, SchedulingRequest], FloatColumn] | None = None
+    remaining_instances: Callable[[View, SchedulingRequest], FloatColumn] | None = None
     reasons: Sequence[str] = ()
     in_every_scope: bool = False
