@@ -47,8 +47,8 @@ def _format_prefilter(name: str, fields: Mapping[str, Any]) -> str:
 
 def _format_batch(batch: Mapping[str, Any]) -> str:
     """Describe the batch of requests decided together with this one."""
-    cut_by = f"best found within the limit of {batch['cut_by']}" if "cut_by" in batch else "best found"
-    quality = "proven maximum" if batch["is_most"] else cut_by
+    best = f"best found within the limit of {batch['stop_reason']}" if "stop_reason" in batch else "best found"
+    quality = "proven maximum" if batch["is_most"] else best
     return (
         f"{batch['served']} of {batch['calls']} requests served, {quality}, objective {batch['objective']}; "
         f"{batch['served_one_by_one']} one by one; {batch['ms']:.1f} ms"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 
-class Cut(StrEnum):
+class StopReason(StrEnum):
     """Limit that ended a search before its result was proven optimal."""
 
     WORK = "work"
@@ -35,11 +35,11 @@ class Budget:
         return self._limit_s - self.elapsed_s
 
     @property
-    def cut(self) -> Cut | None:
+    def stop_reason(self) -> StopReason | None:
         """Exhausted limit or None; time if both are."""
         if self.remaining_s <= 0:
-            return Cut.TIME
-        return Cut.WORK if self._work <= 0 else None
+            return StopReason.TIME
+        return StopReason.WORK if self._work <= 0 else None
 
     def take_step(self, columns: int) -> bool:
         """Spend the work of one step; return whether any is left."""

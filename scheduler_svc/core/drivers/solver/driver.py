@@ -81,7 +81,7 @@ class SolverDriver(Driver):
                 "is_most": result.solution.optimal,
                 "objective": "pack" if limits.packs else "spread",
                 "ms": round(1000 * result.seconds, 1),
-                **({} if result.cut is None else {"cut_by": str(result.cut)}),
+                **({} if result.stop_reason is None else {"stop_reason": str(result.stop_reason)}),
             }
             rankings |= answers.rankings(batch_problem, result.solution, requests, batch_record)
             unbatched[REASON_NO_CAPACITY] += problem.calls - result.solution.calls

@@ -4,7 +4,7 @@
 from dataclasses import dataclass, replace
 
 from scheduler_svc.core.drivers.solver import greedy
-from scheduler_svc.core.drivers.solver.budget import Budget, Cut
+from scheduler_svc.core.drivers.solver.budget import Budget, StopReason
 from scheduler_svc.core.drivers.solver.model import MipModel
 from scheduler_svc.core.drivers.solver.objectives import SoftObjectives
 from scheduler_svc.core.drivers.solver.problem import PlacementProblem, PlacementSolution, is_feasible
@@ -16,14 +16,14 @@ GAP = 0.01  # relative gap to the proven bound at which the second stage stops
 class SolveResult:
     """Best solution found, number of calls served by the greedy placement, and seconds taken.
 
-    ``cut`` is the limit that ended the search, or None. If it is work, the same problem always has the same solution.
-    ``is_greedy``: the limit came before anything better than the greedy placement.
+    ``stop_reason`` is the limit that ended the search, or None. If it is work, the same problem always has the same
+    solution. ``is_greedy``: the limit came before anything better than the greedy placement.
     """
 
     solution: PlacementSolution
     greedy_calls: int
     seconds: float
-    cut: Cut | None
+    stop_reason: StopReason | None
     is_greedy: bool
 
 
@@ -31,14 +31,14 @@ def solve(problem: PlacementProblem, *, packs: bool, budget: Budget, seed: int) 
     """Return a solution that serves at least as many calls as the greedy placement."""
     greedy_solution = greedy.place(problem, packs)
     best = replace(greedy_solution, optimal=greedy_solution.calls == problem.calls or not problem.columns)
-    if problem.columns and not budget.cut:
+    if problem.columns and not budget.stop_reason:
         model = MipModel(problem)
         if not best.optimal:
             best = _serve_most(model, best, budget, seed)
-        if best.calls and not budget.cut:
+        if best.calls and not budget.stop_reason:
             best = _improve_placement(model, best, packs, budget, seed)
-    is_greedy = best.placements is greedy_solution.placements and budget.cut is not None
-    return SolveResult(best, greedy_solution.calls, budget.elapsed_s, budget.cut, is_greedy)
+    is_greedy = best.placements is greedy_solution.placements and budget.stop_reason is not None
+    return SolveResult(best, greedy_solution.calls, budget.elapsed_s, budget.stop_reason, is_greedy)
 
 
 def _serve_most(model: MipModel, baseline: PlacementSolution, budget: Budget, seed: int) -> PlacementSolution:

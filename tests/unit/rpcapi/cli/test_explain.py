@@ -54,8 +54,8 @@ def test_batch_is_shown_for_requests_decided_together(cluster, gantt):
     assert gantt("explain", "req-1", "-f", "json").json["batch"] == batch
     output = " ".join(gantt("explain", "req-1").out.split())
     assert "3 of 3 requests served, proven maximum, objective pack; 2 one by one; 12.3 ms" in output
-    cut = {**batch, "is_most": False, "cut_by": "work"}
-    cluster.scheduler.decisions["req-1"] = DECISION | {"driver": "solver", "batch": cut}
+    stopped = {**batch, "is_most": False, "stop_reason": "work"}
+    cluster.scheduler.decisions["req-1"] = DECISION | {"driver": "solver", "batch": stopped}
     assert "best found within the limit of work, objective pack" in " ".join(gantt("explain", "req-1").out.split())
     cluster.scheduler.decisions["req-1"] = DECISION
     assert "batch" not in gantt("explain", "req-1", "-f", "json").json

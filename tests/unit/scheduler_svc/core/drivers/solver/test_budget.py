@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The limits of a search."""
 
-from scheduler_svc.core.drivers.solver.budget import Budget, Cut
+from scheduler_svc.core.drivers.solver.budget import Budget, StopReason
 
 
 class Clock:
@@ -15,21 +15,21 @@ def test_work_is_steps_times_columns():
     budget = Budget(10, 60.0)
     assert budget.take_step(4)
     assert budget.take_step(5)
-    assert budget.cut is None
+    assert budget.stop_reason is None
     assert not budget.take_step(1)
-    assert budget.cut is Cut.WORK
+    assert budget.stop_reason is StopReason.WORK
 
 
 def test_time_runs_from_the_beginning():
     clock = Clock()
     budget = Budget(10, 2.0, clock)
     clock.now += 1.5
-    assert (budget.elapsed_s, budget.remaining_s, budget.cut) == (1.5, 0.5, None)
+    assert (budget.elapsed_s, budget.remaining_s, budget.stop_reason) == (1.5, 0.5, None)
     clock.now += 0.5
-    assert budget.cut is Cut.TIME
+    assert budget.stop_reason is StopReason.TIME
 
 
 def test_time_is_named_where_both_limits_are_reached():
     budget = Budget(1, 0.0)
     budget.take_step(1)
-    assert budget.cut is Cut.TIME
+    assert budget.stop_reason is StopReason.TIME

@@ -79,11 +79,11 @@ def test_too_large_batch_is_not_solved():
     assert batch.rankings[2].reasons == {"not enough VCPU": 2}
 
 
-@pytest.mark.parametrize(("bounds", "cut_by"), [({"limit_s": 0.0}, "time"), ({"work": 0}, "work")])
-def test_greedy_placement_is_used_and_counted_when_a_limit_is_reached(bounds, cut_by):
+@pytest.mark.parametrize(("bounds", "stop_reason"), [({"limit_s": 0.0}, "time"), ({"work": 0}, "work")])
+def test_greedy_placement_is_used_and_counted_when_a_limit_is_reached(bounds, stop_reason):
     batch = rank_batch(flat(4, 4), calls(1, 2), **bounds)
     assert all(ranking.candidates for ranking in batch.rankings)
-    assert [ranking.batch["cut_by"] for ranking in batch.rankings] == [cut_by] * 2
+    assert [ranking.batch["stop_reason"] for ranking in batch.rankings] == [stop_reason] * 2
     assert batch.unbatched == {driver.REASON_CUT: 2}
 
 

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from scheduler_svc.core.drivers.solver.budget import Budget, Cut
+from scheduler_svc.core.drivers.solver.budget import Budget, StopReason
 from scheduler_svc.core.drivers.solver.problem import is_feasible
 from scheduler_svc.core.drivers.solver.solve import solve
 from tests.unit.scheduler_svc.core.drivers.solver.placements import AMPLE_WORK, ample_budget, kind, problem
@@ -22,14 +22,14 @@ def placements(result):
 def test_solution_serves_more_calls_than_greedy_placement():
     result = solve(GREEDY_MISTAKE, packs=True, budget=ample_budget(), seed=1)
     assert (result.solution.calls, result.greedy_calls) == (2, 1)
-    assert (result.solution.optimal, result.is_greedy, result.cut) == (True, False, None)
+    assert (result.solution.optimal, result.is_greedy, result.stop_reason) == (True, False, None)
     assert result.solution.served_calls == ((False,), (True, True))
 
 
 def test_greedy_placement_is_the_answer_when_there_is_no_time():
     result = solve(GREEDY_MISTAKE, packs=True, budget=ample_budget(0.0), seed=1)
     assert result.solution.served_calls == ((True,), (False, False))
-    assert (result.solution.optimal, result.is_greedy, result.cut) == (False, True, Cut.TIME)
+    assert (result.solution.optimal, result.is_greedy, result.stop_reason) == (False, True, StopReason.TIME)
 
 
 def test_greedy_placement_of_all_calls_is_known_to_serve_the_most():
@@ -84,7 +84,7 @@ class SlowBudget(Budget):
 def test_limit_of_work_ends_the_search_at_the_same_solution_on_a_slower_machine(packs, work):
     overfull = knapsack(hosts=20, kinds=5, calls=8)
     quick, slow = (solve(overfull, packs=packs, budget=create(work, 60.0), seed=1) for create in (Budget, SlowBudget))
-    assert quick.cut is slow.cut is Cut.WORK
+    assert quick.stop_reason is slow.stop_reason is StopReason.WORK
     assert placements(quick) == placements(slow)
     assert quick.solution.served_calls == slow.solution.served_calls
     assert is_feasible(overfull, quick.solution)
@@ -101,4 +101,4 @@ def test_more_work_never_serves_fewer_calls():
 def test_time_limit_guards_a_search_with_work_left():
     budget = SlowBudget(AMPLE_WORK, 0.05)
     result = solve(knapsack(hosts=20, kinds=5, calls=8), packs=False, budget=budget, seed=1)
-    assert result.cut is Cut.TIME
+    assert result.stop_reason is StopReason.TIME
