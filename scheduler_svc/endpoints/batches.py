@@ -67,7 +67,7 @@ def answers(
 ) -> objects.SelectionAnswers:
     """Encode the outcomes; errors include their fields if ``details``."""
     selected_numbers = [number for number, outcome in enumerate(outcomes) if isinstance(outcome, ServedCall)]
-    places = {number: place for place, number in enumerate(selected_numbers)}
+    indexes = {number: index for index, number in enumerate(selected_numbers)}
     errors_by_call = [None if isinstance(outcome, ServedCall) else outcome for outcome in outcomes]
     return objects.SelectionAnswers.of(
         selections=[
@@ -75,7 +75,7 @@ def answers(
             for number, outcome in enumerate(outcomes)
             if isinstance(outcome, ServedCall)
         ],
-        served=[places.get(number) for number in range(len(outcomes))],
+        served=[indexes.get(number) for number in range(len(outcomes))],
         codes=[error.code if error else None for error in errors_by_call],
         reasons=[error.sentence if error else "" for error in errors_by_call],
         details=[error.kwargs if error else {} for error in errors_by_call] if details else [],

@@ -77,7 +77,7 @@ def spread(
         if draws_near:
             near = bisect.bisect(queue, (value + abs(steps[index]) * (1 + ROUNDING), len(scores)))
             if near > alternate_count:
-                alternates = [queue[place] for place in sorted(random.draw(np.arange(near), alternate_count).tolist())]
+                alternates = [queue[rank] for rank in sorted(random.draw(np.arange(near), alternate_count).tolist())]
             nears.append(1 + min(near, alternate_count))
         choices.append([index, *(other for _, other in alternates)])
         remaining[index] -= 1

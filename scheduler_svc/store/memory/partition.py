@@ -175,7 +175,7 @@ class MemoryPartition(WholePartition):
         whole: Mapping[str, Any] = getattr(self, mapping)
         return whole
 
-    def places(self) -> Collection[tuple[str, str]]:
+    def claim_locations(self) -> Collection[tuple[str, str]]:
         return {(claim.host, claim.consumer) for claim in self.claims.values()}
 
     def documents(self, namespace: str) -> Mapping[str, Mapping[str, Any]]:

@@ -77,8 +77,8 @@ def page(
     members = [member for part in parts for member in part]
     shown = members[:limit]
     claims = read_claims(connection, [_pair(member)[1] for member in shown])
-    places = set(shown)  # some claims may have moved since
-    on_page = [claim for claim in claims if f"{claim.host}|{claim.consumer}" in places]
+    locations = set(shown)  # some claims may have moved since
+    on_page = [claim for claim in claims if f"{claim.host}|{claim.consumer}" in locations]
     return on_page, shown[-1] if len(members) > limit else None
 
 

@@ -42,8 +42,8 @@ COUNTERS = (
 class SqlPartition(WholePartition):
     """The data of a partition that one transaction reads and will write.
 
-    ``meta`` is the partition's row. ``whole``, ``documents`` and ``places`` read whole tables, other methods single
-    rows.
+    ``meta`` is the partition's row. ``whole``, ``documents`` and ``claim_locations`` read whole tables, other methods
+    single rows.
     """
 
     decision: int  # number of the newest one
@@ -95,24 +95,24 @@ class SqlPartition(WholePartition):
         return self._rows[CONSUMERS].find(at <= until, at, CONSUMERS.c.name, limit=limit)
 
     def claims_on(self, host: str, limit: int = ALL) -> list[Claim]:
-        consumers = self._rows[CONSUMERS].find(CONSUMERS.c.host == host, CONSUMERS.c.place, limit=limit)
+        consumers = self._rows[CONSUMERS].find(CONSUMERS.c.host == host, CONSUMERS.c.claim_location, limit=limit)
         return [self.claims[name] for name in consumers]
 
     def page_of_claims(
         self, host: str | None, consumer: str | None, marker: str | None, limit: int
     ) -> tuple[list[Claim], str | None]:
-        place = CONSUMERS.c.place
-        conditions: list[ColumnElement[bool]] = [place.is_not(None)]
+        location = CONSUMERS.c.claim_location
+        conditions: list[ColumnElement[bool]] = [location.is_not(None)]
         if host is not None:
-            # A node's claims have places that begin with its name; a host's claims are selected by the host column.
-            own = and_(place >= f"{host}|", place < f"{host}}}")
+            # A node's claims have locations that begin with its name; a host's claims are selected by the host column.
+            own = and_(location >= f"{host}|", location < f"{host}}}")
             conditions.append(or_(CONSUMERS.c.host == host, own))
         if consumer is not None:
             consumers = [name for name in (consumer, self.sources.get(consumer)) if name is not None]
             conditions.append(CONSUMERS.c.name.in_(consumers))
         if marker is not None:
-            conditions.append(place > marker)
-        matches = self._rows[CONSUMERS].find(and_(*conditions), place, limit=limit + 1)
+            conditions.append(location > marker)
+        matches = self._rows[CONSUMERS].find(and_(*conditions), location, limit=limit + 1)
         shown = [self.claims[name] for name in matches[:limit]]
         return shown, f"{shown[-1].host}|{shown[-1].consumer}" if len(matches) > limit else None
 
@@ -121,8 +121,8 @@ class SqlPartition(WholePartition):
         indexed = self._rows[HOLDERS].find(
             and_(HOLDERS.c.name > after, HOLDERS.c.name < end), HOLDERS.c.name, limit=limit
         )
-        place = CONSUMERS.c.place
-        hosted = self._rows[CONSUMERS].find(and_(place > after, place < end), place, limit=limit)
+        location = CONSUMERS.c.claim_location
+        hosted = self._rows[CONSUMERS].find(and_(location > after, location < end), location, limit=limit)
         return sorted({*(key.removeprefix(head) for key in indexed), *hosted})[:limit]
 
     def tallies_of(self, project: str) -> list[Tally]:
@@ -132,7 +132,7 @@ class SqlPartition(WholePartition):
         prepared = len(self.deadlines)
         return {
             "prepared": prepared,
-            "confirmed": self._rows[CONSUMERS].count(CONSUMERS.c.place.is_not(None)) - prepared,
+            "confirmed": self._rows[CONSUMERS].count(CONSUMERS.c.claim_location.is_not(None)) - prepared,
         }
 
     def sizes(self) -> Mapping[str, CollectionSize]:
@@ -210,9 +210,10 @@ class SqlPartition(WholePartition):
         query = select(STATES.c.name, STATES.c.document).where(STATES.c.partition == self._name, _is_below(head))
         return {name.removeprefix(head): STATE.decode(text)[1] for name, text in self._connection.execute(query)}
 
-    def places(self) -> Collection[tuple[str, str]]:
-        query = select(CONSUMERS.c.place).where(CONSUMERS.c.partition == self._name, CONSUMERS.c.place.is_not(None))
-        pairs = (place.partition("|") for place in self._connection.scalars(query))
+    def claim_locations(self) -> Collection[tuple[str, str]]:
+        location = CONSUMERS.c.claim_location
+        query = select(location).where(CONSUMERS.c.partition == self._name, location.is_not(None))
+        pairs = (text.partition("|") for text in self._connection.scalars(query))
         return {(node, consumer) for node, _bar, consumer in pairs}
 
 
@@ -221,12 +222,12 @@ def _is_below(head: str) -> ColumnElement[bool]:
     return and_(STATES.c.name > head, STATES.c.name < f"{head[:-1]}}}") if head else true()
 
 
-def _place(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+def _claim_location(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the columns that locate a consumer's claim."""
     if "claim" not in raw:
         return {}
     claim = json.loads(raw["claim"])
-    return {"host": names.host_of(claim["host"]), "place": f"{claim['host']}|{claim['consumer']}"}
+    return {"host": names.host_of(claim["host"]), "claim_location": f"{claim['host']}|{claim['consumer']}"}
 
 
 def _project(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -238,4 +239,4 @@ def _until(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 # Columns that are computed from others.
-DERIVED: dict[Table, DerivedColumns] = {CONSUMERS: _place, TALLIES: _project, PINS: _until}
+DERIVED: dict[Table, DerivedColumns] = {CONSUMERS: _claim_location, TALLIES: _project, PINS: _until}

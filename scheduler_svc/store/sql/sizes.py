@@ -30,7 +30,8 @@ def sizes(connection: Connection, partition: str) -> dict[str, CollectionSize]:
         entries, total = connection.execute(query if condition is None else query.where(condition)).one()
         return CollectionSize(int(entries), int(total))
 
-    claims, groups = size(CONSUMERS, "claim", "place", condition=CONSUMERS.c.place.is_not(None)), size(GROUPS, "hosts")
+    claims = size(CONSUMERS, "claim", "claim_location", condition=CONSUMERS.c.claim_location.is_not(None))
+    groups = size(GROUPS, "hosts")
     unverified = size(CONSUMERS, "name", condition=CONSUMERS.c.unverified.is_not(None))
     sources = size(CONSUMERS, "source", condition=CONSUMERS.c.source.is_not(None))
     beside = (groups, unverified, sources, size(HOLDERS, "name"), size(TALLIES, "name", "tally", "project"))

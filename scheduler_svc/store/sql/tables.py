@@ -42,7 +42,7 @@ CONSUMERS = _table(
     Column("unverified", Integer),  # number of its unverified claims, which are rows of their own
     Column("source", NAME),  # migration that holds the source of its move
     Column("host", NAME),  # the service host of its claim
-    Column("place", NAME),  # node|consumer
+    Column("claim_location", NAME),  # node|consumer
 )
 PROVIDERS = _table(
     "providers",
@@ -111,7 +111,7 @@ Index("tallies_by_project", TALLIES.c.partition, TALLIES.c.project)
 _index_not_null("consumers_by_deadline", CONSUMERS, "deadline_ms")
 _index_not_null("consumers_by_end", CONSUMERS, "ended_ms")
 _index_not_null("consumers_by_host", CONSUMERS, "host")
-_index_not_null("consumers_by_place", CONSUMERS, "place")
+_index_not_null("consumers_by_claim_location", CONSUMERS, "claim_location")
 _index_not_null("services_by_beat", SERVICES, "beat_ms")
 _index_not_null("services_awaited", SERVICES, "awaited")
 _index_not_null("pins_by_end", PINS, "until_ms")

@@ -159,15 +159,16 @@ def _amount_refusals(
     for change in changes:
         for provider, amounts in sorted(change.allocations.items()):
             for resource_class, amount in sorted(amounts.items()):
-                place = (provider, resource_class)
                 unit = capacity[provider].get(resource_class)
-                kind = _refusal_kind(partition, place, amount, deltas[place], unit)
+                kind = _refusal_kind(
+                    partition, (provider, resource_class), amount, deltas[provider, resource_class], unit
+                )
                 if kind is not None:
                     yield Refusal(kind, provider, (resource_class,), consumer=change.consumer)
 
 
 def _refusal_kind(
-    partition: PartitionState, place: tuple[str, str], amount: int, delta: int, unit: Unit | None
+    partition: PartitionState, inventory: tuple[str, str], amount: int, delta: int, unit: Unit | None
 ) -> RefusalKind | None:
     if unit is None:
         return RefusalKind.INVENTORY
@@ -176,7 +177,7 @@ def _refusal_kind(
         return RefusalKind.UNITS
     if delta <= 0:
         return None
-    provider, resource_class = place
+    provider, resource_class = inventory
     if not partition.is_open(provider):
         return RefusalKind.CLOSED
     used = partition.used.get(provider, {}).get(resource_class, 0)

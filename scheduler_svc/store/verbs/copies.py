@@ -36,7 +36,7 @@ def dump(partition: WholePartition) -> StoreDump:
         api_providers={
             name: document for name, document in partition.whole("providers").items() if is_api_owned(document)
         },
-        by_host=partition.places(),
+        by_host=partition.claim_locations(),
         awaited=list(partition.whole("awaited")),
         excess={
             (name, resource_class): since + partition.lead_ms

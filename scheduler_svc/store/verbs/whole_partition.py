@@ -103,5 +103,5 @@ class WholePartition(PartitionState):
         """Return all documents of a declared namespace."""
 
     @abc.abstractmethod
-    def places(self) -> Collection[tuple[str, str]]:
+    def claim_locations(self) -> Collection[tuple[str, str]]:
         """Return the (node, consumer) index of live claims."""

@@ -29,36 +29,36 @@ def rankings(
         kind_rankings = _KindRankings(
             batch_problem, number, np.flatnonzero((spare[kind.hosts] >= kind.amounts).all(axis=1)).tolist()
         )
-        places = iter(np.repeat(np.arange(len(kind.hosts)), solution.placements[number]).tolist())
+        indexes = iter(np.repeat(np.arange(len(kind.hosts)), solution.placements[number]).tolist())
         for call, size, is_served in zip(kind.calls, kind.sizes, solution.served_calls[number], strict=True):
             if is_served:
-                call_places = list(itertools.islice(places, size))
-                rankings_by_call[call] = kind_rankings.ranking(call_places, requests[call].count, batch)
+                call_indexes = list(itertools.islice(indexes, size))
+                rankings_by_call[call] = kind_rankings.ranking(call_indexes, requests[call].count, batch)
     return rankings_by_call
 
 
 @dataclass(frozen=True, slots=True)
 class _KindRankings:
-    """Rankings of one kind of call; ``places_with_capacity`` indexes its hosts with capacity next to the batch."""
+    """Rankings of one kind of call; ``spare_indexes``: its hosts with capacity next to the batch."""
 
     batch_problem: BatchProblem
     kind: int
-    places_with_capacity: Sequence[int]
+    spare_indexes: Sequence[int]
 
-    def ranking(self, places: Sequence[int], count: int, batch: Mapping[str, Any]) -> Ranking:
+    def ranking(self, indexes: Sequence[int], count: int, batch: Mapping[str, Any]) -> Ranking:
         """Return the ranking of ``count`` instances, spread evenly over the placements."""
         pick, limit = self.batch_problem.picks[self.kind], max_candidates(count)
-        others = self.places_with_capacity[:limit]
-        orders = [[place, *(other for other in others if other != place)][:limit] for place in places]
-        orders = [order for order in orders for _ in range(count // len(places))]
+        others = self.spare_indexes[:limit]
+        orders = [[index, *(other for other in others if other != index)][:limit] for index in indexes]
+        orders = [order for order in orders for _ in range(count // len(indexes))]
         if pick.call_group.request.max_instances_per_host:
-            orders = separate_alternates(orders, self.places_with_capacity)
-        candidates = [[self._name(place) for place in order] for order in orders]
+            orders = separate_alternates(orders, self.spare_indexes)
+        candidates = [[self._name(index) for index in order] for order in orders]
         best = [
-            {"name": self._name(place), "score": round(float(pick.scores[place]), 6), "weights": {}}
-            for place in list(dict.fromkeys(places))[:RECORDED_HOSTS]
+            {"name": self._name(index), "score": round(float(pick.scores[index]), 6), "weights": {}}
+            for index in list(dict.fromkeys(indexes))[:RECORDED_HOSTS]
         ]
         return Ranking(candidates, pick.survivors.hosts, pick.survivors.reasons, best, batch=batch)
 
-    def _name(self, place: int) -> str:
-        return self.batch_problem.names[int(self.batch_problem.problem.kinds[self.kind].hosts[place])]
+    def _name(self, index: int) -> str:
+        return self.batch_problem.names[int(self.batch_problem.problem.kinds[self.kind].hosts[index])]

@@ -34,18 +34,19 @@ class _GreedyState:
 
     def serve(self, number: int, size: int) -> bool:
         """Place a call fully or not at all; return whether it was placed."""
-        places: list[int] = []
+        assigned: list[int] = []
         for _ in range(size):
-            place = self._best(number)
-            if place is None:
-                for assigned_place in places:
-                    self._add(number, assigned_place, -1)
+            index = self._best(number)
+            if index is None:
+                for assigned_index in assigned:
+                    self._add(number, assigned_index, -1)
                 return False
-            self._add(number, place, 1)
-            places.append(place)
+            self._add(number, index, 1)
+            assigned.append(index)
         return True
 
     def _best(self, number: int) -> int | None:
+        """Return the index in ``kind.hosts`` of the best host; None if no host takes one more placement."""
         kind = self._problem.kinds[number]
         open_hosts = self._open(number, kind)
         if not len(open_hosts):
@@ -61,10 +62,10 @@ class _GreedyState:
                 fits &= member_counts[kind.hosts] < rule.max_members
         return np.flatnonzero(fits)
 
-    def _add(self, number: int, place: int, sign: int) -> None:
+    def _add(self, number: int, index: int, sign: int) -> None:
         kind = self._problem.kinds[number]
-        host = kind.hosts[place]
-        self.placements[number][place] += sign
+        host = kind.hosts[index]
+        self.placements[number][index] += sign
         self._free[host] -= sign * kind.amounts
         self._cost_changes[host] += sign * self._sign * kind.weight
         for rule, member_counts in zip(self._problem.rules, self._member_counts, strict=True):
