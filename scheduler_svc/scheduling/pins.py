@@ -35,7 +35,11 @@ class PartitionPins:
         complete = True
         # Witnesses that have been away for longer only have expired pins.
         witnesses = [partition for partition in self._witnesses(key) if partition.presence.away_s < self._memory_s]
-        if witnesses and not self._is_sure(witnesses[0]) and any(partition.presence.away for partition in witnesses):
+        if (
+            witnesses
+            and not self._is_authoritative(witnesses[0])
+            and any(partition.presence.away for partition in witnesses)
+        ):
             witnesses = []  # a failed attempt would store ``proposed`` where it is trusted later
         for witness in witnesses:
             try:
@@ -45,7 +49,7 @@ class PartitionPins:
                 witness.presence.record_failure()
                 complete = False
                 LOG.info("Partition %s cannot be asked for the pin of %s: %s", witness.name, key, error)
-        if not answers or not (complete or self._is_sure(answers[0][0])):
+        if not answers or not (complete or self._is_authoritative(answers[0][0])):
             raise errors.StoreUnavailable(why=f"no authoritative partition for {key} is reachable")
         return self._settle(key, proposed, ttl_ms, answers)
 
@@ -53,7 +57,7 @@ class PartitionPins:
         """Resolve different answers of the witnesses, and correct the wrong ones."""
         first, agreed = answers[0]
         others = [answer for _, answer in answers[1:] if answer != agreed]
-        if others and agreed == proposed and not self._is_sure(first):
+        if others and agreed == proposed and not self._is_authoritative(first):
             agreed = others[0]  # the first witness may have stored the pin only in this call
         for witness, answer in answers:
             if answer != agreed:
@@ -64,7 +68,7 @@ class PartitionPins:
                     LOG.info("Partition %s cannot store the pin of %s: %s", witness.name, key, error)
         return agreed
 
-    def _is_sure(self, witness: OpenPartition) -> bool:
+    def _is_authoritative(self, witness: OpenPartition) -> bool:
         return witness.presence.steady_s >= self._memory_s
 
     def _witnesses(self, key: str) -> list[OpenPartition]:
