@@ -11,7 +11,7 @@ from rpcapi import errors
 from rpcapi.daemon import state_report
 from rpcapi.daemon.waiting import wait_for
 from rpcapi.messaging import bus
-from scheduler_svc.composition import heap, policy, worker
+from scheduler_svc.composition import malloc_tuning, policy, worker
 from scheduler_svc.composition.stores import ConfiguredStores
 from scheduler_svc.core import reads
 from scheduler_svc.replication.partition_set import StoreOpener
@@ -35,7 +35,7 @@ class SchedulerService:
 
     def start(self) -> None:
         """Load the hosts and serve; raises BadConfiguration, and ShutdownRequested when it is stopped meanwhile."""
-        heap.keep_freed_memory()
+        malloc_tuning.keep_freed_memory()
         parts = self._worker = worker.build(self._conf, self._index, self._opener)
         wait_for("The store", parts.partition_set.load, self._stopping, retry_on=(errors.Unavailable,))
         wait_for(

@@ -10,7 +10,7 @@ from oslo_log import log
 
 from rpcapi import errors
 from rpcapi.daemon.waiting import wait_for
-from scheduler_svc.composition import heap
+from scheduler_svc.composition import malloc_tuning
 from scheduler_svc.composition.placement import PlacementParts, PlacementWorker, build, build_worker
 from scheduler_svc.composition.stores import ConfiguredStores
 from scheduler_svc.replication.partition_set import StoreOpener
@@ -73,7 +73,7 @@ def load_application(conf: cfg.ConfigOpts) -> WSGIApplication:
 
 
 def _load(parts: PlacementParts, stopping: threading.Event) -> None:
-    heap.keep_freed_memory()
+    malloc_tuning.keep_freed_memory()
     wait_for("The store", parts.partition_set.load, stopping, retry_on=(errors.Unavailable,))
     parts.partition_set.follow()
 

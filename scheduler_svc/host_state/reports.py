@@ -13,7 +13,7 @@ from rpcapi.resources.inventory import Inventory
 from rpcapi.validation.text import abbreviate
 from scheduler_svc.core.namespaces import compute
 from scheduler_svc.core.namespaces.compute import ValueType
-from scheduler_svc.store import lineage
+from scheduler_svc.store import provider_trees
 
 MAX_NODES = 5000  # per report, child providers included
 MAX_CLASSES = 64  # per node
@@ -44,7 +44,7 @@ def check_nodes(host: str, nodes: Any, full: bool) -> dict[str, dict[str, Any]]:
             raise errors.InvalidStats(what=f"node {canonical!r}", why=f"it does not belong to service host {host!r}")
         checked[canonical] = _check_node(canonical, node, full)
     if full:
-        lineage.check_full(checked)
+        provider_trees.check_full(checked)
     return checked
 
 
@@ -125,7 +125,7 @@ _ANY = ValueType("anything", lambda _value: True)
 # Key of a node's state -> type of its value.
 _TYPES: Mapping[str, ValueType] = {
     "parent": _ANY,
-    "kind": ValueType(f"one of {', '.join(lineage.KINDS)}", lineage.KINDS.__contains__),
+    "kind": ValueType(f"one of {', '.join(provider_trees.KINDS)}", provider_trees.KINDS.__contains__),
     "inventories": ValueType(
         f"a mapping of at most {MAX_CLASSES} resource classes",
         lambda value: isinstance(value, Mapping) and len(value) <= MAX_CLASSES,

@@ -9,7 +9,7 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.validation.instances import is_uuid
-from scheduler_svc.store import lineage, validation
+from scheduler_svc.store import provider_trees, validation
 from scheduler_svc.store.providers import reported
 from scheduler_svc.store.providers.changes import is_api_owned
 from scheduler_svc.store.providers.reported import NO_API_PROVIDERS, ApiProviders
@@ -124,7 +124,7 @@ def plan(
         for name in nodes:
             if name not in stored or name not in last_nodes:
                 raise errors.UnknownHost(name=name)
-    roots = lineage.check_full(nodes) if full else lineage.check_delta(nodes, stored)
+    roots = provider_trees.check_full(nodes) if full else provider_trees.check_delta(nodes, stored)
     changes, stale = [], set()
     for name, root in roots.items():
         fixed: dict[str, Any] = {
@@ -132,7 +132,7 @@ def plan(
             "host": host,
             "root": root,
             "parent": nodes[name].get("parent") if full else stored[name]["parent"],
-            "kind": lineage.kind_of(nodes[root] if full else stored[name]),
+            "kind": provider_trees.kind_of(nodes[root] if full else stored[name]),
         }
         change, changed = _compare(fixed, nodes[name], stored.get(name), full)
         if change is not None:
@@ -144,7 +144,7 @@ def plan(
         changes.append(NodeChange(document, name in api.dropped))
         stale.add(document["root"])
     removed = [name for name in last_nodes if name not in nodes and name not in remaining] if full else []
-    stale.update(root for name in removed for root in lineage.possible_roots(name, nodes))
+    stale.update(root for name in removed for root in provider_trees.possible_roots(name, nodes))
     return ReportPlan(
         changes,
         removed,
@@ -189,7 +189,7 @@ def _compare(
     fixed: dict[str, Any], node: Mapping[str, Any], stored: Mapping[str, Any] | None, full: bool
 ) -> tuple[NodeChange | None, set[str]]:
     """Return a provider's change or None, and the names of the fields that differ."""
-    before = {**_EMPTY, "kind": lineage.KINDS[0], **(stored or {})}
+    before = {**_EMPTY, "kind": provider_trees.KINDS[0], **(stored or {})}
     defaults = _EMPTY if full else before
     parts = {part: node.get(part, defaults[part]) for part in _EMPTY} | fixed
     traits = node["traits"] if "traits" in node else parts["traits"] if full else reported.reported_traits(before)

@@ -12,7 +12,7 @@ from devstack.lab import default_driver, full_hosts, hosts, requests
 from devstack.lab.benchmark import Benchmark, host_count
 from devstack.lab.rows import ResultRow
 from devstack.lab.timing import TimedSubject, interleave
-from scheduler_svc.composition import heap
+from scheduler_svc.composition import malloc_tuning
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES, Driver
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
@@ -50,7 +50,7 @@ class DecideBenchmark(Benchmark):
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         sizes = SWEEP if args.sweep else (args.hosts,)
-        heap.keep_freed_memory()  # as a worker does
+        malloc_tuning.keep_freed_memory()  # as a worker does
         row = _row_of_all if args.all_filters else _row
         with self.bar((BLOCKS + 1) * len(sizes), "deciding", args) as bar:
             return [row(size, bar.update) for size in sizes]

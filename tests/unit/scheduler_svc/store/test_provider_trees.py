@@ -8,7 +8,7 @@ import pytest
 from rpcapi import errors
 from rpcapi.resources.claims import Verdict
 from scheduler_svc.core.records import Candidate, ClaimRef, Intent
-from scheduler_svc.store.lineage import MAX_DEPTH
+from scheduler_svc.store.provider_trees import MAX_DEPTH
 from tests.unit.scheduler_svc.store.store_partition import ROOMY, StorePartition, child_stats, node_stats
 
 

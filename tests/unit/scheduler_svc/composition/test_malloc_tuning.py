@@ -10,7 +10,7 @@ DECISIONS, AT_ONCE, BYTES, PAGE = 50, 10, 800_000, 4096
 COUNT_FAULTS = f"""
 import resource, threading
 import numpy as np
-from scheduler_svc.composition.heap import keep_freed_memory
+from scheduler_svc.composition.malloc_tuning import keep_freed_memory
 
 def make_columns(count):
     for _ in range(count):
