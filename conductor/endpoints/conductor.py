@@ -6,7 +6,7 @@ from typing import Any
 import oslo_messaging as messaging
 
 from conductor import instances, metrics, migrations
-from conductor.backport import backport
+from conductor.endpoints.backport import backport
 from conductor.parts import ConductorParts
 from conductor.reconciliation import leaked_migrations, orphans, vouching
 from conductor.reconciliation.reconciler import RecordReconciler

@@ -14,8 +14,8 @@ from types import FrameType
 
 from oslo_config import cfg
 
+from rpcapi.daemon.garbage import collection_suspended
 from rpcapi.daemon.redaction import redact
-from rpcapi.garbage import collection_suspended
 
 Describe = Callable[[], Mapping[str, object]]
 

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from rpcapi.garbage import collection_suspended
+from rpcapi.daemon.garbage import collection_suspended
 from scheduler_svc.placement.migration.copying import CopyOutcome, CopyPass
 from scheduler_svc.placement.migration.differences import differences, excess
 from scheduler_svc.placement.migration.dump import PlacementDump

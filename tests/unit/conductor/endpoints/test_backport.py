@@ -4,7 +4,7 @@
 import pytest
 from oslo_versionedobjects import base
 
-from conductor.backport import backport
+from conductor.endpoints.backport import backport
 from rpcapi import errors, objects
 from tests import next_release
 
