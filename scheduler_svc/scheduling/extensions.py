@@ -47,11 +47,13 @@ def _list_kind(
     group = entry_points.FILTERS if kind == FILTER else entry_points.WEIGHERS
     points = entry_points.installed(group)
     external = {name: ", ".join(map(entry_points.source, name_points)) for name, name_points in points.items()}
+    # Guarded plugins are called per host; all other filters and weighers are gantt's own.
+    own = {*built_in, *(plugin.name for plugin in used if plugin.per_host is None)}
     reads: dict[str, Reads] = {}
     for plugin in used:
         reads[plugin.name] = union([reads.get(plugin.name, NO_READS), plugin.reads])
     for name in dict.fromkeys([*reads, *built_in, *external]):
-        enabled, is_built_in = name in reads, name in built_in
+        enabled, is_built_in = name in reads, name in own
         timings = figures.find_timings(kind, name)
         yield CatalogueEntry(
             name=name,

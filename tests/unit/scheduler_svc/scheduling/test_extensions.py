@@ -5,6 +5,7 @@ import pytest
 
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.timings import FILTER, WEIGHER
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.scheduling.extensions import BUILT_IN, list_entries
@@ -28,6 +29,12 @@ def test_filters_in_use_are_listed_first_in_their_order():
     in_use = [host_filter.name for host_filter in DRIVER.filters]
     assert [entry.name for entry in entries if entry.enabled] == list(dict.fromkeys(in_use))
     assert [entry.enabled for entry in entries] == sorted((entry.enabled for entry in entries), reverse=True)
+
+
+def test_filter_that_composition_adds_is_gantts_own():
+    added = Filter("AddedFilter", lambda view, request: ())
+    driver = FilterDriver([added, *DRIVER.filters], DRIVER.weigher_set)
+    assert next(entry.source for entry in list_entries(driver, FILTER) if entry.name == added.name) == BUILT_IN
 
 
 def test_catalogue_of_both_kinds_is_the_filters_then_the_weighers():
