@@ -13,8 +13,8 @@ import oslo_messaging as messaging
 
 from devstack.workload import WorkloadRequest
 from rpcapi import errors, objects
-from rpcapi.cli import waiting
-from rpcapi.cli.session import Session
+from rpcapi.admin import waiting
+from rpcapi.admin.session import Session
 from rpcapi.resources.claims import MAX_INSTANCES, ClaimState
 from rpcapi.resources.names import host_of
 

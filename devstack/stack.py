@@ -18,7 +18,7 @@ from devstack.layout import default_folder
 from devstack.servers import lifetime
 from devstack.servers.install import install_missing
 from devstack.users.errors import DevstackError
-from rpcapi.cli.session import Session
+from rpcapi.admin.session import Session
 from rpcapi.spec_builder import flavors
 from rpcapi.spec_builder.builder import build_spec
 

@@ -11,7 +11,7 @@ from cliff import lister
 
 from devstack.lab import pictures, saved_runs
 from devstack.lab.saved_runs import SavedRun
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 COLUMNS = ("Benchmark", "Question", "Started", "Commit", "Machine", "Load", "Ratio", "Change", "Budget", "Kept")
 COMMIT_DIGITS = 8

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 NO_MATPLOTLIB = "--plot needs matplotlib, which is not installed: `pip install matplotlib`."
 

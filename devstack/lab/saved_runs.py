@@ -13,7 +13,7 @@ from typing import Any
 from devstack.lab import rows
 from devstack.lab.machine import Machine
 from devstack.lab.rows import ResultRow
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 PROJECT = Path(__file__).resolve().parents[2]
 GIT_SECONDS = 10.0

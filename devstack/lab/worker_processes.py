@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from devstack.lab.interruption import defer_signals
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 POLL_SECONDS = 0.2
 

@@ -12,7 +12,7 @@ import oslo_messaging as messaging
 from devstack.publishers import options
 from devstack.publishers.publisher import StatePublisher
 from rpcapi import errors
-from rpcapi.cli.session import Session
+from rpcapi.admin.session import Session
 
 STARTING = 1.0  # seconds between rounds while there are still changes
 

@@ -7,8 +7,8 @@ from typing import Any
 from os_resource_classes import DISK_GB
 
 from devstack.publishers import site_topology
-from rpcapi.cli import state_write
-from rpcapi.cli.session import Session
+from rpcapi.admin import state_write
+from rpcapi.admin.session import Session
 from rpcapi.resources.names import host_of
 
 VOLUME, NETWORK = "gantt-volume", "gantt-network"  # the declared owners of the two namespaces

@@ -5,8 +5,8 @@ import argparse
 from typing import Any
 
 from rpcapi import errors
-from rpcapi.cli.aggregate_write import NAMESPACE, AggregateDocument, check_hosts, get_aggregate, update_aggregate
-from rpcapi.cli.argument import Argument, parse_pair, repeatable
+from rpcapi.admin.aggregate_write import NAMESPACE, AggregateDocument, check_hosts, get_aggregate, update_aggregate
+from rpcapi.admin.argument import Argument, parse_pair, repeatable
 from rpcapi.cli.cells import fields_cell, lines_cell
 from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne
 from rpcapi.resources import names

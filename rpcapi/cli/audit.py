@@ -8,15 +8,14 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from rpcapi import errors
+from rpcapi.admin.argument import Argument, repeatable
 from rpcapi.cli import comparison, repair
-from rpcapi.cli.argument import Argument, repeatable
 from rpcapi.cli.cells import timestamp_cell
-from rpcapi.cli.command import CommandOutput, Lister
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed, CommandOutput, Lister
 from rpcapi.resources import names
 
 if TYPE_CHECKING:
-    from rpcapi.cli.session import Session
+    from rpcapi.admin.session import Session
 
 NOVA_COLUMNS = ("instance", "host", "request", "created", "claim")
 COLUMNS = ("difference", "instance", "attempt", "host", "detail")

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from rpcapi import errors
-from rpcapi.cli import boot_options, progress, server, waiting
-from rpcapi.cli.argument import Argument
+from rpcapi.admin import boot_options, waiting
+from rpcapi.admin.argument import Argument
+from rpcapi.cli import progress, server
 from rpcapi.cli.command import CommandOutput, Lister
 from rpcapi.cli.server_names import number_names
 

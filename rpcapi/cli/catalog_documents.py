@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TextIO
 
 from rpcapi import errors
-from rpcapi.cli.argument import Argument, parse_pair, repeatable
-from rpcapi.cli.command import Command, CommandOutput, Lister, SessionCommand, ShowOne
-from rpcapi.cli.error_messages import CommandFailed
-from rpcapi.cli.state_write import WRITER, get_version, update_document, write_document
+from rpcapi.admin.argument import Argument, parse_pair, repeatable
+from rpcapi.admin.state_write import WRITER, get_version, update_document, write_document
+from rpcapi.cli.command import Command, CommandFailed, CommandOutput, Lister, SessionCommand, ShowOne
 from rpcapi.spec_builder import openstack_json
 from rpcapi.spec_builder.catalog_documents import document_name
 

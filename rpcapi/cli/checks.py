@@ -11,10 +11,10 @@ from oslo_upgradecheck import upgradecheck
 from oslo_upgradecheck.upgradecheck import Code, Result
 
 from rpcapi import errors
+from rpcapi.admin.error_messages import describe_error
+from rpcapi.admin.session import Session
 from rpcapi.bounds import CollectionSize
-from rpcapi.cli import error_messages
 from rpcapi.cli.partition import ACKNOWLEDGED, NAMESPACE
-from rpcapi.cli.session import Session
 from rpcapi.clients.client import ServiceClient
 from rpcapi.clients.scheduler import BusBackend
 from rpcapi.clients.served_versions import SERVED, served_versions
@@ -34,7 +34,7 @@ def _fail_on_error(check: Check) -> Check:
         try:
             return check(self)
         except (errors.GanttError, messaging.MessagingException) as error:
-            return Result(Code.FAILURE, error_messages.describe_error(error))
+            return Result(Code.FAILURE, describe_error(error))
 
     return run_check
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors
-from rpcapi.cli import api_providers, partition
-from rpcapi.cli.argument import Argument
+from rpcapi.admin import api_providers
+from rpcapi.admin.argument import Argument
+from rpcapi.cli import partition, provider_names
 from rpcapi.cli.cells import Cell, counts_cell, fields_cell, lines_cell, timestamp_cell
 from rpcapi.cli.command import CommandOutput, Lister, ShowOne
 from rpcapi.resources import names
@@ -68,7 +69,7 @@ class ListClaims(Lister):
             for name in self.session.partitions(parsed_args.partition)
             for claim in self._claims(name, parsed_args)
         ]
-        return COLUMNS, api_providers.show_names_in_rows(self.session, rows)
+        return COLUMNS, provider_names.show_names_in_rows(self.session, rows)
 
     def _claims(self, partition_name: str, args: argparse.Namespace) -> Iterator[Mapping[str, Any]]:
         """Yield the claims of a host, including claims of API consumers with resources on it."""
@@ -132,7 +133,7 @@ class ShowClaim(ShowOne):
             "created": timestamp_cell(claim.get("created_ms")),
             "deadline": timestamp_cell(claim.get("deadline_ms")),
         }
-        return self.dict2columns(api_providers.show_names(self.session, fields))
+        return self.dict2columns(provider_names.show_names(self.session, fields))
 
 
 class VerifyClaims(ShowOne):
@@ -159,7 +160,7 @@ class VerifyClaims(ShowOne):
             "epoch": _report_values(reports, "epoch"),
             "position": _report_values(reports, "position"),
         }
-        return self.dict2columns(api_providers.show_names(self.session, fields))
+        return self.dict2columns(provider_names.show_names(self.session, fields))
 
 
 def _report_lines(reports: Sequence[Any], field: str) -> list[str]:

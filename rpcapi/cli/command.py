@@ -9,17 +9,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cliff import command, lister, show
 
-from rpcapi.cli import error_messages, tables
+from rpcapi.admin.error_messages import describe_error
+from rpcapi.cli import tables
 
 if TYPE_CHECKING:
-    from rpcapi.cli.argument import Argument
-    from rpcapi.cli.session import Session
+    from rpcapi.admin.argument import Argument
+    from rpcapi.admin.session import Session
 
 LOG = logging.getLogger("gantt.cli")
 NULLS = {"csv": "", "shell": "", "table": "-", "value": ""}  # text for None, by format
 
 # Columns and rows of a list, or fields and values of one object.
 CommandOutput = tuple[Sequence[str], Iterable[Any]]
+
+
+class CommandFailed(Exception):
+    """Raised when a command ends with a one-line message and exit code 1."""
 
 
 class SessionCommand:
@@ -59,12 +64,12 @@ class SessionCommand:
     def run(self, parsed_args: argparse.Namespace) -> int:
         try:
             code = super().run(parsed_args)  # type: ignore[misc]
-        except (BrokenPipeError, error_messages.CommandFailed):
+        except (BrokenPipeError, CommandFailed):
             raise
         except Exception as error:  # top level of the program: every error becomes one line
             if self.app.options.debug:
                 raise
-            raise error_messages.CommandFailed(error_messages.describe_error(error)) from error
+            raise CommandFailed(describe_error(error)) from error
         finally:
             if "session" in vars(self):
                 self.session.close()

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from rpcapi.admin.migrations import ENDED_MIGRATIONS
 from rpcapi.resources import names
 from rpcapi.resources.claims import INSTANCE, ClaimRole
 
@@ -17,7 +18,6 @@ ON_HOST = frozenset(
         *("VERIFY_RESIZE", "SOURCE"),
     }
 )
-ENDED_MIGRATIONS = frozenset({"confirmed", "reverted", "error", "completed", "cancelled"})
 EVACUATION = "evacuation"  # kind of migration without a source claim
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from cliff.app import App
 
-from rpcapi.cli.argument import Argument
+from rpcapi.admin.argument import Argument
 from rpcapi.cli.command import Command
 
 FUNCTIONS = """\

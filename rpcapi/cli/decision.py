@@ -6,9 +6,8 @@ import contextlib
 import json
 from pathlib import Path
 
-from rpcapi.cli.argument import Argument
-from rpcapi.cli.command import Command
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.admin.argument import Argument
+from rpcapi.cli.command import Command, CommandFailed
 
 
 class ExportDecisions(Command):

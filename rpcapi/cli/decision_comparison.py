@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rpcapi.cli.argument import Argument
+from rpcapi.admin.argument import Argument
 from rpcapi.cli.cells import counts_cell, lines_cell
 from rpcapi.cli.command import CommandOutput, Lister
 

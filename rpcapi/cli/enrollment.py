@@ -9,10 +9,9 @@ from pathlib import Path
 from rpcapi import errors
 from rpcapi.access import rabbit_users, senders
 from rpcapi.access.rabbit_management import BrokerAdministration
-from rpcapi.cli import host_changes
-from rpcapi.cli.argument import Argument
-from rpcapi.cli.command import Command
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.admin import host_changes
+from rpcapi.admin.argument import Argument
+from rpcapi.cli.command import Command, CommandFailed
 from rpcapi.cli.host_control import HOST, EndHostCommand
 from rpcapi.cli.service_host import parse_service_host
 

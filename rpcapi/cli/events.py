@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rpcapi import errors
+from rpcapi.admin.argument import Argument, repeatable
 from rpcapi.cli import live_output
-from rpcapi.cli.argument import Argument, repeatable
 from rpcapi.cli.cells import document_cell
 from rpcapi.cli.command import CommandOutput, Lister
 from rpcapi.cli.partition import PARTITION_OPTION

@@ -6,11 +6,11 @@ import collections
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rpcapi.cli import api_providers, boot_options
-from rpcapi.cli.argument import Argument
+from rpcapi.admin import boot_options
+from rpcapi.admin.argument import Argument
+from rpcapi.cli import provider_names
 from rpcapi.cli.cells import Cell, counts_cell, fields_cell, lines_cell, timestamp_cell
-from rpcapi.cli.command import CommandOutput, ShowOne
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed, CommandOutput, ShowOne
 
 MAX_VERDICTS = 20  # shown individually
 
@@ -126,7 +126,7 @@ class ExplainDecision(ShowOne):
             "position": document.get("position"),
             "freshness": _freshness_cell(document),
         }
-        return self.dict2columns(api_providers.show_names(self.session, fields))
+        return self.dict2columns(provider_names.show_names(self.session, fields))
 
     def _decision(self, args: argparse.Namespace) -> Any:
         if args.dry_run == (args.request_id is not None):

@@ -5,7 +5,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from rpcapi.cli.argument import Argument
+from rpcapi.admin.argument import Argument
 from rpcapi.cli.cells import lines_cell
 from rpcapi.cli.command import CommandOutput, Lister
 

@@ -8,16 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rpcapi import errors
-from rpcapi.cli import aggregate_write, api_providers, partition
-from rpcapi.cli.argument import Argument
+from rpcapi.admin import aggregate_write, api_providers
+from rpcapi.admin.argument import Argument
+from rpcapi.admin.zones import ZonesByHost
+from rpcapi.cli import partition, provider_names
 from rpcapi.cli.cells import fields_cell, lines_cell, timestamp_cell
 from rpcapi.cli.command import CommandOutput, Lister, ShowOne
 from rpcapi.cli.service import state_of
-from rpcapi.cli.zones import ZonesByHost
 from rpcapi.resources import names
 
 if TYPE_CHECKING:
-    from rpcapi.cli.session import Session
+    from rpcapi.admin.session import Session
 
 # Resource classes in the list; `gantt host show` shows all.
 LISTED = ("VCPU", "MEMORY_MB", "DISK_GB")
@@ -165,7 +166,7 @@ class ShowHost(ShowOne):
         below = [child for child in tree.values() if _is_below(child, state.name, tree)]
         if below:
             fields["below"] = lines_cell([_child_summary(child) for child in below], _format_provider)
-        return api_providers.show_names(self.session, fields)
+        return provider_names.show_names(self.session, fields)
 
     def _host_fields(self, name: str) -> dict[str, Any]:
         """Return the fields of a service host or node; raises UnknownHost."""

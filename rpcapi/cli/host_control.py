@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rpcapi import errors
-from rpcapi.cli import host_changes
-from rpcapi.cli.argument import Argument
-from rpcapi.cli.command import Command
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.admin import host_changes
+from rpcapi.admin.argument import Argument
+from rpcapi.cli.command import Command, CommandFailed
 from rpcapi.cli.service_host import parse_service_host
 
 HOST = Argument("host", help="The service host, with all its nodes.")

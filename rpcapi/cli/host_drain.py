@@ -4,8 +4,9 @@
 import argparse
 from typing import Any
 
-from rpcapi.cli import draining, host_moves, progress
-from rpcapi.cli.argument import Argument
+from rpcapi.admin import draining
+from rpcapi.admin.argument import Argument
+from rpcapi.cli import move_options, progress
 from rpcapi.cli.command import CommandOutput, Lister
 from rpcapi.cli.service_host import parse_service_host
 
@@ -25,7 +26,7 @@ class DrainHost(Lister):
 
     ARGUMENTS = (
         Argument("host", help="The service host, with all its nodes."),
-        *host_moves.make_options(draining.PARALLEL),
+        *move_options.make_options(draining.PARALLEL),
     )
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:

@@ -5,8 +5,9 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from rpcapi.cli import host_moves, progress
-from rpcapi.cli.argument import Argument
+from rpcapi.admin import host_moves
+from rpcapi.admin.argument import Argument
+from rpcapi.cli import move_options, progress
 from rpcapi.cli.command import CommandOutput, Lister
 from rpcapi.cli.comparison import EVACUATION
 from rpcapi.cli.service_host import parse_service_host
@@ -25,7 +26,7 @@ class EvacuateHost(Lister):
 
     ARGUMENTS = (
         Argument("host", help="The service host, with all its nodes; it must be fenced."),
-        *host_moves.make_options(PARALLEL),
+        *move_options.make_options(PARALLEL),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:

@@ -8,10 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TextIO
 
-from rpcapi.cli.argument import Argument, parse_number
+from rpcapi.admin.argument import Argument, parse_number
 from rpcapi.cli.cells import human_text, machine_value
-from rpcapi.cli.command import fill_nulls
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed, fill_nulls
 
 DEFAULT_INTERVAL = 1.0  # seconds
 

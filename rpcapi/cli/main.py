@@ -12,7 +12,7 @@ from rpcapi.cli.application import Application, hush_libraries
 from rpcapi.cli.commands import COMMANDS
 
 if TYPE_CHECKING:
-    from rpcapi.cli.session import Session
+    from rpcapi.admin.session import Session
 
 
 class GanttApp(Application):
@@ -52,7 +52,7 @@ class GanttApp(Application):
             logging.getLogger().addHandler(to_file)
 
     def connect(self) -> "Session":
-        from rpcapi.cli.session import Session  # noqa: PLC0415 - the help does without it
+        from rpcapi.admin.session import Session  # noqa: PLC0415 - the help does without it
 
         project = self.options.project or os.environ.get("GANTT_PROJECT", "default")
         return Session(self.options.config_file, project)

@@ -2,20 +2,15 @@
 """``gantt migration``: recorded moves of servers."""
 
 import argparse
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
-from rpcapi.cli.argument import Argument
+from rpcapi.admin.argument import Argument
+from rpcapi.admin.migrations import CopyProgress, read_progress
 from rpcapi.cli.cells import attempts_cell, timestamp_cell
 from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne
 from rpcapi.cli.server_names import resolve_uuids
 
-if TYPE_CHECKING:
-    from rpcapi.cli.session import Session
-
 COLUMNS = ("uuid", "server", "kind", "status", "source_host", "destination_host", "progress", "reason", "updated")
-LIVE, COPYING = "live-migration", ("preparing", "migrating")  # kind and statuses of migrations with progress
-CHUNK = 100  # migrations per progress call
 STATUSES = (
     *("preparing", "migrating", "finished", "confirming", "confirmed", "reverting", "reverted", "error"),
     *("completed", "cancelled"),
@@ -55,26 +50,6 @@ class ListMigrations(Lister):
             )
             for migration in migrations
         ]
-
-
-class CopyProgress(NamedTuple):
-    """Progress of one live migration, in MiB."""
-
-    phase: str
-    total_mb: int
-    remaining_mb: int
-    copied_mb: int
-
-
-def read_progress(session: "Session", migrations: Iterable[Any]) -> dict[str, CopyProgress]:
-    """Return the progress of running copies by migration uuid."""
-    uuids = [item.uuid for item in migrations if item.kind == LIVE and item.status in COPYING]
-    progress: dict[str, CopyProgress] = {}
-    for start in range(0, len(uuids), CHUNK):
-        page = session.call(session.conductor.list_copies, uuids[start : start + CHUNK])
-        rows = zip(page.phases, page.total_mb, page.remaining_mb, page.copied_mb, strict=True)
-        progress |= dict(zip(page.migrations, (CopyProgress(*row) for row in rows), strict=True))
-    return progress
 
 
 def _percent(progress: CopyProgress | None) -> str | None:

@@ -10,10 +10,10 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 if TYPE_CHECKING:
-    from rpcapi.cli.session import Session
+    from rpcapi.admin.session import Session
 
 API_NAME = "scheduler"
 API_VERSION_OPTION = "os_scheduler_api_version"
@@ -44,7 +44,7 @@ def make_client(instance: Any) -> Callable[[], "Session"]:
 
     ``instance`` is openstackclient's ClientManager. Raises Keystone's errors, or CommandFailed without a project.
     """
-    from rpcapi.cli.session import Session  # noqa: PLC0415 - each command of openstack imports the plug-in
+    from rpcapi.admin.session import Session  # noqa: PLC0415 - each command of openstack imports the plug-in
 
     token = instance.auth_ref
     if token is None or not token.project_id:

@@ -4,7 +4,7 @@
 import argparse
 from typing import Any, TextIO
 
-from rpcapi.cli.argument import Argument
+from rpcapi.admin.argument import Argument
 
 # Shows the bar even without a terminal.
 OPTION = Argument(

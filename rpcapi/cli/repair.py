@@ -7,12 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
+from rpcapi.admin.error_messages import describe_error
+from rpcapi.cli.command import CommandFailed
 from rpcapi.cli.comparison import ClusterReading, Difference, describe_record, place_of_claim
-from rpcapi.cli.error_messages import CommandFailed, describe_error
 from rpcapi.resources.claims import ClaimRole
 
 if TYPE_CHECKING:
-    from rpcapi.cli.session import Session
+    from rpcapi.admin.session import Session
 
 NO_REPAIR = "none"  # prefix of the outcome of a difference that is left as it is
 STOPPED = "stopped"  # powered-off guest, as in rpcapi.objects.GuestPage

@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from rpcapi.cli import live_output, waiting
-from rpcapi.cli.argument import Argument, parse_number
+from rpcapi.admin import waiting
+from rpcapi.admin.argument import Argument, parse_number
+from rpcapi.cli import live_output
 from rpcapi.cli.cells import attempts_cell, timestamp_cell
-from rpcapi.cli.command import CommandOutput, Lister, ShowOne
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed, CommandOutput, Lister, ShowOne
 from rpcapi.cli.server_names import resolve_uuids
 
 COLUMNS = ("uuid", "name", "flavor", "status", "host", "reason", "request_id")

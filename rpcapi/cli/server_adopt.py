@@ -4,10 +4,10 @@
 import argparse
 from collections.abc import Sequence
 
-from rpcapi.cli import progress, waiting
-from rpcapi.cli.argument import Argument
-from rpcapi.cli.command import Command
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.admin import waiting
+from rpcapi.admin.argument import Argument
+from rpcapi.cli import progress
+from rpcapi.cli.command import Command, CommandFailed
 from rpcapi.cli.service_host import parse_service_host
 
 

@@ -6,9 +6,9 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rpcapi.cli import waiting
-from rpcapi.cli.argument import Argument
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.admin import waiting
+from rpcapi.admin.argument import Argument
+from rpcapi.cli.command import CommandFailed
 from rpcapi.cli.server_power import ChangeServers
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ import argparse
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, ClassVar
 
-from rpcapi.cli import group, progress, waiting
-from rpcapi.cli.argument import Argument
-from rpcapi.cli.command import Command
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.admin import groups, waiting
+from rpcapi.admin.argument import Argument
+from rpcapi.cli import progress
+from rpcapi.cli.command import Command, CommandFailed
 from rpcapi.cli.server_names import resolve_uuids
 
 
@@ -52,7 +52,7 @@ class ChangeServers(Command):
     def _uuids(self, args: argparse.Namespace) -> list[str]:
         members: list[str] = []
         if self.BY_GROUP and args.group is not None:
-            members = group.members_of(self.session, args.group)
+            members = groups.members_of(self.session, args.group)
         elif not args.servers:
             raise CommandFailed("name servers, or a server group with --group")
         return list(dict.fromkeys([*resolve_uuids(self.session, args.servers), *members]))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments that name a service host with all its nodes."""
 
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 from rpcapi.resources import names
 
 

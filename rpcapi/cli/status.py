@@ -9,7 +9,7 @@ from oslo_config import cfg
 
 from rpcapi import conf as rpc_conf
 from rpcapi import errors
-from rpcapi.cli import error_messages
+from rpcapi.admin.error_messages import describe_error
 from rpcapi.conf import client
 
 
@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         files = client.files()
         return int(upgradecheck.main(conf, "gantt", checks, arguments, default_config_files=files))
     except (errors.BadConfiguration, cfg.Error) as error:
-        sys.stderr.write(f"{error_messages.describe_error(error)}\n")
+        sys.stderr.write(f"{describe_error(error)}\n")
         return 255
     finally:
         checks.session.close()

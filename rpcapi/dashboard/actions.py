@@ -9,9 +9,9 @@ from oslo_log import log
 from tqdm import tqdm
 from webob import Response
 
-from rpcapi.cli import draining, host_changes
-from rpcapi.cli.error_messages import describe_error
-from rpcapi.cli.session import Session
+from rpcapi.admin import draining, host_changes
+from rpcapi.admin.error_messages import describe_error
+from rpcapi.admin.session import Session
 from rpcapi.dashboard.cluster import Cluster
 from rpcapi.dashboard.pages import BadInput, Call, Page, PageNotFound, Route
 from rpcapi.resources import names

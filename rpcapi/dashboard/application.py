@@ -15,8 +15,8 @@ from oslo_log import log
 from webob import Request, Response
 
 from rpcapi import errors
-from rpcapi.cli import error_messages
-from rpcapi.cli.session import Session
+from rpcapi.admin.error_messages import describe_error
+from rpcapi.admin.session import Session
 from rpcapi.dashboard.login_sessions import LoginSession, LoginSessions
 from rpcapi.dashboard.pages import BadInput, Call, Page, PageNotFound, Route
 from rpcapi.dashboard.sign_in import MAX_FIELD, SignIn, SignInRefused
@@ -46,7 +46,6 @@ FAILED = 500
 STATUSES: dict[type[Exception], int] = {
     UnicodeDecodeError: 400,
     BadInput: 400,
-    error_messages.CommandFailed: 400,
     PageNotFound: 404,
     errors.CallerRefused: 403,
     errors.UnknownMethod: 503,  # the service is not upgraded yet
@@ -182,7 +181,7 @@ def _describe(error: Exception) -> tuple[int, str]:
     if status == FAILED:
         return status, "This page failed; the log of gantt-dashboard says why."
     is_remote = isinstance(error, errors.GanttError | messaging.MessagingException)
-    return status, error_messages.describe_error(error) if is_remote else str(error)
+    return status, describe_error(error) if is_remote else str(error)
 
 
 def _static(name: str) -> Response:

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rpcapi import objects
-from rpcapi.cli.comparison import ENDED_MIGRATIONS
-from rpcapi.cli.migration import CopyProgress, read_progress
-from rpcapi.cli.session import Session
+from rpcapi.admin.migrations import ENDED_MIGRATIONS, CopyProgress, read_progress
+from rpcapi.admin.session import Session
 from rpcapi.dashboard import decision_log, host_list
 from rpcapi.dashboard.away import AWAY
 from rpcapi.dashboard.cached import Cached

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rpcapi import errors, objects
-from rpcapi.cli.session import Session
+from rpcapi.admin.session import Session
 from rpcapi.dashboard.away import AWAY
 
 PAGE = 100

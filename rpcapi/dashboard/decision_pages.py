@@ -6,8 +6,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from rpcapi.cli import boot_options
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.admin import boot_options
 from rpcapi.dashboard import decision_log, rendering
 from rpcapi.dashboard.cluster import Cluster, now_ms
 from rpcapi.dashboard.pages import BadInput, Call, Page, Route
@@ -76,8 +75,8 @@ class DecisionPages:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> Any:
-        """Raise CommandFailed instead of ending the process."""
-        raise CommandFailed(f"The options of `gantt boot` have an error: {message}.")
+        """Raise BadInput instead of ending the process."""
+        raise BadInput(f"The options of `gantt boot` have an error: {message}.")
 
 
 def _boot_arguments(form: Mapping[str, str]) -> argparse.Namespace:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rpcapi import objects
-from rpcapi.cli import aggregate_write, api_providers
-from rpcapi.cli.session import Session
-from rpcapi.cli.zones import ZonesByHost
+from rpcapi.admin import aggregate_write, api_providers
+from rpcapi.admin.session import Session
+from rpcapi.admin.zones import ZonesByHost
 from rpcapi.dashboard.away import AWAY
 from rpcapi.resources import names
 

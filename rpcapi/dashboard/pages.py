@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from webob import Request, Response
 
-from rpcapi.cli.session import Session
+from rpcapi.admin.session import Session
 from rpcapi.dashboard.login_sessions import LoginSession
 
 MAX_NUMBER = 6  # digits

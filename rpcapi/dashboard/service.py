@@ -4,7 +4,7 @@
 from oslo_config import cfg
 from oslo_log import log
 
-from rpcapi.cli.session import Session
+from rpcapi.admin.session import Session
 from rpcapi.conf import dashboard, listener_tls
 from rpcapi.daemon.http_listener import HttpServer
 from rpcapi.dashboard import rendering

@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rpcapi.cli.comparison import ENDED_MIGRATIONS
+from rpcapi.admin.migrations import ENDED_MIGRATIONS
 from rpcapi.dashboard import decision_log, host_list
 from rpcapi.dashboard.cluster import MOST_IN_FLIGHT, Cluster, now_ms
 from rpcapi.dashboard.exporters import Exporters

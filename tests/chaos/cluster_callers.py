@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from rpcapi import errors, objects
-from rpcapi.cli import waiting
-from rpcapi.cli.comparison import ENDED_MIGRATIONS
-from rpcapi.cli.session import Session
+from rpcapi.admin import waiting
+from rpcapi.admin.migrations import ENDED_MIGRATIONS
+from rpcapi.admin.session import Session
 from rpcapi.resources.names import host_of
 from tests.functional import commands
 

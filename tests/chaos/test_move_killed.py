@@ -10,7 +10,7 @@ import pytest
 
 from devstack.cluster_size import ClusterSize, Mode
 from rpcapi import errors, objects
-from rpcapi.cli.comparison import ENDED_MIGRATIONS
+from rpcapi.admin.migrations import ENDED_MIGRATIONS
 from rpcapi.resources.names import host_of
 from tests.chaos.conftest import IMPATIENT, Rigged
 from tests.functional import booting, clusters, truth

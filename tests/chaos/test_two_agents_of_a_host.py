@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from devstack import exercise, workload
-from rpcapi.cli.state_write import update_document
+from rpcapi.admin.state_write import update_document
 from tests.functional import truth
 from tests.functional.clusters import RunningCluster
 

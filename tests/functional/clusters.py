@@ -15,7 +15,7 @@ from devstack.confs import Groups
 from devstack.servers.process import ServerProcess
 from devstack.users.folder import write_private
 from devstack.users.redis_users import ADMIN
-from rpcapi.cli.session import Session
+from rpcapi.admin.session import Session
 from tests.run_folders import claim_folder, release_folder
 
 READY_SECONDS = 90.0

@@ -19,7 +19,7 @@ from rpcapi.cli.commands import COMMANDS
 from tests.functional.command_client import LENGTH
 from tests.run_folders import release_folder
 
-MODULES = ("rpcapi.cli.main", "rpcapi.cli.session", "rpcapi.messaging.drivers.redis_bus")
+MODULES = ("rpcapi.cli.main", "rpcapi.admin.session", "rpcapi.messaging.drivers.redis_bus")
 
 
 def serve(folder: Path) -> tuple[list[str], dict[str, str], str]:

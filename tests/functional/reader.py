@@ -10,7 +10,7 @@ from pathlib import Path
 
 from devstack import exercise
 from rpcapi import objects
-from rpcapi.cli import waiting
+from rpcapi.admin import waiting
 from tests import documentation
 from tests.functional import commands
 

@@ -11,7 +11,7 @@ import pytest
 from devstack import exercise
 from devstack.cluster_size import ClusterSize, Mode
 from rpcapi import context, objects
-from rpcapi.cli.session import Session
+from rpcapi.admin.session import Session
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.resources import names
 from tests.functional import booting, clusters, commands, truth

@@ -8,7 +8,7 @@ from tqdm import tqdm
 
 from devstack.cluster_size import Mode
 from rpcapi import errors, objects
-from rpcapi.cli import waiting
+from rpcapi.admin import waiting
 from rpcapi.clients.served_versions import SERVED, served_versions
 from tests.functional import clusters, truth
 

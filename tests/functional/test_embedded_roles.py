@@ -11,7 +11,7 @@ import pytest
 from devstack.cluster_size import ClusterSize
 from devstack.users.folder import write_private
 from rpcapi import errors
-from rpcapi.cli.session import Session
+from rpcapi.admin.session import Session
 from tests.functional import clusters
 from tests.functional.booting import boot_host
 from tests.functional.clusters import RunningCluster

@@ -12,7 +12,7 @@ import pytest
 from devstack import exercise
 from devstack.cluster_size import ClusterSize
 from rpcapi import context, objects
-from rpcapi.cli import waiting
+from rpcapi.admin import waiting
 from tests.functional import clusters, commands
 from tests.unit.scheduler_svc.core.plugins.outside import install_example
 

@@ -9,7 +9,7 @@ import pytest
 
 from devstack import exercise
 from devstack.workload import WorkloadRequest
-from rpcapi.cli import waiting
+from rpcapi.admin import waiting
 from tests.functional import clusters
 from tests.unit.devstack.lab import asking
 

@@ -10,7 +10,7 @@ import pytest
 from devstack import exercise
 from devstack.servers.redis import RedisServer
 from rpcapi import context, errors, objects
-from rpcapi.cli import waiting
+from rpcapi.admin import waiting
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.records import ClaimGroup, ClaimRef

@@ -9,7 +9,7 @@ from devstack import exercise
 from devstack.cluster_size import ClusterSize
 from devstack.publishers import site_topology
 from rpcapi import objects
-from rpcapi.cli import waiting
+from rpcapi.admin import waiting
 from rpcapi.resources.names import host_of
 from tests.functional import clusters, truth
 

@@ -19,7 +19,7 @@ from conductor.collected_selections import CALLS_AT_ONCE, CollectingSchedulerAPI
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.lab.processor_time import descendants
 from rpcapi import context, objects
-from rpcapi.cli.session import Session
+from rpcapi.admin.session import Session
 from rpcapi.context import RequestContext
 from tests.functional.clusters import running_cluster
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from rpcapi import errors, objects
-from rpcapi.cli import waiting
-from rpcapi.cli.session import Session
+from rpcapi.admin import waiting
+from rpcapi.admin.session import Session
 
 WAIT_SECONDS = 240.0  # a hang: how long a boot takes depends on the machine
 RESOURCES = {"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1}

@@ -16,7 +16,7 @@ from devstack.cluster import STOP_SECONDS
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.servers.process import ServerProcess
 from devstack.users.folder import write_private
-from rpcapi.cli.session import Session
+from rpcapi.admin.session import Session
 from rpcapi.clients.compute import ComputeAPI
 from tests.functional import clusters, truth
 from tests.functional.clusters import RunningCluster

@@ -29,9 +29,9 @@ from devstack.lab.rpc import deployment
 from devstack.lab.rpc.echo_service import TOPIC
 from devstack.lab.timing import Times, interleave
 from rpcapi import objects
-from rpcapi.cli import waiting
-from rpcapi.cli.error_messages import CommandFailed
-from rpcapi.cli.session import Session
+from rpcapi.admin import waiting
+from rpcapi.admin.session import Session
+from rpcapi.cli.command import CommandFailed
 from rpcapi.messaging.bus import get_client, get_transport
 
 INSTANT_BOOTS = {"compute": {"simulator": {"boot_delay": 0, "boot_delay_spread": 0}}}

@@ -16,7 +16,7 @@ from devstack.lab.chaos.segment import Segment
 from devstack.lab.chaos.violations import ViolationKind
 from devstack.lab.rows import ResultRow
 from devstack.users.errors import DevstackError
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 
 class ChaosRun(Benchmark):

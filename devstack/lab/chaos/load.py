@@ -15,7 +15,7 @@ import oslo_messaging as messaging
 from devstack.lab.chaos.changes import CHANGES, SHELVED, VERIFY
 from devstack.lab.chaos.history import CallOutcome, HistoryWriter
 from rpcapi import errors, objects
-from rpcapi.cli.session import Session
+from rpcapi.admin.session import Session
 
 CALL_SECONDS = 5.0
 GIVE_UP_SECONDS = 90.0  # of repeating one call: longer than any fault

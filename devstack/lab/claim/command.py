@@ -14,7 +14,7 @@ from devstack.lab.claim.calls import BARE, CLAIM, ClaimCalls, evalsha_us, prepar
 from devstack.lab.rows import ResultRow
 from devstack.lab.timing import TimedSubject, Times, interleave
 from devstack.servers.redis import AppendFsync
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 BUDGET = 2.0
 LATENCY, RATE = "latency", "rate"

@@ -15,7 +15,7 @@ import redis
 from devstack.lab.claim.calls import CLAIM, LOG_LENGTH, RESOURCES, TTL_MS, empty_node, evalsha_us
 from devstack.lab.rows import ResultRow
 from devstack.servers.redis import AppendFsync
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 from rpcapi.resources.claims import MAX_INSTANCES
 from scheduler_svc.core.drivers.driver import max_candidates
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimRef, Intent

@@ -10,7 +10,8 @@ from devstack.lab.moves.plan import MovesPlan
 from devstack.lab.moves.scenario import PHASES, MovesMeasurements, PhaseTimes, measure
 from devstack.lab.rows import ResultRow
 from devstack.lab.rpc import deployment
-from rpcapi.cli import draining, host_moves
+from rpcapi.admin import draining
+from rpcapi.cli import move_options
 
 
 class MovesBenchmark(Benchmark):
@@ -38,7 +39,7 @@ class MovesBenchmark(Benchmark):
         )
         parser.add_argument(
             "--parallel",
-            type=host_moves.parse_parallel,
+            type=move_options.parse_parallel,
             default=draining.PARALLEL,
             metavar="N",
             help="Servers that the drain moves at a time (%(default)s).",

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from rpcapi import errors
+from rpcapi.admin.session import Session
 from rpcapi.cli.audit import AuditCluster
 from rpcapi.cli.cells import machine_value
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 from rpcapi.cli.host_control import FenceHost
 from rpcapi.cli.host_drain import DrainHost
 from rpcapi.cli.host_evacuate import EvacuateHost
-from rpcapi.cli.session import Session
 
 POLL_SECONDS = 0.5
 FENCE_SECONDS = AUDIT_SECONDS = 180.0

@@ -25,8 +25,8 @@ from devstack.lab.rpc import deployment
 from devstack.lab.timing import Times
 from devstack.servers.ports import LOOPBACK, free_port
 from rpcapi import objects
-from rpcapi.cli import waiting
-from rpcapi.cli.session import Session
+from rpcapi.admin import waiting
+from rpcapi.admin.session import Session
 from rpcapi.resources.names import host_of
 
 PHASES = 5

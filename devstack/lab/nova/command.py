@@ -18,7 +18,7 @@ from devstack.nova.environment import NOVA_CLOUD
 from devstack.peer_environments import PeerMissing
 from devstack.servers.ports import LOOPBACK
 from devstack.users.errors import DevstackError
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 PARTS = ("select", "race", "bursts")
 RACE_WORKERS = 2  # processes of each Placement

@@ -32,9 +32,9 @@ from devstack.lab.rpc.deployment import PrivateCluster
 from devstack.lab.soak.sizes import resident_kb
 from devstack.lab.timing import Times
 from rpcapi import errors, objects
-from rpcapi.cli import waiting
-from rpcapi.cli.error_messages import CommandFailed
-from rpcapi.cli.session import Session
+from rpcapi.admin import waiting
+from rpcapi.admin.session import Session
+from rpcapi.cli.command import CommandFailed
 
 SENDERS = 4  # threads that request the flood
 FLOOD, OTHER = "flood", "other"  # projects

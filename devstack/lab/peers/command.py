@@ -18,7 +18,7 @@ from devstack.lab.peers.workload import MAX_LOAD, PeerWorkload
 from devstack.lab.rows import ResultRow
 from devstack.lab.timing import Times
 from devstack.peer_environments import NOVA, PEERS, PLACEMENT, Peer, PeerMissing
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 BUDGETS = {1_000: 500.0, 10_000: 2_000.0}  # by number of hosts: time of Nova's decision divided by gantt's
 BLOCK_HOSTS = 5_000  # hosts checked per block of a peer, within bounds

@@ -11,7 +11,7 @@ import numpy as np
 from devstack.lab import default_driver, hosts, private_redis
 from devstack.lab.peers.workload import PeerWorkload
 from devstack.lab.timing import TimedSubject
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent

@@ -14,7 +14,7 @@ from devstack.lab.peers.comparison import TimedCalls
 from devstack.lab.placement.client import HttpClient, allocation_body
 from devstack.lab.placement.cloud import FLAVOR
 from devstack.lab.processor_time import cpu_seconds
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 CHECK_EACH = 1_000  # calls: the first one and each thousandth are checked
 Used = Callable[[str], Mapping[str, int]]  # provider -> what is held from it

@@ -6,7 +6,7 @@ import re
 import socket
 from typing import Any
 
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 SECONDS = 600.0  # Placement takes half a minute for some questions
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)

@@ -25,7 +25,7 @@ from devstack.lab.timing import Times
 from devstack.peer_environments import PLACEMENT_SERVER, PeerMissing
 from devstack.servers.redis import AppendFsync
 from devstack.users.errors import DevstackError
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 from rpcapi.resources import names
 from scheduler_svc.store.allocations import AllocationChange
 

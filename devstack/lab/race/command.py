@@ -14,7 +14,7 @@ from devstack.lab.race import groups, worker
 from devstack.lab.race.regret import JudgedClaim, entries, judged_claims, regret
 from devstack.lab.requests import ServerRequest
 from devstack.lab.rows import ResultRow
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 from rpcapi.resources.claims import Verdict
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.store import paging

@@ -21,7 +21,7 @@ from devstack.lab.replay.scenario import ReplayRun, TraceReplay
 from devstack.lab.replay.synthetic import SyntheticTrace
 from devstack.lab.replay.trace import Trace, TraceFile
 from devstack.lab.rows import ResultRow
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 from scheduler_svc.core.records import Snapshot
 
 AZURE_TRACE = Path(__file__).resolve().parents[4] / "shared" / "traces" / "azure_2017_vm_requests.csv.gz"

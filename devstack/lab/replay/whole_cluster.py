@@ -16,9 +16,9 @@ from devstack.lab.replay.placer import AssignedHosts, OnRefusal, PlacedServer
 from devstack.lab.replay.policies import ReplayPolicy
 from devstack.lab.temporary_folder import in_temporary_folder
 from rpcapi import objects
-from rpcapi.cli import waiting
-from rpcapi.cli.error_messages import CommandFailed
-from rpcapi.cli.session import Session
+from rpcapi.admin import waiting
+from rpcapi.admin.session import Session
+from rpcapi.cli.command import CommandFailed
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.redis import RedisStore
 

@@ -14,7 +14,7 @@ from devstack.lab.rpc.client_calls import CALL_SECONDS, ECHO, ClientCalls
 from devstack.lab.rpc.echo_service import TOPIC
 from rpcapi import conf as rpcapi_conf
 from rpcapi import context, errors, objects
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.messaging import bus
 

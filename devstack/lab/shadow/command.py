@@ -13,7 +13,7 @@ from devstack.lab.benchmark import Benchmark, positive
 from devstack.lab.rows import ResultRow
 from devstack.lab.shadow.compare import AGREEMENTS, DifferenceKind, InstanceComparison, compare
 from devstack.lab.shadow.records import DecisionRecords
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 SHOWN_DIFFERENCES = 20
 

@@ -17,7 +17,7 @@ from devstack.lab.benchmark import Benchmark, add_stores_option, positive
 from devstack.lab.rows import ResultRow
 from devstack.lab.saved_runs import PROJECT
 from devstack.lab.temporary_folder import in_temporary_folder
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 STORES = ("memory", "redis", "sqlite")
 MODULE = "tests.property.simulation"

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 FOLLOW = ("--follow", "--interval", "86400")
 FIRST_LINE = "Pass 1: "

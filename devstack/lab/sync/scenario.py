@@ -18,7 +18,7 @@ from devstack.lab.sync.load import ReportTimes, ScheduledReports
 from devstack.lab.sync.table import digest
 from devstack.lab.sync.worker import PARTITION, ReplicaProgress, WorkerStart, open_store, worker_task
 from devstack.lab.worker_processes import WorkerProcesses
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.redis.keys import prefix
 

@@ -7,7 +7,7 @@ import pytest
 
 from devstack.cluster_size import ClusterSize
 from devstack.layout import DASHBOARD
-from rpcapi.cli.state_write import update_document
+from rpcapi.admin.state_write import update_document
 from tests.functional import clusters
 from tests.functional.booting import boot, gantt
 from tests.functional.clusters import RunningCluster

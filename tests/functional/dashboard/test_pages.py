@@ -15,8 +15,8 @@ import pytest
 from devstack.cluster_size import ClusterSize
 from devstack.layout import DASHBOARD
 from rpcapi import errors, objects
-from rpcapi.cli.session import Session
-from rpcapi.cli.state_write import update_document
+from rpcapi.admin.session import Session
+from rpcapi.admin.state_write import update_document
 from tests.functional import clusters
 from tests.functional.booting import SERVER_RESOURCES, boot, gantt
 from tests.functional.clusters import RunningCluster

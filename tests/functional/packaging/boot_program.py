@@ -22,8 +22,8 @@ from typing import TypeVar
 import oslo_messaging as messaging
 
 from rpcapi import errors, objects
-from rpcapi.cli.session import Session
-from rpcapi.cli.waiting import fetch_instances
+from rpcapi.admin.session import Session
+from rpcapi.admin.waiting import fetch_instances
 
 RESOURCES = {"MEMORY_MB": 16}  # so that a host has capacity for thousands
 END_STATUSES = ("ACTIVE", "ERROR")

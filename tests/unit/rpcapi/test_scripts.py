@@ -48,9 +48,9 @@ def test_script_returns_the_exit_code_of_its_program(script, monkeypatch):
 
 
 def test_missing_module_of_gantt_raises():
-    process = run("gantt", "rpcapi.cli.session", arguments=["server", "list"])
+    process = run("gantt", "rpcapi.admin.session", arguments=["server", "list"])
     assert process.returncode == 1
-    assert "pip install" not in process.stderr and "rpcapi.cli.session" in process.stderr
+    assert "pip install" not in process.stderr and "rpcapi.admin.session" in process.stderr
 
 
 @pytest.mark.parametrize(("script", "expected_output"), [("gantt", "server delete"), ("scheduler", "--config-file")])

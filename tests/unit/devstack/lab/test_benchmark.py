@@ -11,7 +11,7 @@ import pytest
 
 from devstack.lab import benchmark, machine
 from devstack.lab.rows import ResultRow
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 
 @pytest.mark.parametrize(("text", "number"), [("1", 1), ("200000", 200_000)])

@@ -15,7 +15,7 @@ from devstack.lab.benchmark import Benchmark
 from devstack.lab.history import History
 from devstack.lab.rows import ResultRow
 from devstack.lab.saved_runs import SavedRun
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 START = datetime(2026, 11, 26, 12, tzinfo=UTC)
 MACHINE = {"cores": 2, "processor": "Slow", "load_1min": 0.5}

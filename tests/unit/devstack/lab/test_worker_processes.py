@@ -8,7 +8,7 @@ import pytest
 
 from devstack.lab.worker_processes import WorkerProcesses
 from rpcapi import errors
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 
 def double(pipe, index):

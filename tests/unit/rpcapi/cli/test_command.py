@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The base classes of the commands: errors, messages and missing values."""
 
+import socket
+
 import pytest
 
+from rpcapi.admin.session import Session
 from tests.unit.rpcapi.cli import doubles
 
 
@@ -13,6 +16,38 @@ def test_remote_error_has_a_traceback_only_with_debug(cluster, gantt):
     assert "Traceback" not in result.err
     assert "TypeError" in result.err
     assert "Traceback" in gantt("--debug", "claim", "list").err
+
+
+def test_unanswered_call_is_one_line(cluster, gantt, config_file):
+    cluster.scheduler.partitions = ["nobody"]
+    config_file.write_text(
+        "[DEFAULT]\ntransport_url = fake://\ncontrol_exchange = shell\n[rpc]\npartition = nobody\ncall_timeout = 0.1\n"
+    )
+    result = gantt("claim", "verify")
+    assert result.code == 1
+    assert result.err.splitlines()[-1].startswith("No reply in time: is the cluster up")
+    assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize("url", ["gantt+redis://:secret@127.0.0.1:{port}/0", "rabbit://u:secret@127.0.0.1:{port}/"])
+def test_refused_connection_fails_the_command_before_any_call(gantt, config_file, monkeypatch, url):
+    monkeypatch.setattr(Session, "call", lambda *_args, **_values: pytest.fail("called"))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    config_file.write_text(f"[DEFAULT]\ntransport_url = {url.format(port=port)}\n")
+    result = gantt("server", "list")
+    assert result.code == 1
+    assert result.err.startswith("The message bus cannot be reached: ")
+    assert f"127.0.0.1:{port}" in result.err
+    assert "Connection refused" in result.err
+    assert "secret" not in result.err
+
+
+def test_missing_socket_file_is_reported_with_its_path(gantt, config_file, tmp_path):
+    config_file.write_text(f"[DEFAULT]\ntransport_url = gantt+redis:///0?socket={tmp_path}/bus.sock\n")
+    result = gantt("server", "list")
+    assert result.code == 1
+    assert f"{tmp_path}/bus.sock. No such file or directory" in result.err
 
 
 def test_quiet_suppresses_messages(cluster, gantt):

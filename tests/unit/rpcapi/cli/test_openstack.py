@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from rpcapi.cli import commands, openstack
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 TOKEN = SimpleNamespace(project_id="0f9c", user_id="77aa")  # as of keystoneauth
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 from rpcapi.cli.service_host import parse_service_host
 
 

@@ -10,7 +10,7 @@ import pytest
 from webob import Request, Response
 
 from rpcapi import errors
-from rpcapi.cli.migration import CopyProgress
+from rpcapi.admin.migrations import CopyProgress
 from rpcapi.dashboard import application, host_list, rendering
 from rpcapi.dashboard.application import Dashboard
 from rpcapi.dashboard.cached import Cached

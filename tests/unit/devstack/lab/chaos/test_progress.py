@@ -8,7 +8,7 @@ import pytest
 
 from devstack.lab.chaos.command import rows
 from devstack.lab.chaos.progress import Progress
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 
 def segment() -> Progress:

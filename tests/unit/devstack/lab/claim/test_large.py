@@ -5,7 +5,7 @@ import pytest
 
 from devstack.lab.claim import calls, large
 from devstack.lab.claim.calls import CLAIM
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 from scheduler_svc.store.redis import RedisStore
 
 

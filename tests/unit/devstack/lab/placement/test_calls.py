@@ -9,7 +9,7 @@ import pytest
 from devstack.lab.placement import floor
 from devstack.lab.placement.calls import ServerCalls, rate
 from devstack.lab.placement.cloud import FLAVOR, USED, Cloud
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 HOSTS = Cloud(4).flat
 CLASSES = {name: {"capacity": 100, "used": 5} for name in FLAVOR}

@@ -9,7 +9,7 @@ from devstack.lab.replay import whole_cluster
 from devstack.lab.replay.arrivals import ReplayRequest, ReplayServer
 from devstack.lab.replay.placer import PlacedServer
 from devstack.lab.replay.whole_cluster import CHUNK, ClusterPlacer, cluster_size
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 
 @pytest.mark.parametrize(("nodes", "size"), [(1, (1, 1)), (25, (1, 25)), (26, (2, 13)), (99, (4, 25))])

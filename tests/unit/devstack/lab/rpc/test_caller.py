@@ -12,7 +12,7 @@ from devstack.lab.rpc import caller
 from devstack.lab.rpc.caller import Caller
 from devstack.lab.rpc.client_calls import ECHO
 from rpcapi import errors
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 
 @pytest.fixture

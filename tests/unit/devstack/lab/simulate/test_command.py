@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from devstack.lab.simulate import command
 from devstack.lab.simulate.command import SimulateRun
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 from tests.property import corpus, simulation
 from tests.property.faults import STEPS, Fault
 from tests.property.machines import RecordedMachine, bind, initialize, rule

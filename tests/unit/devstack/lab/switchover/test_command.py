@@ -8,7 +8,7 @@ import pytest
 from devstack.lab.switchover.command import BUDGET_SECONDS
 from devstack.lab.switchover.import_command import ImportCommand
 from devstack.lab.switchover.placement_cloud import AMOUNTS, TRAITS, PlacementCloud
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 from scheduler_svc.placement.migration.database import PlacementDatabase
 from scheduler_svc.placement.migration.database_reader import DatabaseReader
 from scheduler_svc.placement.migration.dump import PlacementDump

@@ -7,7 +7,7 @@ import pytest
 
 from devstack.lab.sync import scenario
 from devstack.lab.sync.load import ReportTimes, ScheduledReports
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.command import CommandFailed
 
 
 def reporter(times):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from rpcapi import errors
-from rpcapi.cli import waiting
+from rpcapi.admin import waiting
 
 ENDS = ("ACTIVE", "ERROR")
 

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One-line error messages of the commands."""
+"""Errors as one-line messages."""
 
 import sys
 
 from rpcapi import errors
-
-
-class CommandFailed(Exception):
-    """Raised when a command ends with a one-line message and exit code 1."""
 
 
 def describe_error(error: Exception) -> str:

@@ -2,7 +2,6 @@
 """The session of one run: retries, pages, partitions and request ids."""
 
 import getpass
-import socket
 import time
 from types import SimpleNamespace
 
@@ -11,8 +10,8 @@ import pytest
 import tenacity
 
 from rpcapi import errors
-from rpcapi.cli import session as session_module
-from rpcapi.cli.session import Session
+from rpcapi.admin import session as session_module
+from rpcapi.admin.session import Session
 
 
 @pytest.fixture
@@ -114,24 +113,3 @@ def test_bus_is_closed_only_if_it_was_opened(session):
     session.transport = SimpleNamespace(cleanup=lambda: closed.append(True))
     session.close()
     assert closed == [True]
-
-
-@pytest.mark.parametrize("url", ["gantt+redis://:secret@127.0.0.1:{port}/0", "rabbit://u:secret@127.0.0.1:{port}/"])
-def test_refused_connection_fails_the_command_before_any_call(gantt, config_file, monkeypatch, url):
-    monkeypatch.setattr(Session, "call", lambda *_args, **_values: pytest.fail("called"))
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    config_file.write_text(f"[DEFAULT]\ntransport_url = {url.format(port=port)}\n")
-    result = gantt("server", "list")
-    assert result.code == 1
-    assert result.err.startswith("The message bus cannot be reached: ")
-    assert f"127.0.0.1:{port}" in result.err
-    assert "Connection refused" in result.err
-    assert "secret" not in result.err
-
-
-def test_missing_socket_file_is_reported_with_its_path(gantt, config_file, tmp_path):
-    config_file.write_text(f"[DEFAULT]\ntransport_url = gantt+redis:///0?socket={tmp_path}/bus.sock\n")
-    result = gantt("server", "list")
-    assert result.code == 1
-    assert f"{tmp_path}/bus.sock. No such file or directory" in result.err

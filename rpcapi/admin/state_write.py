@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rpcapi import errors
 
 if TYPE_CHECKING:
-    from rpcapi.cli.session import Session
+    from rpcapi.admin.session import Session
 
 WRITER = "gantt"  # writer name of operators, declared for services and aggregates
 ATTEMPTS = 5

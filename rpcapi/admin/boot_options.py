@@ -5,10 +5,10 @@ import argparse
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from rpcapi.cli.argument import Argument, parse_pair, parse_pairs, repeatable
+from rpcapi.admin.argument import Argument, parse_pair, parse_pairs, repeatable
 
 if TYPE_CHECKING:
-    from rpcapi.cli.session import Session
+    from rpcapi.admin.session import Session
     from rpcapi.objects.request_spec import RequestSpec
 
 

@@ -8,14 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
-from rpcapi.cli import progress
-from rpcapi.cli.argument import Argument, parse_number
-from rpcapi.cli.comparison import ENDED_MIGRATIONS
-from rpcapi.cli.error_messages import describe_error
+from rpcapi.admin.error_messages import describe_error
+from rpcapi.admin.migrations import ENDED_MIGRATIONS
 from rpcapi.resources import names
 
 if TYPE_CHECKING:
-    from rpcapi.cli.session import Session
+    from rpcapi.admin.session import Session
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 0.5  # seconds; upper bound of the delay of the next move
@@ -28,31 +26,6 @@ RESIZE = "resize"
 # Requests the moves of servers (records) under these migration uuids, all or none. Raises errors.GanttError if one
 # cannot move. Repeating a call with the same migrations changes nothing.
 Start = Callable[[Sequence[Any], Sequence[str]], None]
-
-
-# Parses the number of concurrent moves.
-parse_parallel = parse_number(int, 1, MAX_OPEN)
-
-
-def make_options(parallel: int) -> Sequence[Argument]:
-    """Return the options of a command that moves a host's servers, by default ``parallel`` at a time."""
-    return (
-        Argument(
-            "--parallel",
-            type=parse_parallel,
-            default=parallel,
-            metavar="N",
-            help=f"Number of servers that are moved at a time, up to {MAX_OPEN} ({parallel}).",
-        ),
-        Argument(
-            "--timeout",
-            type=float,
-            default=300.0,
-            metavar="S",
-            help="Limit of the wait for the next server in seconds (300).",
-        ),
-        progress.OPTION,
-    )
 
 
 class MoveFailure(NamedTuple):

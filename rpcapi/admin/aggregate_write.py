@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rpcapi import errors
 
 if TYPE_CHECKING:
-    from rpcapi.cli.session import Session
+    from rpcapi.admin.session import Session
 
 AggregateDocument = dict[str, Any]
 

@@ -4,10 +4,10 @@
 import uuid
 from typing import TYPE_CHECKING
 
-from rpcapi.cli.state_write import update_document
+from rpcapi.admin.state_write import update_document
 
 if TYPE_CHECKING:
-    from rpcapi.cli.session import Session
+    from rpcapi.admin.session import Session
 
 
 def set_enabled(session: "Session", host: str, *, enabled: bool, reason: str | None = None) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Session of one command run: configuration, request id, and clients of the services.
+"""Session with a cluster: configuration, request id, and clients of the services.
 
 Importing the clients takes a quarter of a second; `gantt --help` does without this module.
 """

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from rpcapi.cli import host_moves
-from rpcapi.cli.host_moves import HostMoves
+from rpcapi.admin import host_moves
+from rpcapi.admin.host_moves import HostMoves
 
 
 class Clock:

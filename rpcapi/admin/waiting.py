@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rpcapi import errors
 
 if TYPE_CHECKING:
-    from rpcapi.cli.session import Session
+    from rpcapi.admin.session import Session
 
 CHUNK = 500  # instances per call
 FIRST_PAUSE = 0.1

@@ -6,11 +6,11 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
-from rpcapi.cli import group, host_changes, host_moves, waiting
+from rpcapi.admin import groups, host_changes, host_moves, waiting
 from rpcapi.resources import names
 
 if TYPE_CHECKING:
-    from rpcapi.cli.session import Session
+    from rpcapi.admin.session import Session
 
 PARALLEL = 4  # default number of concurrent moves
 REASON = "drained"
@@ -62,7 +62,7 @@ def drain(
             reason = f"its migration {move.uuid} to {host} is {move.status}: run the command again when it has ended"
             moves.fail(move.instance, reason, bar)
         offloaded = _offload(session, servers.shelved, moves, timeout, bar)
-        moves.run(group.affinity_batches(session, host, servers.others), servers.leaving, start, bar)
+        moves.run(groups.affinity_batches(session, host, servers.others), servers.leaving, start, bar)
     return DrainResult(total, moves.moved, offloaded, moves.failures)
 
 

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Migrations: which have ended, and the progress of live ones."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from rpcapi.admin.session import Session
+
+ENDED_MIGRATIONS = frozenset({"confirmed", "reverted", "error", "completed", "cancelled"})
+LIVE, COPYING = "live-migration", ("preparing", "migrating")  # kind and statuses of migrations with progress
+CHUNK = 100  # migrations per progress call
+
+
+class CopyProgress(NamedTuple):
+    """Progress of one live migration, in MiB."""
+
+    phase: str
+    total_mb: int
+    remaining_mb: int
+    copied_mb: int
+
+
+def read_progress(session: "Session", migrations: Iterable[Any]) -> dict[str, CopyProgress]:
+    """Return the progress of running copies by migration uuid."""
+    uuids = [item.uuid for item in migrations if item.kind == LIVE and item.status in COPYING]
+    progress: dict[str, CopyProgress] = {}
+    for start in range(0, len(uuids), CHUNK):
+        page = session.call(session.conductor.list_copies, uuids[start : start + CHUNK])
+        rows = zip(page.phases, page.total_mb, page.remaining_mb, page.copied_mb, strict=True)
+        progress |= dict(zip(page.migrations, (CopyProgress(*row) for row in rows), strict=True))
+    return progress

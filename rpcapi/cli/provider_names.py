@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names instead of ids of the Placement API's providers: in tables only, other formats keep the ids."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rpcapi.admin import api_providers
+from rpcapi.cli.cells import Cell, human_text, machine_value
+
+if TYPE_CHECKING:
+    from rpcapi.admin.session import Session
+
+
+def show_names(session: "Session", fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace ids by names in the human-readable form of columns."""
+    (row,) = show_names_in_rows(session, [tuple(fields.values())])
+    return dict(zip(fields, row, strict=True))
+
+
+def show_names_in_rows(session: "Session", rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Replace ids by names in the human-readable form of each row's cells."""
+    ids = {provider for row in rows for cell in row for provider in api_providers.ID.findall(human_text(cell))}
+    if not ids:
+        return rows
+    shown = api_providers.names_of(session, ids)
+    return [tuple(_show_names_in_cell(cell, shown) for cell in row) for row in rows]
+
+
+def _show_names_in_cell(cell: Any, shown: Mapping[str, str]) -> Any:
+    text = human_text(cell)
+    named = api_providers.ID.sub(lambda match: shown.get(match[0], match[0]), text)
+    return cell if named == text else Cell(machine_value(cell), named)
