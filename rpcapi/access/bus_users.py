@@ -9,9 +9,9 @@ from collections.abc import Iterable
 
 from rpcapi import errors
 from rpcapi.access.rabbit_users import SERVICE_USERS, SERVICES
-from rpcapi.access.senders import Role
+from rpcapi.access.senders import SenderRole
 
-ADMIN = Role.ADMIN.value
+ADMIN = SenderRole.ADMIN.value
 USERS = {user.name: user for user in SERVICE_USERS}
 NAMES = (*USERS, ADMIN)
 # Whose dead letters a user may read, besides its own.

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from rpcapi import errors
-from rpcapi.access.senders import Role, Sender
+from rpcapi.access.senders import Sender, SenderRole
 
 AGENT, CONDUCTOR, SCHEDULER, OPERATOR, READER, CLIENT = (
-    Role.AGENT,
-    Role.CONDUCTOR,
-    Role.SCHEDULER,
-    Role.OPERATOR,
-    Role.READER,
-    Role.CLIENT,
+    SenderRole.AGENT,
+    SenderRole.CONDUCTOR,
+    SenderRole.SCHEDULER,
+    SenderRole.OPERATOR,
+    SenderRole.READER,
+    SenderRole.CLIENT,
 )
 
 
@@ -30,7 +30,7 @@ class Rule(NamedTuple):
     The request context of each of its calls must name its project, or none, which means the same.
     """
 
-    roles: frozenset[Role]
+    roles: frozenset[SenderRole]
     host: str | None = None
     not_by_agents: tuple[str, ...] = ()
     project: str | None = None
@@ -39,7 +39,7 @@ class Rule(NamedTuple):
 CONTEXT, RECORDS = "context", "records"
 
 
-def _by(*roles: Role, **limits: Any) -> Rule:
+def _by(*roles: SenderRole, **limits: Any) -> Rule:
     return Rule(frozenset(roles), **limits)
 
 
@@ -153,14 +153,14 @@ class ServiceAccess:
             raise self._refusal(method, "a sender that the broker has not authenticated", "log in as a user of its own")
         rule = self._rules.get(method)
         roles = rule.roles if rule else frozenset()
-        if sender.role not in roles | {Role.ADMIN}:
+        if sender.role not in roles | {SenderRole.ADMIN}:
             allowed = ", ".join(sorted(roles)) or "nobody"
             raise self._refusal(method, f"user {sender.user!r}", f"it may be called by: {allowed}")
 
     def check_host(self, method: str, sender: Sender, values: Mapping[str, Any]) -> None:
         """Raise CallerRefused unless an agent's call is about its own host."""
         rule = self._rules.get(method)
-        if rule is None or rule.host is None or sender.role is not Role.AGENT:
+        if rule is None or rule.host is None or sender.role is not SenderRole.AGENT:
             return
         forbidden = [name for name in rule.not_by_agents if values.get(name) is not None]
         if forbidden:

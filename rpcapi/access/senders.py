@@ -23,7 +23,7 @@ _CLIENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
 
 
-class Role(enum.StrEnum):
+class SenderRole(enum.StrEnum):
     """What a sender may be; the broker's administrator may be anybody."""
 
     AGENT = "agent"
@@ -43,14 +43,14 @@ class Sender(NamedTuple):
     """
 
     user: str
-    role: Role | None
+    role: SenderRole | None
     hosts: frozenset[str] = frozenset()
     project: str | None = None
 
     def is_agent_of(self, name: names.ResourceName) -> bool:
         """Return whether the sender speaks for the service host of a resource name; names are compared whole."""
         try:
-            return self.role is Role.AGENT and names.host_of(names.canonical(name)) in self.hosts
+            return self.role is SenderRole.AGENT and names.host_of(names.canonical(name)) in self.hosts
         except errors.InvalidName:
             return False
 
@@ -67,13 +67,13 @@ def client_user(name: str, project: str | None = None) -> str:
             why=f"the name of a client must have 1 to 64 letters, digits, '_', '.' or '-', got {name[:80]!r}"
         )
     if project is None:
-        return f"{Role.CLIENT}.{name}"
+        return f"{SenderRole.CLIENT}.{name}"
     if not _PROJECT.fullmatch(project):
         raise errors.InvalidRequest(
             why="the project of a client must have 1 to 128 letters, digits, '_', '.', ':' or '-', "
             f"got {project[:140]!r}"
         )
-    return f"{Role.CLIENT}.{name}{PROJECT_SEPARATOR}{project}"
+    return f"{SenderRole.CLIENT}.{name}{PROJECT_SEPARATOR}{project}"
 
 
 class SenderDirectory:
@@ -97,12 +97,12 @@ class SenderDirectory:
         if not user:
             return None
         if user == SHARED_AGENT:
-            return Sender(user, Role.AGENT, self._shared_hosts)
+            return Sender(user, SenderRole.AGENT, self._shared_hosts)
         if user.startswith(AGENT_PREFIX):
-            return Sender(user, Role.AGENT, frozenset({user.removeprefix(AGENT_PREFIX)}))
+            return Sender(user, SenderRole.AGENT, frozenset({user.removeprefix(AGENT_PREFIX)}))
         role_name, _, name = user.partition(".")
         role = _ROLES.get(role_name)
-        if role is Role.CLIENT and PROJECT_SEPARATOR in name:
+        if role is SenderRole.CLIENT and PROJECT_SEPARATOR in name:
             project = name.partition(PROJECT_SEPARATOR)[2]
             return Sender(user, role, project=project) if project else Sender(user, None)
         return Sender(user, role)
@@ -118,18 +118,18 @@ class SenderDirectory:
             sender = self.sender(user)
             if sender is None:
                 return False
-            if sender.role is Role.ADMIN:
+            if sender.role is SenderRole.ADMIN:
                 return True
-            return sender.role is role and (role is not Role.AGENT or server is None or server in sender.hosts)
+            return sender.role is role and (role is not SenderRole.AGENT or server is None or server in sender.hosts)
 
         return is_responder
 
 
-_ROLES = {role.value: role for role in Role if role is not Role.AGENT}
+_ROLES = {role.value: role for role in SenderRole if role is not SenderRole.AGENT}
 # The role that serves each topic.
 _SERVERS = {
-    "scheduler": Role.SCHEDULER,
-    "claims": Role.SCHEDULER,
-    "conductor": Role.CONDUCTOR,
-    "compute": Role.AGENT,
+    "scheduler": SenderRole.SCHEDULER,
+    "claims": SenderRole.SCHEDULER,
+    "conductor": SenderRole.CONDUCTOR,
+    "compute": SenderRole.AGENT,
 }

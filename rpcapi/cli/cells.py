@@ -9,7 +9,7 @@ from typing import Any
 from cliff.columns import FormattableColumn
 
 
-class Cell(FormattableColumn[Any]):
+class TableCell(FormattableColumn[Any]):
     """Value for programs, and its text for people."""
 
     def __init__(self, value: Any, text: str) -> None:
@@ -25,52 +25,52 @@ class Cell(FormattableColumn[Any]):
 
 def machine_value(cell: Any) -> Any:
     """Return the form of a cell for programs."""
-    return cell.machine_readable() if isinstance(cell, Cell) else cell
+    return cell.machine_readable() if isinstance(cell, TableCell) else cell
 
 
 def human_text(cell: Any) -> str:
     """Return the form of a cell for tables."""
-    return cell.human_readable() if isinstance(cell, Cell) else str(cell)
+    return cell.human_readable() if isinstance(cell, TableCell) else str(cell)
 
 
-def counts_cell(counts: Mapping[str, int]) -> Cell:
+def counts_cell(counts: Mapping[str, int]) -> TableCell:
     """Return a cell with a line per word and its count, largest first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return Cell(dict(counts), "\n".join(f"{number} {word}" for word, number in ordered))
+    return TableCell(dict(counts), "\n".join(f"{number} {word}" for word, number in ordered))
 
 
-def lines_cell(items: Iterable[Any], line: Callable[[Any], str] = str) -> Cell:
+def lines_cell(items: Iterable[Any], line: Callable[[Any], str] = str) -> TableCell:
     """Return a cell with a line per item, formatted by ``line``."""
     listed = list(items)
-    return Cell(listed, "\n".join(map(line, listed)))
+    return TableCell(listed, "\n".join(map(line, listed)))
 
 
-def fields_cell(fields: Mapping[str, Any], line: Callable[[str, Any], str] = "{}: {}".format) -> Cell:
+def fields_cell(fields: Mapping[str, Any], line: Callable[[str, Any], str] = "{}: {}".format) -> TableCell:
     """Return a cell with a line per key and value, formatted by ``line``."""
-    return Cell(dict(fields), "\n".join(line(key, value) for key, value in fields.items()))
+    return TableCell(dict(fields), "\n".join(line(key, value) for key, value in fields.items()))
 
 
-def document_cell(document: Mapping[str, Any]) -> Cell:
+def document_cell(document: Mapping[str, Any]) -> TableCell:
     """Return a cell with a line per key of a JSON object, with values in the form of `gantt state set`."""
     return fields_cell(document, lambda key, value: f"{key}: {_json(value)}")
 
 
-def attempts_cell(attempts: Iterable[Any]) -> Cell:
+def attempts_cell(attempts: Iterable[Any]) -> TableCell:
     """Return a cell with the ended attempts of a server or migration."""
     return lines_cell(attempts, _format_attempt)
 
 
-def timestamp_cell(milliseconds: float | None) -> Cell | None:
+def timestamp_cell(milliseconds: float | None) -> TableCell | None:
     """Return a cell for a Unix time in milliseconds."""
     if not milliseconds:
         return None
     timestamp = datetime.datetime.fromtimestamp(milliseconds / 1000, tz=datetime.UTC)
-    return Cell(timestamp.isoformat(timespec="milliseconds"), timestamp.strftime("%Y-%m-%d %H:%M:%S"))
+    return TableCell(timestamp.isoformat(timespec="milliseconds"), timestamp.strftime("%Y-%m-%d %H:%M:%S"))
 
 
-def offset_cell(milliseconds: float | None) -> Cell | None:
+def offset_cell(milliseconds: float | None) -> TableCell | None:
     """Return a cell with a clock difference in seconds, with sign."""
-    return None if milliseconds is None else Cell(milliseconds / 1000, f"{milliseconds / 1000:+.0f} s")
+    return None if milliseconds is None else TableCell(milliseconds / 1000, f"{milliseconds / 1000:+.0f} s")
 
 
 def _format_attempt(item: Any) -> str:

@@ -10,7 +10,7 @@ from rpcapi import errors
 from rpcapi.admin import api_providers
 from rpcapi.admin.argument import Argument
 from rpcapi.cli import partition, provider_names
-from rpcapi.cli.cells import Cell, counts_cell, fields_cell, lines_cell, timestamp_cell
+from rpcapi.cli.cells import TableCell, counts_cell, fields_cell, lines_cell, timestamp_cell
 from rpcapi.cli.command import CommandOutput, Lister, ShowOne
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimRole
@@ -29,17 +29,17 @@ def _format_allocation(provider: str, amounts: Mapping[str, int]) -> str:
     return f"{provider}: {_format_amounts(amounts)}"
 
 
-def _host_cell(claim: Mapping[str, Any]) -> Cell:
+def _host_cell(claim: Mapping[str, Any]) -> TableCell:
     """Return the host of a claim; for a claim of the Placement API, its providers."""
     host = claim["host"]
-    return Cell(host, ", ".join(claim["allocations"]) if host == names.API_HOST else host)
+    return TableCell(host, ", ".join(claim["allocations"]) if host == names.API_HOST else host)
 
 
-def _amounts_cell(allocations: Mapping[str, Mapping[str, int]]) -> Cell:
+def _amounts_cell(allocations: Mapping[str, Mapping[str, int]]) -> TableCell:
     total: Counter[str] = Counter()
     for amounts in allocations.values():
         total.update(amounts)
-    return Cell(dict(total), _format_amounts(total))
+    return TableCell(dict(total), _format_amounts(total))
 
 
 class ListClaims(Lister):

@@ -9,7 +9,7 @@ from typing import Any
 from rpcapi.admin import boot_options
 from rpcapi.admin.argument import Argument
 from rpcapi.cli import provider_names
-from rpcapi.cli.cells import Cell, counts_cell, fields_cell, lines_cell, timestamp_cell
+from rpcapi.cli.cells import TableCell, counts_cell, fields_cell, lines_cell, timestamp_cell
 from rpcapi.cli.command import CommandFailed, CommandOutput, ShowOne
 
 MAX_VERDICTS = 20  # shown individually
@@ -101,7 +101,7 @@ class ExplainDecision(ShowOne):
         document = decision.document
         samples, verdicts = document.get("samples") or {}, document.get("verdicts") or []
         spec = dict(document.get("spec") or {})
-        rewritten = spec.pop("rewritten", None)
+        rewritten, batch = spec.pop("rewritten", None), document.get("batch")
         fields = {
             "request_id": decision.request_id,
             "partition": decision.partition,
@@ -115,12 +115,12 @@ class ExplainDecision(ShowOne):
             "hosts_refused": counts_cell(document.get("reasons") or {}),
             **({"examples": fields_cell(samples, _format_samples)} if samples else {}),
             "best": lines_cell(document.get("best") or [], _format_best_host),
-            "claims": Cell(verdicts, _format_verdicts(verdicts)),
-            **({"nova": Cell(document["nova"], _format_nova(document["nova"]))} if "nova" in document else {}),
+            "claims": TableCell(verdicts, _format_verdicts(verdicts)),
+            **({"nova": TableCell(document["nova"], _format_nova(document["nova"]))} if "nova" in document else {}),
             **({"lost_before": lines_cell(document["lost"], _format_claim)} if document.get("lost") else {}),
             **({"candidates": lines_cell(document["candidates"], ", ".join)} if "candidates" in document else {}),
             "driver": document.get("driver"),
-            **({"batch": Cell(document["batch"], _format_batch(document["batch"]))} if "batch" in document else {}),
+            **({"batch": TableCell(batch, _format_batch(batch))} if batch is not None else {}),
             "seed": document.get("seed"),
             "epoch": document.get("epoch"),
             "position": document.get("position"),
@@ -146,7 +146,7 @@ def _names(added: Iterable[Any]) -> str:
     return ", ".join(" or ".join(item) if isinstance(item, list) else str(item) for item in added)
 
 
-def _freshness_cell(document: Mapping[str, Any]) -> Cell:
+def _freshness_cell(document: Mapping[str, Any]) -> TableCell:
     """Return the log entries unknown to the decision, and the seconds since the last contact with the store."""
     answered, position = document.get("answered_position"), document.get("position")
     behind = None
@@ -156,7 +156,7 @@ def _freshness_cell(document: Mapping[str, Any]) -> Cell:
     seconds = document.get("seconds_since_contact")
     parts = [] if behind is None else [f"{behind} log entries behind when the store answered"]
     parts += [] if seconds is None else [f"last contact with the store {seconds:.1f} s before"]
-    return Cell({"entries_behind": behind, "seconds_since_contact": seconds}, ", ".join(parts) or "-")
+    return TableCell({"entries_behind": behind, "seconds_since_contact": seconds}, ", ".join(parts) or "-")
 
 
 def _request_fields(spec: dict[str, Any]) -> dict[str, Any]:

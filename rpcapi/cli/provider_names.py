@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rpcapi.admin import api_providers
-from rpcapi.cli.cells import Cell, human_text, machine_value
+from rpcapi.cli.cells import TableCell, human_text, machine_value
 
 if TYPE_CHECKING:
     from rpcapi.admin.session import Session
@@ -29,4 +29,4 @@ def show_names_in_rows(session: "Session", rows: list[tuple[Any, ...]]) -> list[
 def _show_names_in_cell(cell: Any, shown: Mapping[str, str]) -> Any:
     text = human_text(cell)
     named = api_providers.ID.sub(lambda match: shown.get(match[0], match[0]), text)
-    return cell if named == text else Cell(machine_value(cell), named)
+    return cell if named == text else TableCell(machine_value(cell), named)

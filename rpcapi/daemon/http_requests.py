@@ -149,7 +149,7 @@ class Connection(cheroot.server.HTTPConnection):
                 break
 
 
-class _Body:
+class _RequestBody:
     """Body of a request, as ``wsgi.input``."""
 
     def __init__(self, request: _Request) -> None:
@@ -188,5 +188,5 @@ class Gateway(wsgi.Gateway_10):
 
     def get_environ(self) -> dict[str, Any]:  # type: ignore[override]
         environ: dict[str, Any] = super().get_environ()  # type: ignore[no-untyped-call]
-        environ["wsgi.input"] = _Body(self.req)
+        environ["wsgi.input"] = _RequestBody(self.req)
         return environ

@@ -72,7 +72,7 @@ def _run(prog: str, make_service: str, workers: int, conf: cfg.ConfigOpts, notif
             roles.append(_exporter_role(prog, listener, folder, workers))
         roles += [_worker_role(prog, make_service, index, folder, listener) for index in range(workers)]
 
-        def on_worker_exit(role: worker.Role) -> None:
+        def on_worker_exit(role: worker.WorkerRole) -> None:
             if folder is not None:
                 metrics_folder.remove_gauges(folder, role.index)
 
@@ -81,7 +81,7 @@ def _run(prog: str, make_service: str, workers: int, conf: cfg.ConfigOpts, notif
 
 def _worker_role(
     prog: str, make_service: str, index: int, folder: Path | None, listener: socket.socket | None
-) -> worker.Role:
+) -> worker.WorkerRole:
     def prepare(conf: cfg.ConfigOpts) -> None:
         if listener is not None:
             # A worker that outlives its master must not block the address for the next one.
@@ -96,13 +96,15 @@ def _worker_role(
 
         process_metrics.record_serving()
 
-    return worker.Role(
+    return worker.WorkerRole(
         f"worker {index}", index, prepare, lambda conf: pkgutil.resolve_name(make_service)(conf, index), record_serving
     )
 
 
-def _exporter_role(prog: str, listener: socket.socket, folder: Path, workers: int) -> worker.Role:
+def _exporter_role(prog: str, listener: socket.socket, folder: Path, workers: int) -> worker.WorkerRole:
     def prepare(conf: cfg.ConfigOpts) -> None:
         logs.setup(conf, prog, version.installed_version())
 
-    return worker.Role("metrics exporter", -1, prepare, lambda conf: exporter.make_exporter(listener, folder, workers))
+    return worker.WorkerRole(
+        "metrics exporter", -1, prepare, lambda conf: exporter.make_exporter(listener, folder, workers)
+    )

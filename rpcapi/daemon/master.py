@@ -36,9 +36,9 @@ class Master:
     def __init__(
         self,
         conf: cfg.ConfigOpts,
-        roles: Sequence[worker.Role],
+        roles: Sequence[worker.WorkerRole],
         notifier: Notifier,
-        on_worker_exit: Callable[[worker.Role], None],
+        on_worker_exit: Callable[[worker.WorkerRole], None],
     ) -> None:
         self._conf = conf
         self._slots = [Slot(role) for role in roles]

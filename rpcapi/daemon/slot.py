@@ -26,7 +26,7 @@ STACK_DUMP_SECONDS = 2.0
 class Slot:
     """Supervisor of at most one process of a role; callers pass all times, in monotonic seconds."""
 
-    def __init__(self, role: worker.Role) -> None:
+    def __init__(self, role: worker.WorkerRole) -> None:
         self.role = role
         self.pid = 0
         self.channel: socket.socket | None = None

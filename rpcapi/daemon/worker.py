@@ -31,7 +31,7 @@ _START_ENDED = 0
 
 
 @dataclass(frozen=True)
-class Role:
+class WorkerRole:
     """Role of a worker process.
 
     Attributes:
@@ -56,7 +56,7 @@ class Worker:
     """
 
     def __init__(
-        self, conf: cfg.ConfigOpts, role: Role, channel: socket.socket, once_flag: ProcessOnceFlag | None = None
+        self, conf: cfg.ConfigOpts, role: WorkerRole, channel: socket.socket, once_flag: ProcessOnceFlag | None = None
     ) -> None:
         self._conf = conf
         self._role = role
@@ -191,7 +191,7 @@ def _refresh_caps() -> None:
     version_caps.refresh_all()
 
 
-def run(conf: cfg.ConfigOpts, role: Role, channel_fd: int, once_flag: ProcessOnceFlag | None = None) -> int:
+def run(conf: cfg.ConfigOpts, role: WorkerRole, channel_fd: int, once_flag: ProcessOnceFlag | None = None) -> int:
     """Run the worker of ``role`` in a freshly forked process; ``channel_fd`` leads to the master."""
     faulthandler.enable()
     random.seed()

@@ -12,8 +12,8 @@ from webob import Response
 from rpcapi.admin import draining, host_changes
 from rpcapi.admin.error_messages import describe_error
 from rpcapi.admin.session import Session
-from rpcapi.dashboard.cluster import Cluster
-from rpcapi.dashboard.pages import BadInput, Call, Page, PageNotFound, Route
+from rpcapi.dashboard.cluster import CachedCluster
+from rpcapi.dashboard.pages import BadInput, Page, PageNotFound, PageRequest, PageRoute
 from rpcapi.resources import names
 
 LOG = log.getLogger(__name__)
@@ -33,9 +33,9 @@ DRAIN_SECONDS = 300.0  # a drain's wait for its next server
 class HostActions:
     """Handlers that enable, disable, drain and fence service hosts."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: CachedCluster) -> None:
         self._cluster = cluster
-        self._actions: Mapping[str, Callable[[Call, str], str]] = {
+        self._actions: Mapping[str, Callable[[PageRequest, str], str]] = {
             "enable": self._enable,
             "disable": self._disable,
             "drain": self._drain,
@@ -46,36 +46,36 @@ class HostActions:
         self.drain_results: dict[str, str] = {}
         self._lock = threading.Lock()
 
-    def routes(self) -> list[Route]:
-        return [Route("POST", "/hosts/(?P<name>.+)", self.change)]
+    def routes(self) -> list[PageRoute]:
+        return [PageRoute("POST", "/hosts/(?P<name>.+)", self.change)]
 
-    def change(self, call: Call, name: str) -> Page | Response:
+    def change(self, request: PageRequest, name: str) -> Page | Response:
         """Perform the action requested by a host's form, and show the host again."""
-        if not call.login.person.may_act:
-            return Page("error.html", {"status": 403, "why": f"{call.login.person.name} may not change hosts."}, 403)
+        if not request.login.person.may_act:
+            return Page("error.html", {"status": 403, "why": f"{request.login.person.name} may not change hosts."}, 403)
         host = self._cluster.hosts.get().find(name)
         if host is None or names.is_api_provider(host.id):
             raise PageNotFound(f"There is no agent's host {name[:80]}.")
-        action = self._actions.get(call.request.POST.get("action", ""))
+        action = self._actions.get(request.http.POST.get("action", ""))
         if action is None:
             raise BadInput(f"action must be one of {', '.join(self._actions)}.")
-        done = action(call, host.service_host)
-        LOG.warning("%s of %s by %s", done, host.service_host, call.login.person.name)
+        done = action(request, host.service_host)
+        LOG.warning("%s of %s by %s", done, host.service_host, request.login.person.name)
         self._cluster.expire_hosts()
         return Response(status=303, headers={"Location": f"/hosts/{quote(name)}?done={done}"})
 
-    def _enable(self, call: Call, host: str) -> str:
-        host_changes.set_enabled(call.session, host, enabled=True)
+    def _enable(self, request: PageRequest, host: str) -> str:
+        host_changes.set_enabled(request.session, host, enabled=True)
         return "enabled"
 
-    def _disable(self, call: Call, host: str) -> str:
-        reason = str(call.request.POST.get("reason", "")).strip()
+    def _disable(self, request: PageRequest, host: str) -> str:
+        reason = str(request.http.POST.get("reason", "")).strip()
         if not reason or len(reason) > MAX_REASON:
             raise BadInput(f"To disable {host}, give a reason of at most {MAX_REASON} characters.")
-        host_changes.set_enabled(call.session, host, enabled=False, reason=reason)
+        host_changes.set_enabled(request.session, host, enabled=False, reason=reason)
         return "disabled"
 
-    def _drain(self, call: Call, host: str) -> str:
+    def _drain(self, request: PageRequest, host: str) -> str:
         with self._lock:
             if host in self._draining:
                 return "draining"
@@ -83,7 +83,9 @@ class HostActions:
                 raise BadInput(f"{MAX_DRAINS} hosts are being drained. Drain {host} when one of them has ended.")
             self._draining.add(host)
             self.drain_results[host] = "The host is being drained."
-        thread = threading.Thread(target=self._run_drain, args=(call.session, host), name=f"drain {host}", daemon=True)
+        thread = threading.Thread(
+            target=self._run_drain, args=(request.session, host), name=f"drain {host}", daemon=True
+        )
         thread.start()
         return "draining"
 
@@ -104,9 +106,9 @@ class HostActions:
             self.drain_results[host] = outcome
             self._draining.discard(host)
 
-    def _fence(self, call: Call, host: str) -> str:
-        if call.request.POST.get("confirm") != host:
+    def _fence(self, request: PageRequest, host: str) -> str:
+        if request.http.POST.get("confirm") != host:
             raise BadInput(f"To fence {host}, write its name into the form: its claims end, its guests are lost.")
-        ended = host_changes.fence(call.session, host)
+        ended = host_changes.fence(request.session, host)
         LOG.warning("%d claims of %s ended", ended, host)
         return "fenced"

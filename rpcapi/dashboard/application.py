@@ -18,7 +18,7 @@ from rpcapi import errors
 from rpcapi.admin.error_messages import describe_error
 from rpcapi.admin.session import Session
 from rpcapi.dashboard.login_sessions import LoginSession, LoginSessions
-from rpcapi.dashboard.pages import BadInput, Call, Page, PageNotFound, Route
+from rpcapi.dashboard.pages import BadInput, Page, PageNotFound, PageRequest, PageRoute
 from rpcapi.dashboard.sign_in import MAX_FIELD, SignIn, SignInRefused
 
 LOG = log.getLogger(__name__)
@@ -63,7 +63,7 @@ class Dashboard:
     def __init__(
         self,
         session: Session,
-        routes: Sequence[Route],
+        routes: Sequence[PageRoute],
         sign_in: SignIn,
         logins: LoginSessions,
         templates: jinja2.Environment,
@@ -127,8 +127,8 @@ class Dashboard:
             if request.method == route.method or (request.method == "HEAD" and route.method == "GET"):
                 if route.method == "POST" and not login.has_csrf_token(request):
                     return self._error(login, 403, "This form is of another session. Open the page again.")
-                call = Call(request, login, self._session.for_request(login.person.user_id))
-                answer = route.handler(call, **match.groupdict())
+                page_request = PageRequest(request, login, self._session.for_request(login.person.user_id))
+                answer = route.handler(page_request, **match.groupdict())
                 return self._render(login, answer) if isinstance(answer, Page) else answer
         if methods:
             response = self._error(login, 405, f"{request.method} is not possible here.")

@@ -28,7 +28,7 @@ class ClaimsInFlight(NamedTuple):
     is_complete: bool
 
 
-class Cluster:
+class CachedCluster:
     """Reader of the deployment; each part is read at most once per ``refresh_interval`` seconds."""
 
     def __init__(self, session: Session, refresh_interval: float) -> None:

@@ -19,7 +19,7 @@ LARGEST_REASONS = 6  # with colours of their own in the chart; others share one
 OTHERS = "other reasons"
 
 
-class Decision(NamedTuple):
+class DecisionSummary(NamedTuple):
     """Summary of a decision for lists; ``reasons`` has the number of hosts rejected by each filter."""
 
     request_id: str
@@ -37,10 +37,10 @@ class DecisionLog(NamedTuple):
 
     epoch: int
     marker: str | None = None
-    complete: Sequence[Decision] = ()
-    last_page: Sequence[Decision] = ()
+    complete: Sequence[DecisionSummary] = ()
+    last_page: Sequence[DecisionSummary] = ()
 
-    def decisions(self) -> Iterator[Decision]:
+    def decisions(self) -> Iterator[DecisionSummary]:
         yield from self.complete
         yield from self.last_page
 
@@ -78,18 +78,18 @@ def read(
     return logs
 
 
-def newest(logs: Mapping[str, DecisionLog], most: int, *, host: str = "") -> list[Decision]:
+def newest(logs: Mapping[str, DecisionLog], most: int, *, host: str = "") -> list[DecisionSummary]:
     """Return the newest decisions, optionally only decisions that selected ``host``."""
     matches = (item for log in logs.values() for item in log.decisions() if not host or host in item.hosts)
     return heapq.nlargest(most, matches, key=lambda item: item.at_ms)
 
 
-def refusals(logs: Mapping[str, DecisionLog]) -> list[Decision]:
+def refusals(logs: Mapping[str, DecisionLog]) -> list[DecisionSummary]:
     """Return the last refusal of each unplaced request, newest first.
 
     Each partition records its own refusal, and each retry of a request is recorded too.
     """
-    last: dict[str, Decision] = {}
+    last: dict[str, DecisionSummary] = {}
     placed_ids: set[str] = set()
     for log in logs.values():
         for item in log.decisions():
@@ -126,7 +126,7 @@ class RefusalChart(NamedTuple):
         return [(reason, sum(counts[index] for _, counts in self.bars)) for index, reason in enumerate(self.reasons)]
 
 
-def chart(refused: Iterable[Decision], now_ms: int, minutes: int, bars: int = 60) -> RefusalChart:
+def chart(refused: Iterable[DecisionSummary], now_ms: int, minutes: int, bars: int = 60) -> RefusalChart:
     """Chart the refused requests of the last ``minutes``, each under its main reason."""
     bar_ms = max(1, minutes * 60_000 // bars)
     start = now_ms - bars * bar_ms
@@ -143,16 +143,16 @@ def chart(refused: Iterable[Decision], now_ms: int, minutes: int, bars: int = 60
     )
 
 
-def main_reason(decision: Decision) -> str:
+def main_reason(decision: DecisionSummary) -> str:
     """Return the reason that rejected the most hosts; without one, the text of the refusal."""
     if not decision.reasons:
         return decision.why or "no reason recorded"
     return max(decision.reasons, key=lambda reason: (decision.reasons[reason], reason))
 
 
-def _summary(decision: Any) -> Decision:
+def _summary(decision: Any) -> DecisionSummary:
     document = decision.document
-    return Decision(
+    return DecisionSummary(
         decision.request_id,
         decision.partition,
         document.get("at_ms") or 0,

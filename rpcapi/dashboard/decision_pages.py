@@ -8,8 +8,8 @@ from typing import Any
 
 from rpcapi.admin import boot_options
 from rpcapi.dashboard import decision_log, rendering
-from rpcapi.dashboard.cluster import Cluster, now_ms
-from rpcapi.dashboard.pages import BadInput, Call, Page, Route
+from rpcapi.dashboard.cluster import CachedCluster, now_ms
+from rpcapi.dashboard.pages import BadInput, Page, PageRequest, PageRoute
 
 LISTED = 50
 MINUTE_MS = 60_000
@@ -19,20 +19,20 @@ MAX_OPTIONS = 2000  # characters
 
 
 class DecisionPages:
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: CachedCluster) -> None:
         self._cluster = cluster
 
-    def routes(self) -> list[Route]:
+    def routes(self) -> list[PageRoute]:
         return [
-            Route("GET", "/refusals", self.refusals),
-            Route("GET", "/decisions", self.show_all),
-            Route("GET", "/decisions/(?P<request_id>.+)", self.show),
-            Route("GET", "/dry-run", self.dry_run),
+            PageRoute("GET", "/refusals", self.refusals),
+            PageRoute("GET", "/decisions", self.show_all),
+            PageRoute("GET", "/decisions/(?P<request_id>.+)", self.show),
+            PageRoute("GET", "/dry-run", self.dry_run),
         ]
 
-    def refusals(self, call: Call) -> Page:
+    def refusals(self, request: PageRequest) -> Page:
         """Show the number of refused requests over time, by main reason."""
-        minutes = call.choice("minutes", PERIODS, "60")
+        minutes = request.choice("minutes", PERIODS, "60")
         logs = self._cluster.decisions.get()
         refusals, now = decision_log.refusals(logs), now_ms()
         since = decision_log.known_since(logs)
@@ -46,23 +46,23 @@ class DecisionPages:
         }
         return Page("refusals.html", values)
 
-    def show_all(self, call: Call) -> Page:
+    def show_all(self, request: PageRequest) -> Page:
         """Show the newest decisions, or the requested one."""
-        request_id = call.text("request_id")
+        request_id = request.text("request_id")
         if request_id:
-            return self.show(call, request_id)
+            return self.show(request, request_id)
         return Page("decisions.html", {"rows": decision_log.newest(self._cluster.decisions.get(), LISTED)})
 
-    def show(self, call: Call, request_id: str) -> Page:
+    def show(self, request: PageRequest, request_id: str) -> Page:
         """Explain a decision: rejections by filter, best scores, answers of claims."""
-        decision = call.session.call(call.session.scheduler.explain, request_id)
+        decision = request.session.call(request.session.scheduler.explain, request_id)
         return Page("decision.html", {"explained": _explain(decision)})
 
-    def dry_run(self, call: Call) -> Page:
+    def dry_run(self, request: PageRequest) -> Page:
         """Decide a request without claims and show it like a recorded decision; without a request show its form."""
-        form = {name: call.text(name) for name in ("flavor", "image", "az", "options")}
-        count = call.number("count", 1, call.session.conf.rpc.max_instances)
-        choices, session = self._cluster.choices.get(), call.session
+        form = {name: request.text(name) for name in ("flavor", "image", "az", "options")}
+        count = request.number("count", 1, request.session.conf.rpc.max_instances)
+        choices, session = self._cluster.choices.get(), request.session
         form["count"] = str(count)
         values = {"flavors": sorted(choices.flavors), "images": sorted(choices.images), "form": form}
         if not form["flavor"]:

@@ -30,7 +30,7 @@ class Amounts(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
+class ProviderSummary:
     """Resource provider; ``parent`` is the id of its parent."""
 
     id: str
@@ -68,7 +68,7 @@ class PartitionHosts(NamedTuple):
 
     log_position: tuple[int, int] = (0, 0)
     hosts: Sequence[Host] = ()
-    providers: Mapping[str, Sequence[Provider]] = {}
+    providers: Mapping[str, Sequence[ProviderSummary]] = {}
     services: Mapping[str, Mapping[str, Any]] = {}
     is_stale: bool = False
 
@@ -93,7 +93,7 @@ class HostList:
         """Partitions whose stores do not answer, with data of an earlier read."""
         return [name for name, part in self.partitions.items() if part.is_stale]
 
-    def tree(self, host: Host) -> Sequence[Provider]:
+    def tree(self, host: Host) -> Sequence[ProviderSummary]:
         """Return the providers of a host's tree, root first."""
         return self.partitions[host.partition].providers[host.id]
 
@@ -174,7 +174,7 @@ def _read_partition(
         trees.setdefault(state.document.get("root") or state.name, []).append(state)
     zones, members = ZonesByHost(state.document for state in aggregates), _aggregates_by_host(aggregates)
     hosts: list[Host] = []
-    providers: dict[str, list[Provider]] = {}
+    providers: dict[str, list[ProviderSummary]] = {}
     for states in trees.values():
         root = next((state for state in states if state.document.get("parent") is None), None)
         if root is None:
@@ -210,10 +210,10 @@ def state_of(service: Mapping[str, Any]) -> str:
     return UP if service.get("enabled", True) and not service.get("refusal") else DISABLED
 
 
-def _provider(state: Any) -> Provider:
+def _provider(state: Any) -> ProviderSummary:
     document = state.document
     used = document.get("used", {})
-    return Provider(
+    return ProviderSummary(
         state.name,
         api_providers.name_of(document) or state.name,
         document.get("parent"),
@@ -225,7 +225,7 @@ def _provider(state: Any) -> Provider:
     )
 
 
-def _sum(tree: Iterable[Provider]) -> dict[str, Amounts]:
+def _sum(tree: Iterable[ProviderSummary]) -> dict[str, Amounts]:
     sums: dict[str, Amounts] = {}
     for provider in tree:
         for resource_class, amounts in provider.amounts.items():

@@ -9,8 +9,8 @@ from webob import Response
 
 from rpcapi.dashboard import decision_log, heat_map, host_list
 from rpcapi.dashboard.actions import DONE, HostActions
-from rpcapi.dashboard.cluster import Cluster
-from rpcapi.dashboard.pages import Call, Page, PageNotFound, Route
+from rpcapi.dashboard.cluster import CachedCluster
+from rpcapi.dashboard.pages import Page, PageNotFound, PageRequest, PageRoute
 from rpcapi.resources import names
 
 ROWS = 100  # hosts in the table below the map
@@ -21,22 +21,22 @@ GROUPS = {"zone": "availability zone", "aggregate": "aggregate", "partition": "p
 class HostPages:
     """Handlers of the host pages; with ``actions``, the page of a host has their forms."""
 
-    def __init__(self, cluster: Cluster, actions: HostActions | None) -> None:
+    def __init__(self, cluster: CachedCluster, actions: HostActions | None) -> None:
         self._cluster = cluster
         self._actions = actions
 
-    def routes(self) -> list[Route]:
+    def routes(self) -> list[PageRoute]:
         return [
-            Route("GET", "/hosts", self.show_all),
-            Route("GET", "/heat-map", self.heat_map),
-            Route("GET", "/hosts/(?P<name>.+)", self.show),
+            PageRoute("GET", "/hosts", self.show_all),
+            PageRoute("GET", "/heat-map", self.heat_map),
+            PageRoute("GET", "/hosts/(?P<name>.+)", self.show),
         ]
 
-    def show_all(self, call: Call) -> Page:
+    def show_all(self, request: PageRequest) -> Page:
         """Show the heat map and the fullest of the selected hosts."""
         listed = self._cluster.hosts.get()
-        resource_class, group_by = self._choices(call, listed)
-        zone, aggregate, text = call.text("zone"), call.text("aggregate"), call.text("text")
+        resource_class, group_by = self._choices(request, listed)
+        zone, aggregate, text = request.text("zone"), request.text("aggregate"), request.text("text")
         selected = listed.select(zone, aggregate, text)
         fullest = sorted(selected, key=lambda host: _used_share(host, resource_class), reverse=True)
         values = {
@@ -52,29 +52,29 @@ class HostPages:
             "aggregate": aggregate,
             "text": text,
             "stale": listed.stale,
-            "query": call.request.query_string,
+            "query": request.http.query_string,
             "refresh_interval": self._cluster.refresh_interval,
         }
         return Page("hosts.html", values)
 
-    def heat_map(self, call: Call) -> Response:
+    def heat_map(self, request: PageRequest) -> Response:
         """Send the data of the map; 304 if the browser has it."""
         listed = self._cluster.hosts.get()
-        if listed.version in call.request.if_none_match:
+        if listed.version in request.http.if_none_match:
             return Response(status=304, headers={"ETag": f'"{listed.version}"'})
-        resource_class, group_by = self._choices(call, listed)
-        selected = listed.select(call.text("zone"), call.text("aggregate"), call.text("text"))
+        resource_class, group_by = self._choices(request, listed)
+        selected = listed.select(request.text("zone"), request.text("aggregate"), request.text("text"))
         response = Response(content_type="application/json", charset="UTF-8")
         response.etag = listed.version
         response.cache_control = "no-cache"
         document = heat_map.document(selected, resource_class, "" if group_by == "none" else group_by)
         response.body = json.dumps(document, separators=(",", ":")).encode()
-        if "gzip" in call.request.headers.get("Accept-Encoding", ""):
+        if "gzip" in request.http.headers.get("Accept-Encoding", ""):
             response.body = gzip.compress(response.body, compresslevel=1)
             response.content_encoding = "gzip"
         return response
 
-    def show(self, call: Call, name: str) -> Page:
+    def show(self, request: PageRequest, name: str) -> Page:
         """Show one host: provider tree, claims, decisions and migrations."""
         listed = self._cluster.hosts.get()
         host = listed.find(name)
@@ -91,23 +91,23 @@ class HostPages:
             "decisions": decision_log.newest(self._cluster.decisions.get(), RECENT, host=host.id),
             "migrations": None if migrations is None else moves[:RECENT],
             "has_agent": not names.is_api_provider(host.id),
-            "may_act": self._actions is not None and call.login.person.may_act,
-            "message": self._message(call, host),
+            "may_act": self._actions is not None and request.login.person.may_act,
+            "message": self._message(request, host),
         }
         return Page("host.html", values)
 
-    def _message(self, call: Call, host: host_list.Host) -> str:
+    def _message(self, request: PageRequest, host: host_list.Host) -> str:
         """Return the result of the action that led to this page, otherwise of the last drain."""
         if self._actions is None:
             return ""
-        return DONE.get(call.text("done"), "") or self._actions.drain_results.get(host.service_host, "")
+        return DONE.get(request.text("done"), "") or self._actions.drain_results.get(host.service_host, "")
 
-    def _choices(self, call: Call, listed: host_list.HostList) -> tuple[str, str]:
+    def _choices(self, request: PageRequest, listed: host_list.HostList) -> tuple[str, str]:
         classes = listed.classes()
         if not classes:
             return "", "none"
-        resource_class = call.choice("class", dict.fromkeys(classes), classes[0])
-        return resource_class, call.choice("group", GROUPS, "zone")
+        resource_class = request.choice("class", dict.fromkeys(classes), classes[0])
+        return resource_class, request.choice("group", GROUPS, "zone")
 
 
 def _used_share(host: host_list.Host, resource_class: str) -> float:

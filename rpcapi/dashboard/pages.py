@@ -30,16 +30,16 @@ class Page(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """Browser request; ``session`` makes calls on behalf of the person of ``login``."""
+class PageRequest:
+    """Request of a browser; ``session`` makes calls on behalf of the person of ``login``."""
 
-    request: Request
+    http: Request
     login: LoginSession
     session: Session
 
     def text(self, name: str) -> str:
         """Return a stripped URL parameter; "" if it is missing."""
-        return str(self.request.GET.get(name, "")).strip()
+        return str(self.http.GET.get(name, "")).strip()
 
     def choice(self, name: str, choices: Mapping[str, Any], default: str) -> str:
         """Return a URL parameter that is one of ``choices``; raises BadInput."""
@@ -59,7 +59,7 @@ class Call:
 Handler = Callable[..., Page | Response]
 
 
-class Route(NamedTuple):
+class PageRoute(NamedTuple):
     """Handler of requests whose path matches ``pattern``; named groups become its arguments."""
 
     method: str

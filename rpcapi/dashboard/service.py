@@ -10,7 +10,7 @@ from rpcapi.daemon.http_listener import HttpServer
 from rpcapi.dashboard import rendering
 from rpcapi.dashboard.actions import HostActions
 from rpcapi.dashboard.application import Dashboard
-from rpcapi.dashboard.cluster import Cluster
+from rpcapi.dashboard.cluster import CachedCluster
 from rpcapi.dashboard.decision_pages import DecisionPages
 from rpcapi.dashboard.exporters import Exporters
 from rpcapi.dashboard.host_pages import HostPages
@@ -28,7 +28,7 @@ SHUTDOWN_SECONDS = 5  # for requests in progress at a stop
 def make_application(conf: cfg.ConfigOpts, session: Session) -> Dashboard:
     """Return the application on the clients of ``session``; the first call happens with the first page."""
     options = conf.dashboard
-    cluster = Cluster(session, options.refresh_interval)
+    cluster = CachedCluster(session, options.refresh_interval)
     actions = HostActions(cluster) if options.actions else None
     routes = [
         *StatusPages(cluster, Exporters(options.exporters, options.refresh_interval)).routes(),

@@ -6,28 +6,28 @@ from typing import Any
 
 from rpcapi.admin.migrations import ENDED_MIGRATIONS
 from rpcapi.dashboard import decision_log, host_list
-from rpcapi.dashboard.cluster import MOST_IN_FLIGHT, Cluster, now_ms
+from rpcapi.dashboard.cluster import MOST_IN_FLIGHT, CachedCluster, now_ms
 from rpcapi.dashboard.exporters import Exporters
-from rpcapi.dashboard.pages import Call, Page, Route
+from rpcapi.dashboard.pages import Page, PageRequest, PageRoute
 
 RECENT_REFUSALS = 10
 PARTITION_FIELDS = ("name", "available", "epoch", "position", "claims")
 
 
 class StatusPages:
-    def __init__(self, cluster: Cluster, exporters: Exporters) -> None:
+    def __init__(self, cluster: CachedCluster, exporters: Exporters) -> None:
         self._cluster = cluster
         self._exporters = exporters
 
-    def routes(self) -> list[Route]:
+    def routes(self) -> list[PageRoute]:
         return [
-            Route("GET", "/", self.overview),
-            Route("GET", "/services", self.services),
-            Route("GET", "/claims", self.claims),
-            Route("GET", "/migrations", self.migrations),
+            PageRoute("GET", "/", self.overview),
+            PageRoute("GET", "/services", self.services),
+            PageRoute("GET", "/claims", self.claims),
+            PageRoute("GET", "/migrations", self.migrations),
         ]
 
-    def overview(self, call: Call) -> Page:
+    def overview(self, request: PageRequest) -> Page:
         """Show partitions, amounts by resource class, and recent refusals."""
         listed = self._cluster.hosts.get()
         migrations = self._cluster.migrations()
@@ -44,7 +44,7 @@ class StatusPages:
         }
         return Page("overview.html", values)
 
-    def services(self, call: Call) -> Page:
+    def services(self, request: PageRequest) -> Page:
         """Show the liveness of services and the lag of workers behind the store."""
         listed, now = self._cluster.hosts.get(), now_ms()
         rows = sorted(
@@ -60,11 +60,11 @@ class StatusPages:
             "agents": [row for row in rows if row["binary"] == host_list.AGENT and row["state"] != host_list.UP],
             "agent_count": sum(row["binary"] == host_list.AGENT for row in rows),
             "partitions": self._partitions(listed),
-            "freshness": self._exporters.freshness.get(),
+            "replica_lags": self._exporters.replica_lags.get(),
         }
         return Page("services.html", values)
 
-    def claims(self, call: Call) -> Page:
+    def claims(self, request: PageRequest) -> Page:
         """Show claims that their hosts have not confirmed."""
         partitions = self._cluster.partitions.get()
         counts = dict(zip(partitions.names, partitions.claims, strict=True))
@@ -76,7 +76,7 @@ class StatusPages:
         }
         return Page("claims.html", values)
 
-    def migrations(self, call: Call) -> Page:
+    def migrations(self, request: PageRequest) -> Page:
         """Show migrations, running ones first, with the progress of live ones."""
         return Page("migrations.html", {"migrations": self._cluster.migrations(), "progress": self._cluster.progress()})
 

@@ -6,7 +6,7 @@ import pytest
 from rpcapi import errors
 from rpcapi.access import bus_users
 from rpcapi.access.callers import CALLERS
-from rpcapi.access.senders import Role, SenderDirectory
+from rpcapi.access.senders import SenderDirectory, SenderRole
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_unknown_login_is_refused(login):
 def test_all_roles_of_the_table_of_callers_may_send_to_the_service(service):
     directory = SenderDirectory()
     roles = {directory.sender(user).role for user in bus_users.callers_of(f"{service}.x")}
-    assert roles == {Role.ADMIN}.union(*(rule.roles for rule in CALLERS[service].values()))
+    assert roles == {SenderRole.ADMIN}.union(*(rule.roles for rule in CALLERS[service].values()))
 
 
 def test_anybody_may_call_another_service():

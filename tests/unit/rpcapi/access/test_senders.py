@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import errors
-from rpcapi.access.senders import Role, SenderDirectory, agent_user, client_user
+from rpcapi.access.senders import SenderDirectory, SenderRole, agent_user, client_user
 
 DIRECTORY = SenderDirectory(["lab0", "lab1"])
 
@@ -12,14 +12,14 @@ DIRECTORY = SenderDirectory(["lab0", "lab1"])
 @pytest.mark.parametrize(
     ("user", "role"),
     [
-        ("conductor", Role.CONDUCTOR),
-        ("scheduler", Role.SCHEDULER),
-        ("operator", Role.OPERATOR),
-        ("operator.alice", Role.OPERATOR),
-        ("client.horizon", Role.CLIENT),
-        ("gantt-compute.h1", Role.AGENT),
-        ("compute", Role.AGENT),
-        ("admin", Role.ADMIN),
+        ("conductor", SenderRole.CONDUCTOR),
+        ("scheduler", SenderRole.SCHEDULER),
+        ("operator", SenderRole.OPERATOR),
+        ("operator.alice", SenderRole.OPERATOR),
+        ("client.horizon", SenderRole.CLIENT),
+        ("gantt-compute.h1", SenderRole.AGENT),
+        ("compute", SenderRole.AGENT),
+        ("admin", SenderRole.ADMIN),
         ("agent", None),
         ("conductors", None),
         ("gantt-compute", None),

@@ -13,7 +13,7 @@ from rpcapi.daemon.slot import Slot
 
 @pytest.fixture
 def worker_slot() -> Slot:
-    return Slot(worker.Role("worker 0", 0, lambda conf: None, lambda conf: pytest.fail("nothing is loaded here")))
+    return Slot(worker.WorkerRole("worker 0", 0, lambda conf: None, lambda conf: pytest.fail("nothing is loaded here")))
 
 
 def die(worker_slot: Slot, now: float, serving_seconds: float = 0.0) -> float:

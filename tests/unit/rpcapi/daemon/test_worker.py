@@ -58,7 +58,7 @@ def test_worker_notices_its_masters_death_whatever_the_master_had_read(
     monkeypatch.setattr(process, "SignalSocket", lambda _: inbox)
     master_end, worker_end = socket.socketpair()
     with worker_end:
-        role = worker.Role("worker 0", 0, prepare=mock.Mock(), make=mock.Mock())
+        role = worker.WorkerRole("worker 0", 0, prepare=mock.Mock(), make=mock.Mock())
         orphan = worker.Worker(conf, role, worker_end)
         worker_end.sendall(unread)
         master_end.close()

@@ -16,7 +16,7 @@ from rpcapi.dashboard.application import Dashboard
 from rpcapi.dashboard.cached import Cached
 from rpcapi.dashboard.host_pages import HostPages
 from rpcapi.dashboard.login_sessions import LoginSessions
-from rpcapi.dashboard.pages import Page, Route
+from rpcapi.dashboard.pages import Page, PageRoute
 from rpcapi.dashboard.sign_in import Person, TokenSignIn
 from rpcapi.dashboard.status_pages import StatusPages
 
@@ -27,7 +27,7 @@ SESSION = SimpleNamespace(for_request=lambda user: SimpleNamespace(user=user))
 class Visitor:
     """A browser of an application with some routes, signed in."""
 
-    def __init__(self, routes: list[Route], *, is_secure: bool = False) -> None:
+    def __init__(self, routes: list[PageRoute], *, is_secure: bool = False) -> None:
         logins = LoginSessions(60, is_secure=is_secure)
         sign_in = TokenSignIn(TOKEN, may_act=True)
         self.app = Dashboard(SESSION, routes, sign_in, logins, rendering.environment(), is_secure=is_secure)
@@ -41,11 +41,11 @@ class Visitor:
         return request.get_response(self.app)
 
 
-def failing(error: Exception) -> list[Route]:
+def failing(error: Exception) -> list[PageRoute]:
     def fail(call):
         raise error
 
-    return [Route("GET", "/page", fail)]
+    return [PageRoute("GET", "/page", fail)]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_unexpected_error_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_calls_are_in_the_name_of_the_person() -> None:
     users = []
-    visitor = Visitor([Route("GET", "/page", lambda call: users.append(call.session.user) or Response("ok"))])
+    visitor = Visitor([PageRoute("GET", "/page", lambda request: users.append(request.session.user) or Response("ok"))])
 
     assert visitor.send("/page").text == "ok"
     assert visitor.send("/page", method="HEAD").body == b""
@@ -96,7 +96,7 @@ def test_only_forms_are_read(kind: str) -> None:
 
 
 def test_other_methods_are_refused_with_those_that_are_possible() -> None:
-    visitor = Visitor([Route("GET", "/page", lambda call: Response("ok"))])
+    visitor = Visitor([PageRoute("GET", "/page", lambda request: Response("ok"))])
 
     answer = visitor.send("/page", method="DELETE", content_type=application.FORM)
 
@@ -109,7 +109,7 @@ def test_browsers_stay_on_tls() -> None:
 
 
 def test_missing_value_of_a_template_is_an_error() -> None:
-    visitor = Visitor([Route("GET", "/page", lambda call: Page("error.html", {}))])
+    visitor = Visitor([PageRoute("GET", "/page", lambda request: Page("error.html", {}))])
 
     assert visitor.send("/page").status_int == 500
 

@@ -8,7 +8,7 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.dashboard import decision_log
-from rpcapi.dashboard.decision_log import Decision, DecisionLog
+from rpcapi.dashboard.decision_log import DecisionLog, DecisionSummary
 
 MINUTE_MS = 60_000
 
@@ -85,11 +85,11 @@ def test_decisions_of_a_store_that_is_away_stay() -> None:
     assert ids(decision_log.read(store, partitions("q"), None)["q"]) == []
 
 
-def decision(at_ms: int, *, outcome: str = "refused", host: str = "", why: str = "", **reasons: int) -> Decision:
-    return Decision(f"req-{at_ms}", "p", at_ms, outcome, why, 1, reasons, frozenset({host} if host else ()))
+def decision(at_ms: int, *, outcome: str = "refused", host: str = "", why: str = "", **reasons: int) -> DecisionSummary:
+    return DecisionSummary(f"req-{at_ms}", "p", at_ms, outcome, why, 1, reasons, frozenset({host} if host else ()))
 
 
-def logs(*items: Decision) -> dict[str, DecisionLog]:
+def logs(*items: DecisionSummary) -> dict[str, DecisionLog]:
     return {"p": DecisionLog(5, last_page=items)}
 
 
@@ -101,7 +101,7 @@ def test_newest_are_selected_by_host() -> None:
     assert [item.at_ms for item in decision_log.newest(recorded, 9, host="h1")] == [3, 1]
 
 
-def of(request_id: str, at_ms: int, outcome: str = "refused") -> Decision:
+def of(request_id: str, at_ms: int, outcome: str = "refused") -> DecisionSummary:
     return decision(at_ms, outcome=outcome)._replace(request_id=request_id)
 
 

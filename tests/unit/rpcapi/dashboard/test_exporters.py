@@ -10,7 +10,7 @@ import pytest
 
 from devstack.servers.ports import LOOPBACK, free_port
 from rpcapi.dashboard import exporters
-from rpcapi.dashboard.exporters import Exporters, Freshness
+from rpcapi.dashboard.exporters import Exporters, ReplicaLag
 
 PAGE = """# TYPE gantt_replica_lag_entries gauge
 gantt_replica_lag_entries{partition="p2",pid="0"} 7
@@ -44,24 +44,24 @@ def daemon() -> Iterator[http.server.HTTPServer]:
     server.server_close()
 
 
-def freshness(*ports: int) -> list[Freshness]:
-    return list(Exporters([f"http://{LOOPBACK}:{port}/metrics" for port in ports], 1).freshness.get())
+def replica_lags(*ports: int) -> list[ReplicaLag]:
+    return list(Exporters([f"http://{LOOPBACK}:{port}/metrics" for port in ports], 1).replica_lags.get())
 
 
 def test_each_partition_of_a_worker_is_an_entry(daemon: http.server.HTTPServer) -> None:
     name = f"{LOOPBACK}:{daemon.server_port}"
 
-    assert freshness(daemon.server_port) == [
-        Freshness(name, "0", "p1", 0, 0.5, 42),
-        Freshness(name, "0", "p2", 7),
-        Freshness(name, "1", "p1", 3),
+    assert replica_lags(daemon.server_port) == [
+        ReplicaLag(name, "0", "p1", 0, 0.5, 42),
+        ReplicaLag(name, "0", "p2", 7),
+        ReplicaLag(name, "1", "p1", 3),
     ]
 
 
 def test_daemon_that_does_not_answer_is_named_and_hides_no_other(daemon: http.server.HTTPServer) -> None:
     missing = free_port()
 
-    first, *others = freshness(missing, daemon.server_port)
+    first, *others = replica_lags(missing, daemon.server_port)
 
     assert first.daemon == f"{LOOPBACK}:{missing}"
     assert "Connection refused" in first.why
@@ -74,7 +74,7 @@ def test_daemon_that_does_not_answer_is_named_and_hides_no_other(daemon: http.se
 def test_page_without_figures_is_named(daemon: http.server.HTTPServer, page: str, why: str) -> None:
     daemon.page = page
 
-    (entry,) = freshness(daemon.server_port)
+    (entry,) = replica_lags(daemon.server_port)
 
     assert entry.why
     assert why in entry.why
@@ -91,7 +91,7 @@ def test_server_that_does_not_speak_http_is_named() -> None:
                 connection.sendall(b"AMQP\x00\x00\x09\x01\r\n\r\n")
 
         threading.Thread(target=answer, daemon=True).start()
-        (entry,) = freshness(port)
+        (entry,) = replica_lags(port)
 
     assert entry.why
 
@@ -99,6 +99,6 @@ def test_server_that_does_not_speak_http_is_named() -> None:
 def test_large_page_is_refused(daemon: http.server.HTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporters, "MAX_PAGE", 100)
 
-    (entry,) = freshness(daemon.server_port)
+    (entry,) = replica_lags(daemon.server_port)
 
     assert entry.why == "its page of metrics has more than 100 bytes"
