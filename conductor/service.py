@@ -13,7 +13,13 @@ from oslo_log import log
 from conductor.collected_selections import CollectingSchedulerAPI
 from conductor.conf import quota
 from conductor.conf.store import MEMORY
-from conductor.endpoints.conductor import ConductorEndpoint
+from conductor.endpoints.endpoint import ConductorEndpoint
+from conductor.endpoints.hosts import HostEndpoint
+from conductor.endpoints.instances import InstanceEndpoint
+from conductor.endpoints.maintenance import MaintenanceEndpoint
+from conductor.endpoints.moves import MoveEndpoint
+from conductor.endpoints.power import PowerEndpoint
+from conductor.endpoints.repair import RepairEndpoint
 from conductor.maintenance import BINARY, Upkeep
 from conductor.parts import ConductorParts
 from conductor.pump import Pump
@@ -95,7 +101,7 @@ class ConductorService:
         self._server = bus.get_server(
             self._transport,
             messaging.Target(topic=ConductorAPI.TOPIC, server=self._conf.conductor.host),
-            [ConductorEndpoint(self._parts, self._reconciler)],
+            make_endpoints(self._parts, self._reconciler),
             GanttSerializer(),
         )
         self._server.start()
@@ -132,6 +138,18 @@ class ConductorService:
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> ConductorService:
     """Create the service of the daemon's only worker process."""
     return ConductorService(conf)
+
+
+def make_endpoints(parts: ConductorParts, reconciler: RecordReconciler) -> list[ConductorEndpoint]:
+    """Return the endpoints of all methods of ConductorAPI."""
+    return [
+        InstanceEndpoint(parts),
+        PowerEndpoint(parts),
+        MoveEndpoint(parts),
+        HostEndpoint(parts),
+        RepairEndpoint(parts, reconciler),
+        MaintenanceEndpoint(parts),
+    ]
 
 
 def _open_store(conf: cfg.ConfigOpts) -> ConductorStore:

@@ -6,7 +6,12 @@ import inspect
 import pytest
 
 from compute_agent.endpoints.compute import ComputeEndpoint
-from conductor.endpoints.conductor import ConductorEndpoint
+from conductor.endpoints.hosts import HostEndpoint
+from conductor.endpoints.instances import InstanceEndpoint
+from conductor.endpoints.maintenance import MaintenanceEndpoint
+from conductor.endpoints.moves import MoveEndpoint
+from conductor.endpoints.power import PowerEndpoint
+from conductor.endpoints.repair import RepairEndpoint
 from rpcapi.access.callers import CALLERS, CONTEXT, RECORDS
 from scheduler_svc.endpoints.claims import ClaimsEndpoint
 from scheduler_svc.endpoints.decisions import DecisionsEndpoint
@@ -18,18 +23,21 @@ from tests import documentation
 ENDPOINTS = {
     "scheduler": (SelectionEndpoint, HostStateEndpoint, NovaAuditEndpoint, DecisionsEndpoint),
     "claims": (ClaimsEndpoint,),
-    "conductor": (ConductorEndpoint,),
+    "conductor": (InstanceEndpoint, PowerEndpoint, MoveEndpoint, HostEndpoint, RepairEndpoint, MaintenanceEndpoint),
     "compute": (ComputeEndpoint,),
 }
 
 
 def exposed_methods(service):
-    return {
-        name: method
+    methods = [
+        (name, method)
         for endpoint in ENDPOINTS[service]
         for name, method in inspect.getmembers(endpoint, inspect.isfunction)
         if hasattr(method, "exposed")
-    }
+    ]
+    by_name = dict(methods)
+    assert len(by_name) == len(methods), "the dispatcher finds only the first endpoint of a method"
+    return by_name
 
 
 @pytest.mark.parametrize("service", ENDPOINTS)

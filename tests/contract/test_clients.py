@@ -11,7 +11,12 @@ import oslo_messaging as messaging
 import pytest
 
 from compute_agent.endpoints.compute import ComputeEndpoint
-from conductor.endpoints.conductor import ConductorEndpoint
+from conductor.endpoints.hosts import HostEndpoint
+from conductor.endpoints.instances import InstanceEndpoint
+from conductor.endpoints.maintenance import MaintenanceEndpoint
+from conductor.endpoints.moves import MoveEndpoint
+from conductor.endpoints.power import PowerEndpoint
+from conductor.endpoints.repair import RepairEndpoint
 from rpcapi import context
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.client import ServiceClient
@@ -28,7 +33,7 @@ from scheduler_svc.endpoints.selection import SelectionEndpoint
 ENDPOINTS = {
     SchedulerAPI: [SelectionEndpoint, HostStateEndpoint, NovaAuditEndpoint, DecisionsEndpoint],
     ClaimsAPI: [ClaimsEndpoint],
-    ConductorAPI: [ConductorEndpoint],
+    ConductorAPI: [InstanceEndpoint, PowerEndpoint, MoveEndpoint, HostEndpoint, RepairEndpoint, MaintenanceEndpoint],
     ComputeAPI: [ComputeEndpoint],
 }
 

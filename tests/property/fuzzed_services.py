@@ -13,8 +13,7 @@ from oslo_config import cfg
 
 from compute_agent.endpoints.compute import ComputeEndpoint
 from conductor import conf as conductor_conf
-from conductor.endpoints.conductor import ConductorEndpoint
-from conductor.service import ConductorService
+from conductor.service import ConductorService, make_endpoints
 from conductor.service_clients import ServiceClients
 from conductor.store import keys
 from conductor.store.memory import MemoryConductorStore
@@ -166,13 +165,13 @@ def conductor(url: str | None = None) -> Iterator[FuzzedService]:
     ledger = Ledger({NODE: 4}, lambda: NOW_MS)
     clients: Any = (FakeScheduler(ledger), Hosts(ledger, lambda report: None), lambda partition: FakeClaims(ledger))
     service._parts.clients = ServiceClients(*clients, PARTITION)
-    endpoint = ConductorEndpoint(service._parts, service._reconciler)
+    endpoints = make_endpoints(service._parts, service._reconciler)
     store.ping()  # a store in Redis is made at its first use: not by a call that is refused
     if url:
         client = redis.Redis.from_url(url, decode_responses=True)
-        yield FuzzedService({"conductor": [endpoint]}, lambda: keys_of(client, keys.PREFIX))
+        yield FuzzedService({"conductor": endpoints}, lambda: keys_of(client, keys.PREFIX))
     else:
-        yield FuzzedService({"conductor": [endpoint]}, lambda: attributes_of(store))
+        yield FuzzedService({"conductor": endpoints}, lambda: attributes_of(store))
     service._transport.cleanup()
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """RPC methods of the conductor: what they pass on, and arguments that they reject."""
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,13 +9,15 @@ import oslo_messaging as messaging
 import pytest
 from prometheus_client import REGISTRY
 
-from conductor.endpoints import conductor
-from conductor.endpoints.conductor import ConductorEndpoint
-from conductor.requests import power
+from conductor.endpoints import hosts, instances, moves, repair
+from conductor.endpoints import power as power_endpoint
+from conductor.requests import moves as move_requests
+from conductor.requests import power, shelving
 from conductor.requests.copies import abort, force_complete
 from conductor.requests.deletion import delete
 from conductor.requests.moves import confirm, revert
 from conductor.requests.shelving import offload, shelve
+from conductor.service import make_endpoints
 from conductor.service_clients import AGENT_SECONDS, ServiceClients
 from rpcapi import context, errors, objects
 from tests.unit.conductor.parts import make_parts
@@ -49,10 +52,21 @@ class DomainRecorder:
         return lambda _parts, *args, **values: getattr(self._recorder, name)(*args, **values)
 
 
+MODULES = (hosts, instances, moves, power_endpoint, repair)
 DOMAIN = (
     *("adoption", "evacuation", "instances", "leaked_migrations", "migrations", "operations", "orphans"),
     *("builds", "intake", "requested_changes", "vouching"),
 )
+
+
+class Dispatcher:
+    """Finds the endpoint of a method, like the dispatcher of oslo.messaging."""
+
+    def __init__(self, endpoints: Sequence[Any]) -> None:
+        self._endpoints = endpoints
+
+    def __getattr__(self, name: str) -> Any:
+        return next(getattr(endpoint, name) for endpoint in self._endpoints if hasattr(endpoint, name))
 
 
 @pytest.fixture
@@ -60,21 +74,23 @@ def recorder() -> Recorder:
     return Recorder()
 
 
-def make_endpoint(services: Any, compute: Any) -> ConductorEndpoint:
+def make_dispatcher(services: Any, compute: Any) -> Dispatcher:
     parts = make_parts(services, ServiceClients(services, compute, lambda partition: services, "p"))
-    return ConductorEndpoint(parts, services)
+    return Dispatcher(make_endpoints(parts, services))
 
 
 @pytest.fixture
-def endpoint(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> ConductorEndpoint:
-    """Return an endpoint whose domain, store and clients are the recorder."""
+def endpoint(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> Dispatcher:
+    """Return the endpoints, whose domain, store and clients are the recorder."""
     domain = DomainRecorder(recorder)
-    for module in DOMAIN:
-        monkeypatch.setattr(conductor, module, domain)
+    for module in MODULES:
+        for name in DOMAIN:
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, domain)
     for function in ("migrate", "live_migrate", "resize"):
-        monkeypatch.setattr(conductor.moves, function, getattr(domain, function))
-    monkeypatch.setattr(conductor.shelving, "unshelve_instances", domain.unshelve_instances)
-    return make_endpoint(recorder, recorder)
+        monkeypatch.setattr(move_requests, function, getattr(domain, function))
+    monkeypatch.setattr(shelving, "unshelve_instances", domain.unshelve_instances)
+    return make_dispatcher(recorder, recorder)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +183,7 @@ def endpoint(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> ConductorEn
     ],
 )
 def test_method_is_passed_on(
-    endpoint: ConductorEndpoint, recorder: Recorder, method: str, values: dict[str, Any], call: tuple[Any, ...]
+    endpoint: Dispatcher, recorder: Recorder, method: str, values: dict[str, Any], call: tuple[Any, ...]
 ) -> None:
     getattr(endpoint, method)(CTXT, **values)
     assert recorder.calls == [call]
@@ -187,7 +203,7 @@ def test_method_is_passed_on(
     ],
 )
 def test_project_of_the_sender_limits_what_records_are_reached(
-    endpoint: ConductorEndpoint, recorder: Recorder, method: str, values: dict[str, Any]
+    endpoint: Dispatcher, recorder: Recorder, method: str, values: dict[str, Any]
 ) -> None:
     ctxt = context.new("project")
     ctxt.sender_project = "project"
@@ -196,7 +212,7 @@ def test_project_of_the_sender_limits_what_records_are_reached(
     assert "project" in (*arguments, options.get("project"))
 
 
-def call(endpoint: ConductorEndpoint, method: str, **values: Any) -> Any:
+def call(endpoint: Dispatcher, method: str, **values: Any) -> Any:
     try:
         return getattr(endpoint, method)(CTXT, **values)
     except messaging.ExpectedException as expected:
@@ -237,14 +253,14 @@ def call(endpoint: ConductorEndpoint, method: str, **values: Any) -> Any:
     ],
 )
 def test_malformed_arguments_reach_nothing(
-    endpoint: ConductorEndpoint, recorder: Recorder, method: str, values: dict[str, Any]
+    endpoint: Dispatcher, recorder: Recorder, method: str, values: dict[str, Any]
 ) -> None:
     with pytest.raises(errors.MalformedObject):
         call(endpoint, method, **values)
     assert recorder.calls == []
 
 
-def test_guests_are_listed_by_the_agent_within_a_short_time(endpoint: ConductorEndpoint, recorder: Recorder) -> None:
+def test_guests_are_listed_by_the_agent_within_a_short_time(endpoint: Dispatcher, recorder: Recorder) -> None:
     call(endpoint, "list_guests", host="h", marker="m", limit=5)
     ((name, (ctxt, *arguments), _values),) = recorder.calls
     assert (name, arguments) == ("list_guests", ["h", "m", 5])
@@ -256,20 +272,20 @@ def test_agent_that_does_not_answer_is_unavailable(monkeypatch: pytest.MonkeyPat
         raise messaging.MessagingTimeout("no answer")
 
     agents: Any = SimpleNamespace(list_guests=list_guests)
-    endpoint = make_endpoint(None, agents)
+    endpoint = make_dispatcher(None, agents)
     with pytest.raises(errors.Unavailable, match="The agent of host 'h'"):
         call(endpoint, "list_guests", host="h")
     with pytest.raises(errors.InvalidName, match="one of its nodes"):
         call(endpoint, "list_guests", host="h/n")
 
 
-def test_backport_is_answered_without_the_store(endpoint: ConductorEndpoint, recorder: Recorder) -> None:
+def test_backport_is_answered_without_the_store(endpoint: Dispatcher, recorder: Recorder) -> None:
     answer = call(endpoint, "object_backport_versions", objinst=SPEC, object_versions={"RequestSpec": SPEC.VERSION})
     assert answer["gantt_object.version"] == SPEC.VERSION
     assert recorder.calls == []
 
 
-def test_calls_are_counted_by_method_and_code(endpoint: ConductorEndpoint) -> None:
+def test_calls_are_counted_by_method_and_code(endpoint: Dispatcher) -> None:
     def count(code: str) -> float:
         labels = {"method": "audit_hosts", "code": code}
         return REGISTRY.get_sample_value("gantt_conductor_calls_total", labels) or 0

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RPC methods about hosts: reports of agents, unverified claims, audits and guests."""
+
+from conductor import instances
+from conductor.endpoints.endpoint import ConductorEndpoint
+from conductor.reconciliation import vouching
+from conductor.reports import intake
+from rpcapi import objects
+from rpcapi.context import RequestContext
+from rpcapi.endpoint import expose
+
+
+class HostEndpoint(ConductorEndpoint):
+    @expose
+    def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
+        intake.record(self._parts, ctxt, report)
+
+    @expose
+    def check_unverified(self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs) -> None:
+        vouching.check(self._parts, partition, host, refs)
+
+    @expose
+    def audit_hosts(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
+        self._parts.clients.compute.audit(ctxt, partition, epoch)
+
+    @expose
+    def list_guests(
+        self, ctxt: RequestContext, host: str, marker: str | None = None, limit: int = 1000
+    ) -> objects.GuestPage:
+        return self._parts.clients.call_agent(ctxt, host, self._parts.clients.compute.list_guests, marker, limit)
+
+    @expose
+    def list_hosts(self, ctxt: RequestContext, partition: str) -> objects.RecordedHosts:
+        return instances.list_hosts(self._parts.store, partition)
