@@ -115,7 +115,7 @@ class ComputeEndpoint:
     @expose
     def audit(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
         if partition == self._partition:
-            self._host.audit(epoch)
+            self._host.audits.request(epoch)
 
     def _check_messages(
         self, messages: objects.GuestCopies | objects.GuestTransitions | objects.GuestOperations

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Supervisor of a service host: starts, restarts and stops its agent."""
 
+import functools
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,8 +24,10 @@ from compute_agent.newer_state import NewerState
 from compute_agent.resources import nodes
 from compute_agent.resources.tracker import ResourceTracker
 from compute_agent.runtime.executor import CancellableQueue, SerialQueuePool
+from compute_agent.runtime.intervals import AgentIntervals
+from compute_agent.runtime.report_schedule import ReportSchedule
 from compute_agent.runtime.reporter import StatsReporter
-from compute_agent.runtime.service_host import AgentIntervals, ServiceHost
+from compute_agent.runtime.service_host import ServiceHost
 from compute_agent.simulator.faults import FaultInjector
 from compute_agent.simulator.hypervisor import Hypervisor
 from compute_agent.simulator.load import SimulatedLoad
@@ -184,10 +187,8 @@ class HostSupervisor:
         calls = shared.calls.of_host(identity.uuid)
         self._queues = [CancellableQueue(self._queue), CancellableQueue(shared.report_queue_pool.new_queue())]
         queue, report_queue = self._queues
-        return ServiceHost(
-            guest_manager,
-            saga=AttemptSaga(guest_manager, shared.claims, shared.conductor, calls),
-            auditor=HostAuditor(guest_manager, shared.claims, calls, stamps),
+        make_reports = functools.partial(
+            ReportSchedule,
             reporter=StatsReporter(
                 guest_manager,
                 partition=shared.conf.rpc.partition,
@@ -199,11 +200,18 @@ class HostSupervisor:
                 stamps=stamps,
                 identity=identity,
             ),
-            queue=queue,
-            report_queue=report_queue,
+            queue=report_queue,
             intervals=shared.intervals,
             fault_injector=self._fault_injector,
-            restart=self.restart,
+            restart=lambda: queue.submit(self.restart),
             leave=self.leave,
+        )
+        return ServiceHost(
+            guest_manager,
+            saga=AttemptSaga(guest_manager, shared.claims, shared.conductor, calls),
+            auditor=HostAuditor(guest_manager, shared.claims, calls, stamps),
+            make_reports=make_reports,
+            queue=queue,
+            intervals=shared.intervals,
             die=self.die,
         )

@@ -115,7 +115,7 @@ class MovesHosts(AgentHosts):
         """Let the agent of a living host audit in the current epoch, as its next report has it do."""
         epoch = self.cluster.claims.epoch
         if host not in self.dead:
-            self._run(host, lambda: self.rigs[host].host.audit(epoch, always=True))
+            self._run(host, lambda: self.rigs[host].host.audits.request(epoch, always=True))
             self._run(host, self.rigs[host].queue.run)
         if host not in self.dead:
             self._forget_outlasting(host)

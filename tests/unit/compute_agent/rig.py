@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Test rig for the agent of one service host, with manual queues and clock, and a kill at any step."""
 
+import functools
 import heapq
 import itertools
 import math
@@ -27,8 +28,10 @@ from compute_agent.resources.nodes import Node, NodeShape
 from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.resources.tracker import ResourceTracker
 from compute_agent.runtime.executor import Job
+from compute_agent.runtime.intervals import AgentIntervals
+from compute_agent.runtime.report_schedule import ReportSchedule
 from compute_agent.runtime.reporter import StatsReporter
-from compute_agent.runtime.service_host import AgentIntervals, ServiceHost
+from compute_agent.runtime.service_host import ServiceHost
 from compute_agent.simulator.faults import FaultInjector
 from compute_agent.simulator.hypervisor import Guest, Hypervisor
 from compute_agent.simulator.load import SimulatedLoad
@@ -225,13 +228,17 @@ class AgentRig:
             guest_manager,
             saga=AttemptSaga(guest_manager, claims, conductor, calls),
             auditor=self.auditor,
-            reporter=self.reporter,
+            make_reports=functools.partial(
+                ReportSchedule,
+                reporter=self.reporter,
+                queue=self.report_queue,
+                intervals=AgentIntervals,
+                fault_injector=FaultInjector(self.name, lambda: self.profile),
+                restart=lambda: self.queue.submit(self._restart),
+                leave=self._leave,
+            ),
             queue=self.queue,
-            report_queue=self.report_queue,
             intervals=AgentIntervals,
-            fault_injector=FaultInjector(self.name, lambda: self.profile),
-            restart=self._restart,
-            leave=self._leave,
             die=self._die,
         )
         return self.host

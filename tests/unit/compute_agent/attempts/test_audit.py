@@ -96,17 +96,17 @@ def test_audit_in_another_epoch_does_not_count(rig: AgentRig) -> None:
 def test_new_epoch_is_audited_once_for_repeated_notifications(rig: AgentRig) -> None:
     rig.ledger.epoch = 8
     for _ in range(3):
-        rig.host.audit(8)
+        rig.host.audits.request(8)
     rig.queue.settle()
-    rig.host.audit(8)
-    rig.host.audit(7)
+    rig.host.audits.request(8)
+    rig.host.audits.request(7)
     rig.queue.settle()
     assert [report.epoch for report in rig.ledger.audits] == [7, 8]
 
 
 def test_audit_follows_a_newer_epoch(rig: AgentRig) -> None:
     rig.ledger.epoch = 9
-    rig.host.audit(8)
+    rig.host.audits.request(8)
     rig.queue.settle()
     assert [report.epoch for report in rig.ledger.audits] == [7, 8, 9]
     assert rig.auditor.epoch == 9
@@ -115,7 +115,7 @@ def test_audit_follows_a_newer_epoch(rig: AgentRig) -> None:
 def test_unanswered_audit_is_repeated(rig: AgentRig) -> None:
     rig.ledger.epoch = 8
     rig.ledger.lose = ["audit_host", "audit_host"]
-    rig.host.audit(8)
+    rig.host.audits.request(8)
     rig.queue.settle()
     assert [report.epoch for report in rig.ledger.audits] == [7, 8, 8, 8]
     assert rig.auditor.epoch == 8
@@ -123,7 +123,7 @@ def test_unanswered_audit_is_repeated(rig: AgentRig) -> None:
 
 def test_orphaned_claims_are_audited_again_after_grace(rig: AgentRig) -> None:
     rig.ledger.epoch, rig.ledger.again_s = 8, 60.0
-    rig.host.audit(8)
+    rig.host.audits.request(8)
     rig.queue.run()
     rig.ledger.again_s = 0.0
     begun = rig.clock.now

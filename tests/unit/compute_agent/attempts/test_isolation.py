@@ -142,11 +142,11 @@ def test_first_answered_report_after_an_isolation_starts_the_audit(rig: AgentRig
     before = audits(rig)
     rig.ledger.states[("a", 1)] = "fenced"
     rig.clock.now += 61_000
-    rig.host._send_report()
+    rig.host.reports._send_report()
     rig.queue.settle()
     assert audits(rig) == before + 1 and rig.guests() == {}
     # And it is one audit for each isolation
-    rig.host._send_report()
+    rig.host.reports._send_report()
     rig.queue.settle()
     assert audits(rig) == before + 1
 
@@ -328,7 +328,7 @@ def test_new_agent_starts_nothing_before_its_first_audit(tmp_path: Path) -> None
     host.advance()
     rig.queue.run()
     assert (refs, audits(rig)) == ([], before + 1)
-    host.audit(rig.ledger.epoch)
+    host.audits.request(rig.ledger.epoch)
     rig.queue.settle()
     # Then it starts only the guest whose claim has not ended, and only after an audit
     assert refs == [("b", 1)]

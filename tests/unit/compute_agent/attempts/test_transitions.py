@@ -141,7 +141,7 @@ def test_guest_that_has_followed_a_message_is_reported_again_at_intervals(runnin
 
     def report_after(ms: int) -> int:
         running.clock.now += ms
-        running.host._report()
+        running.host.reports._report()
         running.queue.settle()
         return len(running.conductor.reports) - reports
 
@@ -161,7 +161,7 @@ def test_guest_that_has_followed_a_message_is_reported_again_at_intervals(runnin
 def test_guest_that_was_only_built_is_reported_once(running: AgentRig) -> None:
     reports = len(running.conductor.reports)
     running.clock.now += 2 * REMIND_MS
-    running.host._report()
+    running.host.reports._report()
     running.queue.settle()
     assert len(running.conductor.reports) == reports
 

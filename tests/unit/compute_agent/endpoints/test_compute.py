@@ -3,6 +3,7 @@
 
 import uuid
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import oslo_messaging as messaging
@@ -29,6 +30,7 @@ class FakeServiceHost:
         self.built: list[Attempt] = []
         self.terminated: list[AttemptRef] = []
         self.audited: list[int] = []
+        self.audits = SimpleNamespace(request=self.audited.append)
         self.copied: list[GuestCopy] = []
         self.changed: list[GuestTransition] = []
 
@@ -43,9 +45,6 @@ class FakeServiceHost:
             apply_transitions: self.changed,
         }
         submitted[apply] += messages
-
-    def audit(self, epoch: int) -> None:
-        self.audited.append(epoch)
 
 
 @pytest.fixture

@@ -175,7 +175,7 @@ def test_silent_host_does_not_report_changed_assignments(rig: AgentRig, tmp_path
     # given a host that falls silent in place of its next report
     host = rig.host
     rig.profile = HostProfile(silence_rate=1.0, silence_time=100.0)
-    host._report_due()
+    host.reports._report_due()
     sent = len(rig.scheduler.reports)
     rig.build(guest(rig, "a"))
     rig.queue.run()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from compute_agent.runtime.service_host import AgentIntervals
+from compute_agent.runtime.intervals import AgentIntervals
 from compute_agent.state_files import FolderInUse
 from rpcapi import errors, objects
 from tests.unit.compute_agent.rig import AgentRig
@@ -136,9 +136,9 @@ def test_first_reports_are_spread_over_the_interval(rig: AgentRig) -> None:
 
 @pytest.mark.parametrize("jitter", [0.0, 0.2, 0.5])
 def test_pauses_between_reports_have_the_configured_jitter(rig: AgentRig, jitter: float) -> None:
-    rig.host._intervals = lambda: AgentIntervals(report_interval=60.0, report_jitter=jitter)
+    rig.host.reports._intervals = lambda: AgentIntervals(report_interval=60.0, report_jitter=jitter)
     pauses = []
-    rig.host._report_later()
+    rig.host.reports._report_later()
     for _ in range(300):
         start = rig.clock.now
         rig.report_queue.fire()
@@ -152,7 +152,7 @@ def test_reports_continue_after_a_rejected_report(rig: AgentRig, monkeypatch: py
     def refuse(*args: object) -> None:
         raise errors.InvalidStats(what="VCPU", why="too much")
 
-    rig.host._report_later()
+    rig.host.reports._report_later()
     with monkeypatch.context() as patch:
         patch.setattr(rig.scheduler, "update_resource_stats", refuse)
         rig.report_queue.fire()
@@ -170,7 +170,7 @@ def test_superseded_host_without_its_folder_stops_serving(rig: AgentRig, caplog:
     rig.reporter.report()
     rig.scheduler.supersede(rig.host.name)
     rig.reporter._check_folder = refuse
-    rig.host._report()
+    rig.host.reports._report()
     assert rig.leaves == 1
     assert "is served no more" in caplog.text
     assert rig.report_queue.waiting() == 1  # it tries again

@@ -14,7 +14,7 @@ from compute_agent import conf as compute_conf
 from compute_agent import metrics
 from compute_agent.attempts.calls import IdentityRefused, ServiceCalls
 from compute_agent.resources.nodes import HostPlan
-from compute_agent.runtime.service_host import AgentIntervals
+from compute_agent.runtime.intervals import AgentIntervals
 from compute_agent.runtime.supervisor import HostSupervisor, SharedContext
 from compute_agent.simulator.profile import HostProfile
 from rpcapi import conf as rpc_conf
@@ -242,7 +242,7 @@ def test_agent_that_is_replaced_while_it_runs_stops_serving(
     supervisor.join()
     site.scheduler.owners[HOST] = "another folder"
     site.scheduler.supersede(HOST)
-    supervisor._host._report()  # type: ignore[union-attr]
+    supervisor._host.reports._report()  # type: ignore[union-attr]
     site.queue_pool.run()
     assert site.events == ["start", "stop", "wait"]
     assert len(site.claims.audits) == 1

@@ -61,7 +61,7 @@ def rig(tmp_path: Path) -> Iterator[AgentRig]:
 
 def test_silent_host_reports_again_after_silence_time(rig: AgentRig) -> None:
     rig.profile = HostProfile(silence_rate=1.0, silence_time=300.0)
-    rig.host._report_later()
+    rig.host.reports._report_later()
     rig.report_queue.fire()
     assert rig.scheduler.reports == []
     fell_silent = rig.clock.now
@@ -75,7 +75,7 @@ def test_silent_host_reports_again_after_silence_time(rig: AgentRig) -> None:
 
 def test_host_reports_after_each_silence(rig: AgentRig) -> None:
     rig.profile = HostProfile(silence_rate=1.0, silence_time=300.0)
-    rig.host._report_later()
+    rig.host.reports._report_later()
     for _ in range(6):
         rig.report_queue.fire()
     assert len(rig.scheduler.reports) == 3
@@ -83,7 +83,7 @@ def test_host_reports_after_each_silence(rig: AgentRig) -> None:
 
 def test_restarting_host_schedules_no_further_reports(rig: AgentRig) -> None:
     rig.profile = HostProfile(restart_rate=1.0)
-    rig.host._report_later()
+    rig.host.reports._report_later()
     rig.report_queue.fire()
     assert rig.report_queue.waiting() == 0
     rig.queue.run()
