@@ -11,7 +11,6 @@ from conductor.service_clients import ServiceClients
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
-from rpcapi.objects.request_validation import check_spec
 from rpcapi.validation.documents import check_image
 
 # Prefixes of image properties that determine resources, traits or topology. A rebuild keeps the claim, so it must not
@@ -40,7 +39,6 @@ def specs_with_image(
         spec = instance_spec(record, requests[record.request])
         _check_claim_stays(record, spec, image)
         specs[record.uuid] = spec.with_values(image=dict(image))
-        check_spec(specs[record.uuid])
     _check_hosts(parts.clients, ctxt, records, specs)
     return {uuid: spec.obj_to_primitive() for uuid, spec in specs.items()}
 
