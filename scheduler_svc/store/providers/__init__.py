@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers as the Placement API changes them: the changes, and what each of them writes."""
+"""Provider changes of the Placement API, and the writes that each needs."""

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers as clients of the Placement API read and change them: states, changes and refusals.
+"""Provider state, changes and refusals, as clients of the Placement API see them.
 
-A provider has one owner, who may change its inventories, its place in a tree and its existence: the agent that reports
-it, or the Placement API. Of an agent's provider the API may change aggregates, add traits, and put its own providers
-below it.
+A provider is owned by its reporting agent or by the Placement API. Only the owner changes its inventories and parent,
+or deletes it. On an agent's provider the API may set aggregates, add traits and create child providers.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,15 +13,15 @@ from typing import Any
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import Amounts
 
-API = "api"  # the owner in a document; a document without an owner is its agent's
-KIND = "provider"  # the kind of every provider that the API owns: requests for hosts, pools or networks pass over it
+API = "api"  # owner stored in a document; an agent's document has no owner
+KIND = "provider"  # kind of all API-owned providers; requests for hosts, pools and networks skip it
 
 
-VOCABULARIES = ("trait", "resource_class")  # namespaces of custom names, which exist though no provider may have them
+VOCABULARIES = ("trait", "resource_class")  # namespaces of custom names, which exist even if no provider uses them
 
 
 class Unchanged(Enum):
-    """The marker for a part that a change leaves as it is, where None has a meaning."""
+    """Marks a field that a change does not touch, if None has a meaning of its own."""
 
     UNCHANGED = auto()
 
@@ -32,12 +31,14 @@ UNCHANGED = Unchanged.UNCHANGED
 
 @dataclass(frozen=True, slots=True)
 class ProviderState:
-    """A provider as of one moment.
+    """A provider at one moment.
 
-    ``document`` is the stored one, read-only: id, owner ("api", or absent for an agent's), name (of the API's), root,
-    parent, inventories, traits, aggregates (absent: none), created_ms and changed_ms (of the API's), version.
-    ``generation`` is the one that clients read and send back. ``used`` has the sums of live claims, ``children`` the
-    ids of the API's providers directly below it, sorted.
+    Attributes:
+        document: Stored document, read-only: id, owner, name, root, parent, inventories, traits, aggregates, version.
+            Only the API's have owner, name, created_ms and changed_ms.
+        generation: Generation that clients read and send back.
+        used: Sums of live claims.
+        children: Sorted ids of the API's providers directly below.
     """
 
     id: str
@@ -49,9 +50,9 @@ class ProviderState:
 
 @dataclass(frozen=True, slots=True)
 class CreateProvider:
-    """Make a provider without inventories: ``provider`` is names.api_provider(uuid), ``parent`` the id of a provider.
+    """Create a provider without inventories. Refused with EXISTS, NAME or PARENT.
 
-    Refused with EXISTS, NAME or PARENT.
+    ``provider`` is ``names.api_provider(uuid)``; ``parent`` is a provider's id.
     """
 
     provider: str
@@ -61,9 +62,9 @@ class CreateProvider:
 
 @dataclass(frozen=True, slots=True)
 class UpdateProvider:
-    """Rename a provider or move it, with all that is below it, to another parent; None: it becomes a root.
+    """Rename a provider, or move its subtree below another parent (None: make it a root).
 
-    The generation is neither compared nor increased. Refused with PROVIDER, OWNER, NAME, PARENT or LOOP.
+    Neither checks nor increases the generation. Refused with PROVIDER, OWNER, NAME, PARENT or LOOP.
     """
 
     provider: str
@@ -80,10 +81,9 @@ class DeleteProvider:
 
 @dataclass(frozen=True, slots=True)
 class SetInventories:
-    """Replace all inventories, by resource class; increases the generation.
+    """Replace all inventories and increase the generation. ``generation`` None skips the check.
 
-    ``generation`` is compared unless it is None. Refused with PROVIDER, OWNER, GENERATION, or IN_USE for the classes
-    that would be removed though they are in use.
+    Refused with PROVIDER, OWNER, GENERATION, or IN_USE for removed classes that are in use.
     """
 
     provider: str
@@ -93,7 +93,7 @@ class SetInventories:
 
 @dataclass(frozen=True, slots=True)
 class AddInventory:
-    """Add the inventory of a class that has none; increases the generation. Refused with PROVIDER, OWNER or EXISTS."""
+    """Add the inventory of a new class and increase the generation. Refused with PROVIDER, OWNER or EXISTS."""
 
     provider: str
     resource_class: str
@@ -102,9 +102,9 @@ class AddInventory:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceInventory:
-    """Replace the inventory of a class; increases the generation.
+    """Replace the inventory of one class and increase the generation. ``generation`` None skips the check.
 
-    ``generation`` is compared unless it is None. Refused with PROVIDER, OWNER, GENERATION or INVENTORY.
+    Refused with PROVIDER, OWNER, GENERATION or INVENTORY.
     """
 
     provider: str
@@ -115,7 +115,10 @@ class ReplaceInventory:
 
 @dataclass(frozen=True, slots=True)
 class RemoveInventory:
-    """Remove the inventory of a class; increases the generation. Refused with PROVIDER, OWNER, INVENTORY or IN_USE."""
+    """Remove the inventory of one class and increase the generation.
+
+    Refused with PROVIDER, OWNER, INVENTORY or IN_USE.
+    """
 
     provider: str
     resource_class: str
@@ -123,10 +126,9 @@ class RemoveInventory:
 
 @dataclass(frozen=True, slots=True)
 class SetTraits:
-    """Replace all traits; increases the generation if that changes anything.
+    """Replace all traits; increase the generation if they change. ``generation`` None skips the check.
 
-    ``generation`` is compared unless it is None. Refused with PROVIDER, GENERATION, or OWNER where a trait that the
-    provider's agent reports would be removed.
+    Refused with PROVIDER, GENERATION, or OWNER if a trait reported by the agent would be removed.
     """
 
     provider: str
@@ -136,10 +138,9 @@ class SetTraits:
 
 @dataclass(frozen=True, slots=True)
 class SetAggregates:
-    """Replace all aggregates, by uuid.
+    """Replace all aggregates, given by uuid. Refused with PROVIDER or GENERATION.
 
-    ``generation`` is compared, and increased; with None it is neither (microversions before 1.19). Refused with
-    PROVIDER or GENERATION.
+    ``generation`` None (microversions before 1.19) neither checks nor increases it.
     """
 
     provider: str
@@ -149,14 +150,11 @@ class SetAggregates:
 
 @dataclass(frozen=True, slots=True)
 class ImportProvider:
-    """Store a provider as another Placement has it: made, or replaced if nothing but imports has written it since.
+    """Create a provider as another Placement has it, or replace a provider that only imports have written.
 
-    With ``overwrite`` it is replaced also where clients wrote it.
-
-    Times are in ms. The generation becomes ``generation``, or the one at which the epoch began if that is larger.
-    Inventories may go though they are in use, and may be less than is in use. Refused with NAME, PARENT, LOOP, or
-    GENERATION where others than imports changed the provider, or claims were made on it: ``expected`` is then the
-    generation as imported, None if it never was.
+    ``overwrite`` also replaces clients' writes. The generation becomes ``generation``, or the epoch's first one if that
+    is larger. Inventories may be removed, or shrunk below their usage. Refused with NAME, PARENT, LOOP, or GENERATION
+    after other changes or claims; ``expected`` is then the imported generation, None if never imported.
     """
 
     provider: str
@@ -178,34 +176,35 @@ ProviderChange = (
 
 
 class RefusalKind(StrEnum):
-    """Why a change is refused."""
-
-    PROVIDER = "provider"  # there is no such provider
-    PARENT = "parent"  # there is no provider to be the parent
-    LOOP = "loop"  # the parent would be the provider itself, or below it
+    PROVIDER = "provider"  # no such provider
+    PARENT = "parent"  # no such parent
+    LOOP = "loop"  # the parent is the provider itself or below it
     NAME = "name"  # another provider has the name
-    EXISTS = "exists"  # the provider, or the inventory of the class, exists already
-    OWNER = "owner"  # it is for the provider's agent to change
+    EXISTS = "exists"  # the provider, or its inventory of the class, exists already
+    OWNER = "owner"  # only the provider's agent may change this
     GENERATION = "generation"  # the provider changed since the client read it
     INVENTORY = "inventory"  # the provider has no inventory of the class
-    IN_USE = "in use"  # live claims hold what would be removed
-    CHILDREN = "children"  # there are providers below it
+    IN_USE = "in use"  # live claims use what would be removed
+    CHILDREN = "children"  # the provider has child providers
     CONSUMER = "consumer"  # the consumer changed since the client read it
-    CAPACITY = "capacity"  # the provider has not enough left
+    CAPACITY = "capacity"  # the provider lacks capacity
     UNITS = "units"  # the amount violates min_unit, max_unit or step_size
     CLOSED = "closed"  # the provider's agent must audit first
-    GUEST = "guest"  # the consumer's agent reports that its guest uses more than is requested
-    BEHIND = "behind"  # a trait or class may have been taken into use since the caller looked
+    GUEST = "guest"  # the agent reports that the guest uses more than requested
+    BEHIND = "behind"  # the caller's replica is too old: a trait or class may be in use by now
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A refused change, which changed nothing.
+    """A refused change; nothing was written.
 
-    ``provider`` is the one that the refusal is about: for PARENT the parent, for NAME the provider that has the name.
-    ``resource_classes`` are those in use, or the one of an inventory. For GENERATION ``expected`` is what the client
-    sent and ``actual`` what the provider has; for BEHIND they are positions, and ``provider`` is the name.
-    ``consumer`` is the one whose allocations are refused; for CONSUMER they are its generations, None: it has none.
+    Attributes:
+        provider: Refused provider; for PARENT the parent, for NAME the provider with the name, for BEHIND the trait or
+            class.
+        resource_classes: Classes in use, or the class of the inventory.
+        expected, actual: Generations sent and stored, of the provider or for CONSUMER of the consumer (None: no
+            allocations); for BEHIND log positions.
+        consumer: Consumer whose allocations are refused.
     """
 
     kind: RefusalKind
@@ -217,10 +216,9 @@ class Refusal:
 
 
 def is_api_owned(document: Mapping[str, Any]) -> bool:
-    """Return whether the Placement API owns the provider with this document."""
     return document.get("owner") == API
 
 
 def name_of(document: Mapping[str, Any]) -> str:
-    """Return a provider's name: that of an agent's provider is its id."""
+    """Return a provider's name; an agent's provider is named by its id."""
     return str(document.get("name", document["id"]))

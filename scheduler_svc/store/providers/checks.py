@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of requested changes, before anything is read."""
+"""Validation of change requests before the store is read."""
 
 import math
 import re
@@ -25,16 +25,15 @@ from scheduler_svc.store.providers.changes import (
 )
 
 MAX_NAME = 200  # characters of a provider's name
-MAX_PARTS = 1000  # inventories, traits or aggregates of one provider
-MAX_IMPORTS = 500  # providers that one call imports
-MAX_GENERATIONS = 10_000  # providers whose generations one call reads
+MAX_PARTS = 1000  # inventories, traits or aggregates per provider
+MAX_IMPORTS = 500  # providers per import call
+MAX_GENERATIONS = 10_000  # providers per read of generations
 
 _TRAIT = re.compile(r"[A-Z0-9_]{1,255}")
 _AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size")
 
 
 def check_ids(ids: Sequence[str], most: int) -> None:
-    """Raise InvalidRequest or InvalidName unless these are at most ``most`` ids of providers."""
     if len(ids) > most:
         raise validation.refuse(f"a call may contain at most {most} providers, got {len(ids)}; split it")
     for provider in ids:
@@ -42,7 +41,7 @@ def check_ids(ids: Sequence[str], most: int) -> None:
 
 
 def check(change: ProviderChange) -> None:
-    """Raise InvalidRequest or InvalidName unless every part of the change can be stored."""
+    """Raise InvalidRequest or InvalidName if any part of the change is invalid."""
     validation.check_name(change.provider)
     if isinstance(change, (CreateProvider, ImportProvider)) and not names.is_api_provider(change.provider):
         raise errors.InvalidName(
@@ -69,7 +68,7 @@ def check(change: ProviderChange) -> None:
 
 
 def check_imports(imports: Sequence[ImportProvider]) -> None:
-    """Raise InvalidRequest or InvalidName unless these are valid imports of 1 to MAX_IMPORTS different providers."""
+    """Raise InvalidRequest or InvalidName unless these are 1 to MAX_IMPORTS valid, distinct imports."""
     if not 1 <= len(imports) <= MAX_IMPORTS:
         raise validation.refuse(f"a call must contain 1 to {MAX_IMPORTS} providers, got {len(imports)}")
     if len({change.provider for change in imports}) < len(imports):
@@ -79,7 +78,6 @@ def check_imports(imports: Sequence[ImportProvider]) -> None:
 
 
 def check_retirement(namespace: str, name: str, as_of: int) -> None:
-    """Raise InvalidRequest or InvalidName unless this can be the name of a trait or resource class, and a position."""
     if namespace not in VOCABULARIES:
         raise validation.refuse(f"names can be retired in {' and '.join(VOCABULARIES)} only, not in {namespace!r}")
     validation.check_name(name)

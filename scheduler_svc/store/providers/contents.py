@@ -21,7 +21,7 @@ from scheduler_svc.store.providers.plans import Document, ProviderPlan, Provider
 
 
 def stored_inventory(inventory: Inventory) -> dict[str, Any]:
-    """Return the stored form of an inventory; its capacity is at most MAX_NUMBER, the largest one exact in Lua."""
+    """Return the stored form of an inventory, with its capacity limited to the integers that Lua represents exactly."""
     raw = inventory.as_dict()
     return raw | {"capacity": min(raw["capacity"], validation.MAX_NUMBER)}
 
@@ -29,7 +29,6 @@ def stored_inventory(inventory: Inventory) -> dict[str, Any]:
 def change_inventories(
     change: InventoryChange, document: Document, reads: ProviderReads, clock_ms: int
 ) -> ProviderPlan | Refusal:
-    """Plan new inventories of a provider; those that go must not be in use."""
     provider, stored = change.provider, document["inventories"]
     if isinstance(change, (SetInventories, ReplaceInventory)):
         refusal = compare_generation(provider, change.generation, reads)
@@ -55,7 +54,7 @@ def change_inventories(
 
 
 def set_traits(change: SetTraits, document: Document, reads: ProviderReads, clock_ms: int) -> ProviderPlan | Refusal:
-    """Plan the traits. Of an agent's provider those that it reports stay, and what the API adds is stored beside."""
+    """Plan new traits. Traits reported by an agent must stay; the API's additions are stored apart."""
     refusal = compare_generation(change.provider, change.generation, reads)
     if refusal is not None:
         return refusal
@@ -76,7 +75,6 @@ def set_traits(change: SetTraits, document: Document, reads: ProviderReads, cloc
 def set_aggregates(
     change: SetAggregates, document: Document, reads: ProviderReads, clock_ms: int
 ) -> ProviderPlan | Refusal:
-    """Plan the aggregates of a provider of either owner."""
     refusal = compare_generation(change.provider, change.generation, reads)
     if refusal is not None:
         return refusal
@@ -93,7 +91,7 @@ def set_aggregates(
 
 
 def compare_generation(provider: str, expected: int | None, reads: ProviderReads) -> Refusal | None:
-    """Return the refusal of a change with another generation than the provider has; None is not compared."""
+    """Return a GENERATION refusal if ``expected`` differs from the stored generation; None is not compared."""
     if expected is None:
         return None
     actual = reads.generation(provider)

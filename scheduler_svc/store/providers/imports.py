@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Import of a provider as another Placement has it, with its generation and times."""
+"""Import of providers from another Placement, with their generations and times."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,17 +11,14 @@ from scheduler_svc.store.providers.plans import IMPORTED, Document, ProviderPlan
 
 
 def imported_generation(document: Document, generation: int, generation_base: int) -> int | None:
-    """Return the generation with which a provider was imported; None if others wrote it, or claimed on it, since.
-
-    ``generation`` is the present one. A new epoch, which begins at ``generation_base``, increases it too.
-    """
+    """Return the generation with which a provider was imported; None after any other write or claim."""
     imported = document.get(IMPORTED)
     is_unchanged = imported is not None and generation == max(imported, generation_base)
     return imported if is_unchanged else None
 
 
 def import_provider(change: ImportProvider, reads: ProviderReads, _clock_ms: int) -> ProviderPlan | Refusal:
-    """Plan a provider that is exactly as imported; nothing where it is that already."""
+    """Plan a provider identical to the import; an empty plan if it already is."""
     provider, parent = change.provider, change.parent
     stored = reads.documents.get(provider)
     refusal = _refusal(change, stored, reads)
@@ -92,5 +89,4 @@ def _document(change: ImportProvider, root: str) -> dict[str, Any]:
 
 
 def _is_stale(stored: Document, document: Document) -> bool:
-    """Return whether decisions on the tree of the stored provider become stale."""
     return any(stored.get(part) != document.get(part) for part in ("traits", "aggregates", "parent", "root"))

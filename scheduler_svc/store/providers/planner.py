@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of a requested change with the stored providers: what is written, or why the change is refused.
-
-Pure, as reports.plan is for the reports of agents.
-"""
+"""Pure planning of a requested change: what to write, or why it is refused."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -39,11 +36,11 @@ _PLANNERS: Mapping[type, Planner] = {
     SetTraits: contents.set_traits,
     SetAggregates: contents.set_aggregates,
 }
-_OF_EITHER_OWNER = (SetTraits, SetAggregates)  # changes that are allowed for agents' providers too
+_OF_EITHER_OWNER = (SetTraits, SetAggregates)  # allowed on agents' providers too
 
 
 def related(change: ProviderChange) -> tuple[list[str], list[str]]:
-    """Return the providers and the names that the plan of a change reads at least, so that they are read at once."""
+    """Return the providers and names that every plan of the change reads, for one prefetch."""
     match change:
         case CreateProvider(provider, name, parent) | ImportProvider(provider, name, parent):
             return [provider, *([parent] if parent is not None else [])], [name]
@@ -55,10 +52,7 @@ def related(change: ProviderChange) -> tuple[list[str], list[str]]:
 
 
 def plan(change: ProviderChange, reads: ProviderReads, clock_ms: int) -> ProviderPlan | Refusal:
-    """Return what ``change``, which was validated, writes at ``clock_ms`` by the server's clock; or why it is refused.
-
-    Raises InvalidRequest where it would move more than MAX_MOVED providers to another tree.
-    """
+    """Return a validated ``change``'s writes, or its refusal. Raises InvalidRequest above MAX_MOVED providers."""
     if isinstance(change, CreateProvider):
         return trees.create(change, reads, clock_ms)
     if isinstance(change, ImportProvider):
@@ -72,7 +66,7 @@ def plan(change: ProviderChange, reads: ProviderReads, clock_ms: int) -> Provide
 
 
 def state_after(planned: ProviderPlan, reads: ProviderReads, generation: int) -> ProviderState:
-    """Return the provider's state once its plan is carried out, at ``generation``; of a deleted one the last state."""
+    """Return the provider's state after ``planned``; for a deleted provider its last state."""
     provider = planned.provider
     document = planned.documents.get(provider) or reads.documents.get(provider)
     if document is None:

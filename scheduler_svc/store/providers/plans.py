@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a change of a provider reads and writes, independent of the backend."""
+"""Reads and writes of a provider change, independent of the backend."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,17 +10,20 @@ from scheduler_svc.core.records import Amounts
 from scheduler_svc.store.providers.changes import is_api_owned
 
 Document = Mapping[str, Any]
-IMPORTED = "imported"  # the member of a document that nothing but imports wrote: the generation as imported
+IMPORTED = "imported"  # document key: the imported generation, while only imports have written the document
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderReads:
-    """The stored providers by id, while one verb has exclusive access.
+    """Stored providers, read under exclusive access.
 
-    ``generation_base`` is the position at which the epoch began, 0 in the first one: no generation is less.
-    ``generation`` returns a provider's generation, as clients read it. ``used`` has the sums of live claims,
-    ``children`` the ids of the API's providers directly below, sorted. ``api_names`` are the ids by name of the API's
-    providers. ``prefetch`` fetches providers at once that are read next.
+    Attributes:
+        generation_base: Log position at which the epoch began (0: the first epoch); lower bound of all generations.
+        generation: Returns a provider's generation as clients read it.
+        used: Sums of live claims by provider.
+        children: Sorted ids of the API's providers directly below each provider.
+        api_names: Ids of the API's providers by name.
+        prefetch: Reads several providers at once, ahead of their use.
     """
 
     generation_base: int
@@ -32,7 +35,7 @@ class ProviderReads:
     prefetch: Callable[[Collection[str]], None] = lambda _providers: None
 
     def holder(self, name: str) -> str | None:
-        """Return the id of the provider that has this name, of either owner; an agent's has its id as name."""
+        """Return the id of the provider with this name, of either owner."""
         return self.api_names.get(name) or (
             name if not names.is_api_provider(name) and name in self.documents else None
         )
@@ -40,15 +43,16 @@ class ProviderReads:
 
 @dataclass(frozen=True, slots=True)
 class ProviderPlan:
-    """What a change of ``provider`` writes; nothing at all where ``documents`` is empty.
+    """Writes of a change of ``provider``; no ``documents`` means no writes.
 
-    documents             new documents by id; None: the provider is deleted
-    has_new_inventories   whether the provider's inventories, so its capacity, are written
-    bump                  whether its generation is increased
-    generation            what its generation becomes, at least the one at which the epoch began; None: not set
-    names                 name -> id of the provider that takes it, None: it is given up
-    linked, unlinked      child -> parent: entries of the children that are added and removed
-    stale_roots           roots of the trees on which earlier decisions become stale
+    Attributes:
+        documents: New documents by id; None deletes the provider.
+        has_new_inventories: Whether the provider's inventories are written.
+        bump: Whether its generation is increased.
+        generation: Generation to set, at least the epoch's first; None sets none.
+        names: {name: id of its new provider}; None frees the name.
+        linked, unlinked: {child: parent} entries to add to, or remove from, the children.
+        stale_roots: Roots of trees on which earlier decisions become stale.
     """
 
     provider: str
@@ -63,10 +67,7 @@ class ProviderPlan:
 
 
 def next_version(document: Document, clock_ms: int) -> Document:
-    """Return the next version of a document, with the time of the change in the API's documents.
-
-    It is no longer as it was imported.
-    """
+    """Return the document's next version, without an import's mark; API-owned documents get the time."""
     times = {"changed_ms": clock_ms} if is_api_owned(document) else {}
     members = {key: value for key, value in document.items() if key != IMPORTED}
     return {**members, **times, "version": document.get("version", 0) + 1}

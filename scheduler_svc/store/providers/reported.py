@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Placement API made at and below the providers of an agent, while the agent's reports change those."""
+"""The Placement API's additions to agents' providers, preserved across the agents' reports."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -14,11 +14,12 @@ from scheduler_svc.store.records import SCHEMA
 
 @dataclass(frozen=True, slots=True)
 class ApiProviders:
-    """The Placement API's share in the trees of a service host, as a report of the host finds it.
+    """The API's additions to the trees of a service host, as read for one report.
 
-    ``name_conflicts`` are new nodes of the report whose name a provider of the API has. For a full report ``below`` are
-    the documents of the API's providers below nodes of the host, ``dropped`` those of the nodes it does not report any
-    more; by id.
+    Attributes:
+        name_conflicts: New nodes of the report whose names API-owned providers have.
+        below: Documents by id of API-owned providers below nodes of the host; only for full reports.
+        dropped: Documents by id of nodes that the report no longer has; only for full reports.
     """
 
     name_conflicts: Collection[str] = ()
@@ -30,17 +31,14 @@ NO_API_PROVIDERS = ApiProviders()
 
 
 def check_names(api: ApiProviders) -> None:
-    """Raise InvalidStats where a provider of the API has the name of a new node."""
+    """Raise InvalidStats if an API-owned provider has the name of a new node."""
     for name in sorted(api.name_conflicts):
         why = "a provider made by the Placement API has this name: rename or delete that one first"
         raise errors.InvalidStats(what=f"provider {name!r}", why=why)
 
 
 def additions(before: Document, reported: Collection[str]) -> dict[str, Any]:
-    """Return the parts of a node's document that a report leaves to the API, given the traits that it reports.
-
-    They are ``aggregates``, and where the API added traits ``added_traits``, ``reported_traits``, and all ``traits``.
-    """
+    """Return the aggregates and added traits that the API wrote, with all traits, for a node's new document."""
     parts = {"aggregates": before["aggregates"]} if "aggregates" in before else {}
     added = before["traits"] if is_api_owned(before) else before.get("added_traits", ())
     if added:
@@ -50,15 +48,14 @@ def additions(before: Document, reported: Collection[str]) -> dict[str, Any]:
 
 
 def reported_traits(before: Document) -> Collection[str]:
-    """Return the traits that the last report of a node had."""
     return before.get("reported_traits", before["traits"])
 
 
 def remaining(roots: Mapping[str, str], api: ApiProviders) -> dict[str, Document]:
-    """Return the documents of the API's providers that a full report changes; ``roots`` are those of its nodes.
+    """Return the API-owned documents that a full report changes; ``roots`` are the roots of its nodes.
 
-    A node that is no longer reported but has the API's providers below remains, empty, as a provider of the API. A
-    provider gets another root where the node above it has one.
+    An unreported node with API-owned providers below becomes an empty API-owned provider. A provider follows its parent
+    to another root.
     """
     remnants: dict[str, Document] = {}
     for document in api.below.values():
@@ -76,7 +73,7 @@ def remaining(roots: Mapping[str, str], api: ApiProviders) -> dict[str, Document
 
 
 def _remnant(node: Document) -> dict[str, Any]:
-    """Return the document of a node that remains: what the API wrote, without what its agent reported."""
+    """Return the document of an unreported node: the API's additions without the agent's reports."""
     aggregates = {"aggregates": node["aggregates"]} if "aggregates" in node else {}
     return {
         "schema": SCHEMA,

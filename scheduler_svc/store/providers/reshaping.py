@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans of inventories that are replaced together with allocations."""
+"""Plans of reshapes: inventories replaced together with allocations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,17 +11,18 @@ from scheduler_svc.store.providers.changes import Refusal, RefusalKind, SetInven
 from scheduler_svc.store.providers.contents import compare_generation, stored_inventory
 from scheduler_svc.store.providers.plans import Document, ProviderReads, next_version
 
-MAX_RESHAPED = 1000  # providers of one call
+MAX_RESHAPED = 1000  # providers per call
 
 
 @dataclass(frozen=True, slots=True)
 class ReshapedProvider:
     """A provider whose inventories are replaced.
 
-    interim   its document while allocations are replaced, with the inventories that it loses beside the new ones
-    final     its document afterwards
-    is_new    whether ``interim`` is a step of its own: the provider has new inventories
-    removed   the classes that it loses, sorted
+    Attributes:
+        interim: Document while allocations are replaced: old and new inventories.
+        final: Document afterwards.
+        is_new: Whether ``interim`` is a step of its own, because there are new inventories.
+        removed: Sorted resource classes that the provider loses.
     """
 
     provider: str
@@ -32,7 +33,7 @@ class ReshapedProvider:
 
 
 def check(inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]) -> None:
-    """Raise InvalidRequest or InvalidName unless these are valid changes of different providers and consumers."""
+    """Raise InvalidRequest or InvalidName unless all changes are valid and name distinct providers and consumers."""
     if not 1 <= len(inventories) <= MAX_RESHAPED:
         raise validation.refuse(f"a call must contain 1 to {MAX_RESHAPED} providers, got {len(inventories)}")
     if len({change.provider for change in inventories}) < len(inventories):
@@ -46,7 +47,7 @@ def check(inventories: Sequence[SetInventories], changes: Sequence[AllocationCha
 def plan(
     inventories: Sequence[SetInventories], reads: ProviderReads, clock_ms: int
 ) -> list[ReshapedProvider] | Refusal:
-    """Return what a reshape writes of each provider at ``clock_ms`` by the server's clock, or why it is refused."""
+    """Return the writes for each provider, or the refusal. ``clock_ms`` is the server's clock."""
     plans: list[ReshapedProvider] = []
     for change in inventories:
         document = reads.documents.get(change.provider)
@@ -62,7 +63,7 @@ def plan(
 
 
 def in_use(plans: Sequence[ReshapedProvider], used: Mapping[tuple[str, str], int]) -> Refusal | None:
-    """Return the refusal of the first provider that would lose what is in use; ``used`` by provider and class."""
+    """Return the refusal of the first provider that would lose classes in use, given ``used`` by (provider, class)."""
     for planned in plans:
         classes = tuple(name for name in planned.removed if used[planned.provider, name] > 0)
         if classes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creation, deletion, renaming and moving of the Placement API's providers."""
+"""Creation, deletion, renaming and moving of API-owned providers."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -20,11 +20,10 @@ from scheduler_svc.store.providers.changes import (
 from scheduler_svc.store.providers.plans import Document, ProviderPlan, ProviderReads, next_version
 from scheduler_svc.store.records import SCHEMA
 
-MAX_MOVED = 1000  # providers of a subtree that one change moves
+MAX_MOVED = 1000  # providers in a moved subtree
 
 
 def create(change: CreateProvider, reads: ProviderReads, clock_ms: int) -> ProviderPlan | Refusal:
-    """Plan a new provider without inventories."""
     provider, parent = change.provider, change.parent
     if reads.documents.get(provider) is not None:
         return Refusal(RefusalKind.EXISTS, provider)
@@ -46,7 +45,6 @@ def create(change: CreateProvider, reads: ProviderReads, clock_ms: int) -> Provi
 
 
 def update(change: UpdateProvider, document: Document, reads: ProviderReads, clock_ms: int) -> ProviderPlan | Refusal:
-    """Plan another name, or another parent with the root of the whole subtree."""
     provider, former_name = change.provider, name_of(document)
     name = former_name if change.name is UNCHANGED else str(change.name)
     parent = document["parent"] if change.parent is UNCHANGED else change.parent
@@ -80,7 +78,6 @@ def update(change: UpdateProvider, document: Document, reads: ProviderReads, clo
 
 
 def delete(change: DeleteProvider, document: Document, reads: ProviderReads, _clock_ms: int) -> ProviderPlan | Refusal:
-    """Plan the deletion of a provider that nothing is below or holds from."""
     provider = change.provider
     if reads.children.get(provider, ()):
         return Refusal(RefusalKind.CHILDREN, provider)
@@ -98,7 +95,7 @@ def delete(change: DeleteProvider, document: Document, reads: ProviderReads, _cl
 
 
 def new_document(provider: str, name: str, parent: str | None, root: str, created_ms: int) -> dict[str, Any]:
-    """Return the document of a provider without inventories, without its version and the time of its last change."""
+    """Return a document without inventories, version or ``changed_ms``."""
     return {
         "schema": SCHEMA,
         "id": provider,
@@ -119,13 +116,12 @@ def _named(name: str, document: Document) -> Document:
 
 
 def root_of(provider: str, reads: ProviderReads) -> str | None:
-    """Return the root of a provider's tree; None: there is no such provider."""
     document = reads.documents.get(provider)
     return None if document is None else str(document["root"])
 
 
 def subtree(provider: str, reads: ProviderReads) -> list[str]:
-    """Return the ids of a provider and of all below it."""
+    """Return the ids of a provider and all below it; raise InvalidRequest if they exceed MAX_MOVED."""
     level = [provider]
     subtree = [provider]
     while level:
@@ -138,7 +134,6 @@ def subtree(provider: str, reads: ProviderReads) -> list[str]:
 
 
 def with_root(providers: Iterable[str], root: str, reads: ProviderReads) -> dict[str, Document | None]:
-    """Return the documents of these providers with another root."""
     documents: dict[str, Document | None] = {}
     for provider in providers:
         document = reads.documents.get(provider)
