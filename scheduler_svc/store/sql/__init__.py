@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store in a SQL database, PostgreSQL or SQLite: each verb is one transaction that locks its partition."""
+"""SQL store on PostgreSQL or SQLite: each verb is one transaction that locks its partition."""
 
 from scheduler_svc.store.sql.store import SqlStore
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of a partition's data, with their encoding."""
+"""Columns and encodings of a partition's data."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from scheduler_svc.store.sql.tables import (
     TALLIES,
 )
 
-# The mappings of PartitionStorage, each with its column and the codec of that; ``awaited`` has the awaited hosts.
+# Column and codec of each mapping of PartitionStorage, and of ``awaited``.
 VIEWS: dict[str, tuple[Column[Any], Codec]] = {
     "claims": (CONSUMERS.c.claim, CLAIM),
     "deadlines": (CONSUMERS.c.deadline_ms, PLAIN),
@@ -48,7 +48,7 @@ VIEWS: dict[str, tuple[Column[Any], Codec]] = {
     "pins": (PINS.c.pinned, PIN),
     "states": (STATES.c.document, STATE),
 }
-# Tables of rows by name, the first ones in the order of the arguments of PartitionStorage.prefetch; codecs by column.
+# {table: {column: codec}}, first the tables in the order of PartitionStorage.prefetch's arguments.
 CODECS: dict[Table, dict[str, Codec]] = {
     table: {str(column.key): codec for column, codec in VIEWS.values() if column.table is table}
     for table in (CONSUMERS, PROVIDERS, SERVICES, GROUPS, PROVIDER_NAMES, HOLDERS, TALLIES, PINS, STATES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transactions on one partition, with the check of the server and retries on conflicts."""
+"""Transactions on one partition, with server checks and retries after conflicts."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -15,18 +15,18 @@ from scheduler_svc.store.sql.identity import SqlIdentity
 from scheduler_svc.store.sql.tables import PARTITIONS
 
 T = TypeVar("T")
-PartitionRow = Mapping[str, Any]  # a partition's row
+PartitionRow = Mapping[str, Any]
 
-RETRY_SECONDS = 5.0  # for which a verb is retried on conflicts with others
-TRIES = 3  # of a verb that got no answer
+RETRY_SECONDS = 5.0  # how long a verb is retried after conflicts
+TRIES = 3  # attempts of a verb that gets no answer
 
 
 class PartitionChanged(Exception):
-    """Raised when the partition's row is missing or behind what was observed: the server is checked again."""
+    """Raised if the partition's row is missing or older than one seen before; the server is checked again."""
 
 
 class SqlDatabase:
-    """One partition in one database. Verbs are idempotent: one that got no answer is sent again."""
+    """Access to a partition in a database. Verbs are idempotent: without an answer, they are sent again."""
 
     def __init__(
         self,
@@ -35,19 +35,16 @@ class SqlDatabase:
         repeats: RepeatCounter | None = None,
         wait_seconds: float | None = None,
     ) -> None:
-        """``repeats`` counts transactions whose commit got no answer.
-
-        ``wait_seconds`` limits how long a verb waits for a server that does not answer, retries included.
-        """
+        """``repeats`` counts commits without an answer; ``wait_seconds`` limits a verb's wait, retries included."""
         self.dialect = dialect
         self._identity = identity
         self._wait_seconds = wait_seconds
         self._repeats = repeats or RepeatCounter()
 
     def transact(self, work: Callable[[Connection, PartitionRow, int], T]) -> T:
-        """Return the result of ``work`` in a transaction that locks the partition; raises StoreUnavailable.
+        """Return ``work(connection, partition row, server's clock in ms)``, run with the partition locked.
 
-        ``work`` gets the connection, the partition's row and the server's clock in ms.
+        Raises StoreUnavailable.
         """
 
         def attempt() -> T:
@@ -63,7 +60,7 @@ class SqlDatabase:
         return self.run_with_retries(attempt)
 
     def _commit(self, transaction: RootTransaction) -> None:
-        """Commit; count a commit of which it is not known whether it was carried out."""
+        """Commit, and count a commit whose outcome is unknown."""
         try:
             transaction.commit()
         except exc.DBAPIError as error:
@@ -72,7 +69,7 @@ class SqlDatabase:
             raise
 
     def read(self, work: Callable[[Connection, PartitionRow], T]) -> T:
-        """Return the result of ``work`` in a read-only transaction on the partition; raises StoreUnavailable."""
+        """Run ``work`` in a read-only transaction; return its result. Raises StoreUnavailable."""
 
         def attempt() -> T:
             observed = self._identity.high_water_mark
@@ -87,8 +84,6 @@ class SqlDatabase:
         return self.run_with_retries(attempt)
 
     def check_identity(self) -> None:
-        """Compare the server's identity with the recorded one; raises StoreUnavailable."""
-
         def attempt() -> None:
             with self.dialect.engine.connect() as connection:
                 connection.info.pop("met", None)
@@ -97,7 +92,6 @@ class SqlDatabase:
         self.run_with_retries(attempt)
 
     def run_with_retries(self, attempt: Callable[[], T]) -> T:
-        """Return the result of ``attempt``, retried on transient errors; raises StoreUnavailable."""
         retrying = tenacity.Retrying(
             stop=self._is_exhausted,
             wait=tenacity.wait_random_exponential(multiplier=0.005, max=0.1),
@@ -130,7 +124,6 @@ class SqlDatabase:
 
 
 def _check_row(connection: Connection, meta: PartitionRow | None, observed: tuple[int, int]) -> PartitionRow:
-    """Return the row; raise PartitionChanged where it is missing or behind what was observed."""
     if meta is None or meta["epoch"] < observed[0] or meta["position"] < observed[1]:
         connection.info.pop("met", None)
         raise PartitionChanged

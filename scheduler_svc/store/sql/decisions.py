@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bounded decision record, as rows."""
+"""Decision record of bounded size, one row per decision."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,6 @@ TRIM_EVERY = 16  # decisions
 
 
 def write(connection: Connection, partition: str, number: int, request_id: str, document: Mapping[str, Any]) -> None:
-    """Record a decision under its ``number``, the one after the newest."""
     text, project = documents.encode(document), project_of(document)
     row = {
         "partition": partition,
@@ -28,20 +27,19 @@ def write(connection: Connection, partition: str, number: int, request_id: str, 
 
 
 def trim(connection: Connection, partition: str, newest: int, most: int) -> None:
-    """Delete the oldest decisions beyond ``most`` bytes; only once in TRIM_EVERY, to save the cost of deletes."""
+    """Delete the oldest decisions beyond ``most`` bytes, once in TRIM_EVERY because deletes are costly."""
     if newest % TRIM_EVERY == 0:
         old = DECISIONS.c.until_bytes <= _until_bytes(connection, partition, newest) - most
         connection.execute(delete(DECISIONS).where(DECISIONS.c.partition == partition, old))
 
 
 def _until_bytes(connection: Connection, partition: str, number: int) -> int:
-    """Return the size of all decisions up to this one, deleted ones included."""
+    """Return the size of all decisions up to ``number``, deleted ones included."""
     own = (DECISIONS.c.partition == partition, DECISIONS.c.number == number)
     return connection.scalar(select(DECISIONS.c.until_bytes).where(*own)) or 0
 
 
 def newest(connection: Connection, partition: str, request_id: str, project: str | None) -> dict[str, Any] | None:
-    """Return the newest decision of a request, with ``project`` only of that project."""
     own = [DECISIONS.c.partition == partition, DECISIONS.c.request == request_id]
     own += [] if project is None else [DECISIONS.c.project == project]
     text = connection.scalar(select(DECISIONS.c.document).where(*own).order_by(DECISIONS.c.number.desc()).limit(1))
@@ -49,7 +47,6 @@ def newest(connection: Connection, partition: str, request_id: str, project: str
 
 
 def after(connection: Connection, partition: str, number: int, limit: int) -> Sequence[tuple[int, str, dict[str, Any]]]:
-    """Return (number, request id, document) of decisions after ``number``."""
     own = (DECISIONS.c.partition == partition, DECISIONS.c.number > number)
     rows = connection.execute(select(DECISIONS).where(*own).order_by(DECISIONS.c.number).limit(limit))
     return [(row.number, row.request, documents.decode(row.document, "decision")) for row in rows]

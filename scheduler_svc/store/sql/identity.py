@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identity of the database server of a partition, and detection that it may have forgotten acknowledged writes."""
+"""Identity of a partition's database server, and detection of lost writes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from scheduler_svc.store.sql.tables import PARTITIONS
 
 
 class SqlIdentity(HighWaterMark):
-    """Checks the server on each new connection, before any verb is sent through it."""
+    """Checks the server on each new connection, before its first verb."""
 
     def __init__(self, partition: str, log_length: int) -> None:
         super().__init__()
@@ -22,10 +22,7 @@ class SqlIdentity(HighWaterMark):
         self._log_length = log_length
 
     def check(self, dialect: SqlDialect, connection: Connection) -> None:
-        """Compare and record the server's identity, and begin a new epoch if necessary.
-
-        Raises StoreUnavailable where the server must not be written to.
-        """
+        """Record the server's identity; begin an epoch if it changed or lost writes. Raises StoreUnavailable."""
         observed_epoch, observed_position = self.high_water_mark
         with connection.begin():
             insert = INSERTS[connection.dialect.name](PARTITIONS).on_conflict_do_nothing()
@@ -33,7 +30,7 @@ class SqlIdentity(HighWaterMark):
             identity = dialect.identity(connection)
             connection.execute(insert, new_row)
             meta, now = dialect.lock(connection, self.partition)
-            recorded: Mapping[str, Any] = meta or {}  # the row exists now
+            recorded: Mapping[str, Any] = meta or {}  # the row was inserted above
             behind = recorded["epoch"] < observed_epoch or recorded["position"] < observed_position
             if recorded["identity"] == identity and not behind:
                 self.observe(recorded["epoch"], recorded["position"])
@@ -46,5 +43,5 @@ class SqlIdentity(HighWaterMark):
             partition.finish()
             dialect.announce(connection, self.partition)
         self.observe(partition.epoch, partition.position)
-        if recorded["epoch"]:  # a new partition has forgotten nothing
+        if recorded["epoch"]:  # a new partition has lost nothing
             self.note_epoch_change()

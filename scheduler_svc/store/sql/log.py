@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of a partition, as rows."""
+"""Log of a partition, one row per entry."""
 
 import json
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.sql.tables import LOG
 from scheduler_svc.store.verbs.partition import POSITION_LEAP
 
-TRIMS = 64  # trims of the log per its length in entries
+TRIMS = 64  # trims per full length of the log
 
 
 def read(connection: Connection, partition: str, position: int, limit: int) -> list[LogEntry]:
-    """Return entries after ``position``; raises IncompatibleObject where a newer gantt wrote one."""
+    """Return entries after ``position``; raise IncompatibleObject for an entry of a newer gantt."""
     query = select(LOG).where(LOG.c.partition == partition, LOG.c.position > position)
     entries = []
     for row in connection.execute(query.order_by(LOG.c.position).limit(limit)):
@@ -28,7 +28,6 @@ def read(connection: Connection, partition: str, position: int, limit: int) -> l
 
 
 def write(connection: Connection, partition: str, entries: Sequence[LogEntry]) -> None:
-    """Append entries."""
     rows = [
         {"position": entry.position, "kind": entry.kind, "payload": documents.encode(entry.payload)}
         for entry in entries
@@ -37,9 +36,9 @@ def write(connection: Connection, partition: str, entries: Sequence[LogEntry]) -
 
 
 def trim(connection: Connection, partition: str, before: int, position: int, length: int) -> None:
-    """Delete entries beyond ``length``; only once in ``length // TRIMS`` positions, to save the cost of deletes.
+    """Delete entries beyond ``length``, once per ``length // TRIMS`` positions because deletes are costly.
 
-    Not when an epoch begins, which skips positions: the entries before it show replicas what the store still has.
+    Not at the leap of a new epoch, because replicas read the older entries to see what the store still has.
     """
     step = max(1, length // TRIMS)
     if before // step != position // step and position - before < POSITION_LEAP:
@@ -47,7 +46,6 @@ def trim(connection: Connection, partition: str, before: int, position: int, len
 
 
 def trim_to(connection: Connection, partition: str, length: int) -> None:
-    """Delete the oldest entries beyond ``length``."""
     newest = select(LOG.c.position).where(LOG.c.partition == partition).order_by(LOG.c.position.desc())
     position = connection.scalar(newest.offset(length).limit(1))
     if position is not None:

@@ -14,7 +14,7 @@ from rpcapi.messaging import green
 from scheduler_svc.store.records import Durability
 from scheduler_svc.store.sql.dialect import ANSWER_SECONDS, CONNECT_SECONDS, POOL, SqlDialect, unavailable
 
-# The time is read when the row is locked, not when the wait for the lock began.
+# Reads the clock after the lock was granted, not when the wait for it began.
 LOCK_ROW = text(
     "WITH held AS MATERIALIZED (SELECT * FROM partitions WHERE name = :name FOR UPDATE) "
     "SELECT held.*, (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now FROM (SELECT 1) AS one "
@@ -27,23 +27,22 @@ SELECT_IDENTITY = text(
     "'partitions'::regclass::oid AS home, extract(epoch FROM pg_postmaster_start_time())::text AS started, "
     "current_setting('synchronous_commit') <> 'off' AND current_setting('fsync') = 'on' AS keeps"
 )
-SCHEMA_LOCK = 0x67616E7474  # "gantt" as a number, unlikely to be another program's lock key
-IDLE_SECONDS = 5.0  # that a session may be idle while it locks a partition
+SCHEMA_LOCK = 0x67616E7474  # "gantt" in ASCII, unlikely to be another program's lock key
+IDLE_SECONDS = 5.0  # how long a session may be idle while it locks a partition
 TRANSIENT = ("40001", "40P01")  # serialization failure, deadlock
 
 
 class Postgresql(SqlDialect):
-    """PostgreSQL. A transaction locks its partition's row: verbs of a partition run one at a time; reads do not wait.
+    """PostgreSQL dialect: a transaction locks its partition's row, so verbs of a partition run one at a time.
 
-    A crash loses nothing acknowledged where fsync and synchronous_commit are on; durability "always" switches the
-    latter on. Where one is off, a restarted server counts as another server. So does, in any case, a server on
-    another timeline: a promoted standby, or a restore to a point in time.
+    With fsync and synchronous_commit on, a crash loses no acknowledged write; durability "always" turns the latter on.
+    If either is off, a restarted server counts as another server, as does any server on another timeline (promoted
+    standby, point-in-time restore).
     """
 
     def __init__(self, url: URL, durability: Durability, wait_seconds: float | None = None) -> None:
-        """``wait_seconds`` is as in SqlDatabase."""
         if green.is_patched():
-            # psycopg's default wait would block all green threads; it is selected when the module is first imported.
+            # psycopg's default wait would block all green threads. It is chosen at psycopg's first import.
             os.environ.setdefault("PSYCOPG_WAIT_FUNC", "wait_select")
         keepalive = {"keepalives_idle": CONNECT_SECONDS, "keepalives_interval": 2, "keepalives_count": 3}
         answer_seconds = wait_seconds or ANSWER_SECONDS
@@ -106,7 +105,7 @@ class Postgresql(SqlDialect):
         super().close()
 
     def _open_listener(self, partition: str) -> Any:
-        """Return a psycopg connection outside the pool, because it spends its time waiting."""
+        """Return a psycopg connection outside the pool, for waiting."""
         connection = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         try:
             connection.exec_driver_sql(f'LISTEN "{_channel(partition)}"')
@@ -127,7 +126,7 @@ class Postgresql(SqlDialect):
         fresh.silence_seconds = self._wait_seconds
         settings: dict[str, int | str] = {
             "statement_timeout": round((self._wait_seconds or ANSWER_SECONDS) * 1000),
-            # A worker that hangs within a transaction locks its partition: the server ends it, and others continue.
+            # Let the server end a transaction of a hanging worker, which locks its partition.
             "idle_in_transaction_session_timeout": round(IDLE_SECONDS * 1000),
         }
         if self._durability == "always":
@@ -145,5 +144,5 @@ def _connect(_dialect: Any, _record: Any, arguments: Any, options: Any) -> Any:
 
 
 def _channel(partition: str) -> str:
-    """Return a partition's notification channel: a hash, because partition names may be too long for a channel."""
+    """Return a partition's notification channel, hashed because channel names are short."""
     return "gantt_" + hashlib.sha256(partition.encode()).hexdigest()[:32]

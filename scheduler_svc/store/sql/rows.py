@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of one table within one transaction: read on demand, written when the verb is done."""
+"""Rows of one table within one transaction: read on demand, written when the verb ends."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from functools import cache
@@ -25,19 +25,19 @@ from scheduler_svc.store.codecs import Codec
 V = TypeVar("V")
 DerivedColumns = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 
-BATCH = 1000  # names in one statement
+BATCH = 1000  # names per statement
 INSERTS: Mapping[str, Any] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
 
 class SqlRow:
-    """One row: its columns as read, and the decoded values of columns that were accessed since."""
+    """Row of raw columns, and decoded values of the columns accessed so far."""
 
     def __init__(self, raw: Mapping[str, Any]) -> None:
         self.raw = raw
         self.values: dict[str, Any] = {}
 
     def get(self, column: str, codec: Codec) -> Any:
-        """Return a column's decoded value, the same object each time: changes in it are changes of the row."""
+        """Return a column's decoded value. Repeated calls return the same object, so callers may change it in place."""
         if column not in self.values:
             raw = self.raw.get(column)
             self.values[column] = None if raw is None else codec.decode(raw)
@@ -45,10 +45,7 @@ class SqlRow:
 
 
 class SqlRows:
-    """The rows of ``partition`` in ``table``, with ``codecs`` by column.
-
-    ``derive`` returns the columns computed from others, given a row's name and the row to be written.
-    """
+    """Rows of ``partition`` in ``table``; ``derive`` returns computed columns from a row's name and columns."""
 
     def __init__(
         self,
@@ -66,7 +63,6 @@ class SqlRows:
         self._rows: dict[str, SqlRow] = {}
 
     def fetch(self, names: Iterable[str]) -> None:
-        """Read the rows of these names that were not read before."""
         missing = sorted(set(names) - self._rows.keys())
         for batch in paging.batches(missing, BATCH):
             self._rows.update({name: SqlRow({}) for name in batch})
@@ -75,43 +71,40 @@ class SqlRows:
             )
 
     def find(self, condition: ColumnElement[bool], *order: Any, limit: int | None = None) -> list[str]:
-        """Return the names of the rows that fulfil ``condition`` now, in ``order``, and read these rows."""
+        """Read the rows that fulfil ``condition`` after all changes; return their names in ``order``."""
         self.write()
         query = select(self._table).where(self._table.c.partition == self._partition, condition)
         return self._cache_rows(self._connection.execute(query.order_by(*order).limit(limit)))
 
     def names(self, condition: ColumnElement[bool], limit: int | None = None) -> list[str]:
-        """Return the names of the rows that fulfil ``condition`` now, in order, without reading the rows."""
+        """Return the sorted names of the rows that fulfil ``condition``, without reading the rows."""
         self.write()
         table = self._table
         query = select(table.c.name).where(table.c.partition == self._partition, condition)
         return list(self._connection.scalars(query.order_by(table.c.name).limit(limit)))
 
     def count(self, condition: ColumnElement[bool]) -> int:
-        """Return how many rows fulfil ``condition`` now."""
         self.write()
         query = select(func.count()).select_from(self._table)
         number = self._connection.scalar(query.where(self._table.c.partition == self._partition, condition))
         return int(number or 0)
 
     def get(self, name: str, column: str) -> Any:
-        """Return a column's value in a row, or None."""
         if name not in self._rows:
             self.fetch([name])
         return self._rows[name].get(column, self._codecs[column])
 
     def put(self, name: str, column: str, value: Any) -> None:
-        """Set a column of a row to ``value``; None clears it."""
         if name not in self._rows:
             self.fetch([name])
         self._rows[name].values[column] = value
 
     def forget(self) -> None:
-        """Drop all cached rows; changes must be written before."""
+        """Drop all cached rows. Write changes first."""
         self._rows.clear()
 
     def write(self) -> None:
-        """Write the rows that differ from what was read; delete rows that became empty."""
+        """Write changed rows, and delete rows that became empty."""
         changed, emptied = [], []
         for name, row in self._rows.items():
             raw = self._encoded(name, row)
@@ -131,7 +124,6 @@ class SqlRows:
             self._connection.execute(statement, [{name: raw.get(name) for name in columns} for raw in changed])
 
     def _cache_rows(self, result: Result[Any]) -> list[str]:
-        """Cache rows that were read, unless they are cached already; return the names of all."""
         names = []
         for mapping in result.mappings():
             names.append(mapping["name"])
@@ -141,7 +133,6 @@ class SqlRows:
         return names
 
     def _encoded(self, name: str, row: SqlRow) -> Mapping[str, Any]:
-        """Return the row as it will be stored; {} if it is empty."""
         if not row.values:
             return row.raw
         unchanged = {key: row.raw[key] for key in self._codecs if key in row.raw and key not in row.values}
@@ -155,14 +146,13 @@ class SqlRows:
 
 @cache
 def _select_by_name(table: Table) -> Select[Any]:
-    """Return the query for rows by name, cached: building it costs more than executing it."""
+    """Return the query for rows by name. Cached: building it costs more than running it."""
     condition = table.c.name.in_(bindparam("names", expanding=True))
     return select(table).where(table.c.partition == bindparam("partition"), condition)
 
 
 @cache
 def _upsert(table: Table, dialect: str) -> Insert:
-    """Return the statement that inserts or replaces whole rows."""
     statement = INSERTS[dialect](table)
     rest = {
         name: statement.excluded[name]
@@ -174,7 +164,7 @@ def _upsert(table: Table, dialect: str) -> Insert:
 
 
 class ColumnView(MutableMapping[str, V]):
-    """One column of the rows as a mapping by row name."""
+    """Column of the rows, as a mapping by row name."""
 
     def __init__(self, rows: SqlRows, column: ColumnElement[Any]) -> None:
         self._rows = rows

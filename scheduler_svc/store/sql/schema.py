@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creates or migrates the tables; the first process to come does it."""
+"""Creation and migration of the tables, by whichever process comes first."""
 
 from functools import cache
 from pathlib import Path
@@ -15,11 +15,11 @@ from rpcapi import errors
 from scheduler_svc.store.sql.dialect import SqlDialect
 
 VERSION_TABLE = "gantt_schema"
-_LOCK = Lock()  # alembic's context is global in a process
+_LOCK = Lock()  # alembic's context is global to the process
 
 
 def ensure(dialect: SqlDialect, connection: Connection) -> None:
-    """Create the tables, or migrate them; raises BadConfiguration where a newer gantt has migrated them."""
+    """Create or migrate the tables; raise BadConfiguration if a newer gantt migrated them."""
     with _LOCK:
         with connection.begin():
             if _version(connection) == _scripts().get_current_head():

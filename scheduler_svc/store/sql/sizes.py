@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sizes of a partition's collections in SQL: the rows' number, and the length of their texts."""
+"""Sizes of a partition's collections: number of rows and length of their texts."""
 
 from sqlalchemy import ColumnElement, Connection, Table, func, select
 
@@ -18,12 +18,10 @@ from scheduler_svc.store.sql.tables import (
     TALLIES,
 )
 
-ROW_BYTES = 100  # of a row's numbers, its header and its place in indexes, about
+ROW_BYTES = 100  # approximate size of a row's numbers, header and index entries
 
 
 def sizes(connection: Connection, partition: str) -> dict[str, CollectionSize]:
-    """Measure the collections of a partition."""
-
     def size(table: Table, *texts: str, condition: ColumnElement[bool] | None = None) -> CollectionSize:
         length = sum((func.coalesce(func.length(table.c[text]), 0) for text in texts), start=ROW_BYTES)
         query = select(func.count(), func.coalesce(func.sum(length), 0)).where(table.c.partition == partition)

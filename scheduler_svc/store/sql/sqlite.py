@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SQLite dialect: one file, for the workers of one machine."""
+"""SQLite dialect: one file, for workers on one machine."""
 
 import os
 import sqlite3
@@ -14,7 +14,7 @@ from rpcapi import errors
 from scheduler_svc.store.records import Durability
 from scheduler_svc.store.sql.dialect import POOL, SqlDialect
 
-BUSY_MS = 20  # that SQLite itself waits for another writer, which blocks all green threads of the process
+BUSY_MS = 20  # SQLite's own wait for another writer, which blocks all green threads
 SELECT_ROW = text(
     "SELECT partitions.*, CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now "
     "FROM (SELECT 1) LEFT JOIN partitions ON name = :name"
@@ -25,10 +25,10 @@ READ_ONLY = "gantt_read_only"
 
 
 class Sqlite(SqlDialect):
-    """A SQLite file in WAL mode: readers see a consistent state and do not wait, writers run one at a time.
+    """SQLite file in WAL mode: readers never wait, and writers run one at a time.
 
-    With durability "always" each commit is synchronised to the disk. With "everysec" it survives the end of any
-    process, but may be lost with the machine: then each boot of the machine counts as another server.
+    Durability "always" syncs each commit to disk. With "everysec" a machine crash may lose commits, so each boot counts
+    as another server.
     """
 
     def __init__(self, url: URL, durability: Durability) -> None:
@@ -57,7 +57,7 @@ class Sqlite(SqlDialect):
         return f"sqlite {device}:{inode} boot {boot}"
 
     def lock_schema(self, connection: Connection) -> None:
-        """Do nothing: BEGIN IMMEDIATE has locked the file."""
+        """Do nothing: BEGIN IMMEDIATE locks the file."""
 
     def announce(self, connection: Connection, partition: str) -> None:
         """Do nothing: followers poll."""
@@ -72,20 +72,19 @@ class Sqlite(SqlDialect):
         return isinstance(error, exc.OperationalError) and str(error.orig).startswith(LOCKED)
 
     def _make_private(self, _dialect: Any, _record: Any, _arguments: Any, _options: Any) -> None:
-        """Create the file readable and writable by its owner only."""
         try:
             os.close(os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         except OSError as error:
             raise sqlite3.OperationalError(f"unable to open {self._path}: {error.strerror}") from error
 
     def _prepare(self, fresh: sqlite3.Connection, record: Any) -> None:
-        fresh.isolation_level = None  # transactions begin where SQLAlchemy says, not where the driver guesses
+        fresh.isolation_level = None  # SQLAlchemy begins transactions, not the driver
         for pragma in ("journal_mode = WAL", f"synchronous = {self._synchronous}", "cache_size = -16000"):
             fresh.execute(f"PRAGMA {pragma}")
         record.info["file"] = self._file()
 
     def _require_same_file(self, _connection: Any, record: Any, _proxy: Any) -> None:
-        """Disconnect from a file that is no longer at its path, for example after a restore."""
+        """Disconnect if the file at the path was replaced, for example by a restore."""
         if record.info["file"] != self._file():
             raise exc.DisconnectionError("the file at the path was replaced")
 

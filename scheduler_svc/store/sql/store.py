@@ -23,13 +23,11 @@ from scheduler_svc.store.sql.sqlite import Sqlite
 from scheduler_svc.store.verb_store import VerbStore
 from scheduler_svc.store.verbs.whole_partition import WholePartition
 
-BLOCK_SECONDS = 2.0  # the longest that one follow waits
-FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.05  # seconds between polls of the log, without notifications
+BLOCK_SECONDS = 2.0  # longest wait of one ``follow``
+FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.05  # seconds between polls of the log, for dialects without notifications
 
 
 class SqlStore(VerbStore):
-    """A partition in a SQL database."""
-
     def __init__(
         self,
         url: str,
@@ -43,7 +41,6 @@ class SqlStore(VerbStore):
         max_step_ms: int = MAX_STEP_MS,
         wait_seconds: float | None = None,
     ) -> None:
-        """``wait_seconds`` is as in SqlDatabase."""
         super().__init__(partition, decision_bytes=decision_bytes, namespaces=namespaces)
         self._identity = SqlIdentity(partition, log_length)
         self._dialect = _dialect(url, durability, wait_seconds)

@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table definitions; `migrations` creates them in a database.
-
-Documents are JSON strings as in the other backends. Data that is queried other than by name has a separate column.
-"""
+"""Table definitions. Documents are JSON strings; values that queries filter or sort by have own columns."""
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, MetaData, PrimaryKeyConstraint, Table, Text
 
 METADATA = MetaData()
 
-# Names are compared byte by byte, as in Python and Redis, so that a page's marker means the same everywhere.
+# Names compare byte by byte, as in Python and Redis, so that page markers mean the same in all backends.
 NAME = Text().with_variant(Text(collation="C"), "postgresql")
 
 
 def _table(name: str, *columns: Column) -> Table:
-    """Return a table keyed by partition and name."""
     head = (Column("partition", NAME, nullable=False), Column("name", NAME, nullable=False))
     return Table(name, METADATA, *head, *columns, PrimaryKeyConstraint("partition", "name"))
 
@@ -22,21 +18,21 @@ PARTITIONS = Table(
     "partitions",
     METADATA,
     Column("name", NAME, primary_key=True),
-    Column("identity", Text, nullable=False),  # of the server that last served the partition
+    Column("identity", Text, nullable=False),  # identity of the server that last served the partition
     Column("epoch", BigInteger, nullable=False),
     Column("position", BigInteger, nullable=False),
-    Column("decision", BigInteger, nullable=False),  # number of the newest one
-    Column("time_ms", BigInteger),  # the partition's own; null before its first verb
-    Column("clock_ms", BigInteger),  # the server's, at that time
+    Column("decision", BigInteger, nullable=False),  # number of the newest decision
+    Column("time_ms", BigInteger),  # partition time; null before the first verb
+    Column("clock_ms", BigInteger),  # server's clock at ``time_ms``
     Column("generation_base", BigInteger, nullable=False, server_default="0"),  # position at which the epoch began
     Column(
         "vocabulary", BigInteger, nullable=False, server_default="0"
-    ),  # position of the last change of traits or classes
+    ),  # position of the last change of a trait or resource class
 )
 CONSUMERS = _table(
     "consumers",
     Column("claim", Text),
-    Column("deadline_ms", BigInteger),  # null also for a claim parked until its host audits
+    Column("deadline_ms", BigInteger),  # null also for a claim that waits for its host's audit
     Column("ends", Text),  # {attempt: end}
     Column("ended_ms", BigInteger),
     Column("unverified", Integer),  # number of its unverified claims, which are rows of their own
@@ -52,21 +48,21 @@ PROVIDERS = _table(
     Column("changed", BigInteger),
     Column("eligible", BigInteger),
     Column("excess", Text),
-    Column("generation", BigInteger),  # increments in this epoch
-    Column("children", Text),  # [the Placement API's providers directly below it]
+    Column("generation", BigInteger),  # increments since the epoch began
+    Column("children", Text),  # ids of the API's providers directly below
 )
-PROVIDER_NAMES = _table("provider_names", Column("provider", NAME))  # name of a provider of the Placement API -> id
+PROVIDER_NAMES = _table("provider_names", Column("provider", NAME))  # name of an API-owned provider -> its id
 SERVICES = _table(
     "services",
     Column("document", Text),
-    Column("report", Text),  # the last one applied
+    Column("report", Text),  # last applied report
     Column("beat_ms", BigInteger),
     Column("alive", Boolean),
     Column("opened", BigInteger),
     Column("awaited", Boolean),
-    Column("clock_offset", Text),  # [ms by which its clock was ahead, time of the note]
+    Column("clock_offset", Text),  # [ms ahead of the server, time of the note]
 )
-HOLDERS = _table("holders", Column("present", Integer))  # named provider|claim, see allocations.holder_keys
+HOLDERS = _table("holders", Column("present", Integer))  # provider|claim, see allocations.holder_keys
 TALLIES = _table(  # see tallies.key_of
     "tallies",
     Column("tally", Text),
@@ -74,7 +70,7 @@ TALLIES = _table(  # see tallies.key_of
 )
 GROUPS = _table("server_groups", Column("hosts", Text))
 PINS = _table("pins", Column("pinned", Text), Column("until_ms", BigInteger))
-STATES = _table("states", Column("document", Text))  # named as namespaces.entry_of
+STATES = _table("states", Column("document", Text))  # names as in namespaces.entry_of
 LOG = Table(
     "log",
     METADATA,
@@ -91,9 +87,9 @@ DECISIONS = Table(
     Column("partition", NAME, nullable=False),
     Column("number", BigInteger, nullable=False),
     Column("request", NAME, nullable=False),
-    Column("project", NAME, nullable=False, server_default=""),  # '' for a document without a project
+    Column("project", NAME, nullable=False, server_default=""),  # '' for none
     Column("document", Text, nullable=False),
-    Column("until_bytes", BigInteger, nullable=False, server_default="0"),  # of all decisions up to this one
+    Column("until_bytes", BigInteger, nullable=False, server_default="0"),  # size of all decisions up to this one
     PrimaryKeyConstraint("partition", "number"),
     Index("decisions_by_bytes", "partition", "until_bytes"),
     Index("decisions_by_request", "partition", "request", "number"),
@@ -102,7 +98,7 @@ DECISIONS = Table(
 
 
 def _index_not_null(name: str, table: Table, column: str) -> None:
-    """Create a partial index on the rows where ``column`` is not null, usually few."""
+    """Create a partial index on the few rows with a value in ``column``."""
     condition = table.c[column].is_not(None)
     Index(name, table.c.partition, table.c[column], postgresql_where=condition, sqlite_where=condition)
 

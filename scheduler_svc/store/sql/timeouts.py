@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A psycopg connection with a client-side time-out: the server's own time-outs do not help where it hangs."""
+"""Client-side time-outs of psycopg connections, for servers too stuck to apply their own."""
 
 import time
 from collections.abc import Generator
@@ -9,14 +9,11 @@ import psycopg
 
 from scheduler_svc.store.sql.dialect import ANSWER_SECONDS
 
-SILENCE_SECONDS = ANSWER_SECONDS + 2.0  # later than a working server's own statement time-out
+SILENCE_SECONDS = ANSWER_SECONDS + 2.0  # more than the server's statement time-out
 
 
 class TimeoutConnection(psycopg.Connection[Any]):
-    """A connection that is closed when an answer takes longer than ``silence_seconds``; None: SILENCE_SECONDS.
-
-    The server's statement time-out does not apply to a commit that waits for a synchronous standby.
-    """
+    """Connection that closes if an answer, or a commit that waits for a standby, takes ``silence_seconds``."""
 
     silence_seconds: float | None = None
 
@@ -24,7 +21,7 @@ class TimeoutConnection(psycopg.Connection[Any]):
         return super().wait(self._bounded(gen), *arguments, **options)
 
     def _bounded(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Forward ``gen``'s waits, and check the deadline after each; psycopg resumes ten times a second."""
+        """Forward ``gen``'s waits and check the deadline after each; psycopg resumes ten times a second."""
         seconds = self.silence_seconds or SILENCE_SECONDS
         deadline = time.monotonic() + seconds
         try:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schema migrations, for alembic."""
+"""Alembic migrations of the schema."""

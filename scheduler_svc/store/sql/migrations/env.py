@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alembic's environment: migrations run in the caller's transaction, which has locked the schema."""
+"""Alembic environment: migrations run in the caller's transaction, which locked the schema."""
 
 from alembic import context
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The migrations, one per file, in the order of their numbers."""
+"""Migrations in numerical order, one per file."""

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first tables: those of the code, until a release has created any.
-
-The first change of them after that copies them here, and becomes the next migration.
-"""
+"""Initial tables, taken from the current definitions until a release freezes them here."""
 
 from alembic import op
 
@@ -13,5 +10,4 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Create all of them."""
     METADATA.create_all(op.get_bind())
