@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declared host state in memcached: documents are changed by compare-and-swap, and may be evicted."""
+"""Host state in memcached: documents change by compare-and-swap and may be evicted."""
 
 from scheduler_svc.store.memcached.states import MemcachedStates
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connection to memcached, with time-outs and gantt errors."""
+"""Connection to memcached, with time-outs and gantt's errors."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -14,19 +14,19 @@ from rpcapi import errors
 T = TypeVar("T")
 
 PORT = 11211
-SECONDS = 2.0  # for a connection, and for an answer
+SECONDS = 2.0  # limit of connecting, and of each answer
 CONNECTIONS = 16
-# A pooled connection may lead to a server that has ended since. A repeated swap is safe: the caller compares again.
+# A pooled connection may be dead. A repeated swap is safe, because the caller compares again.
 _RETRY = tenacity.Retrying(
     stop=tenacity.stop_after_attempt(2),
     retry=tenacity.retry_if_exception_type((OSError, exceptions.MemcacheUnexpectedCloseError)),
     reraise=True,
 )
-TOO_LARGE = "too large"  # how memcached refuses a value beyond its item size
+TOO_LARGE = "too large"  # memcached's error for a value above its item size
 
 
 class MemcachedConnection:
-    """The memcached commands in use; each raises StoreUnavailable when no answer came."""
+    """memcached commands; each raises StoreUnavailable without an answer."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -41,22 +41,20 @@ class MemcachedConnection:
         )
 
     def gets(self, key: str) -> tuple[bytes | None, bytes | None]:
-        """Return a value and its CAS token, or (None, None)."""
+        """Return (value, CAS token), or (None, None)."""
         return self._run(lambda: self._client.gets(key))
 
     def get_many(self, keys: Iterable[str]) -> Mapping[str, bytes]:
-        """Return the values of those keys that exist."""
         key_list = list(keys)
         return self._run(lambda: self._client.get_many(key_list))
 
     def swap(self, key: str, value: bytes, token: bytes | None, expire: int = 0) -> bool:
-        """Store ``value`` if the key is unchanged since ``token`` was read (None: if it does not exist)."""
+        """Store ``value`` if the key is unchanged since ``token`` was read; None requires a new key."""
         if token is None:
             return bool(self._run(lambda: self._client.add(key, value, expire=expire)))
         return bool(self._run(lambda: self._client.cas(key, value, token, expire=expire)))
 
     def close(self) -> None:
-        """Close all connections."""
         self._client.close()
 
     @staticmethod

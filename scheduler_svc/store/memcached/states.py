@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents of declared namespaces in memcached, and lists of their names.
+"""Documents of declared namespaces in memcached, with lists of their names.
 
-A document is changed by compare-and-swap. Its name and version are then written to one of a few lists, because
-memcached cannot list its keys. A writer that dies in between repeats the whole change: the document is then already
-up to date, and the list is completed.
+memcached cannot list keys, so each change then writes the document's name and version to one of SHARDS lists. If the
+writer dies in between, repeating the change completes the list.
 """
 
 import hashlib
@@ -17,17 +16,16 @@ from scheduler_svc.store import documents, namespaces, paging
 from scheduler_svc.store.memcached.connect import MemcachedConnection
 from scheduler_svc.store.records import SCHEMA
 
-SHARDS = 64  # lists of a namespace: a change rewrites one of them
-TRIES = 20  # of a swap that concurrent writers disturb
-TOMBSTONE_SECONDS = 3600  # for which a deleted document's version is kept
-READ_BATCH = 500  # documents in one command
+SHARDS = 64  # lists per namespace; a change rewrites one of them
+TRIES = 20  # attempts of a swap under contention
+TOMBSTONE_SECONDS = 3600  # how long a deleted document's version is kept
+READ_BATCH = 500  # documents per command
 
 
 class MemcachedStates:
-    """The declared host state of one partition, at ``url``: memcached://host:port or memcached:///socket.
+    """Declared host state of one partition at ``url``: memcached://host:port or memcached:///socket.
 
-    A version is a time in milliseconds, so that a document that was evicted and put again has another version. A
-    document that memcached evicts, or loses when it ends, does not exist until it is put again.
+    Versions are times in ms, so a document put again after an eviction gets a new version.
     """
 
     def __init__(self, url: str, partition: str) -> None:
@@ -35,7 +33,6 @@ class MemcachedStates:
         self._partition = partition
 
     def get(self, namespace: str, name: str) -> namespaces.Versioned:
-        """Return (version, document); raises UnknownHost."""
         contents = self.read(namespace, [name])
         if name not in contents:
             raise errors.UnknownHost(name=name)
@@ -44,26 +41,23 @@ class MemcachedStates:
     def page(
         self, namespace: str, marker: str | None, limit: int
     ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
-        """Return documents by name after ``marker``, and the next marker; evicted documents are missing from a page."""
+        """Return a page by name and the next marker. Evicted documents are missing from it."""
         names, following = paging.cut(self.versions(namespace), marker, limit)
         contents = self.read(namespace, names)
         return [(name, *contents[name]) for name in names if name in contents], following
 
     def put(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
-        """Replace the document at ``version`` and return its new version; raises VersionConflict."""
         return self._change(namespace, name, version, dict(document))
 
     def delete(self, namespace: str, name: str, version: int) -> None:
-        """Delete the document at ``version``; does nothing where there is none. Raises VersionConflict."""
         self._change(namespace, name, version, None)
 
     def versions(self, namespace: str) -> dict[str, int]:
-        """Return the version of each listed document, evicted ones too."""
+        """Return the version of each listed document, evicted ones included."""
         texts = self._connection.get_many(self._list_key(namespace, shard) for shard in range(SHARDS))
         return {name: at for text in texts.values() for name, at in _read(text)["names"].items()}
 
     def read(self, namespace: str, names: Iterable[str]) -> dict[str, namespaces.Versioned]:
-        """Return the documents of these names that exist."""
         keys = {self._key(namespace, name): name for name in names}
         contents: dict[str, namespaces.Versioned] = {}
         for batch in paging.batches(list(keys), READ_BATCH):
@@ -74,7 +68,6 @@ class MemcachedStates:
         return contents
 
     def close(self) -> None:
-        """Close all connections."""
         self._connection.close()
 
     def _change(self, namespace: str, name: str, version: int, document: dict[str, Any] | None) -> int:
@@ -97,8 +90,6 @@ class MemcachedStates:
         return new_version
 
     def _list_name(self, namespace: str, name: str, version: int | None) -> None:
-        """Write a document's version into its list; an older version than the listed one changes nothing."""
-
         def change(raw: dict[str, Any]) -> dict[str, Any] | None:
             names = raw.get("names", {})
             if version is None:
@@ -110,7 +101,7 @@ class MemcachedStates:
         self._swap(self._list_key(namespace, zlib.crc32(name.encode()) % SHARDS), change)
 
     def _swap(self, key: str, change: Callable[[dict[str, Any]], dict[str, Any] | None], expire: int = 0) -> None:
-        """Replace a value ({}: there is none) by the result of ``change``; retried when another writer was faster."""
+        """Replace a value by the result of ``change``, which gets {} for no value; retry after lost races."""
         for _ in range(TRIES):
             text, token = self._connection.gets(key)
             new = change({} if text is None else _read(text))
@@ -128,7 +119,7 @@ class MemcachedStates:
         return self._hashed("names", namespace, str(shard))
 
     def _hashed(self, *parts: str) -> str:
-        """Return a hashed key: names may be longer than memcached's keys, and contain characters it does not allow."""
+        """Return a hashed key: names exceed the length and characters of memcached keys."""
         text = "|".join((self._partition, *parts))
         return f"gantt:{hashlib.sha256(text.encode()).hexdigest()}"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store in a process's memory: the reference for the other backends, and a test double."""
+"""In-memory store: reference for the other backends, and test double."""
 
 from scheduler_svc.store.memory.store import MemoryStore
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The state of a partition in dictionaries."""
+"""State of a partition in dictionaries."""
 
 import heapq
 from collections import OrderedDict, deque
@@ -18,7 +18,7 @@ from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 
 class _NewestLast(OrderedDict[str, int]):
-    """Times of ends; in order, because the partition's time never runs back."""
+    """Times of ends, in insertion order because partition time never runs back."""
 
     def __setitem__(self, name: str, at_ms: int) -> None:
         super().__setitem__(name, at_ms)
@@ -26,8 +26,6 @@ class _NewestLast(OrderedDict[str, int]):
 
 
 class MemoryPartition(WholePartition):
-    """A partition in memory: nothing has to be prefetched."""
-
     def __init__(self, log_length: int, *, by_group: bool = False) -> None:
         super().__init__()
         self.by_group = by_group
@@ -45,10 +43,10 @@ class MemoryPartition(WholePartition):
         self.clock_offsets, self.states = {}, {}
         self.awaited: dict[str, bool] = {}
         self._log: deque[LogEntry] = deque(maxlen=log_length)
-        self._decision = self._decision_bytes = 0  # number of the newest decision, and size of all
-        # number -> request, document, size; oldest first
+        self._decision = self._decision_bytes = 0  # number of the newest decision, size of all
+        # {number: (request id, document, size)}, oldest first
         self._decisions: OrderedDict[int, tuple[str, dict[str, Any], int]] = OrderedDict()
-        # request, and (request, project) -> its newest decision
+        # {request id or (request id, project): number of its newest decision}
         self._decided: dict[str | tuple[str, str], int] = {}
 
     def prefetch(self, **row_names: Unpack[RowNames]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The in-memory backend: every verb under one lock."""
+"""In-memory backend: every verb runs under one lock."""
 
 import copy
 import time
@@ -21,7 +21,7 @@ def wall_clock() -> int:
 
 
 class MemoryStore(VerbStore):
-    """A store in memory, lost when its process ends; ``clock`` returns milliseconds, as a server's clock would."""
+    """Store in the memory of its process; ``clock`` stands for a server's clock and returns ms."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class MemoryStore(VerbStore):
         return self.state.epoch, False
 
     def begin_epoch(self) -> int:
-        """Begin a new epoch, as if the store might have forgotten something, and return it."""
+        """Begin and return a new epoch, as after a possible loss of writes."""
         with self._changed:
             self.state.begin_epoch(self._clock())
             self._changed.notify_all()
@@ -63,7 +63,7 @@ class MemoryStore(VerbStore):
             now = self.state.advance(self._clock(), self._max_step_ms)
             try:
                 return verb(self.state, now, *arguments, **options)
-            finally:  # a verb that raises may have ended expired claims before
+            finally:  # even a verb that raises may have ended expired claims
                 self.state.flush(now)
                 self._changed.notify_all()
 
