@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on allocations, run as scripts."""
+"""Allocation verbs, run as scripts."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -78,7 +78,6 @@ def allocate(connection: RedisConnection, changes: Sequence[AllocationChange]) -
 
 
 def _arguments(change: AllocationChange) -> Iterator[Any]:
-    """Yield one consumer's script arguments; see allocate.lua."""
     yield change.consumer
     yield "any" if change.generation is ANY else "none" if change.generation is None else change.generation
     yield documents.encode_in_order(change.allocations) if change.allocations else ""

@@ -19,7 +19,7 @@ def audit(
     grace_ms: int,
     host_uuid: str | None,
 ) -> AuditOutcome:
-    """Run an audit; return the log position of its commit, as the log may grow after the reads."""
+    """Run an audit; return the log position of its commit, because the log may grow after the reads."""
     outcome, position = run_at(
         connection, verbs.audit.audit, host, epoch, running, grace_ms=grace_ms, host_uuid=host_uuid
     )

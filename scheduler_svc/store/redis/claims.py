@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on claims, run as scripts."""
+"""Claim verbs, run as scripts."""
 
 import json
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from scheduler_svc.store.redis.connect import RedisConnection, caller
 
 EXPIRE_BATCH = 500
 ANY_HOST = "*"  # destination "any host" in abort.lua
-WHOLE_HASH = 1 << 30  # COUNT that makes HSCAN return a whole hash
+WHOLE_HASH = 1 << 30  # COUNT with which HSCAN returns a whole hash
 
 
 def end_all(
@@ -53,10 +53,7 @@ def _run_on_refs(
     width: int = 2,
     **arguments: Any,
 ) -> list[ClaimResult]:
-    """Run a script with one row of arguments per claim; return one result per claim.
-
-    The script returns the first ``width`` parameters of ``_claim_result`` after ``ref``.
-    """
+    """Run a script with one row of arguments per claim; return a result per claim from ``width`` values."""
     if not refs:
         return []
     raw = connection.run(script, (value for row in rows for value in row), **arguments)
@@ -166,7 +163,7 @@ def _claim_result(ref: ClaimRef, answer: str, host: str = "", migration: str = "
 
 
 def _ranges(host: str | None) -> list[tuple[bytes, bytes]]:
-    """Return the index ranges (first member, end) of a service host's or node's claims, in byte order."""
+    """Return the (first member, end) ranges of a service host's or node's claims in the index, in byte order."""
     if host is None:
         return [(b"", b"+")]
     heads = [f"{host}|"] if names.SEPARATOR in host else [f"{host}/", f"{host}|"]
@@ -180,7 +177,6 @@ def _after(low: bytes, marker: str | None) -> bytes:
 
 
 def _owner(field: str) -> tuple[str, ...]:
-    """Return (project, user, consumer type, resource class) of a tally field."""
     return tuple(json.loads(f"[{field}]"))
 
 

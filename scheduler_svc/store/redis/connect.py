@@ -25,12 +25,12 @@ from scheduler_svc.store.redis.scripts import load, script_keys
 T = TypeVar("T")
 
 CONNECT_SECONDS = 2.0
-ANSWER_SECONDS = 10.0  # longer than any script; snapshots of large partitions take longest
-BLOCK_MS = 2_000  # longest wait of one blocking read
+ANSWER_SECONDS = 10.0  # longer than any script; a snapshot of a large partition takes longest
+BLOCK_MS = 2_000  # longest blocking read
 READER_SECONDS = BLOCK_MS / 1000 + 3  # timeout of a blocking read
 FOREIGN = "FOREIGN"  # script error: the caller is not the host's agent
-NO_AGENT = "*"  # host_uuid of callers that are no agents
-# Scripts that do not wait for replicas: their writes are repeated or recomputed anyway.
+NO_AGENT = "*"  # host_uuid of callers that are not agents
+# Scripts that do not wait for replicas, because their writes are repeated or recomputed anyway.
 NO_REPLICA_WAIT = frozenset(
     {
         "alive",
@@ -48,7 +48,7 @@ NO_REPLICA_WAIT = frozenset(
 
 
 class RedisConnection:
-    """Redis connections of one partition. Verbs without an answer are sent again, as they are idempotent."""
+    """Redis connections of one partition. Verbs are idempotent, so those without an answer are sent again."""
 
     def __init__(
         self,
@@ -63,10 +63,7 @@ class RedisConnection:
         max_step_ms: int = MAX_STEP_MS,
         wait_seconds: float | None = None,
     ) -> None:
-        """``repeats`` counts scripts sent again. ``beats_decide``: heartbeats revive services.
-
-        ``wait_seconds`` limits the wait for a server that does not answer, retries included.
-        """
+        """``beats_decide`` lets heartbeats revive services; ``wait_seconds`` limits a verb's wait, retries included."""
         self.partition = partition
         self.head = prefix(partition)
         self._wait_seconds = wait_seconds
@@ -77,24 +74,18 @@ class RedisConnection:
         self.identity = identity
         self.log_length = log_length
         self._client = self._open(url, wait_seconds or ANSWER_SECONDS)
-        # Blocking reads need a longer timeout than plain commands, but a follower must notice a hanging server soon.
+        # Blocking reads last longer than commands, but a follower must notice a hanging server soon.
         self._reader = self._open(url, READER_SECONDS)
 
     def run(self, verb: str, /, rest: Iterable[Any] = (), **values: Any) -> Any:
-        """Run the script of ``verb`` with its declared arguments, then ``rest``; raises StoreUnavailable.
-
-        Adds the log length and the longest time step. An argument ``namespace`` also selects the key of its documents.
-        """
+        """Run the script of ``verb`` with its declared arguments, then ``rest``. Raises StoreUnavailable."""
         script = load(verb)
         keys = script_keys(script, self.partition, values.get("namespace", ""))
         arguments = self._arguments(script, rest, values)
         return self.run_with_retries(functools.partial(self._evaluate, script, keys, arguments), self._repeats.add)
 
     def run_all(self, verb: str, calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]]) -> list[Any]:
-        """Run the script once per (rest, values) in ``calls``, in one round trip.
-
-        If one call fails with a retriable error, all are sent again.
-        """
+        """Run the script once per (rest, values) in one round trip; after a retriable error, all are sent again."""
         if not calls:
             return []
         script, keys, arguments = self._prepared(verb, calls)
@@ -108,8 +99,8 @@ class RedisConnection:
     ) -> list[Any]:
         """Send the script once per (rest, values) in ``calls``, and then ``commands``, in one packet.
 
-        A failed call or command returns its ResponseError and is not retried. Raises StoreUnavailable if there was no
-        answer: it is then unknown which calls ran.
+        A failed call or command returns its ResponseError and is not retried. Raises StoreUnavailable if no answer
+        shows which calls ran.
         """
         script, keys, arguments = self._prepared(verb, calls)
         evaluate = functools.partial(evaluate_each, commands=commands)
@@ -145,11 +136,10 @@ class RedisConnection:
             raise self._unavailable(error) from error
 
     def check_identity(self) -> int:
-        """Compare the server's identity with the recorded one; return the epoch."""
         return self.run_with_retries(self._check_identity)
 
     def run_with_retries(self, attempt: Callable[[], T], on_retry: Callable[[], None] = lambda: None) -> T:
-        """Run ``attempt``, and again if there was no answer; raises StoreUnavailable."""
+        """Run ``attempt``, repeatedly if there is no answer. Raises StoreUnavailable."""
         try:
             return retries.run_with_retries(attempt, EpochMissing, wait_seconds=self._wait_seconds, on_retry=on_retry)
         except redis.RedisError as error:
@@ -168,7 +158,7 @@ class RedisConnection:
             raise
 
     def _open(self, url: str, answer_seconds: float) -> ScriptClient:
-        # All keys of a partition are in one cluster slot, so any key locates it.
+        # A partition's keys are in one cluster slot, which any key locates.
         return open_client(
             url,
             self.head,
@@ -180,7 +170,7 @@ class RedisConnection:
         )
 
     def _unavailable(self, error: redis.RedisError) -> errors.StoreUnavailable:
-        # Name the partition: others may be available.
+        # Name the partition, since others may be available.
         if isinstance(error, TooFewReplicas):
             return error.as_error(f"The store of partition {self.partition!r}")
         return errors.StoreUnavailable(why=f"partition {self.partition!r}: {type(error).__name__}: {error}")

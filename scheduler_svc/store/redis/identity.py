@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identity of the Redis server of a partition."""
+"""Identity of a partition's Redis server."""
 
 from rpcapi.redis_failover.identity import IdentityRecord, ServerIdentity
 from scheduler_svc.store.records import Durability

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Key schema: every key of a partition, by the word that scripts use for it.
 
-Keys of partition P are ``gantt:{p:P}:<word>``; the hash tag keeps them in one slot of a cluster.
+Keys of partition P are ``gantt:{p:P}:<word>``; the hash tag keeps them in one cluster slot.
 
 A "time" is partition time in ms: ``time`` in ``meta``, which each script advances by the step of the server's clock,
-limited to 0 ... [store] max_clock_step. It may differ from every clock, so only the store may compare it. For human
-readers, ``created_ms`` of claims and ``at_ms`` of decisions are the server's clock; nothing depends on them.
+clamped to 0...[store] max_clock_step. It may differ from every clock, so only the store may compare it. ``created_ms``
+of claims and ``at_ms`` of decisions are the server's clock, for display only.
 """
 
 KEYS: dict[str, str] = {
@@ -55,7 +55,6 @@ KEYS: dict[str, str] = {
 
 
 def state_word(namespace: str) -> str:
-    """Return the key word of a declared namespace's documents."""
     return f"state:{namespace}"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of a partition in Redis."""
+"""Log of a partition in Redis."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,10 +16,7 @@ from scheduler_svc.store.redis.keys import prefix
 
 
 def follow(connection: RedisConnection, position: int, block_ms: int, limit: int) -> list[LogEntry] | None:
-    """Return log entries after ``position``, waiting for the first, or None for a gap.
-
-    The positions of entries reveal gaps. Only an empty answer needs a second read, of the log's last position.
-    """
+    """Return log entries after ``position``, waiting for the first, or None for a gap."""
     if block_ms > 0:
         after: dict[Any, Any] = {connection.head + "log": f"{position}-0"}  # redis-py requires a union of key types
         # 0 would block forever; the wait must also stay below the socket's timeout.
@@ -41,7 +38,6 @@ def _without_gap(
 
 
 def read_command(partition: str, position: int) -> Sequence[Any]:
-    """Return the command that reads the CARRIED_ENTRIES entries after ``position``."""
     return "XRANGE", f"{prefix(partition)}log", *_after(position, log.CARRIED_ENTRIES)
 
 
@@ -50,10 +46,7 @@ def _after(position: int, limit: int) -> Sequence[Any]:
 
 
 def carried(position: int, raw: Any, outcomes: Iterable[BatchAnswer | errors.GanttError]) -> list[LogEntry] | None:
-    """Decode the answer to ``read_command``, sent after batches with these ``outcomes``; None for a gap or an error.
-
-    Entries of the batches themselves are built from the sums in their answers instead of decoded.
-    """
+    """Decode the answer to ``read_command`` sent after these batches; None for a gap or error."""
     if isinstance(raw, redis.ResponseError):
         return None
     answers = [outcome for outcome in outcomes if isinstance(outcome, BatchAnswer)]
@@ -79,7 +72,6 @@ def _position(entry_id: str) -> int:
 
 
 def _entry(entry_id: str, fields: dict[str, str]) -> LogEntry:
-    """Decode an entry; raises IncompatibleObject if a newer gantt wrote it."""
     schema = int(fields["schema"])
     if schema != SCHEMA:
         raise errors.IncompatibleObject(name="stored log entry", version=schema, supported=SCHEMA)

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs in Python on a partition in Redis, with optimistic concurrency.
-
-One script compares all fields that a verb read with the stored ones. If they are equal, it writes the verb's changes;
-otherwise nothing is written and the verb runs again.
-"""
+"""Verbs in Python on a partition in Redis: one script writes their changes if all that they read is unchanged."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -40,7 +36,7 @@ RACES = 50  # attempts of a verb under contention; in each race one verb succeed
 
 
 def encode_report(report: AppliedReport) -> str:
-    issued = registrations.issued(report.incarnation)  # an incarnation exceeds Lua's exact integers
+    issued = registrations.issued(report.incarnation)  # incarnations exceed Lua's exact integers
     returned = {} if report.returned_ms is None else {"returned_ms": report.returned_ms}
     members = {"issued": issued, "sequence": report.sequence, "agent": report.agent, **returned}
     return documents.encode({"schema": SCHEMA, **members})
@@ -83,14 +79,14 @@ ROWS: Mapping[str, tuple[type[RedisFields[Any]], Codec]] = {
     "beats": (RedisScores, NUMBER),
     "holders": (RedisScores, Codec(lambda _present: "0", int)),
 }
-# Key words read by ``prefetch``, by argument.
+# {argument of ``prefetch``: key words to read}
 FETCHED = {
     "consumers": ("claims", "ended", "sources", "unverified"),
     "providers": ("providers", "capacity", "used", "generations", "children"),
     "services": ("services", "reports", "nodes", "alive", "opened", "awaited"),
     "provider_names": ("provider_names",),
 }
-# Fields of a claim that the script needs for counting, besides the group.
+# Fields of a claim that the script counts, besides the group.
 COUNTED = ("state", "host", "type", "project", "user", "allocations")
 # Sections of a plan: comparisons, then writes.
 SECTIONS = (
@@ -105,7 +101,7 @@ def run(
     *arguments: P.args,
     **options: P.kwargs,
 ) -> T:
-    """Run a verb that may change the partition; raises StoreUnavailable after too many races."""
+    """Run a verb that may change the partition. Raises StoreUnavailable after too many races."""
     return run_at(connection, verb, *arguments, **options)[0]
 
 
@@ -124,7 +120,7 @@ def run_at(
         except (LookupError, errors.GanttError) as error:
             if isinstance(error, errors.Unavailable) or partition.send_plan():
                 raise
-            continue  # the verb may have read a change in part
+            continue  # the verb may have read half of a change
         partition.flush(now)
         if partition.commit():
             return answer, partition.position
@@ -154,13 +150,13 @@ class RedisPartition(PartitionState):
         self._plan: Plan = {section: [] for section in SECTIONS}
         self._entries: list[tuple[int, str, Any]] = []
         self._counted: list[tuple[Mapping[str, Any], int]] = []
-        self._own_sums: Counter[tuple[str, str]] = Counter()  # changes of sums by this verb, by (provider, class)
-        self._raised: Counter[str] = Counter()  # increments of generations, by provider
-        self._excess: dict[str, bool] = {}  # provider -> whether to flag new excess
+        self._own_sums: Counter[tuple[str, str]] = Counter()  # {(provider, class): change of the sum by this verb}
+        self._raised: Counter[str] = Counter()  # {provider: increments of its generation}
+        self._excess: dict[str, bool] = {}  # {provider: whether to flag new excess}
         self._idle: set[str] = set()
 
     def begin(self) -> int:
-        """Advance partition time and return it; expire overdue claims."""
+        """Advance and return partition time; expire overdue claims."""
         meta = map(int, self._connection.run("begin"))
         self.epoch, self.position, now, self.clock_ms, self.generation_base, self.vocabulary = meta
         self.time_ms = now
@@ -168,7 +164,7 @@ class RedisPartition(PartitionState):
         return now
 
     def commit(self) -> bool:
-        """Write all changes and return True, unless something that the verb read has changed."""
+        """Write all changes and return True, unless data that the verb read has changed."""
         self._note_api_changes()
         self._plan["entries"].extend(self._entries)
         self._plan["excess"].extend(self._excess.items())
@@ -240,7 +236,7 @@ class RedisPartition(PartitionState):
         return bool(self._plan["sizes"][0][1])
 
     def has_room(self, provider: str, resource_class: str, amount: int) -> bool:
-        """Compare only whether there is room at commit, since unrelated claims change the sum."""
+        """Compare only whether the amount fits at commit, because unrelated claims change the sum."""
         capacity = capacity_in(self.capacity.get(provider, {}).get(resource_class))
         most = capacity - amount - self._own_sums[provider, resource_class]
         has_room = self.peek(self.used, provider, {}).get(resource_class, 0) <= most
@@ -272,7 +268,7 @@ class RedisPartition(PartitionState):
         return default if value is None else value
 
     def increase_generation(self, provider: str) -> None:
-        """Leave the increment to the script, so that it conflicts only with verbs that read the generation."""
+        """Leave the increment to the script, so that only verbs that read the generation conflict."""
         self._raised[provider] += 1
 
     def set_generation(self, provider: str, generation: int) -> None:
@@ -280,11 +276,11 @@ class RedisPartition(PartitionState):
         del self._raised[provider]
 
     def update_excess(self, provider: str, now: int, *, flag: bool) -> None:
-        """Leave this to the script, after sums and capacity are written."""
+        """Leave it to the script, which first writes sums and capacity."""
         self._excess[provider] = flag
 
     def drop_idle_sums(self, provider: str) -> None:
-        """Leave this to the script, after sums are written."""
+        """Leave it to the script, which first writes sums."""
         self._idle.add(provider)
 
     def _count(self, claim: Claim, sign: int) -> None:
@@ -299,7 +295,7 @@ class RedisPartition(PartitionState):
                 self.claimed_providers.add(provider)
 
     def _note_api_changes(self) -> None:
-        """Record the position of API changes in service hosts' trees: reports are planned against these trees."""
+        """Record the position of API changes in service hosts' trees, against which reports are planned."""
         touched = {host for host, _before, report in self.reports.changes() if report is None}
         for name, *documents_ in self.providers.changes():
             touched |= {name, *(document["root"] for document in documents_ if document is not None)}

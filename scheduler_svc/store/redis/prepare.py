@@ -39,7 +39,7 @@ def prepare_all(
     log_after: int | None,
     prepare_alone: Callable[[ClaimBatch], BatchAnswer | errors.GanttError],
 ) -> BatchOutcomes:
-    """Run the script for all batches in one packet, and ``prepare_alone`` for those without an answer."""
+    """Run the script for all batches in one packet; run those without an answer by ``prepare_alone``."""
     valid = [validation.is_valid_batch(batch) for batch in batches]
     calls = [(rows(batch), arguments(batch, decision_bytes)) for batch in compress(batches, valid)]
     read = [] if log_after is None else [log.read_command(connection.partition, log_after)]
@@ -62,7 +62,6 @@ def _observed(connection: RedisConnection, batch: ClaimBatch, raw: list[Any]) ->
 
 
 def arguments(batch: ClaimBatch, decision_bytes: int) -> dict[str, Any]:
-    """Return the script arguments of the whole batch, by name; see prepare.lua."""
     return {
         "epoch": batch.epoch,
         "position": batch.position,
@@ -83,7 +82,6 @@ def arguments(batch: ClaimBatch, decision_bytes: int) -> dict[str, Any]:
 
 
 def rows(batch: ClaimBatch) -> Iterator[Any]:
-    """Yield the script arguments of each intent."""
     for intent in batch.intents:
         yield from (intent.consumer, intent.attempt, intent.replaces or 0, intent.near, len(intent.candidates))
         yield from map(_candidate, intent.candidates)

@@ -13,13 +13,11 @@ from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.registrations import AppliedReport
 
 V = TypeVar("V")
-COMPARED_BATCH = 1000  # fields compared by one command
-Plan = Mapping[str, list[Any]]  # rows by section; see commit.lua
+COMPARED_BATCH = 1000  # fields per comparison command
+Plan = Mapping[str, list[Any]]  # {section: rows}; see commit.lua
 
 
 class RedisFields(MutableMapping[str, V]):
-    """Fields of a hash."""
-
     def __init__(self, connection: RedisConnection, word: str, codec: Codec) -> None:
         self._connection = connection
         self._word = word
@@ -45,7 +43,7 @@ class RedisFields(MutableMapping[str, V]):
         return value
 
     def peek(self, name: str) -> V | None:
-        """Return a value or None without comparing it at commit."""
+        """Return a value or None, without comparing it at commit."""
         if name in self._values:
             return self._values[name]
         if name not in self._texts:

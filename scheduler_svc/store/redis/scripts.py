@@ -8,6 +8,6 @@ load = script_loader("scheduler_svc.store.redis", KEYS)
 
 
 def script_keys(script: LuaScript, partition: str, namespace: str = "") -> list[str]:
-    """Return the keys declared by the script; word ``state`` is the key of ``namespace``."""
+    """Return the script's declared keys; word ``state`` is the key of ``namespace``."""
     head = prefix(partition)
     return [head + (state_word(namespace) if word == "state" else word) for word in script.words]

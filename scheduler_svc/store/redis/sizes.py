@@ -8,7 +8,7 @@ from rpcapi.redis_failover.memory_usage import MeasuredKey, key_type, measure
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import KEYS, state_word
 
-# Collection -> key words; the first key's entries count as the collection's. `meta` never grows.
+# {collection: key words}; the entries of the first key count. ``meta`` never grows.
 WORDS = {
     "claims": ("claims", "sources", "by_host", "deadlines", "groups", "unverified", "holders", "tallies", "tallied"),
     "tombstones": ("ended", "ended_at"),
@@ -24,7 +24,6 @@ WORDS = {
 
 
 def sizes(connection: RedisConnection, namespaces: Iterable[str]) -> dict[str, CollectionSize]:
-    """Measure the collections; ``namespaces`` are the declared ones."""
     collections = {
         name: [MeasuredKey(word, key_type(KEYS[word]), word == words[0]) for word in words]
         for name, words in WORDS.items()

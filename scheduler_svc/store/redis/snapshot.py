@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Snapshots of a partition in Redis, read in pages to limit the load of server and process.
 
-One transaction reads the first page of each hash with the log position; this completes a small partition. Further pages
-of a large one are read while others write. Finally the log entries since the first pages are applied: they have
-absolute values, so it does not matter which of them a page already contains. SCAN returns all elements present during
-the whole iteration (https://redis.io/docs/latest/commands/scan).
+One transaction reads the log position with the first page of each hash, which is all of a small partition. Others may
+write between further pages. The log entries since the first pages are applied last; their values are absolute, so
+entries that a page already contains do no harm. SCAN returns all elements present during the whole iteration
+(https://redis.io/docs/latest/commands/scan).
 """
 
 import json
@@ -20,13 +20,13 @@ from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import state_word
 
 PAGE = 1000  # approximate number of fields per read
-ATTEMPTS = 5  # reads of a partition whose log wraps, or whose epoch changes, meanwhile
+ATTEMPTS = 5  # reads of a partition whose log wraps or epoch changes meanwhile
 
 _WORDS = ("providers", "used", "services", "alive", "opened")
 
 
 class DecodedTexts(MutableMapping[str, Any]):
-    """Values stored as text and decoded on each access: decoded objects need several times the memory."""
+    """Values kept as text and decoded on each access, because decoded objects need several times the memory."""
 
     def __init__(self, texts: dict[str, str], decode: Callable[[str], Any]) -> None:
         self._texts = texts
@@ -55,11 +55,7 @@ class DecodedTexts(MutableMapping[str, Any]):
 
 
 def snapshot(connection: RedisConnection, namespaces: Collection[str]) -> Snapshot:
-    """Return a copy of the data that replicas hold.
-
-    Raises StoreUnavailable if the partition changes faster than it can be read. Raises IncompatibleObject, for
-    providers only on access.
-    """
+    """Return a copy of the data that replicas hold. Raises StoreUnavailable and IncompatibleObject."""
     for _ in range(ATTEMPTS):
         pages = _Pages(connection, namespaces)
         pages.read_first()
@@ -94,7 +90,6 @@ class _Pages:
             self._add(word, int(cursor), texts)
 
     def read_others(self) -> bool:
-        """Read all other pages; return whether there were any."""
         is_large = bool(self._cursors)
         while self._cursors:
             word, cursor = next(iter(self._cursors.items()))

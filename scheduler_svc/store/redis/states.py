@@ -88,11 +88,7 @@ def _try_report(connection: RedisConnection, host: str, report: HostReport) -> S
 def _last_report(
     connection: RedisConnection, host: str, nodes: list[str]
 ) -> tuple[str | None, str | None, dict[str, Any], tuple[int, int], str | None, list[str]]:
-    """Return the data with which a report is compared.
-
-    That is: record of the last report, the host's node names, documents of ``nodes``, (epoch, position), position of
-    the last API change in the host's trees, and ``nodes`` whose name an API-owned provider has.
-    """
+    """Return last report, node names, documents of ``nodes``, (epoch, position), API position, name conflicts."""
     raw, node_names, meta, api_changed, *fields = connection.read(
         ("HGET", "reports", host),
         ("HGET", "nodes", host),
@@ -175,7 +171,7 @@ def delete_state(connection: RedisConnection, namespace: str, name: str, version
 def _write_state(
     connection: RedisConnection, namespace: str, name: str, version: int, document: Mapping[str, Any] | None
 ) -> int:
-    """Replace or delete (None) a document; invalidate decisions affected by a change of an aggregate."""
+    """Replace a document, or delete it (None); invalidate decisions if it is an aggregate."""
     stale: Collection[str] = ()
     if namespace == aggregates.NAMESPACE:
         rows = _read_states(connection, namespace, [name])
@@ -244,7 +240,6 @@ def _applied(raw: str | None, node_names: str | None) -> AppliedReport | None:
 
 
 def _new_record(last: AppliedReport | None, report: HostReport) -> str:
-    """Return the record of a report; the script adds the incarnation to a registration."""
     if last is not None and not report.register:
         return encode_report(replace(last, sequence=report.sequence))
     return documents.encode({"schema": SCHEMA, "sequence": report.sequence, "agent": report.agent})
@@ -270,7 +265,6 @@ def _link_rows(linked: Mapping[str, str], unlinked: Mapping[str, str]) -> list[s
 def _read_share(
     connection: RedisConnection, nodes: Sequence[str], last_nodes: Sequence[str], conflicts: Sequence[str]
 ) -> ApiProviders:
-    """Return the API-owned providers in the trees of a host that now reports ``nodes`` instead of ``last_nodes``."""
     partition = RedisPartition(connection)
     level, below, dropped = list(dict.fromkeys([*nodes, *last_nodes])), [], last_nodes
     while level:

@@ -47,7 +47,7 @@ class RedisStore(Store):
         wait_seconds: float | None = None,
     ) -> None:
         super().__init__(partition, decision_bytes=decision_bytes, namespaces=namespaces)
-        # With failover, another server may lack the last writes whatever this one's durability.
+        # After a failover, the new server may lack the last writes whatever this server's durability.
         effective = "everysec" if redis_nodes.has_multiple_servers(url) else durability
         identity = RedisIdentity(partition, effective, log_length)
         self._connection = RedisConnection(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs with an implementation for Redis, most of them scripts; all others run in Python."""
+"""Verbs with an implementation for Redis, mostly scripts; all others run in Python."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Ends the script with error 'FOREIGN UUID HOST' if state folder UUID, and not the caller's, owns the host's name.
+-- Ends the script with error 'FOREIGN UUID HOST' if state folder UUID, not the caller's, owns the host's name.
 -- ARGV: uuid of the calling agent's state folder, '' if it has none, '*' for other callers
 --@ args host_uuid
 --@ keys services

@@ -5,7 +5,7 @@ local resources_text = A.resources
 local resources = resources_text ~= '' and cjson.decode(resources_text) or nil
 local capacities, eligibles, homes, host_read, candidates = {}, {}, {}, {}, {}
 
--- Parses a candidate. Intents share parsed candidates: a large batch names each host many times.
+-- Parses a candidate, once for all intents, because a large batch names each host many times.
 local function read_candidate(text)
   local candidate = candidates[text]
   if not candidate then
@@ -23,7 +23,6 @@ local function read_candidate(text)
   return candidate
 end
 
--- Returns the candidate without its requirements on these providers.
 local function without_providers(candidate, allocations)
   local required = {}
   for provider, amounts in pairs(candidate.required) do
@@ -33,7 +32,7 @@ local function without_providers(candidate, allocations)
     required = required, required_text = cjson.encode(required) }
 end
 
--- Reads hash fields in batches: the number of arguments of a call is limited.
+-- Reads hash fields in batches, because the number of arguments of a call is limited.
 local function read_fields(key, names)
   local values = {}
   if #names > 0 and #names <= 1000 then
@@ -89,7 +88,6 @@ local function fetch(batch)
   end
 end
 
--- Reads all data needed to judge a flat candidate.
 local function fetch_flat(name)
   if capacities[name] == nil then
     local capacity, host = redis.call('HGET', K.capacity, name), host_of(name)
@@ -102,7 +100,7 @@ local function fetch_flat(name)
   end
 end
 
--- Reads the data of all first candidates at once: most intents take their first candidate.
+-- Reads the data of all first candidates at once, because most intents take theirs.
 local function fetch_first(intents)
   local firsts = {}
   if #intents == 1 then

@@ -2,7 +2,7 @@
 -- Decision record, bounded in size, and its index by request. `decision_bytes` in `meta` is the total size.
 --@ keys decisions decided
 local PAGE, PAGES = 16, 16 -- a script drops at most PAGE * PAGES records, far more than it adds
-local SLACK = 64 -- drop 1/SLACK of the bound at once, which is cheaper than one record at a time
+local SLACK = 64 -- 1/SLACK of the bound is dropped at once, which is cheaper than single records
 
 -- See decisions.record_bytes.
 local function record_bytes(request_id, project, text)
@@ -10,7 +10,7 @@ local function record_bytes(request_id, project, text)
   return #text + 2 * #request_id + by_project + 200
 end
 
--- Request ids may repeat across projects: the newest decision is indexed per project and overall.
+-- Request ids may repeat across projects, so the newest decision is indexed per project and overall.
 local function index_keys(request_id, project)
   return project == '' and { request_id } or { request_id, request_id .. '\0' .. project }
 end
@@ -42,7 +42,7 @@ local function record(request_id, project, text, most)
       end
     end
     if #doomed == 0 then
-      total = 0 -- the stream is empty: its entries were deleted from outside
+      total = 0 -- the stream's entries were deleted from outside
       break
     end
     redis.call('XDEL', K.decisions, unpack(doomed))

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Lookup of a claim by its identity.
 
--- Returns the live claim or nil, a final answer or nil, and the consumer's own claim or nil. nil, nil: unknown.
+-- Returns the live claim or nil, a final answer or nil, and the consumer's own claim or nil; nil, nil if unknown.
 local function find_claim(consumer, attempt, host)
   local own = live_claim(redis.call('HGET', K.claims, consumer))
   local claim = claim_of(own, consumer, attempt)

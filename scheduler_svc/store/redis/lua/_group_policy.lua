@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Policy of the batch's server group. Reads A.group, A.group_generation and A.members. Include after _members and
--- _candidates.
+-- Policy of the batch's server group. Reads A.group, A.group_generation and A.members.
+-- Include after _members and _candidates.
 local group = A.group ~= '' and cjson.decode(A.group) or nil
 local member_deltas = {} -- planned change of the group's members, by host
-local source_host = nil -- where the current instance already counts: it moves away, or stays
+local source_host = nil -- where the current instance already counts, as the source of its move
 local batch_consumers, members = {}, nil -- set of the intents' consumers; group members by host
--- Generation of the group's home up to which the group left this partition.
+-- Home generation up to which the group left this partition.
 local left = group and redis.call('HGET', K.pins, 'left:' .. group.id) or ''
 
--- Returns {consumer = claim} of listed consumers whose claims do not name the group, except consumers of the batch.
+-- Returns {consumer = claim} of listed consumers outside the batch whose claims do not name the group.
 local function read_other_members(consumers)
   local claims = {}
   for i, raw in ipairs(read_fields(K.claims, consumers)) do
@@ -55,8 +55,7 @@ local function are_members_only_on(host, hosts)
   return true
 end
 
--- Returns whether the group has moved to another partition. A claim without a generation is an alternate: allowed while
--- the group has members here or has returned.
+-- Returns whether the group has moved away. Alternates have no generation, and pass while it has members or returned.
 local function has_left()
   if A.group_generation == '' then
     return left ~= '' and not string.find(left, ' ', 1, true) and not next(group_of(group.id).hosts)
@@ -64,7 +63,7 @@ local function has_left()
   return A.group_generation <= left
 end
 
--- Reopens the partition for the group: a claim under a later generation was accepted.
+-- Reopens the partition for the group, after a claim under a later generation.
 local function note_return()
   if group and A.group_generation ~= '' and left ~= '' and not string.find(left, ' ', 1, true) then
     left = left .. ' returned'
@@ -85,7 +84,7 @@ local function group_allows(host)
   return are_members_only_on(host, members_by_host()) and are_members_only_on(host, member_deltas)
 end
 
--- Returns whether an affinity group is split over hosts, but audits, records or operators may still end some members.
+-- Returns whether an affinity group is on several hosts, but may prove to be on one.
 local function may_be_rejoined()
   local hosts = group and group.policy == 'affinity' and group_of(group.id).hosts or {}
   return next(hosts) and next(hosts, next(hosts)) and (awaits_any() or has_any_unverified())

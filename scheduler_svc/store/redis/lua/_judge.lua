@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Verdict on a candidate, from sums plus the batch's deltas; same rules as rpcapi/resources/fit. Include after
--- _candidates and _group_policy.
+-- Verdict on a candidate, from sums and the batch's deltas; same rules as rpcapi/resources/fit.
+-- Include after _candidates and _group_policy.
 local deltas = {} -- planned changes of sums
 
--- Adds a claim to the batch's deltas (sign 1), or subtracts it (-1).
+-- Adds a claim to the batch's deltas, or with sign -1 subtracts it.
 local function plan(claim, sign)
   for provider, amounts in pairs(claim.allocations) do
     local planned = deltas[provider] or {}
@@ -83,8 +83,7 @@ local function staleness_and_openness(candidate)
   return stale, open
 end
 
--- Returns whether forgotten claims could rule the candidate out. They matter to an affinity group without known
--- members, and to a provider shared between hosts; audits will tell.
+-- Returns whether forgotten claims matter: to an affinity group without members, or a shared provider.
 local function awaits_audits(candidate)
   if not awaits_any() then
     return false
@@ -111,7 +110,7 @@ local function eligibility_of(candidate)
   end
   local stale, open = staleness_and_openness(candidate)
   if not has_inventories(candidate.required) then
-    return stale and 'STALE' or 'UNKNOWN' -- a stale decision may name a provider that was removed since
+    return stale and 'STALE' or 'UNKNOWN' -- a stale decision may name a provider that is gone
   elseif not open then
     return 'CLOSED'
   end
@@ -130,11 +129,10 @@ local function capacity_verdict(candidate)
   return (may_be_rejoined() or awaits_audits(candidate)) and 'CLOSED' or 'FITS'
 end
 
--- Returns the verdict on a candidate. A rejection is final: once the batch has planned all ends, sums and members only
--- grow.
+-- Returns the verdict on a candidate. Rejections are final: after all ends, sums and members only grow.
 local function judge(candidate)
   if candidate.verdict == 'GROUP' and candidate.host == source_host then
-    candidate.verdict = 'FITS' -- judged before for another instance
+    candidate.verdict = 'FITS' -- judged before, for another instance
   end
   candidate.verdict = candidate.verdict or eligibility_of(candidate)
   if candidate.verdict == 'FITS' then

@@ -7,7 +7,7 @@ local function root_of(provider)
   return raw and cjson.decode(raw).root or provider
 end
 
--- Returns the set of hosts on which a claim counts: its host, or for a client's claim, the roots of its providers.
+-- Returns the set of hosts on which a claim counts: its host, or the roots of an API-owned claim's providers.
 local function hosts_of_claim(claim)
   local hosts = {}
   if not is_of_api(claim) then

@@ -5,7 +5,7 @@
 local function drop_node(id)
   redis.call('HDEL', K.providers, id)
   redis.call('HDEL', K.capacity, id)
-  if host_of(id) ~= id then -- a bare name also stands for the service host
+  if host_of(id) ~= id then -- a bare name is also its service host's
     redis.call('HDEL', K.eligible, id)
   end
   redis.call('HDEL', K.changed, id)
@@ -14,7 +14,6 @@ local function drop_node(id)
   drop_idle_sums(id, sums_of(id))
 end
 
--- Removes nodes and logs it.
 local function drop_nodes(ids)
   if #ids > 0 then
     append('gone', cjson.encode(ids))

@@ -6,9 +6,9 @@
 --@ include _unverified
 --@ include _tallies
 --@ keys meta claims ended ended_at sources deadlines by_host holders groups providers capacity used changed opened excess generations log
-local POSITION_LEAP = 1048576 -- positions skipped by a new epoch; more than a store can lose
-local EXPIRE_BATCH = 1000 -- default limit of claims expired at the start of a script
-local UNKNOWN_END = 'unknown' -- tombstone of an attempt that was aborted before any claim existed
+local POSITION_LEAP = 1048576 -- positions skipped by a new epoch, more than a store can lose
+local EXPIRE_BATCH = 1000 -- claims expired at the start of a script
+local UNKNOWN_END = 'unknown' -- end of an attempt aborted before it had a claim
 
 -- Ten times faster than Redis' own conversion of numbers to strings.
 local function int(number)
@@ -32,7 +32,7 @@ local function host_of(name)
   return string.match(name, '^[^/]*')
 end
 
--- Returns whether the Placement API owns a claim: written by a client, or by the scheduler for a client.
+-- Returns whether the Placement API owns a claim, even if the scheduler wrote it.
 local function is_of_api(claim)
   return host_of(claim.host) == '@api'
 end
@@ -79,7 +79,7 @@ local function count_at(provider, amounts, sign)
   end
 end
 
--- Adds a claim to the sums (sign 1), or subtracts it (-1). An unverified claim counts on its own host only.
+-- Adds a claim to the sums, or with sign -1 subtracts it. An unverified claim counts on its own host only.
 local function count(claim, sign)
   local only_host = claim.state == 'unverified' and host_of(claim.host)
   for provider, amounts in pairs(claim.allocations) do
@@ -112,12 +112,11 @@ local function last_end(ends)
   return last
 end
 
--- Returns how an attempt ended, or nil. An attempt older than an ended one has ended too.
+-- Returns how an attempt ended, or nil. Attempts before an ended one have ended too.
 local function end_of(ends, attempt)
   return ends[attempt] or (tonumber(attempt) < last_end(ends) and 'aborted') or nil
 end
 
--- Returns the consumer's own claim, or nil.
 local function own_claim(consumer)
   local raw = redis.call('HGET', K.claims, consumer)
   return raw and cjson.decode(raw) or nil
@@ -143,7 +142,6 @@ local function move_of(claim)
   return claim.instance and claim.consumer or claim.migration
 end
 
--- Records how an attempt ended.
 local function add_tombstone(consumer, attempt, state)
   local ends = ends_of(consumer)
   ends[int(attempt)] = state
@@ -173,7 +171,7 @@ local function add_claim(claim, text)
   end
 end
 
--- Removes a live claim without a tombstone: the attempt has not ended.
+-- Removes a live claim without a tombstone, because its attempt goes on.
 local function drop_claim(claim)
   redis.call('HDEL', K.claims, claim.consumer)
   if claim.instance then
@@ -205,7 +203,7 @@ end
 local function end_claim(claim, state)
   drop_claim(claim)
   if claim.state == 'unverified' then
-    return -- not its consumer's claim: says nothing about the attempt's end
+    return -- says nothing about the attempt's end
   elseif claim.instance then
     end_role_of_destination(claim)
   end
@@ -233,8 +231,8 @@ local function live_claim(raw)
   return claim
 end
 
--- Expires overdue claims, oldest first; parks those on closed hosts; drops deadlines without a claim.
--- Handles at most `limit` or EXPIRE_BATCH deadlines. Returns (claims ended, deadlines handled).
+-- Expires up to `limit` overdue claims, oldest first; those on closed hosts lose their deadline instead.
+-- Returns (claims ended, deadlines handled).
 local function expire(limit)
   local consumers = redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now_text, 'LIMIT', '0', limit or EXPIRE_BATCH)
   local ended = 0

@@ -16,8 +16,8 @@ local function rows(count, width)
   end
 end
 
--- Writes and logs documents; returns whether any capacity changed. Rows: id, document ('' removes the provider),
--- capacity as JSON ('' if unchanged).
+-- Writes and logs rows of id, document ('' removes the provider), capacity as JSON ('' if unchanged).
+-- Returns whether any capacity changed.
 local function write_documents(documents)
   local body, gone, resized = {}, {}, {}
   for id, document, capacity in documents do

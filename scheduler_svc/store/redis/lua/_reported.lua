@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Amounts that an agent reports for a claim's guest; see scheduler_svc/store/allocations.py.
+-- Amounts that an agent reports for a claim's guest; see store/allocations.py.
 
 -- Returns whether `second` contains all amounts of `first`.
 local function has_amounts_of(first, second)
@@ -17,7 +17,7 @@ local function is_same_allocations(first, second)
   return has_amounts_of(first, second) and has_amounts_of(second, first)
 end
 
--- Returns the guest's amounts from its agent's last report, or its confirmation.
+-- Returns the guest's amounts, from its agent's last report or else the claim.
 local function reported_allocations(claim)
   return type(claim.reported) == 'table' and claim.reported or claim.allocations
 end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Usage of each project by user, consumer type and resource class; class '' counts consumers. Unverified claims do not
--- count. write_tallies() writes all changes at once.
+-- Usage by project, user, consumer type and resource class ('' counts consumers), without unverified claims.
+-- write_tallies() writes all changes at once.
 --@ keys tallies tallied
 local tally_changes = {}
 local tally_owner, tally_head = {}, nil -- owner of the last claim, and the prefix of its fields
@@ -9,7 +9,7 @@ local function add_to_tally(field, amount)
   tally_changes[field] = (tally_changes[field] or 0) + amount
 end
 
--- Adds a claim to the tallies (sign 1), or subtracts it (-1).
+-- Adds a claim to the tallies, or with sign -1 subtracts it.
 local function tally(claim, sign)
   if claim.state == 'unverified' then
     return

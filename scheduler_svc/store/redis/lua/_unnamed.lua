@@ -1,3 +1,3 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Placeholder in `awaited` for forgotten hosts that nobody has named yet. Host names have no spaces.
+-- Stands in `awaited` for forgotten hosts that nobody has named yet. Host names have no spaces.
 local UNNAMED_HOSTS = '(hosts not named yet)'

@@ -43,8 +43,7 @@ local function is_of_agent(live)
   return live and not is_of_api(live)
 end
 
--- Returns whether a change may replace a live claim. An agent's claim must be confirmed and its generation read by the
--- client. Its type must stay: it marks migrations.
+-- Returns whether a change may replace a live claim; an agent's only with its generation and its type.
 local function is_replaceable(change)
   if not is_of_agent(change.live) then
     return true
@@ -53,8 +52,7 @@ local function is_replaceable(change)
   return is_known and change.text ~= '' and change.type == change.live.type
 end
 
--- Returns the first provider whose requested amounts are below the use of an agent's guest, and the comma-separated
--- classes; or nil. Reported amounts that the store did not believe are ignored.
+-- Returns the first provider with less requested than the guest uses of its claim, and the classes; or nil.
 local function lowered_amounts(change)
   local reported = reported_allocations(change.live)
   for _, provider in ipairs(sorted_keys(reported)) do
@@ -131,7 +129,7 @@ local function decode_members(members)
   return cjson.decode('{' .. string.sub(members, 2) .. '}')
 end
 
--- Adds the claim of a consumer, whose former claim is already dropped.
+-- Adds a consumer's claim, after its former claim was dropped.
 local function add(change)
   local attempt = change.live and change.live.attempt or last_end(ends_of(change.consumer)) + 1
   local members = ',"type":' .. quote(change.type) .. change.members

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Pins the home partition of a server group; each call renews the pin. An expired pin, or one with the replaceable
--- generation, is replaced. A pin of an earlier epoch gets a new generation: the store may have forgotten a later one.
+-- Pins and returns the home of a server group; replaces an expired or replaceable home. See verbs/pinning.py.
 -- ARGV: log length, group, partition to choose, lifetime in ms, replaceable generation or ''
 -- Returns: partition, generation
 --@ args log_length group partition ttl_ms replaceable

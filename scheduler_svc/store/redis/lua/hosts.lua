@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Expires overdue claims, then returns the nodes of live claims. A client's claim has no node: its first root is used.
+-- Expires overdue claims, then returns the nodes of live claims; of an API-owned claim, the first root.
 -- ARGV: log length, then each consumer
 -- Returns: per consumer: node or ''
 --@ args log_length

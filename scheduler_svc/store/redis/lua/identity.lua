@@ -7,7 +7,7 @@
 --@ include _identity
 --@ include _unnamed
 --@ keys meta opened awaited reports alive beats generations log
-local POSITION_LEAP = 1048576 -- positions skipped by a new epoch; more than a store can lose
+local POSITION_LEAP = 1048576 -- positions skipped by a new epoch, more than a store can lose
 local clock = redis.call('TIME')
 local clock_ms = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local epoch, position, begins = record_server(K.meta, 'position', clock_ms)

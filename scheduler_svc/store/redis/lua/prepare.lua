@@ -73,7 +73,7 @@ local raw_ends = redis.call('HMGET', K.ended, unpack(consumers))
 local migrations = redis.call('HMGET', K.sources, unpack(consumers))
 fetch_first(intents)
 
--- Returns why the attempt may not be prepared on any candidate, or nil.
+-- Returns why no candidate may get the attempt, or nil.
 local function refusal_of(intent, live, ends)
   if intent.attempt <= last_end(ends) or (live and intent.attempt < live.attempt) then
     return 'ended'
@@ -102,7 +102,7 @@ local function text_of(intent)
     intent.migration and ',"migration":' .. quote(intent.migration) or '', common, '}' })
 end
 
--- Turns a planned claim into a confirmed one of the Placement API that extends the consumer's former allocations.
+-- Makes a planned claim API-owned, and extends it by the consumer's former allocations.
 local function finish(intent, candidate)
   local former = intent.former
   intent.state, intent.deadline_ms = 'confirmed', nil
@@ -136,8 +136,7 @@ local function plan_claim(intent, index, candidate)
   end
 end
 
--- Returns the answer if the final claim exists or cannot be made; otherwise plans the end of the consumer's group
--- membership on its former host.
+-- Returns the answer if the final claim exists or cannot be made; otherwise plans its former group membership's end.
 local function examine_final(intent, live)
   if live and not is_of_api(live) then
     intent.known, intent.answer, intent.host = true, 'conflict', live.host
@@ -206,8 +205,7 @@ local function try_candidate(intent, index)
   end
 end
 
--- Plans a claim on the first candidate that fits. Near candidates that changed since the decision come after unchanged
--- ones: their scores are out of date.
+-- Plans a claim on the first candidate that fits. Changed near candidates come last, their scores are out of date.
 local function place(intent)
   local is_counted = group and group.policy == 'anti-affinity' and intent.ends
   source_host = is_counted and source_host_of(intent.consumer, group.id) or nil
@@ -232,7 +230,7 @@ local function place(intent)
   end
 end
 
--- Plan all ends before any new claim: from then on sums only grow, and a rejection is final.
+-- Plan all ends before any new claim: then sums only grow, and a rejection is final.
 for i, intent in ipairs(intents) do
   examine(i, intent)
 end

@@ -38,8 +38,7 @@ if applies and ((redis.call('HGET', K.reports, host) or '') ~= A.read_report
   return { 0, epoch, position, 0, 0 }
 end
 
--- Returns (obstacle to a registration, uuid of the owning state folder or '', number of claims), or nil. Keep in sync
--- with scheduler_svc/store/verbs/states.py.
+-- Returns (obstacle, uuid of the owning state folder or '', number of claims), or nil. See verbs/states.py.
 local function takeover_obstacle()
   local raw = redis.call('HGET', K.services, host)
   local service = raw and cjson.decode(raw) or {}
@@ -96,8 +95,7 @@ local function set_duplicate(service, since)
   service.duplicate_ms = since
 end
 
--- Records the state folder of a registering agent; returns whether the service changed. With another folder than before,
--- the host must audit first.
+-- Records a registering agent's state folder, and closes the host if it changed; returns whether the service changed.
 local function set_identity(service)
   local owner_uuid, host_uuid = service.host_uuid, A.host_uuid ~= '' and A.host_uuid or nil
   local refusal = A.refusal ~= '' and A.refusal or nil
@@ -113,7 +111,7 @@ local function set_identity(service)
   return true
 end
 
--- Logs a registration; its position is part of the incarnation. Returns the report with the incarnation.
+-- Logs a registration, whose position is part of the incarnation; returns the report with the incarnation.
 local function register(report)
   local text, returned_ms = redis.call('HGET', K.services, host), A.returned_ms
   local service = cjson.decode(text)
