@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations of the Placement API: reads and changes. Keep in sync with the script `allocate`."""
+"""Allocations of the Placement API: reads and changes. Keep in sync with allocate.lua."""
 
 import copy
 from collections import Counter
@@ -17,9 +17,9 @@ from scheduler_svc.store.verbs.contents import ALL
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verbs.whole_partition import WholePartition
 
-FormerClaims = Mapping[str, Claim | None]  # live claims before the change, by consumer
+FormerClaims = Mapping[str, Claim | None]  # {consumer: live claim before the change}
 Unit = int | list[int]  # capacity, or [capacity, min_unit, max_unit, step_size]
-Capacities = Mapping[str, dict[str, Unit]]  # by provider and resource class
+Capacities = Mapping[str, dict[str, Unit]]  # {provider: {class: unit}}
 
 
 def read(partition: PartitionState, now: int, consumers: Sequence[str]) -> dict[str, ConsumerState]:
@@ -36,7 +36,6 @@ def read(partition: PartitionState, now: int, consumers: Sequence[str]) -> dict[
 def list_holders(
     partition: WholePartition, now: int, provider: str, marker: str | None, limit: int
 ) -> tuple[list[ConsumerState], str | None]:
-    """Return a page of allocations from a provider, by claim name, and the next marker."""
     partition.expire(now)
     page = partition.claims_at(provider, marker or "", limit + 1)
     shown = page[:limit]
@@ -56,7 +55,6 @@ def usages(
 
 
 def allocate(partition: PartitionState, now: int, changes: Sequence[AllocationChange]) -> Refusal | None:
-    """Replace allocations, or return why nothing was changed. Changes are already validated."""
     former = read_former(partition, changes, now)
     refusal = refusal_of(partition, changes, former, partition.capacity)
     if refusal is None:
@@ -70,7 +68,7 @@ def read_former(
     now: int,
     providers: Collection[str] = (),
 ) -> FormerClaims:
-    """Return the live claim of each consumer; prefetch all rows that the changes and ``providers`` need."""
+    """Return each consumer's live claim, and prefetch all rows that the changes and ``providers`` need."""
     partition.expire(now)
     partition.flush(now)
     partition.prefetch(
@@ -78,7 +76,6 @@ def read_former(
         providers={*providers, *(provider for change in changes for provider in change.allocations)},
     )
     former = {change.consumer: partition.live_claim(change.consumer, now) for change in changes}
-    # Tallies before and after the change.
     partition.prefetch(
         tallies={tallies.key_of(claim) for claim in former.values() if claim is not None}
         | {tallies.key_of_owner(change.project, change.user, change.type or "") for change in changes}
@@ -90,7 +87,6 @@ def read_former(
 def refusal_of(
     partition: PartitionState, changes: Sequence[AllocationChange], former: FormerClaims, capacity: Capacities
 ) -> Refusal | None:
-    """Return why the changes are refused at this ``capacity``, or None."""
     for change in changes:
         refusal = _consumer_refusal(partition, change, former[change.consumer])
         if refusal is not None:
@@ -100,7 +96,6 @@ def refusal_of(
 
 
 def unknown_provider(changes: Sequence[AllocationChange | ConsumerImport], capacity: Container[str]) -> Refusal | None:
-    """Return the refusal for the first provider without ``capacity``, by change and provider name, or None."""
     for change in changes:
         for provider in sorted(change.allocations):
             if provider not in capacity:
@@ -128,10 +123,7 @@ def _consumer_refusal(partition: PartitionState, change: AllocationChange, live:
 
 
 def _is_replaceable(live: Claim, change: AllocationChange) -> bool:
-    """Return whether a change may replace a live claim.
-
-    An agent's claim must be confirmed and its generation read by the client. Its type must stay: it marks migrations.
-    """
+    """Return whether a change may replace a live claim; an agent's only with its generation and its type."""
     if allocations.is_api_claim(live):
         return True
     is_known = live.state == ClaimState.CONFIRMED and change.generation is not ANY
@@ -139,7 +131,7 @@ def _is_replaceable(live: Claim, change: AllocationChange) -> bool:
 
 
 def deltas_of(changes: Sequence[AllocationChange], former: FormerClaims) -> Counter[tuple[str, str]]:
-    """Return the growth of each used sum, by (provider, class)."""
+    """Return the growth of each used sum by (provider, class)."""
     deltas: Counter[tuple[str, str]] = Counter()
     for change in changes:
         live = former[change.consumer]
@@ -195,7 +187,7 @@ def _replace(partition: PartitionState, change: AllocationChange, live: Claim | 
 
 
 def _claim_after(partition: PartitionState, change: AllocationChange, live: Claim | None, clock_ms: int) -> Claim:
-    """Return the consumer's claim after ``change``. An agent's claim keeps its host and its agent."""
+    """Return the consumer's claim after ``change``. An agent's claim keeps its host and agent."""
     base = partition.generation_base
     parts: dict[str, Any] = {
         "generation": (base if live is None else allocations.generation_of(live, base)) + 1,
@@ -219,7 +211,6 @@ def api_claim(
     request_id: str,
     created_ms: int,
 ) -> Claim:
-    """Return a claim owned by the Placement API for ``change``; ``live`` is the consumer's former claim."""
     return Claim(
         consumer=change.consumer,
         attempt=max(partition.ended.get(change.consumer, {0: ""})) + 1 if live is None else live.attempt,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit verb: reconciles stored claims with the guests that a host reports."""
+"""Audit verb: reconciles stored claims with the guests that a host reports."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ from scheduler_svc.store.verbs.ending import find_for_host
 from scheduler_svc.store.verbs.moves import MIGRATION_ATTEMPT, as_source, make_source
 from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
 
-SHARED_PAUSE_MS = 10_000  # minimum delay of the next audit if two agents share the name and orphans remain
+SHARED_PAUSE_MS = 10_000  # shortest pause before the next audit if orphans remain under a duplicate identity
 
 
 def audit(
@@ -30,7 +30,6 @@ def audit(
     grace_ms: int,
     host_uuid: str | None,
 ) -> AuditOutcome:
-    """Reconcile the claims of ``host`` with its running guests. Arguments are already validated. Raises UnknownHost."""
     migrations = (claim.migration for claim in running if claim.migration is not None)
     partition.prefetch(
         consumers=[*(claim.consumer for claim in running), *migrations],
@@ -61,7 +60,6 @@ def audit(
 
 
 def vouch_all(partition: PartitionState, now: int, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
-    """Turn unverified claims of ``host`` into confirmed claims of their consumers."""
     _prefetch_related(partition, {name for ref in refs for name in (ref.consumer, unverified_name(*ref, host))})
     results = [vouch(partition, host, ref, now) for ref in refs]
     partition.flush(now, flag=True)
@@ -69,7 +67,7 @@ def vouch_all(partition: PartitionState, now: int, host: str, refs: Sequence[Cla
 
 
 def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> ClaimResult:
-    """Turn one unverified claim into its consumer's claim: the conductor's record names this attempt."""
+    """Make an unverified claim its consumer's claim, because the conductor's record names this attempt."""
     claim, answer = find_for_host(partition, ref, host, now)
     if claim is not None or answer is not None:
         return ClaimResult(*ref, answer or answer_of(claim.state if claim else ""), claim.host if claim else None)
@@ -93,10 +91,10 @@ def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Clai
 
 
 def _prefetch_related(partition: PartitionState, consumers: Collection[str]) -> None:
-    """Fetch all that reconciling these consumers reads: claims, both ends of moves, hosts and providers."""
+    """Fetch what reconciling these consumers reads: claims, both ends of moves, hosts and providers."""
     hosts: Collection[str] = ()
     providers: Collection[str] = ()
-    for _ in range(3):  # claims, then their hosts and the other ends of moves, then those hosts
+    for _ in range(3):  # round 1: claims; round 2: their hosts and other ends of moves; round 3: hosts of those
         partition.prefetch(consumers=consumers, services=hosts, providers=providers)
         claims = [claim for name in consumers if (claim := partition.claims.get(name)) is not None]
         hosts = {names.host_of(claim.host) for claim in claims}
@@ -124,20 +122,19 @@ def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tupl
     is_contradicted |= forgotten.consumer != claim.consumer and forgotten.consumer in partition.claims
     is_excessive = claim.confirmed and not is_credible(partition, claim, live)
     if not partition.may_have_lost_claims_of(claim.host) or is_contradicted or is_excessive:
-        # The store lost nothing of this host, another host reported a rival claim, or the claim holds resources that
-        # this host has no say over.
+        # Nothing of this host was lost, another host reported a rival, or resources are outside this host's trees.
         return _doubt(partition, claim, now, otherwise=Answer.ABORTED)
     if claim.confirmed:
         _make_room(partition, live, others, forgotten, now)
         partition.add_claim(forgotten)
     else:
-        # Only this host could have confirmed the claim, and it did not.
+        # Only this host could have confirmed the claim.
         partition.add_tombstone(claim.ref, ClaimState.ABORTED, now)
     return (Answer.CONFIRMED if claim.confirmed else Answer.ABORTED), claim.confirmed
 
 
 def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
-    """Reconcile a reported attempt whose live claim is on another host."""
+    """Reconcile a reported attempt whose stored claim is on another host."""
     may_be_lost = live.state == ClaimState.PREPARED and partition.may_have_lost_claims_of(claim.host)
     if claim.confirmed and may_be_lost and is_credible(partition, claim, live):
         # The store forgot the reported claim and prepared the attempt again; nothing runs under the new claim.
@@ -145,38 +142,34 @@ def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningC
         partition.add_claim(_reported_claim(partition, claim, now, None))
         return Answer.CONFIRMED, True
     if claim.confirmed and partition.is_fenced(claim.host):
-        # The live attempt began after the fence. The fence ended this forgotten copy too.
+        # The live attempt began after the fence, which also ended this forgotten copy.
         return Answer.FENCED, False
     return _doubt(partition, claim, now, otherwise=Answer.CONFLICT)
 
 
 def _is_source_of(claim: RunningClaim, live: Claim | None) -> bool:
-    """Return whether the reported claim is the source of the live claim's move; later ends do not end a source."""
+    """Return whether the claim is the source of the live claim's move; ends of later attempts do not end it."""
     return claim.role is ClaimRole.SOURCE and live is not None and claim.migration == live.migration
 
 
 def _are_ends_of_one_move(partition: PartitionState, live: Claim, claim: Claim) -> bool:
-    """Return whether a forgotten claim and its instance's live claim are the two ends of one move."""
     if claim.ref.consumer in partition.sources or is_api_claim(live):
         return False
     return (claim.role is ClaimRole.SOURCE) if live.attempt > claim.attempt else claim.role is ClaimRole.DESTINATION
 
 
 def _other_claims(partition: PartitionState, live: Claim | None, claim: Claim) -> list[Claim]:
-    """Return the instance's claims that do not belong to the same move as the forgotten ``claim``.
-
-    Earlier attempts among them have ended, unless their hosts reported them.
-    """
+    """Return the instance's claims outside the move of the forgotten ``claim``; earlier ones have ended."""
     others = [] if live is None or _are_ends_of_one_move(partition, live, claim) else [live]
     source = partition.source_of(claim.ref.consumer)
     return others if source is None or source.move == claim.move else [*others, source]
 
 
 def _make_room(partition: PartitionState, live: Claim | None, others: Sequence[Claim], claim: Claim, now: int) -> None:
-    """Make way for the forgotten ``claim``: turn the live claim into the source of its move, or end it.
+    """Make the live claim the source of the forgotten ``claim``'s move, or end it.
 
-    A later attempt exists only if the earlier ones ended, which the store forgot. Exception: the source of a move may
-    be either end of an earlier move. Claims of that move are dropped without a tombstone; the source's host reports it.
+    A later attempt proves that earlier ones ended, which the store forgot. Exception: the source of a move may be
+    either end of an earlier move. Claims of that move leave no tombstone, because the source's host reports it.
     """
     if live is not None and live not in others and claim.migration is not None:
         make_source(partition, live, claim.migration)
@@ -189,7 +182,7 @@ def _make_room(partition: PartitionState, live: Claim | None, others: Sequence[C
 
 
 def _doubt(partition: PartitionState, claim: RunningClaim, now: int, *, otherwise: Answer) -> tuple[Answer, bool]:
-    """Store a claim that its host reports as confirmed as unverified; return ``otherwise`` for an unconfirmed one."""
+    """Store a confirmed reported claim as unverified; return ``otherwise`` for an unconfirmed claim."""
     if not claim.confirmed:
         return otherwise, False
     if partition.is_fenced(claim.host) and not partition.may_have_lost_claims_of(claim.host):
@@ -240,10 +233,7 @@ def _forgotten_end(live: Claim) -> ClaimState:
 
 
 def _end_of_prepared(partition: PartitionState, live: Claim, now: int) -> ClaimState | None:
-    """Return how a claim that its host has not confirmed ends, or None if it stays prepared.
-
-    Prepared claims of an earlier epoch are aborted: the store may have forgotten an abort.
-    """
+    """Return how an unconfirmed claim ends, or None; the store may have forgotten an earlier epoch's abort."""
     if partition.is_expired(live, now):
         return ClaimState.EXPIRED
     return None if partition.is_open(live.host) else ClaimState.ABORTED
@@ -252,10 +242,9 @@ def _end_of_prepared(partition: PartitionState, live: Claim, now: int) -> ClaimS
 def _end_unreported(
     partition: PartitionState, host: str, reported: set[ClaimRef], grace_ms: int, now: int
 ) -> tuple[int, int, int]:
-    """End or flag the claims on ``host`` that it did not report.
+    """End or flag claims that ``host`` did not report; return (released, orphans, ms until the next audit or 0).
 
-    Returns (claims released, orphans left, ms until the host should audit again or 0). If two agents share the host's
-    name, no orphan is released: neither knows the other's guests.
+    Agents that share the host's name do not know each other's guests, so their orphans are not released.
     """
     shared = DUPLICATE in partition.services.get(host, {})
     released = orphans = again_ms = 0
@@ -266,7 +255,7 @@ def _end_unreported(
         ref = ClaimRef(consumer_of(claim.ref.consumer), claim.attempt)
         is_unverified = claim.state == ClaimState.UNVERIFIED
         if is_unverified and _is_live_on(partition, ref, host):
-            partition.end_claim(claim, ClaimState.RELEASED, now)  # became its consumer's claim
+            partition.end_claim(claim, ClaimState.RELEASED, now)  # has become its consumer's claim
             continue
         if ref in reported:
             if is_unverified:
@@ -279,7 +268,7 @@ def _end_unreported(
                 partition.end_claim(claim, end, now)
             continue
         since = now if claim.orphan_ms is None else claim.orphan_ms
-        # An unverified claim needs no grace period once its attempt has ended.
+        # Once its attempt has ended, an unverified claim needs no grace period.
         is_over = now - since >= grace_ms or (is_unverified and partition.end_of(ref) is not None)
         if is_over and not shared:
             partition.end_claim(claim, ClaimState.RELEASED, now)
@@ -307,10 +296,7 @@ def _move_of(
 
 
 def _with_role(partition: PartitionState, live: Claim, claim: RunningClaim, now: int) -> Claim:
-    """Make the live claim a source again if the store forgot the move that its agent names; return the claim.
-
-    Any other move that the store has is an earlier one, whose other end is over.
-    """
+    """Make the live claim a source again if the store forgot the move named by its agent; return the claim."""
     role, migration = _move_of(partition, claim.role, claim.migration, claim.attempt, None)
     if role is not ClaimRole.SOURCE or migration is None or not partition.may_have_lost_claims_of(claim.host):
         return live

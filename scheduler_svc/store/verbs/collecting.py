@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start of an epoch: collects the names of all hosts whose claims the store may have forgotten."""
+"""Start of an epoch: collects the names of hosts whose claims the store may have forgotten."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,6 @@ from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 
 def begin_epoch_if_behind(partition: WholePartition, now: int, epoch: int, position: int) -> tuple[int, int]:
-    """Begin an epoch if the store lost (epoch, position), which it once had; return the current pair."""
     if (partition.epoch, partition.position) < (epoch, position):
         partition.epoch, partition.position = max(partition.epoch, epoch), max(partition.position, position)
         partition.begin_epoch(now)
@@ -17,10 +16,7 @@ def begin_epoch_if_behind(partition: WholePartition, now: int, epoch: int, posit
 
 
 def name_hosts(partition: PartitionState, _now: int, epoch: int, hosts: Sequence[str], *, complete: bool) -> bool:
-    """Await the audits of those hosts that neither audited nor were fenced in this epoch.
-
-    Returns whether the collection of names goes on.
-    """
+    """Await hosts that neither audited nor were fenced in this epoch; return whether the collection goes on."""
     if epoch != partition.epoch or not partition.is_awaited(UNNAMED_HOSTS):
         return False
     partition.prefetch(services=hosts)
@@ -33,7 +29,6 @@ def name_hosts(partition: PartitionState, _now: int, epoch: int, hosts: Sequence
 
 
 def expire(partition: PartitionState, since: int) -> None:
-    """Stop the collection if it began at ``since`` or before."""
     if partition.beats.get(UNNAMED_HOSTS, since + 1) <= since:
         _stop(partition)
 

@@ -10,14 +10,13 @@ from scheduler_svc.store.namespaces import Versioned
 from scheduler_svc.store.registrations import AppliedReport
 from scheduler_svc.store.tallies import Tally
 
-# Placeholder among the awaited hosts for forgotten hosts that nobody has named yet. Its heartbeat is the start of the
-# epoch. Host names have no spaces, so it matches none.
+# Stands for forgotten hosts that nobody has named yet; no host's name has spaces. Its heartbeat is the epoch's start.
 UNNAMED_HOSTS = "(hosts not named yet)"
-ALL = 1 << 60  # limit of a query or an expiry without a limit
+ALL = 1 << 60  # limit that never applies
 
 
 class RowNames(TypedDict, total=False):
-    """Keys of the rows to ``prefetch``, by kind."""
+    """Rows to ``prefetch``, by kind."""
 
     consumers: Collection[str]
     providers: Collection[str]
@@ -31,14 +30,14 @@ class RowNames(TypedDict, total=False):
 class PartitionStorage(abc.ABC):
     """A partition's data while one verb has exclusive access.
 
-    Every backend presents its data as these mappings and stores all changes to them, and to their values, when the verb
-    ends. A mapping fetches only the key that is read; all other queries are abstract methods.
+    Backends present their data as these mappings, and store all changes to them and their values when the verb ends. A
+    mapping fetches only the key that is read; all other queries are abstract methods.
     """
 
-    by_group: bool  # liveness comes from a service group, not from heartbeats
+    by_group: bool  # a service group decides liveness, not heartbeats
     epoch: int
     position: int
-    # Partition time in ms, and the server's clock at that moment; None before the first verb.
+    # Partition time in ms, and the server's clock then; None before the first verb.
     time_ms: int | None
     clock_ms: int | None
     # Keyed by consumer.
@@ -46,8 +45,8 @@ class PartitionStorage(abc.ABC):
     ended: MutableMapping[str, dict[int, str]]  # -> attempt -> end
     ended_at: MutableMapping[str, int]
     deadlines: MutableMapping[str, int]
-    unverified: MutableMapping[str, int]  # -> number of unverified claims, which are stored under names of their own
-    sources: MutableMapping[str, str]  # -> migration, which is the consumer of the source claim
+    unverified: MutableMapping[str, int]  # -> number of unverified claims, which have names of their own
+    sources: MutableMapping[str, str]  # -> migration, consumer of the source claim
     # Keyed by "provider|consumer" of each claim on a provider other than its own node.
     holders: MutableMapping[str, int]  # -> 1
     # Keyed by tallies.key_of.
@@ -59,12 +58,12 @@ class PartitionStorage(abc.ABC):
     capacity: MutableMapping[str, dict[str, int | list[int]]]  # see reports.capacity_of
     used: MutableMapping[str, dict[str, int]]
     changed: MutableMapping[str, int]  # -> position
-    eligible: MutableMapping[str, int]  # -> position; older decisions are stale. A service host's covers its nodes
+    eligible: MutableMapping[str, int]  # -> position; older decisions are stale; a service host's covers its nodes
     excess: MutableMapping[str, dict[str, int]]  # -> class -> partition time of the flag
     generations: MutableMapping[str, int]  # -> increments in this epoch; see PartitionState.generation_of
-    children: MutableMapping[str, list[str]]  # -> API-owned providers directly below, sorted
-    generation_base: int  # position at which the epoch began; 0 in the first epoch
-    vocabulary: int  # position of the last change of any provider's traits or inventories
+    children: MutableMapping[str, list[str]]  # -> sorted API-owned providers directly below
+    generation_base: int  # position at which the epoch began; 0 in the first
+    vocabulary: int  # position of the last change of a provider's traits or inventories
     # Keyed by name of an API-owned provider.
     provider_names: MutableMapping[str, str]  # -> provider id
     # Keyed by service.
@@ -72,8 +71,8 @@ class PartitionStorage(abc.ABC):
     reports: MutableMapping[str, AppliedReport]
     beats: MutableMapping[str, int]
     alive: MutableMapping[str, bool]
-    clock_offsets: MutableMapping[str, list[int]]  # -> [ms by which its clock was ahead, time of the note]
-    opened: MutableMapping[str, int]  # -> epoch of the last audit; negative: epoch of a later fence
+    clock_offsets: MutableMapping[str, list[int]]  # -> [ms ahead of the server, time of the note]
+    opened: MutableMapping[str, int]  # -> epoch of the last audit; negative: of a later fence
     # Keyed by namespaces.entry_of.
     states: MutableMapping[str, Versioned]  # -> (version, document) in declared namespaces
     # Keyed by pinned key.
@@ -85,7 +84,7 @@ class PartitionStorage(abc.ABC):
 
     @abc.abstractmethod
     def append_entry(self, entry: LogEntry) -> None:
-        """Append a log entry and trim the log to its maximum length."""
+        """Append a log entry, and trim the log to its maximum length."""
 
     @abc.abstractmethod
     def due_consumers(self, until: int, limit: int) -> list[str]:
@@ -93,11 +92,11 @@ class PartitionStorage(abc.ABC):
 
     @abc.abstractmethod
     def claims_on(self, host: str, limit: int = ALL) -> list[Claim]:
-        """Return up to ``limit`` live claims of a service host in order of "node|consumer"."""
+        """Return up to ``limit`` live claims of a service host, in order of "node|consumer"."""
 
     @abc.abstractmethod
     def is_awaited(self, host: str) -> bool:
-        """Return whether the service host's audit is awaited: it may run forgotten claims."""
+        """Return whether the service host may run forgotten claims, so that its audit is awaited."""
 
     @abc.abstractmethod
     def awaits_any(self) -> bool:

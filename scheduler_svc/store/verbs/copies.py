@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of a whole partition for replicas and verification."""
+"""Copies of a whole partition, for replicas and verification."""
 
 from collections.abc import Iterable
 
@@ -21,7 +21,6 @@ def snapshot(partition: WholePartition, namespaces: Iterable[str]) -> Snapshot:
 
 
 def dump(partition: WholePartition) -> StoreDump:
-    """Return the data that ``verify`` compares, with times by the server's clock."""
     sums = tallies.flat(partition.whole("tallies"))
     mappings = ("capacity", "used", "groups", "deadlines", "unverified", "sources", "provider_names", "opened")
     return StoreDump(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the amounts that a host reports in its audit."""
+"""Checks of the amounts in a host's audit."""
 
 from rpcapi.resources import names
 from rpcapi.resources.trees.tree import SHARING_TRAIT
@@ -19,7 +19,7 @@ def is_credible(partition: PartitionState, claim: RunningClaim | Claim, live: Cl
 
 
 def believed_allocations(partition: PartitionState, live: Claim, claim: RunningClaim) -> Allocations:
-    """Return a live claim's allocations raised to its host's report ``claim``, and never lowered.
+    """Return a live claim's allocations, raised to its host's report and never lowered.
 
     Providers outside the host's trees are raised only if the store may have forgotten the claim, and if they share and
     have the amounts free.
@@ -40,7 +40,7 @@ def believed_allocations(partition: PartitionState, live: Claim, claim: RunningC
 
 
 def _is_own(partition: PartitionState, node: str, provider: str) -> bool:
-    """Return whether a provider belongs to the node's service host, by name or by tree."""
+    """Return whether a provider belongs to the node's service host, by name or tree."""
     host = names.host_of(node)
     if names.host_of(provider) == host:
         return True
@@ -49,10 +49,7 @@ def _is_own(partition: PartitionState, node: str, provider: str) -> bool:
 
 
 def _may_hold(partition: PartitionState, provider: str, amounts: Amounts, replaced: Amounts) -> bool:
-    """Return whether a host may hold these amounts outside its own trees, once ``replaced`` are free.
-
-    The provider must share and have room. Unknown providers get the benefit of the doubt.
-    """
+    """Return whether a host may use these amounts of an unknown provider, or of a sharing one with capacity."""
     document = partition.providers.get(provider)
     if document is None:
         return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of decisions, bounded in total size."""
+"""Decision record, bounded in total size."""
 
 import copy
 from collections.abc import Mapping
@@ -13,12 +13,10 @@ from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 
 def record(partition: WholePartition, now: int, request_id: str, document: Mapping[str, Any], most: int) -> None:
-    """Append a decision and drop the oldest ones beyond ``most`` bytes."""
     partition.record(request_id, {"schema": SCHEMA, "at_ms": now + partition.lead_ms, **copy.deepcopy(document)}, most)
 
 
 def find(partition: WholePartition, request_id: str, project: str | None) -> dict[str, Any]:
-    """Return the newest decision of a request, preferably of this project. Raises UnknownDecision."""
     document = (partition.decision_of(request_id, project) if project else None) or partition.decision_of(request_id)
     if document is None:
         raise errors.UnknownDecision(request_id=request_id)
@@ -28,7 +26,6 @@ def find(partition: WholePartition, request_id: str, project: str | None) -> dic
 def page(
     partition: WholePartition, marker: str | None, limit: int
 ) -> tuple[list[tuple[str, dict[str, Any]]], str | None]:
-    """Return a page of (request id, document), oldest first, and the next marker. Raises InvalidRequest."""
     if marker is not None and not is_sequence(marker):
         raise refuse(f"{marker[:60]!r} is not a decision marker; use the marker that the previous page returned")
     rows = partition.decisions_after(int(marker or 0), limit + 1)

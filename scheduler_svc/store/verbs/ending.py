@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on a single claim: confirm, abort, release, find."""
+"""Verbs on single claims: confirm, abort, release, find."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -54,14 +54,14 @@ def confirm(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Cl
         return ClaimResult(*ref, answer, claim.host)
     if claim.state == ClaimState.PREPARED:
         if not partition.is_open(claim.host) or ref.consumer in partition.unverified:
-            # The claim may have ended elsewhere, which the store forgot; or another host reports a copy.
+            # Either the store forgot that the claim ended elsewhere, or another host reports a copy.
             return ClaimResult(*ref, Answer.CLOSED, claim.host)
         partition.confirm(claim)
     return ClaimResult(*ref, Answer.CONFIRMED, claim.host)
 
 
 def abort(partition: PartitionState, host: str | None, ref: ClaimRef, destination: str | None, now: int) -> ClaimResult:
-    """Abort one claim; ``destination``: the only service host that may run it ("" none, None any)."""
+    """Abort a claim. ``destination`` is the only service host that may run it ("" none, None any)."""
     claim, answer = find_for_host(partition, ref, host, now)
     if answer is not None:
         return ClaimResult(*ref, answer, claim.host if claim else None)
@@ -115,7 +115,7 @@ def without_claim(partition: PartitionState, ref: ClaimRef, end: Answer | None) 
 def find_for_host(
     partition: PartitionState, ref: ClaimRef, host: str | None, now: int
 ) -> tuple[Claim | None, Answer | None]:
-    """Return (live claim, None), (live claim, FOREIGN), (None, answer for its end), or (None, None) if unknown."""
+    """Return (live claim, None), (live claim, FOREIGN), (None, its end), or (None, None) for an unknown attempt."""
     partition.live_claim(ref.consumer, now)
     claim = partition.claim_of(ref)
     if claim is not None:

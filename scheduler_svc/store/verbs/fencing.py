@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fence verb: releases the claims of a host that an operator declares dead.
+"""Fence verb: releases the claims of a host that an operator declares dead.
 
-A fence runs in steps of at most FENCE_BATCH claims; other verbs run in between. The first step closes the host, the
-last one stops awaiting it. If the host audits in between, its agent is alive, and the fence ends early.
+It runs in steps of FENCE_BATCH claims between other verbs. The first step closes the host, the last stops awaiting it.
+An audit in between proves that the agent is alive, and ends the fence early.
 """
 
 from rpcapi import errors
@@ -10,26 +10,22 @@ from rpcapi.resources.claims import ClaimState
 from scheduler_svc.store import registrations
 from scheduler_svc.store.verbs.partition import PartitionState
 
-FENCE_BATCH = 500  # claims per step
+FENCE_BATCH = 500
 PROGRESS = "fencing "
 
 
 def fence(partition: PartitionState, now: int, host: str, token: str, *, force: bool, replace: bool) -> int | None:
-    """Close ``host`` and release its live claims step by step; finally stop awaiting the host.
-
-    Returns the number of ended claims, or None if claims are left: call again. With ``replace``, an agent with any
-    other state folder may register afterwards. Raises UnknownHost and HostIsUp.
-    """
+    """Run one step; return the number of ended claims, or None if claims remain. See ClaimAudits.fence."""
     record = fence_record(host, token)
     partition.prefetch(consumers=[record], services=[host])
     ((ended, state),) = partition.ended.get(record, {0: ""}).items()
     if state == ClaimState.FENCED:
         return ended
     if state and not partition.is_fenced(host):
-        return _finish(partition, record, ended, now)  # the host audited after the first step
+        return _finish(partition, record, ended, now)  # audited after the first step
     opened = int(state.removeprefix(PROGRESS)) if state else _close(partition, host, force=force)
     claims = partition.claims_on(host, FENCE_BATCH + 1)
-    # Claims of an open host are the newest attempts of their consumers.
+    # An open host's claims are the newest attempts of their consumers.
     partition.opened[host] = opened
     for claim in claims[:FENCE_BATCH]:
         live = partition.live_claim(claim.consumer, now)
@@ -49,7 +45,6 @@ def fence(partition: PartitionState, now: int, host: str, token: str, *, force: 
 
 
 def _close(partition: PartitionState, host: str, *, force: bool) -> int:
-    """Log the host as closed; return its previous ``opened`` value. Raises UnknownHost and HostIsUp."""
     if not (host in partition.reports or host in partition.opened or partition.is_awaited(host)):
         raise errors.UnknownHost(name=host)
     if partition.alive.get(host) and not force:
@@ -74,9 +69,9 @@ def _finish(partition: PartitionState, record: str, ended: int, now: int) -> int
 
 
 def fence_record(host: str, token: str) -> str:
-    """Return the name of the tombstone that records a fence; its spaces keep it apart from consumers.
+    """Return the name of a fence's tombstone; consumers' names contain no spaces.
 
-    The tombstone's attempt is the number of ended claims. Its end is 'fenced', or while claims remain PROGRESS followed
-    by the host's ``opened`` value before the fence.
+    The tombstone's attempt is the number of ended claims. Its end is "fenced", or until then PROGRESS and the host's
+    previous ``opened`` value.
     """
     return f"fence {host} {token}"

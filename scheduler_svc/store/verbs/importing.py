@@ -14,7 +14,6 @@ from scheduler_svc.store.verbs.partition import PartitionState
 def import_allocations(
     partition: PartitionState, now: int, imports: Sequence[ConsumerImport], *, overwrite: bool
 ) -> Refusal | None:
-    """Store imported allocations, or return why nothing was changed. Imports are already validated."""
     former = read_former(partition, imports, now)
     refusal = _refusal(partition, imports, former, overwrite=overwrite)
     if refusal is not None:
@@ -27,7 +26,7 @@ def import_allocations(
         if item.allocations:
             parts = {part: getattr(item, part) for part in ("generation", "type", "created_ms")}
             partition.add_claim(api_claim(partition, item, live, request_id=IMPORT_REQUEST, **parts))
-    partition.claimed_providers.clear()  # generations of providers are imported separately
+    partition.claimed_providers.clear()  # imports set generations of providers separately
     partition.flush(now, flag=True)
     return None
 

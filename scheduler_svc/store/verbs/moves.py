@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on moves: turn a claim into the source of a migration, and back into the instance's only claim.
-
-As in Nova, the migration is the consumer of the source's resources; the instance is the consumer of the destination's.
-"""
+"""Verbs on moves. As in Nova, the migration consumes the source's resources, the instance the destination's."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,7 +27,6 @@ def change_all(
 
 
 def begin_move(partition: PartitionState, ref: ClaimRef, migration: str, now: int) -> ClaimResult:
-    """Turn a confirmed claim into the source of a migration. Used sums stay the same."""
     claim, answer = find_for_host(partition, ref, None, now)
     if claim is None:
         return without_claim(partition, ref, answer)
@@ -42,7 +38,7 @@ def begin_move(partition: PartitionState, ref: ClaimRef, migration: str, now: in
 
 
 def _refusal(partition: PartitionState, claim: Claim, migration: str) -> Answer | None:
-    """Return the answer if the claim cannot become the migration's source, or already is; otherwise None."""
+    """Return the answer if the claim is the source already or must not become it; otherwise None."""
     if is_api_claim(claim):
         return Answer.FOREIGN
     if claim.state != ClaimState.CONFIRMED or (claim.role is ClaimRole.SOURCE and claim.move == migration):
@@ -54,7 +50,6 @@ def _refusal(partition: PartitionState, claim: Claim, migration: str) -> Answer 
 
 
 def end_move(partition: PartitionState, ref: ClaimRef, migration: str, now: int) -> ClaimResult:
-    """Turn a migration's source back into the instance's only claim; later begin_move calls are refused."""
     claim, answer = find_for_host(partition, ref, None, now)
     if claim is None:
         return without_claim(partition, ref, answer)
@@ -86,6 +81,5 @@ def as_source(claim: Claim, migration: str) -> Claim:
 
 
 def source_host_of(partition: PartitionState, consumer: str, group_id: str) -> str | None:
-    """Return the source node of a moving consumer, if the source is a member of the group."""
     source = partition.source_of(consumer)
     return None if source is None or source.group is None or source.group.id != group_id else source.host

@@ -17,31 +17,28 @@ from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS, PartitionStorage
 
 T = TypeVar("T")
 
-POSITION_LEAP = 1 << 20  # positions skipped by a new epoch; more than a store can lose
-EXPIRE_BATCH = 1000  # default limit of claims expired at the start of a verb
+POSITION_LEAP = 1 << 20  # positions skipped by a new epoch, more than a store can lose
+EXPIRE_BATCH = 1000  # claims expired at the start of a verb
 NEVER_MS = (1 << 63) - 1  # later than any deadline
-UNKNOWN_END = "unknown"  # tombstone of an attempt that was aborted before any claim existed
+UNKNOWN_END = "unknown"  # end of an attempt aborted before it had a claim
 
 
 class ExpiryCount(NamedTuple):
-    """Claims ended by an expiry, and deadlines that were due; the difference is parked until the hosts audit."""
+    """Claims ended, and deadlines due; the difference waits for audits."""
 
     ended: int
     due: int
 
 
 class PartitionState(PartitionStorage):
-    """A partition's data with the steps shared by all verbs. ``now`` is always partition time in ms."""
+    """A partition's data, with steps shared by all verbs. ``now`` is always partition time in ms."""
 
     def __init__(self) -> None:
-        self.changed_providers: set[str] = set()  # providers whose used sums this verb changed
+        self.changed_providers: set[str] = set()
         self.claimed_providers: set[str] = set()  # API-owned providers that got claims in this verb
 
     def advance(self, clock_ms: int, max_step_ms: int) -> int:
-        """Advance partition time by the server clock's step, clamped to 0 ... ``max_step_ms``; return the new time.
-
-        The first call sets partition time to the server's clock.
-        """
+        """Advance partition time by the clock's step, clamped to 0...``max_step_ms``; return it."""
         if self.time_ms is None or self.clock_ms is None:
             self.time_ms = clock_ms
         else:
@@ -55,15 +52,12 @@ class PartitionState(PartitionStorage):
         return 0 if self.time_ms is None or self.clock_ms is None else self.clock_ms - self.time_ms
 
     def is_open(self, host: str) -> bool:
-        """Return whether a node's service host was audited in this epoch. API-owned providers are always open."""
+        """Return whether a node's service host was audited in this epoch. API-owned providers always are open."""
         service_host = names.host_of(host)
         return service_host == names.API_HOST or self.opened.get(service_host) == self.epoch
 
     def may_have_lost_claims_of(self, host: str) -> bool:
-        """Return whether the store may have forgotten claims of a node's service host.
-
-        True until the host audits or is fenced in this epoch.
-        """
+        """Return whether the node's service host has neither audited nor been fenced since the epoch began."""
         return not self.is_open(host) and abs(self.opened.get(names.host_of(host), 0)) != self.epoch
 
     def is_fenced(self, host: str) -> bool:
@@ -71,7 +65,7 @@ class PartitionState(PartitionStorage):
         return self.opened.get(names.host_of(host), 0) < 0
 
     def check_identity(self, host: str, host_uuid: str | None) -> None:
-        """Raise HostIdentityConflict if the host's name belongs to a state folder other than ``host_uuid``."""
+        """Raise HostIdentityConflict if a state folder other than ``host_uuid`` owns the host's name."""
         if host_uuid is not None:
             service = self.services.get(host)
             if registrations.is_foreign(service, host_uuid):
@@ -85,30 +79,28 @@ class PartitionState(PartitionStorage):
     def generation_of(self, provider: str, *, is_judged: bool = True) -> int:
         """Return a provider's generation, which never repeats while the provider exists.
 
-        Every increment comes with a log entry, so no generation exceeds the position. A new epoch starts its
-        generations at a position beyond everything that the store may have forgotten.
-
-        ``is_judged`` is False if the generation is only reported; see ``peek``.
+        Each increment has a log entry, so no generation exceeds the position. A new epoch's generations begin at a
+        position beyond all that the store may have forgotten. ``is_judged`` False only reports it; see ``peek``.
         """
         increments = self.generations.get(provider, 0) if is_judged else self.peek(self.generations, provider, 0)
         return self.generation_base + increments
 
     def peek(self, mapping: Mapping[str, T], name: str, default: T) -> T:
-        """Read an entry that is only reported; no decision of the verb may depend on it."""
+        """Read an entry for display; no decision of the verb may depend on it."""
         return mapping.get(name, default)
 
     def increase_generation(self, provider: str) -> None:
-        """Increment a provider's generation; the caller must append at least one log entry."""
+        """Increment a provider's generation. The caller appends at least one log entry."""
         self.generations[provider] = self.generations.get(provider, 0) + 1
 
     def set_generation(self, provider: str, generation: int) -> None:
-        """Set a provider's generation, which must not be below ``generation_base``; see ``reach``."""
+        """Set a provider's generation, at least ``generation_base``; see ``reach``."""
         self.generations[provider] = generation - self.generation_base
 
     def reach(self, generation: int) -> None:
-        """Leap beyond ``generation`` if it exceeds the position: no stored generation may do so.
+        """Leap beyond ``generation`` if it exceeds the position; replicas notice the gap and reload.
 
-        The caller must append a log entry afterwards. Replicas notice the gap and reload a snapshot.
+        The caller then appends a log entry.
         """
         if generation > self.position:
             self.position = generation + POSITION_LEAP
@@ -125,7 +117,7 @@ class PartitionState(PartitionStorage):
             self.children[parent] = sorted([*self.children.get(parent, ()), child])
 
     def make_stale(self, names: Iterable[str]) -> None:
-        """Invalidate earlier decisions on these providers, or on every node of these service hosts."""
+        """Invalidate earlier decisions on these providers, or on all nodes of these service hosts."""
         for name in names:
             self.eligible[name] = self.position
 
@@ -144,14 +136,14 @@ class PartitionState(PartitionStorage):
     def end_claim(self, claim: Claim, state: str, now: int) -> None:
         """Remove a live claim from all sums and indexes, and leave a tombstone."""
         self.drop_claim(claim)
-        if claim.state == ClaimState.UNVERIFIED:  # not its consumer's claim: says nothing about the attempt's end
+        if claim.state == ClaimState.UNVERIFIED:  # says nothing about the attempt's end
             return
         if claim.instance is not None:
             self._end_role_of_destination(claim)
         self.add_tombstone(claim.ref, state, now)
 
     def drop_claim(self, claim: Claim) -> None:
-        """Remove a live claim from all sums and indexes without a tombstone: its attempt has not ended."""
+        """Remove a live claim from all sums and indexes without a tombstone, because its attempt goes on."""
         del self.claims[claim.consumer]
         if claim.instance is not None:
             del self.sources[claim.instance]
@@ -167,7 +159,7 @@ class PartitionState(PartitionStorage):
         self.ended_at[ref.consumer] = now
 
     def end_of(self, ref: ClaimRef) -> str | None:
-        """Return how an attempt ended, or None. An attempt older than a recorded end was aborted, unless it is live."""
+        """Return how an attempt ended, or None. Attempts before a recorded end were aborted, unless live."""
         own_end = self.own_end_of(ref)
         if own_end is not None:
             return own_end
@@ -183,7 +175,7 @@ class PartitionState(PartitionStorage):
         return None if migration is None else self.claims[migration]
 
     def claim_of(self, ref: ClaimRef) -> Claim | None:
-        """Return the live claim of this attempt: the consumer's own, or the source of its move."""
+        """Return the live claim of this attempt: its consumer's, or the source of its move."""
         claim = self.claims.get(ref.consumer)
         if claim is None or claim.attempt != ref.attempt:
             claim = self.source_of(ref.consumer)
@@ -198,10 +190,7 @@ class PartitionState(PartitionStorage):
         return used + amount <= capacity_in(self.capacity.get(provider, {}).get(resource_class))
 
     def may_have_forgotten(self, destination: str | None = None) -> bool:
-        """Return whether a forgotten attempt may run on a host that has not audited yet.
-
-        ``destination`` is the only service host that may run the attempt: "" means none, None means any.
-        """
+        """Return whether a forgotten attempt may run on ``destination`` ("" none, None any) before its audit."""
         return self.awaits_any() if destination is None else destination != "" and self._may_run_forgotten(destination)
 
     def may_run(self, consumer: str) -> bool:
@@ -218,7 +207,7 @@ class PartitionState(PartitionStorage):
         )
 
     def live_claim(self, consumer: str, now: int) -> Claim | None:
-        """Return the consumer's live claim. A claim past its deadline ends first, if its host is open."""
+        """Return the consumer's live claim. On an open host, an overdue claim ends first."""
         claim = self.claims.get(consumer)
         if claim is not None and self.is_expired(claim, now) and self.is_open(claim.host):
             self.end_claim(claim, ClaimState.EXPIRED, now)
@@ -235,10 +224,7 @@ class PartitionState(PartitionStorage):
         return claim.state == ClaimState.PREPARED and claim.deadline_ms is not None and claim.deadline_ms <= now
 
     def expire(self, now: int, limit: int = EXPIRE_BATCH) -> ExpiryCount:
-        """End up to ``limit`` claims past their deadline, oldest first.
-
-        Claims on closed hosts lose their deadline instead: the host's audit ends them.
-        """
+        """End up to ``limit`` overdue claims, oldest first; those on closed hosts lose their deadline instead."""
         expired = self.due_consumers(now, limit)
         self.prefetch(consumers=expired)
         ended = 0
@@ -250,12 +236,12 @@ class PartitionState(PartitionStorage):
         return ExpiryCount(ended, len(expired))
 
     def prepared_ms(self) -> int:
-        """Return the age in ms of the prepared claim with the next deadline, or 0 without one."""
+        """Return the age in ms of the prepared claim with the next deadline, or 0."""
         created = [self.claims[consumer].created_ms for consumer in self.due_consumers(NEVER_MS, 1)]
         return max(0, (self.clock_ms or 0) - created[0]) if created else 0
 
     def flush(self, now: int, *, flag: bool = False) -> None:
-        """Log the used sums that this verb changed and clear settled excess; with ``flag``, also flag new excess."""
+        """Log changed used sums and clear settled excess; with ``flag``, also flag new excess."""
         if not self.changed_providers:
             return
         payload = {provider: dict(self.used.get(provider, {})) for provider in sorted(self.changed_providers)}
@@ -270,13 +256,13 @@ class PartitionState(PartitionStorage):
         self.claimed_providers.clear()
 
     def drop_idle_sums(self, provider: str) -> None:
-        """Drop the used sums of a removed provider once no claims are left."""
+        """Drop a removed provider's used sums once it has no claims."""
         if provider not in self.providers and not any(self.used.get(provider, {}).values()):
             self.used.pop(provider, None)
             self.changed.pop(provider, None)
 
     def update_excess(self, provider: str, now: int, *, flag: bool) -> None:
-        """Compare the provider's used sums with its capacity per class; flag new excess only with ``flag``."""
+        """Compare used sums with capacity by class; flag new excess only with ``flag``."""
         capacities = self.capacity.get(provider, {})
         over = dict(self.excess.get(provider, {}))
         for resource_class, amount in self.used.get(provider, {}).items():
@@ -297,7 +283,7 @@ class PartitionState(PartitionStorage):
             self.unverified.pop(consumer, None)
 
     def _count(self, claim: Claim, sign: int) -> None:
-        """Add a claim to used sums, tallies and group members (``sign`` 1), or subtract it (-1)."""
+        """Add a claim to used sums, tallies and group members, or with ``sign`` -1 subtract it."""
         tallies.add(self.tallies, claim, sign)
         for provider, amounts in counted_allocations(claim).items():
             used = self.used.setdefault(provider, {})

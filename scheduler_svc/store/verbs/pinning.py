@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pins: which partition serves a request or a server group."""
+"""Pins: the partition that serves a request or a server group."""
 
 from scheduler_svc.store.records import GroupHome, GroupMembership, departure_key, home_key
 from scheduler_svc.store.verbs.partition import PartitionState
 
-# Suffix of a departure whose group came back. Generations compare alike with and without it.
+# Suffix of a departure whose group came back; generations compare the same with it.
 RETURNED = " returned"
 
 
 def pin(partition: PartitionState, now: int, key: str, requested: str, *, ttl_ms: int, instead_of: str | None) -> str:
-    """Return the partition pinned for ``key``; pin ``requested`` if the pin expired or equals ``instead_of``."""
+    """Pin ``requested`` unless another partition than ``instead_of`` has a valid pin; return the pinned partition."""
     pinned, until = partition.pins.get(key, (requested, 0))
     if until <= now or pinned == instead_of:
         pinned = requested
@@ -20,10 +20,7 @@ def pin(partition: PartitionState, now: int, key: str, requested: str, *, ttl_ms
 def group_home(
     partition: PartitionState, now: int, group_id: str, requested: str, *, ttl_ms: int, instead_of: str
 ) -> GroupHome:
-    """Return the home partition of a server group. An expired pin, or one of generation ``instead_of``, is replaced.
-
-    A pin of an earlier epoch gets a new generation: the store may have forgotten a later one.
-    """
+    """Like PinStore.group_home; a home from an earlier epoch gets a new generation, as a later one may be forgotten."""
     pinned, until = partition.pins.get(home_key(group_id), ("", 0))
     name, _, generation = pinned.partition(" ")
     epoch, _, number = generation.partition(".")
@@ -39,7 +36,6 @@ def group_home(
 def leave_group(
     partition: PartitionState, now: int, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool
 ) -> GroupMembership:
-    """Close the partition to an empty server group, for all generations of its home up to this one."""
     partition.expire(now)
     partition.flush(now)
     members = sum(partition.groups.get(group_id, {}).values())
@@ -51,10 +47,7 @@ def leave_group(
 
 
 def has_left(partition: PartitionState, group_id: str, generation: str, has_members: bool) -> bool:
-    """Return whether the partition is closed to the group's claims decided under ``generation``.
-
-    Alternates have no generation: they are allowed while the group has members here or has returned.
-    """
+    """Return whether claims under ``generation`` are refused; alternates have none, and pass with members here."""
     departure, _until = partition.pins.get(departure_key(group_id), ("", 0))
     if generation:
         return generation <= departure
@@ -62,7 +55,7 @@ def has_left(partition: PartitionState, group_id: str, generation: str, has_memb
 
 
 def note_return(partition: PartitionState, group_id: str) -> None:
-    """Reopen the partition for the group: a claim under a later generation was accepted."""
+    """Reopen the partition for the group, after a claim under a later generation."""
     departure, until = partition.pins.get(departure_key(group_id), ("", 0))
     if departure and not departure.endswith(RETURNED):
         partition.pins[departure_key(group_id)] = (departure + RETURNED, until)

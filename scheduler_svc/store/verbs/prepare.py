@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The prepare verb: plans a whole batch in memory, then writes all of it or nothing."""
+"""Prepare verb: plans a whole batch in memory, then writes all of it or nothing."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -30,10 +30,7 @@ EXPIRE_BATCH = 500  # claims expired at the start of one call
 
 
 def prepare(partition: WholePartition, now: int, batch: ClaimBatch, decision_bytes: int) -> BatchAnswer | None:
-    """Prepare a validated batch and record its decision; ``decision_bytes`` limits the size of all records.
-
-    Returns None if the call only expired claims and more are due: call again, as expired claims must not count.
-    """
+    """Prepare a validated batch and record its decision; None: call again, more expired claims are due."""
     answer = _prepare(partition, batch, now)
     if answer is not None and answer.current and batch.record is not None:
         decisions.record(partition, now, batch.request_id, {**batch.record, **outcome(batch, answer)}, decision_bytes)
@@ -50,7 +47,7 @@ def _prepare(partition: PartitionState, batch: ClaimBatch, now: int) -> BatchAns
         refused = [IntentResult(intent.consumer, intent.attempt, Answer.REFUSED) for intent in batch.intents]
         return BatchAnswer(False, False, partition.epoch, partition.position, refused)
     plan = PreparePlan(count_members(partition, batch, now))
-    # Plan all claims that the batch ends before placing any new one.
+    # Plan all claims that the batch ends before placing new ones.
     examinations = [_examine(partition, batch, intent, plan, now) for intent in batch.intents]
     prepared = [
         result or _try_candidates(partition, batch, intent, plan, now)
@@ -103,7 +100,7 @@ def _write(partition: PartitionState, batch: ClaimBatch, plan: PreparePlan, now:
 def _examine(
     partition: PartitionState, batch: ClaimBatch, intent: Intent, plan: PreparePlan, now: int
 ) -> IntentResult | None:
-    """Return the answer for a known or refused attempt; otherwise plan the end of its predecessor and return None."""
+    """Return the answer for a known or refused attempt; otherwise plan the end of its predecessor."""
     live = partition.live_claim(intent.consumer, now)
     if batch.final:
         return _examine_final(partition, batch, intent, plan, live)
@@ -141,10 +138,7 @@ def _prepared_before(batch: ClaimBatch, intent: Intent, live: Claim) -> IntentRe
 def _examine_final(
     partition: PartitionState, batch: ClaimBatch, intent: Intent, plan: PreparePlan, live: Claim | None
 ) -> IntentResult | None:
-    """Return the answer if the final claim exists or cannot be made; otherwise plan its former claim, return None.
-
-    A consumer with allocations leaves its group on its former host.
-    """
+    """Return the answer if the final claim exists or cannot be made; otherwise plan its former claim."""
     if live is not None and not is_api_claim(live):
         return IntentResult(intent.consumer, intent.attempt, Answer.CONFLICT, live.host)
     if intent.consumer in partition.unverified:
@@ -158,7 +152,6 @@ def _examine_final(
 
 
 def _refusal(partition: PartitionState, batch: ClaimBatch, intent: Intent, live: Claim | None) -> Answer | None:
-    """Return why the attempt may not be prepared on any candidate, or None."""
     ends = partition.ended.get(intent.consumer)
     claims = (live, partition.source_of(intent.consumer))
     is_late = any(claim is not None and intent.attempt < claim.attempt for claim in claims)
@@ -220,10 +213,7 @@ def _in_order(verdicts: Mapping[int, Verdict]) -> tuple[Verdict, ...]:
 
 
 def _order(partition: PartitionState, batch: ClaimBatch, intent: Intent, verdicts: dict[int, Verdict]) -> Iterator[int]:
-    """Yield candidate indexes: unchanged near candidates, then changed near ones, then the rest.
-
-    Changed near candidates are PASSED in ``verdicts`` until they are tried.
-    """
+    """Yield candidate indexes: unchanged near candidates, changed near ones (PASSED until tried), the rest."""
     near = min(intent.near, len(intent.candidates))
     changed = []
     for index in range(near):
@@ -237,7 +227,6 @@ def _order(partition: PartitionState, batch: ClaimBatch, intent: Intent, verdict
 
 
 def _without_providers(batch: ClaimBatch, candidate: Candidate, former: Allocations) -> Candidate:
-    """Drop requirements on providers from which the consumer already has allocations."""
     required = required_allocations(batch, candidate)
     return replace(
         candidate, allocations={provider: amounts for provider, amounts in required.items() if provider not in former}
@@ -245,7 +234,7 @@ def _without_providers(batch: ClaimBatch, candidate: Candidate, former: Allocati
 
 
 def _final_claim(partition: PartitionState, claim: Claim, former: Claim | None) -> Claim:
-    """Turn a planned claim into one of the Placement API that extends the consumer's former allocations."""
+    """Make a planned claim API-owned, and extend it by the consumer's former allocations."""
     ended = partition.ended.get(claim.consumer, {0: ""})
     base = partition.generation_base
     return replace(

@@ -56,7 +56,6 @@ def change(partition: PartitionState, now: int, request: ProviderChange) -> Prov
 
 
 def import_all(partition: PartitionState, now: int, imports: Sequence[ImportProvider]) -> list[Refusal | None]:
-    """Import validated providers in order; return a refusal or None for each."""
     partition.expire(now)
     partition.flush(now)
     _prefetch(partition, imports)
@@ -70,7 +69,7 @@ def import_all(partition: PartitionState, now: int, imports: Sequence[ImportProv
 
 
 def _prefetch(partition: PartitionState, requests: Sequence[ProviderChange]) -> None:
-    """Prefetch what the plans are known to read. A requested name may be the id of an agent's provider."""
+    """Prefetch what the plans surely read. A requested name may be an agent's provider's id."""
     related = [planner.related(request) for request in requests]
     provider_names = [name for _ids, provider_names in related for name in provider_names]
     partition.prefetch(
@@ -84,7 +83,6 @@ def _plan(partition: PartitionState, now: int, request: ProviderChange) -> Provi
 
 
 def retire(partition: PartitionState, now: int, namespace: str, name: str, as_of: int) -> Refusal | None:
-    """Delete a trait or resource class, unless a provider may have started to use it after position ``as_of``."""
     if partition.vocabulary > as_of:
         return Refusal(RefusalKind.BEHIND, name, (), as_of, partition.vocabulary)
     versioned = partition.states.get(namespaces.entry_of(namespace, name))

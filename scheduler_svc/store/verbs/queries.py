@@ -37,7 +37,6 @@ def hosts_of(partition: PartitionState, now: int, consumers: Sequence[str]) -> d
 
 
 def sources_of(partition: PartitionState, _now: int, consumers: Sequence[str], group_id: str) -> dict[str, str]:
-    """Return the source node of each consumer that moves as a member of the group."""
     partition.prefetch(consumers=consumers)
     sources = {consumer: source_host_of(partition, consumer, group_id) for consumer in consumers}
     return {consumer: host for consumer, host in sources.items() if host is not None}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The remove verb: removes a service host without claims."""
+"""Remove verb: removes a service host without claims."""
 
 from rpcapi import errors
 from scheduler_svc.store import reports
@@ -9,10 +9,6 @@ from scheduler_svc.store.verbs.states import drop_nodes
 
 
 def remove(partition: PartitionState, now: int, name: str, host: str, *, lost: bool) -> None:
-    """Remove ``host`` from partition ``name``. Raises HostInUse or Conflict.
-
-    An awaited host can only be removed as ``lost``, which also fences it.
-    """
     partition.prefetch(services=[host])
     is_awaited = partition.is_awaited(host)
     if is_awaited and not lost:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reshape verb: replaces inventories and allocations in one step."""
+"""Reshape verb: replaces inventories and allocations in one step."""
 
 from collections import ChainMap, Counter
 from collections.abc import Sequence
@@ -18,7 +18,6 @@ from scheduler_svc.store.verbs.providing import reads_of
 def reshape(
     partition: PartitionState, now: int, inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]
 ) -> Refusal | None:
-    """Replace inventories and allocations, or return why nothing was changed. Arguments are already validated."""
     former = allocating.read_former(partition, changes, now, [change.provider for change in inventories])
     plans = reshaping.plan(inventories, reads_of(partition), now + partition.lead_ms)
     if isinstance(plans, Refusal):
@@ -39,7 +38,6 @@ def _used_afterwards(
     changes: Sequence[AllocationChange],
     former: FormerClaims,
 ) -> Counter[tuple[str, str]]:
-    """Return the used sums after the changes of all providers that lose inventories, by (provider, class)."""
     sums = allocating.deltas_of(changes, former)
     for planned in plans:
         if not planned.removed:

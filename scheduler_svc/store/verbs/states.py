@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host state verbs: reports, heartbeats and documents by namespace."""
+"""Host state verbs: reports, heartbeats, and documents by namespace."""
 
 import copy
 from collections.abc import Collection, Mapping, Sequence
@@ -20,10 +20,7 @@ from scheduler_svc.store.verbs.whole_partition import WholePartition
 def update_stats(
     partition: WholePartition, now: int, host: str, report: HostReport
 ) -> StatsOutcome | errors.HostIdentityConflict:
-    """Apply a validated report; begin a new epoch first if it proves that the store was rolled back.
-
-    Returns a conflict instead of raising it, so that the new epoch is kept.
-    """
+    """Return a conflict instead of raising it, so that an epoch begun by the report's proof is kept."""
     if report.proof is not None:
         begin_epoch_if_behind(partition, now, *report.proof)
     last = partition.reports.get(host)
@@ -63,7 +60,6 @@ def update_stats(
 def _api_providers(
     partition: PartitionState, last: registrations.AppliedReport | None, report: HostReport
 ) -> ApiProviders:
-    """Return the API-owned providers that conflict with, or sit below, the reported nodes."""
     conflicts = [name for name in report.nodes if name in partition.provider_names]
     if not report.full:
         return ApiProviders(conflicts)
@@ -76,7 +72,6 @@ def _api_providers(
 
 
 def _takeover_refusal(partition: PartitionState, host: str, report: HostReport) -> errors.HostIdentityConflict | None:
-    """Return why the agent may not register, or None: another state folder owns the host's name, or may own it."""
     service = partition.services.get(host, {})
     owner_uuid = service.get(registrations.HOST_UUID)
     if report.host_uuid == (owner_uuid or "") or (owner_uuid is None and report.served):
@@ -103,10 +98,7 @@ def _takeover_refusal(partition: PartitionState, host: str, report: HostReport) 
 def _register(
     partition: PartitionState, host: str, report: HostReport, nodes: tuple[str, ...], now: int
 ) -> registrations.AppliedReport:
-    """Issue an incarnation, the position of its log entry; flag agents that alternate as a duplicate identity.
-
-    If the state folder changed, the host must audit before it takes claims.
-    """
+    """Issue an incarnation and flag alternating agents; a new state folder closes the host until its audit."""
     last = partition.reports.get(host)
     service = partition.services[host]
     if registrations.is_foreign(service, report.host_uuid) and partition.opened.pop(host, None) is not None:
@@ -160,7 +152,7 @@ def _apply(partition: PartitionState, plan: reports.ReportPlan, now: int) -> Non
 
 
 def drop_nodes(partition: PartitionState, removed: Sequence[str], now: int) -> None:
-    """Remove nodes that their host no longer has; remaining claims on them become excess."""
+    """Remove nodes that their host no longer has. Remaining claims on them become excess."""
     if not removed:
         return
     partition.append("gone", list(removed))
@@ -168,14 +160,13 @@ def drop_nodes(partition: PartitionState, removed: Sequence[str], now: int) -> N
         del partition.providers[name]
         for mapping in (partition.capacity, partition.changed, partition.generations):
             mapping.pop(name, None)
-        if names.SEPARATOR in name:  # a bare name also stands for the service host
+        if names.SEPARATOR in name:  # a bare name is also its service host's
             partition.eligible.pop(name, None)
         partition.update_excess(name, now, flag=True)
         partition.drop_idle_sums(name)
 
 
 def note_clock(partition: PartitionState, now: int, name: str, sent_ms: int) -> None:
-    """Record the clock offset of a known service if it is large."""
     offset = sent_ms - now - partition.lead_ms
     if abs(offset) >= MAX_CLOCK_OFFSET_MS and name in partition.services:
         partition.clock_offsets[name] = [offset, now]
@@ -189,7 +180,6 @@ def mark_silent_down(partition: WholePartition, since: int) -> None:
 
 
 def settle_alive(partition: PartitionState, _now: int, living: Collection[str]) -> int:
-    """Mark exactly the services in ``living`` as alive; return the number of changes."""
     changes = {}
     service_names = sorted(partition.services)
     partition.prefetch(services=service_names)
@@ -204,7 +194,6 @@ def settle_alive(partition: PartitionState, _now: int, living: Collection[str]) 
 
 
 def get_state(partition: PartitionState, namespace: str, name: str) -> namespaces.Versioned:
-    """Return (version, document). The namespace is already validated. Raises UnknownHost."""
     if namespace == namespaces.COMPUTE and name in partition.providers:
         return namespaces.compute(partition.providers[name], partition.used.get(name, {}))
     if namespace == namespaces.SERVICE and name in partition.services:
@@ -225,7 +214,6 @@ def get_state(partition: PartitionState, namespace: str, name: str) -> namespace
 def list_state(
     partition: WholePartition, namespace: str, marker: str | None, limit: int
 ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
-    """Return a page of (name, version, document) and the next marker."""
     page, following = partition.page_of_names(namespace, marker, limit)
     if namespace == namespaces.COMPUTE:
         partition.prefetch(providers=page)
@@ -275,10 +263,7 @@ def _make_members_stale(
 
 
 def _put_service(partition: PartitionState, name: str, version: int, changes: Mapping[str, Any]) -> int:
-    """Merge an operator's changes into a service's document, and invalidate earlier decisions on its nodes.
-
-    Clearing a duplicate identity also clears the agent's last return: it no longer proves a second agent.
-    """
+    """Merge an operator's changes into a service's document; invalidate earlier decisions on its nodes."""
     stored = partition.services.get(name)
     if stored is None:
         raise errors.UnknownHost(name=name)

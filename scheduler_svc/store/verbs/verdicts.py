@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts on the candidates of a claim, given the partition and the changes planned for the batch."""
+"""Verdicts on a claim's candidates, given the partition and the batch's planned changes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,11 +17,11 @@ class PreparePlan:
 
     Attributes:
         members: Group members per node before the batch.
-        deltas: Changes of used sums, by (provider, class).
+        deltas: Changes of used sums by (provider, class).
         member_deltas: Changes of ``members``.
         former: Claims that final claims extend, by consumer.
         forgotten: Replaced attempts that the store does not know.
-        source_host: Node where the current instance already counts as a member: it moves away from there, or stays.
+        source_host: Node where the current instance already counts as a member, as the source of its move.
     """
 
     members: Mapping[str, int] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class PreparePlan:
 
 
 def required_allocations(batch: ClaimBatch, candidate: Candidate) -> Allocations:
-    """Return what one instance takes from a candidate, {provider: {class: amount}}."""
+    """Return one instance's allocations from a candidate: {provider: {class: amount}}."""
     return {candidate.host: batch.resources} if candidate.allocations is None else candidate.allocations
 
 
@@ -54,7 +54,7 @@ def judge(partition: PartitionState, batch: ClaimBatch, candidate: Candidate, pl
         return Verdict.UNKNOWN
     is_stale = any(partition.eligible.get(name, 0) > batch.position for name in related_names(candidate.host, required))
     if not _has_inventories(partition, required):
-        # A stale decision may name a provider that was removed since.
+        # A stale decision may name a provider that is gone.
         return Verdict.STALE if is_stale else Verdict.UNKNOWN
     if not all(partition.is_open(provider) for provider in (candidate.host, *required)):
         return Verdict.CLOSED
@@ -76,7 +76,7 @@ def _judge_group_and_audits(
 
 
 def related_names(host: str, required: Allocations) -> set[str]:
-    """Return the keys of ``eligible`` that apply to a candidate: its node, its providers and their service hosts."""
+    """Return the keys of ``eligible`` for a candidate: its node, its providers and their service hosts."""
     involved = {host, *required}
     return involved | {names.host_of(name) for name in involved}
 
@@ -123,10 +123,7 @@ def _group_allows(partition: PartitionState, batch: ClaimBatch, host: str, plan:
 
 
 def _may_be_rejoined(partition: PartitionState, batch: ClaimBatch) -> bool:
-    """Return whether an affinity group is split over hosts, but some of the members may prove to be gone.
-
-    Audits may end members on awaited hosts; a conductor's record or an operator may end unverified ones.
-    """
+    """Return whether an affinity group is on several hosts, but its members on some may prove to be gone."""
     if batch.group is None or batch.group.policy is not GroupPolicy.AFFINITY:
         return False
     return len(partition.groups.get(batch.group.id, {})) > 1 and (partition.awaits_any() or bool(partition.unverified))
@@ -135,10 +132,7 @@ def _may_be_rejoined(partition: PartitionState, batch: ClaimBatch) -> bool:
 def _awaits_audits(
     partition: PartitionState, batch: ClaimBatch, host: str, required: Allocations, plan: PreparePlan
 ) -> bool:
-    """Return whether forgotten claims could rule the candidate out.
-
-    They matter to an affinity group without known members, and to a provider shared between hosts.
-    """
+    """Return whether forgotten claims matter: to an affinity group without members, or a shared provider."""
     is_affinity = batch.group is not None and batch.group.policy is GroupPolicy.AFFINITY
     has_members = batch.group is not None and bool(plan.members)
     has_shared_provider = any(names.host_of(provider) != names.host_of(host) for provider in required)

@@ -13,10 +13,10 @@ from scheduler_svc.store.verbs.partition import POSITION_LEAP, PartitionState
 
 
 class WholePartition(PartitionState):
-    """Partition with the queries of those verbs that are Lua scripts in Redis."""
+    """Partition with the queries that are Lua scripts in Redis."""
 
     def begin_epoch(self, now: int) -> None:
-        """Begin an epoch in which no host is open. Skip positions, so that none is used twice."""
+        """Begin an epoch with all hosts closed. Skips positions, so that none is used twice."""
         if self.epoch:  # otherwise the partition is new
             self.await_host(UNNAMED_HOSTS)
             self.beats[UNNAMED_HOSTS] = now if self.time_ms is None else self.time_ms
@@ -36,11 +36,11 @@ class WholePartition(PartitionState):
     def page_of_claims(
         self, host: str | None, consumer: str | None, marker: str | None, limit: int
     ) -> tuple[list[Claim], str | None]:
-        """Return a page of live claims by "node|consumer", and the next marker; ``host``: a service host or node."""
+        """Return a page of live claims by "node|consumer", and the next marker; ``host`` is a service host or node."""
 
     @abc.abstractmethod
     def claims_at(self, provider: str, marker: str, limit: int) -> list[str]:
-        """Return names of claims after ``marker`` that are placed on ``provider`` or have allocations from it."""
+        """Return names after ``marker`` of claims on ``provider`` or with allocations from it."""
 
     @abc.abstractmethod
     def tallies_of(self, project: str) -> list[Tally]:
@@ -72,7 +72,7 @@ class WholePartition(PartitionState):
 
     @abc.abstractmethod
     def await_hosts(self) -> None:
-        """Await every host that was ever opened or is alive: the store may have forgotten newer state of it."""
+        """Await every host that was ever opened or is alive; the store may have forgotten its newer state."""
 
     @abc.abstractmethod
     def reset_generations(self) -> None:
