@@ -26,10 +26,7 @@ class AllocationStore(VerbRunner, Protocol):
     def list_holders(
         self, provider: str, marker: str | None = None, limit: int = 1000
     ) -> tuple[list[ConsumerState], str | None]:
-        """Return a page of the consumers with allocations from ``provider``, and the next marker.
-
-        Includes unverified claims, because they use capacity.
-        """
+        """Return a page of the consumers with allocations, even unverified, from ``provider``, and the next marker."""
         validation.check_name(provider)
         validation.check_page(limit, marker)
         return self._run(allocating.list_holders, provider, marker, limit)
@@ -37,7 +34,7 @@ class AllocationStore(VerbRunner, Protocol):
     def usages(self, project: str, user: str | None = None, consumer_type: str | None = None) -> dict[str, Usage]:
         """Return the usage of ``project`` by consumer type, optionally only of one user or one type.
 
-        Every claim updates these sums. Redis reads up to a thousand of them atomically, and more in several steps.
+        Redis reads up to a thousand sums atomically, and more in several steps.
         """
         allocations.check_usages(project, user, consumer_type)
         return self._run(allocating.usages, project, user, consumer_type)

@@ -29,10 +29,7 @@ class ClaimQueries(VerbRunner, Protocol):
         marker: str | None = None,
         limit: int = 1000,
     ) -> tuple[list[Claim], str | None]:
-        """Return a page of live claims by node and consumer, and the next marker.
-
-        ``host`` is a service host or a node. Raises InvalidRequest if ``limit`` exceeds MAX_PAGE.
-        """
+        """Return a page of live claims by node and consumer, and the next marker; ``host``: service host or node."""
         for name in (host, consumer):
             if name is not None:
                 validation.check_name(name)
@@ -40,11 +37,7 @@ class ClaimQueries(VerbRunner, Protocol):
         return self._run(queries.page, host, consumer, marker=marker, limit=limit)
 
     def prepared_claims(self, limit: int = 1000) -> list[Claim]:
-        """Return the prepared claims by deadline, earliest first.
-
-        Overdue claims on a host that must audit are excluded, and count as confirmed. Raises InvalidRequest if
-        ``limit`` exceeds MAX_PAGE.
-        """
+        """Return the prepared claims by deadline, without overdue claims on hosts that must audit."""
         validation.check_page(limit)
         return self._run(queries.prepared, limit)
 
@@ -69,20 +62,14 @@ class ClaimQueries(VerbRunner, Protocol):
         return self._run(queries.hosts_of, consumers)
 
     def sources_of(self, consumers: Sequence[str], group_id: str) -> dict[str, str]:
-        """Return the source node of each consumer that moves as a member of the group.
-
-        ``group_hosts`` counts the consumer there already. Accepts at most MAX_REFS consumers.
-        """
+        """Return the source node of each consumer that moves as a member of the group; ``group_hosts`` counts it."""
         validation.check_consumers(consumers)
         validation.check_name(group_id)
         return self._run(queries.sources_of, consumers, group_id)
 
     @abc.abstractmethod
     def clock_lead(self) -> int:
-        """Return the server's clock minus partition time (as in claims' deadlines), in ms.
-
-        For display only: the difference changes whenever the server's clock steps.
-        """
+        """Return the server's clock minus partition time in ms, for display; it changes when the clock steps."""
 
     @abc.abstractmethod
     def verify(self) -> Verification:
@@ -97,10 +84,9 @@ class ClaimVerbs(ClaimQueries, Protocol):
         return not (self.bounds.is_full(CLAIMS) or self.bounds.is_full(TOMBSTONES))
 
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
-        """Prepare a claim for every intent of the batch, or for none.
+        """Prepare a claim for every intent of the batch, or for none. Overdue claims use no capacity.
 
-        Limits: MAX_INTENTS intents, MAX_CANDIDATES candidates per intent, MAX_BATCH_CANDIDATES in all. Overdue claims
-        use no capacity and count in no server group.
+        Accepts at most MAX_INTENTS intents, MAX_CANDIDATES candidates per intent, MAX_BATCH_CANDIDATES in all.
         """
         validation.check_batch(batch)
         if not self.accepts_claims() and self._may_add_claims(batch):
@@ -110,11 +96,10 @@ class ClaimVerbs(ClaimQueries, Protocol):
         return answer
 
     def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
-        """Prepare batches one after the other; return for each its answer, or the error that ``prepare`` would raise.
+        """Prepare batches in order; return for each its answer, or the error that ``prepare`` would raise.
 
-        A backend may send them together. With a log position ``log_after``, it then also returns up to CARRIED_ENTRIES
-        log entries after it, as of the last batch. Raises StoreUnavailable if it is unknown which batches were
-        prepared.
+        With ``log_after``, may also return up to CARRIED_ENTRIES log entries after this position. Raises
+        StoreUnavailable if it is unknown which batches were prepared.
         """
         if self.accepts_claims():
             return self._prepare_all(batches, log_after)
@@ -130,7 +115,6 @@ class ClaimVerbs(ClaimQueries, Protocol):
             return error
 
     def _may_add_claims(self, batch: ClaimBatch) -> bool:
-        """Return whether the batch may add a claim, rather than repeat or replace one."""
         live = self._run(queries.hosts_of, [intent.consumer for intent in batch.intents])
         results = self._run(ending.find_all, [ClaimRef(intent.consumer, intent.attempt) for intent in batch.intents])
         return any(result.consumer not in live and result.answer in NOT_STORED for result in results)
@@ -139,8 +123,7 @@ class ClaimVerbs(ClaimQueries, Protocol):
         """Confirm prepared claims of service host ``host``, each independently.
 
         Returns for each claim CONFIRMED (also if it was before), EXPIRED, ABORTED, RELEASED, UNKNOWN, FOREIGN, or
-        CLOSED: the host must audit first, because the store may have forgotten the claim's end, or another host reports
-        an unverified claim of the consumer.
+        CLOSED: the host must audit first, or another host reports an unverified claim of the consumer.
 
         ``host_uuid``, here and in ``abort``, ``release`` and ``audit``, is the uuid of the calling agent's state
         folder, "" if it has none; None for other callers, which are not checked. Raises HostIdentityConflict if another

@@ -64,8 +64,7 @@ class HostStateStore(VerbRunner, Protocol):
     def delete_state(self, namespace: str, name: str, version: int) -> None:
         """Delete the document recorded at ``version``, if there is one.
 
-        Raises VersionConflict, UnknownNamespace, and InvalidRequest for ``compute`` and ``service``: ``remove`` deletes
-        these.
+        Raises VersionConflict, UnknownNamespace, and InvalidRequest for ``compute`` and ``service`` (see ``remove``).
         """
         external = self._find_external(namespace)
         namespaces.check_deletable(namespace)
@@ -116,10 +115,9 @@ class HostReportStore(HostStateStore, Protocol):
         self._run(states.beat, name, binary)
 
     def note_clock(self, name: str, sent_ms: int) -> None:
-        """Record a service's clock offset of MAX_CLOCK_OFFSET_MS or more, until its next heartbeat.
+        """Record a known service's clock offset of MAX_CLOCK_OFFSET_MS or more, until its next heartbeat.
 
-        ``sent_ms`` is the service's clock when it sent a heartbeat, even one that came too late to count. Ignores
-        unknown services.
+        ``sent_ms`` is the service's clock when it sent a heartbeat, even if it came too late to count.
         """
         validation.check_name(name)
         self._run(states.note_clock, name, sent_ms)
@@ -135,8 +133,5 @@ class HostReportStore(HostStateStore, Protocol):
         self._run(removal.remove, self.partition, host, lost=lost)
 
     def settle_alive(self, living: Collection[str]) -> int:
-        """Mark exactly the known services in ``living`` as alive; return the number of changes.
-
-        For liveness "group": heartbeats do not revive a dead service there.
-        """
+        """Mark exactly the known services in ``living`` as alive (liveness "group"); return the number of changes."""
         return self._run(states.settle_alive, living)

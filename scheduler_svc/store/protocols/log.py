@@ -28,11 +28,11 @@ class LogStore(VerbRunner, Protocol):
     def check_identity(self) -> tuple[int, bool]:
         """Compare the server's identity with the recorded one; begin an epoch if the store may have lost writes.
 
-        Returns (epoch, whether this call began it). Called on every new connection.
+        Returns (epoch, whether this call began it).
         """
 
     def begin_epoch_if_behind(self, epoch: int, position: int) -> tuple[int, int]:
-        """Begin an epoch if the store is behind (epoch, position), which it once had: a backup was restored.
+        """Begin an epoch if the store is behind (epoch, position), which it once had, as after a restored backup.
 
         Returns the current (epoch, position). The new epoch exceeds ``epoch``. If callers race, only one begins it.
         """
@@ -49,10 +49,7 @@ class LogStore(VerbRunner, Protocol):
         return self._run(collecting.name_hosts, epoch, hosts, complete=complete)
 
     def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
-        """Return a consistent copy of what replicas hold, with its log position.
-
-        Of the declared namespaces, only ``namespaces`` are included.
-        """
+        """Return a consistent copy of replicas' data, of ``namespaces`` among the declared, with its log position."""
         if self.external is None:
             return self._snapshot(namespaces)
         snapshot = self._snapshot([namespace for namespace in namespaces if self.external.server_of(namespace) is None])
@@ -64,7 +61,7 @@ class LogStore(VerbRunner, Protocol):
     def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[LogEntry] | None:
         """Return log entries after ``position``, in order; wait up to ``block_ms`` for the first.
 
-        None is a gap: the log was trimmed past ``position`` or ends before it. Take a snapshot then.
+        None is a gap, because the log was trimmed past ``position`` or ends before it. Take a snapshot then.
         """
         if self.external is None:
             return self._follow(position, block_ms, limit)
@@ -87,10 +84,7 @@ class DecisionRecordStore(VerbRunner, Protocol):
         self._run(recorded.record, request_id, document, self._decision_bytes)
 
     def find_decision(self, request_id: str, project: str | None = None) -> dict[str, Any]:
-        """Return a request's newest decision with the claim verb's answer; raises UnknownDecision.
-
-        Request ids may repeat across projects: with ``project``, its newest decision is preferred.
-        """
+        """Return a request's newest decision, preferably of ``project``, with the answer. Raises UnknownDecision."""
         validation.check_text("request_id", request_id)
         return self._read(recorded.find, request_id, project)
 

@@ -39,8 +39,8 @@ class MaintenanceStore(VerbRunner, Protocol):
     def sizes(self) -> Mapping[str, CollectionSize]:
         """Measure the collections of scheduler_svc.store.bounded.OPTIONS, in bytes.
 
-        Redis samples its structures with their overhead, and adds ``keys`` for the whole server, bounded by its memory
-        limit. SQL returns the length of all rows without indexes; memory extrapolates a sample's text.
+        Redis samples its structures and adds ``keys`` for the whole server. SQL returns the length of all rows without
+        indexes; memory extrapolates a sample's text.
         """
         return self.bounds.observe(self._sizes())
 
@@ -56,9 +56,9 @@ class PinStore(ClaimQueries, Protocol):
     """Partitions of requests and server groups."""
 
     def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
-        """Pin request ``key`` to ``partition``, or return the partition that is already pinned.
+        """Pin request ``key`` to ``partition`` for ``ttl_ms`` after its last use; return the pinned partition.
 
-        A pin lasts ``ttl_ms`` after its last use. A pin to ``instead_of`` is replaced.
+        An existing pin stays, unless to ``instead_of``.
         """
         validation.check_text("key", key)
         validation.check_number("lifetime in milliseconds", ttl_ms, 1, validation.MAX_TTL_MS)

@@ -88,7 +88,6 @@ class ProviderStore(VerbRunner, Protocol):
             self.bounds.check(HOSTS)
 
     def _may_grow(self, change: ProviderChange) -> bool:
-        """Return whether the change adds a provider, inventories, traits or aggregates."""
         stored = self._read(providing.read, [change.provider]).get(change.provider)
         if isinstance(change, (CreateProvider, ImportProvider)):
             return stored is None

@@ -20,10 +20,7 @@ class VerbRunner(Protocol):
 
     @abc.abstractmethod
     def _run(self, verb: Callable[Concatenate[Any, int, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
-        """Run a verb that may change the partition; partition time in ms is its second argument.
-
-        Raises StoreUnavailable, like ``_read``.
-        """
+        """Run a verb that may change the partition, given partition time in ms. Raises StoreUnavailable."""
 
     @abc.abstractmethod
     def _read(self, verb: Callable[Concatenate[Any, P], T], /, *arguments: P.args, **options: P.kwargs) -> T:
