@@ -8,10 +8,7 @@ NAMESPACE = "aggregate"
 
 
 def touched(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> set[str]:
-    """Return the names that join or leave an aggregate, or all members if its metadata changed.
-
-    Names are service hosts or providers, and need not exist yet. None stands for no document.
-    """
+    """Return the names that join or leave an aggregate, or all members if its metadata changed."""
     old_members, new_members = _members(before), _members(after)
     if _metadata(before) != _metadata(after):
         return old_members | new_members

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocations as clients of the Placement API read and write them.
 
-A client's allocations are one live claim, confirmed from the beginning, on the pseudo service host of the API: no agent
-audits, confirms or releases it, and it leaves no tombstone. If the scheduler wrote the claim, it is on the selected
-node.
+A client's allocations are one live claim, confirmed at once, on the API's pseudo service host. No agent audits or
+releases it, and it leaves no tombstone. A claim written by the scheduler is on the selected node.
 """
 
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ IMPORT_REQUEST = "placement-import"  # request id of claims written only by impo
 
 
 class AnyGeneration(Enum):
-    """Marker for a write without a generation check (microversions before 1.28)."""
+    """Marks a write without a generation check (microversions before 1.28)."""
 
     ANY = auto()
 
@@ -35,10 +34,10 @@ class AllocationChange:
 
     Attributes:
         allocations: {} ends the consumer's allocations.
-        generation: Consumer generation that the client read; None: the consumer must have no allocations.
-        type: Consumer type; None keeps the current one, "" is none.
-        is_deletion: DELETE of allocations, which keeps the generations of the providers given up. Other changes
-            increase the generations of all providers in ``allocations``; if that is empty, of the providers given up.
+        generation: Generation that the client read; None requires a consumer without allocations.
+        type: Consumer type; None keeps the current one, "" means none.
+        is_deletion: Keeps the generations of former providers. Other writes increase those of new providers, or of the
+            former ones if there are no new ones.
     """
 
     consumer: str
@@ -52,10 +51,9 @@ class AllocationChange:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerImport:
-    """Allocations of one consumer in another Placement, replacing an earlier import. {} ends them.
+    """Allocations imported from another Placement, replacing an earlier import; {} ends them.
 
-    The consumer's generation becomes ``generation``, but at least the one at which the epoch began. Generations of
-    providers stay.
+    The consumer's generation becomes ``generation``, or the epoch's first if that is larger.
     """
 
     consumer: str
@@ -69,10 +67,7 @@ class ConsumerImport:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerState:
-    """Allocations of a consumer's live claim, owned by an agent or the Placement API.
-
-    ``generation`` is the one that clients send back. ``is_imported``: nobody wrote the claim since its import.
-    """
+    """Allocations of a consumer's live claim; ``is_imported`` until any other write."""
 
     consumer: str
     generation: int
@@ -86,25 +81,21 @@ class ConsumerState:
 
 
 def is_api_claim(claim: Claim) -> bool:
-    """Return whether the Placement API owns a claim: written by a client, or by the scheduler for a client."""
+    """Return whether the claim belongs to the Placement API, even if the scheduler wrote it."""
     return names.host_of(claim.host) == names.API_HOST
 
 
 def is_imported(claim: Claim) -> bool:
-    """Return whether nobody wrote the claim since its import."""
     return is_api_claim(claim) and claim.request_id == IMPORT_REQUEST
 
 
 def reported_allocations(claim: Claim) -> Allocations:
-    """Return the amounts of the claim's guest, from its agent's last report or its confirmation."""
+    """Return the guest's amounts, from its agent's last report or else the claim."""
     return claim.allocations if claim.reported is None else claim.reported
 
 
 def lowered_amounts(claim: Claim, requested: Allocations) -> tuple[str, tuple[str, ...]] | None:
-    """Return the first provider whose ``requested`` amounts are below the use of an agent's guest, and the classes.
-
-    Returns None if there is none. Reported amounts that the store did not believe are ignored.
-    """
+    """Return the first provider and classes with less ``requested`` than the guest uses of its claim, or None."""
     for provider, amounts in sorted(reported_allocations(claim).items()):
         claim_amounts, remaining = claim.allocations.get(provider, {}), requested.get(provider, {})
         classes = [
@@ -118,7 +109,6 @@ def lowered_amounts(claim: Claim, requested: Allocations) -> tuple[str, tuple[st
 
 
 def unheld_amounts(claim: Claim) -> Allocations:
-    """Return the reported amounts of the claim's guest that exceed the claim, in order."""
     unheld = {
         provider: {
             name: amount
@@ -131,10 +121,7 @@ def unheld_amounts(claim: Claim) -> Allocations:
 
 
 def generation_of(claim: Claim, generation_base: int) -> int:
-    """Return the consumer's generation: its claim's, but at least the one at which the epoch began.
-
-    It never exceeds the partition's position, so it does not repeat in a later epoch.
-    """
+    """Return the consumer's generation, at least the epoch's first. Never beyond the log position."""
     return max(claim.generation, generation_base)
 
 
@@ -154,26 +141,24 @@ def state_of(claim: Claim, generation_base: int) -> ConsumerState:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Number of consumers of one type, and the sums of their allocations by resource class."""
-
     consumers: int
     amounts: Amounts
 
 
 def holder_keys(claim: Claim) -> list[str]:
-    """Return the claim's entries in the index of holders; the index by host covers its own host."""
+    """Return the claim's entries in the index of holders, which omits its own host."""
     return [f"{provider}|{claim.consumer}" for provider in claim.allocations if provider != claim.host]
 
 
 def check(changes: Sequence[AllocationChange]) -> None:
-    """Raise InvalidRequest or InvalidName for invalid changes; allows 1 to MAX_CONSUMERS different consumers."""
+    """Raise InvalidRequest or InvalidName unless these are 1 to MAX_CONSUMERS valid changes of distinct consumers."""
     _check_consumers(changes)
     for change in changes:
         _check_rest(change.generation, change.type)
 
 
 def check_imports(imports: Sequence[ConsumerImport]) -> None:
-    """Raise InvalidRequest or InvalidName for invalid imports; allows 1 to MAX_CONSUMERS different consumers."""
+    """Raise InvalidRequest or InvalidName unless these are 1 to MAX_CONSUMERS valid imports of distinct consumers."""
     _check_consumers(imports)
     for item in imports:
         validation.check_text("consumer type", item.type)
@@ -195,7 +180,6 @@ def _check_consumers(changes: Sequence[AllocationChange | ConsumerImport]) -> No
 
 
 def check_usages(project: Any, user: Any, consumer_type: Any) -> None:
-    """Raise InvalidRequest for an invalid project, user or consumer type; the latter two may be None."""
     for what, value in (("project", project), ("user", user), ("consumer type", consumer_type)):
         if value is not None or what == "project":
             validation.check_text(what, value)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Size limits of a store's collections, in bytes, compared with the last result of ``sizes``.
+"""Size limits of a store's collections in bytes, checked against the last result of ``sizes``.
 
-A limit never blocks what safety needs: verbs that end, confirm or find something, audits, and reports of known hosts.
-Nor does it block what adds nothing: repeated calls, replaced claims, existing pins, documents that do not grow. Telling
-these apart costs a read, but only at the limit.
+A full collection refuses only calls that add to it. Verbs that end, confirm or find claims, audits, reports of known
+hosts, repeated calls and replacements pass. Telling these apart costs a read, at the limit only.
 """
 
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from collections.abc import Mapping
 from rpcapi.bounds import Bound, StoreBounds
 
 CLAIMS, TOMBSTONES, PINS, HOSTS, DOCUMENTS, LOG = "claims", "tombstones", "pins", "hosts", "documents", "log"
-# Collection -> option in group [store].
+# {collection: option in [store]}
 OPTIONS = {
     CLAIMS: "claim_bytes",
     TOMBSTONES: "tombstone_bytes",
@@ -21,11 +20,10 @@ OPTIONS = {
     LOG: "log_bytes",
     "decisions": "decision_bytes",
 }
-ROTATES = frozenset({LOG, "decisions"})  # drop their oldest entries at the limit
+ROTATES = frozenset({LOG, "decisions"})  # collections that drop their oldest entries at the limit
 
 
 def store_bounds(partition: str, sizes: Mapping[str, int]) -> StoreBounds:
-    """Return the limits of a partition's store; ``sizes`` are bytes by collection."""
     return StoreBounds(
         f"The store of partition {partition!r}",
         {name: Bound(size, f"[store] {OPTIONS[name]}", name in ROTATES) for name, size in sizes.items()},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Retried writes of the Placement API: a refusal is not certain if an earlier try may have succeeded."""
+"""Repeated writes of the Placement API, whose refusal proves nothing if the first try had succeeded."""
 
 import threading
 from collections.abc import Callable
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class RepeatCounter(threading.local):
-    """Per-thread count of requests sent again because no answer came."""
+    """Per-thread count of requests that were sent again after no answer."""
 
     count = 0
 
@@ -23,9 +23,7 @@ class RepeatCounter(threading.local):
 def certain(repeats: RepeatCounter, write: Callable[[], T]) -> T:
     """Run a generation-checked write and return its answer.
 
-    A request without an answer is sent again. If the first try had succeeded, the second would be refused for its stale
-    generation or a duplicate name, which is misleading. Raises StoreUnavailable instead, so that the client reads
-    again.
+    Raises StoreUnavailable if a repeated write was refused, because the first try may have succeeded and caused it.
     """
     before = repeats.count
     answer = write()

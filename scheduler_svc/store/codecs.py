@@ -15,8 +15,6 @@ from scheduler_svc.store.registrations import AppliedReport
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """Encoder and decoder of a stored value."""
-
     encode: Callable[[Any], Any]
     decode: Callable[[Any], Any]
 

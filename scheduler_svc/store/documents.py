@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encoding of stored documents: canonical JSON with a schema version."""
+"""Canonical JSON of stored documents, with a schema version."""
 
 import json
 from collections.abc import Mapping
@@ -10,26 +10,27 @@ from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import Claim, ClaimGroup
 from scheduler_svc.store.records import SCHEMA
 
-_ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True, ensure_ascii=False)  # json.dumps makes a new one
+# Shared, because json.dumps builds an encoder per call.
+_ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True, ensure_ascii=False)
 
 
 def encode(document: Any) -> str:
-    """Encode as canonical JSON: equal documents have equal encodings."""
+    """Return canonical JSON, the same for equal documents."""
     return _ENCODER.encode(document)
 
 
 def encode_in_order(document: Any) -> str:
-    """Encode as JSON that keeps the order of keys: allocations are shown in the order given by clients."""
+    """Return JSON with keys in the given order, in which clients see their allocations."""
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
 def is_same(first: Any, second: Any) -> bool:
-    """Return whether two documents have the same JSON; ``==`` alone treats 1, 1.0 and True as equal."""
+    """Return whether two documents have the same JSON; ``==`` does not tell 1, 1.0 and True apart."""
     return first == second and encode(first) == encode(second)
 
 
 def decode(text: str | bytes, what: str) -> dict[str, Any]:
-    """Decode a stored document; raises IncompatibleObject if a newer gantt wrote it."""
+    """Decode a stored document; raise IncompatibleObject if a newer gantt wrote it."""
     document = json.loads(text)
     if document.get("schema") != SCHEMA:
         raise errors.IncompatibleObject(name=f"stored {what}", version=document.get("schema"), supported=SCHEMA)
@@ -37,7 +38,6 @@ def decode(text: str | bytes, what: str) -> dict[str, Any]:
 
 
 def decode_state(text: str | bytes) -> tuple[int, dict[str, Any]]:
-    """Decode a declared namespace's document to (version, document)."""
     raw = decode(text, "host state")
     return raw["version"], raw["state"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declared namespaces whose documents are on another server than the rest of the partition."""
+"""Declared namespaces on another server than the rest of the partition."""
 
 import logging
 import time
@@ -12,11 +12,11 @@ from scheduler_svc.store.namespaces import Versioned
 
 LOG = logging.getLogger(__name__)
 
-POLL_MS = 500  # interval of polls for changed documents; memcached has no notifications
+POLL_MS = 500  # poll interval; memcached has no notifications
 
 
 class DeclaredStateStore(Protocol):
-    """Storage of documents of declared namespaces; see scheduler_svc.store.memcached."""
+    """Storage of declared namespaces' documents; see scheduler_svc.store.memcached."""
 
     def get(self, namespace: str, name: str) -> Versioned:
         """Return (version, document)."""
@@ -43,15 +43,12 @@ class DeclaredStateStore(Protocol):
 
 
 class ExternalStates:
-    """Documents of ``namespaces`` on ``server``.
-
-    Their changes are in no log: ``changes`` polls versions. Only the process that took the snapshot may follow them.
-    """
+    """Documents of ``namespaces`` on ``server``; ``changes`` compares their versions with the snapshot's."""
 
     def __init__(self, server: DeclaredStateStore, namespaces: Collection[str]) -> None:
         self._server = server
         self._namespaces = frozenset(namespaces)
-        self._follower_versions: dict[str, dict[str, int]] = {}  # namespace -> name -> version known to the follower
+        self._follower_versions: dict[str, dict[str, int]] = {}  # namespace -> name -> version seen by the follower
         self._next_poll = 0.0
         self._is_unavailable = False
 
@@ -59,8 +56,8 @@ class ExternalStates:
         return self._server if namespace in self._namespaces else None
 
     def snapshot(self, namespaces: Collection[str]) -> dict[str, dict[str, dict[str, Any]]]:
-        """Return the documents of the external ones among ``namespaces``, by namespace and name."""
-        # Read versions first, so that a document changed meanwhile is returned again.
+        """Return the documents of those ``namespaces`` that are external, by namespace and name."""
+        # Read versions first, so that a concurrent change is returned again later.
         self._follower_versions = {
             namespace: self._server.versions(namespace) for namespace in namespaces if namespace in self._namespaces
         }
@@ -74,14 +71,10 @@ class ExternalStates:
         }
 
     def wait_ms(self, block_ms: int) -> int:
-        """Limit a wait for log entries to the next poll."""
         return min(block_ms, POLL_MS) if self._follower_versions else block_ms
 
     def changes(self, position: int) -> list[LogEntry]:
-        """Return documents changed since the last poll as entries at ``position``, if a poll is due.
-
-        Returns nothing while the server is unavailable: followers keep the last known documents.
-        """
+        """Return documents changed since the last poll as log entries, if a poll is due and the server answers."""
         if not self._follower_versions or time.monotonic() < self._next_poll:
             return []
         self._next_poll = time.monotonic() + POLL_MS / 1000

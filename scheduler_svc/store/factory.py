@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens the store of a URL."""
+"""Choice of a store's backend by URL."""
 
 from collections.abc import Collection
 from typing import Any
@@ -30,17 +30,17 @@ def open_store(
     max_step_ms: int = MAX_STEP_MS,
     wait_seconds: float | None = None,
 ) -> Store:
-    """Return the store of ``partition`` at ``url``. Connects on first use.
+    """Return the store of ``partition`` at ``url``, which connects on first use.
 
     Args:
-        durability: The server's appendfsync setting. With "always" on a single server, a restart begins no new epoch.
+        durability: Server's appendfsync setting. With "always", restarting a single server begins no new epoch.
         log_length: Maximum number of log entries.
         decision_bytes: Maximum size of the decision record.
-        liveness: What decides which services are alive.
+        liveness: Source of services' liveness.
         namespaces: Declared namespaces of host state.
         replicas: Redis replicas that must have a claim before it is acknowledged.
         max_step_ms: Longest step of the server's clock that advances partition time.
-        wait_seconds: Longest wait for a server that does not answer, for callers with waiting clients.
+        wait_seconds: Longest wait for a silent server.
 
     Raises:
         BadConfiguration: unsupported URL scheme; see SCHEMES.
@@ -75,10 +75,7 @@ def open_store(
 def attach_state_store(
     store: Store, url: str | None, external_namespaces: Collection[str], declared: Collection[str]
 ) -> None:
-    """Store documents of ``external_namespaces`` in the memcached at ``url``; None: in the store itself.
-
-    Raises BadConfiguration for a namespace that is not ``declared``.
-    """
+    """Keep ``external_namespaces`` in the memcached at ``url``, if any. Raises BadConfiguration if not ``declared``."""
     if url is None:
         return
     unknown = sorted(set(external_namespaces) - set(declared))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store interface, implemented by every backend and checked by one shared test suite."""
+"""Store interface, implemented by every backend and checked by one shared test suite."""
 
 from collections.abc import Collection
 
@@ -26,13 +26,15 @@ class Store(
 ):
     """Host state, claims and log of one partition.
 
-    Every verb is atomic and idempotent: repeating it changes nothing and returns the recorded answer. Times are
-    partition time. Rejections are return values. Every verb raises StoreUnavailable if the store does not answer or
-    cannot serve, and StoreFull for new claims, pins, hosts and documents while their collection is at its bound.
+    Every verb is atomic and idempotent: a repeated call changes nothing and returns the recorded answer. Times are
+    partition time. Rejections are return values.
+
+    Raises:
+        StoreUnavailable: from every verb, if the store does not answer or cannot serve.
+        StoreFull: for a new claim, pin, host or document while its collection is full.
     """
 
     def __init__(self, partition: str, *, decision_bytes: int, namespaces: Collection[str]) -> None:
-        """``decision_bytes`` limits the decision record; ``namespaces`` are the declared ones."""
         self.partition = partition
         self.bounds = StoreBounds("", {})
         self.external: ExternalStates | None = None
@@ -41,6 +43,5 @@ class Store(
         self._declared: Collection[str] = frozenset(namespaces)
 
     def close(self) -> None:
-        """Close all connections; stored data stays."""
         if self.external is not None:
             self.external.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lease on a store document under compare-and-set, owned by one process at a time."""
+"""Lease on a store document, owned by one process at a time."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -12,14 +12,11 @@ NO_OWNER = ""  # owner of a released lease
 
 
 class DocumentLeaseLost(Exception):
-    """Raised when another process may have taken over."""
+    """Raised if another process may have taken over."""
 
 
 class DocumentLease:
-    """Lease as seen by one process. Its document holds what the owner records for its successor.
-
-    It expires when the document has not changed for ``seconds``. Clocks of processes are never compared.
-    """
+    """Lease as one process sees it; it expires ``seconds`` after the document's last change by its own clock."""
 
     def __init__(
         self,
@@ -36,24 +33,20 @@ class DocumentLease:
         self._seconds = seconds
         self._clock = clock
         self._version = 0
-        self._changed_at = clock()  # when this version of the document was first read
+        self._changed_at = clock()  # time at which this process first read the version
         self._owned = False
 
     @property
     def is_valid(self) -> bool:
-        """Whether no other process can have taken over."""
+        """Whether this process owns the lease and no other can have taken over."""
         return self._owned and self._clock() - self._changed_at < self._seconds / 2
 
     @property
     def renewal_due(self) -> bool:
-        """Whether the lease must be renewed even with nothing to record."""
         return self._clock() - self._changed_at >= self._seconds / 4
 
     def acquire(self, start: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any] | None:
-        """Try to acquire the lease; return the last owner's record, or None if another process owns the lease.
-
-        ``start`` returns the record if there never was an owner. Raises StoreUnavailable.
-        """
+        """Acquire the lease and return the last record, by default ``start()``; None if another process owns it."""
         self._owned = False
         version, document = self._store.find_state(self._namespace, self._name)
         if version != self._version:
@@ -65,11 +58,11 @@ class DocumentLease:
         return recorded if self.renew(recorded) else None
 
     def renew(self, record: Mapping[str, Any]) -> bool:
-        """Store ``record`` and renew the lease; return False if another process has taken over."""
+        """Store ``record`` and renew the lease; return False after a takeover."""
         return self._put(self._owner, record)
 
     def keep(self) -> None:
-        """Renew the lease if due, with an empty record; raises DocumentLeaseLost and StoreUnavailable."""
+        """Renew the lease if due, with an empty record. Raises DocumentLeaseLost and StoreUnavailable."""
         if (not self.is_valid or self.renewal_due) and not self.renew({}):
             raise DocumentLeaseLost
 
@@ -78,7 +71,7 @@ class DocumentLease:
         self._owned = False
 
     def _put(self, owner: str, record: Mapping[str, Any]) -> bool:
-        # "beat" differs in every write, so that each one is a change.
+        # "beat" makes every write a change.
         document = {**record, "owner": owner, "beat": self._version}
         try:
             self._version = self._store.put_state(self._namespace, self._name, self._version, document)

@@ -3,14 +3,11 @@
 
 from scheduler_svc.core.records import LogEntry
 
-CARRIED_ENTRIES = 256  # log entries returned with claims; the log's follower reads longer gaps
+CARRIED_ENTRIES = 256  # log entries returned with claims; followers read longer gaps themselves
 
 
 def without_gap(position: int, entries: list[LogEntry], newest: int) -> list[LogEntry] | None:
-    """Return the ``entries`` read after ``position``, or None if some are missing.
-
-    ``newest`` is the log's last position. Only an ``epoch`` entry may skip positions: its reader resyncs anyway.
-    """
+    """Return ``entries`` from ``position`` to ``newest``, or None for a gap, except before an ``epoch`` entry."""
     if position > newest:
         return None
     if not entries:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of host state namespaces, and the reader's view of their documents."""
+"""Rules of host state namespaces, and their documents as readers see them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -10,31 +10,27 @@ from rpcapi.version import is_too_old
 from scheduler_svc.store import aggregates, validation
 from scheduler_svc.store.registrations import DUPLICATE
 
-COMPUTE = "compute"  # one document per node, written only by its host's reports
-SERVICE = "service"  # one document per service
+COMPUTE = "compute"  # documents of nodes, written by reports only
+SERVICE = "service"  # documents of services
 BUILT_IN = (COMPUTE, SERVICE)
-# Fields of a service: RPC versions by topic of its oldest process (None or missing: not reported), and the time of the
-# last report of that process while a newer one reports under the same name.
+# RPC versions by topic of a service's oldest process, and its last report while a newer process shares the name.
 RPC_VERSIONS, OLDER_SEEN_MS = "rpc_versions", "older_seen_ms"
-TOO_OLD = "too_old"  # set in documents of agents with an unsupported RPC version
+TOO_OLD = "too_old"  # set for agents with an unsupported RPC version
 _REMOVABLE = (DUPLICATE, OLDER_SEEN_MS)
 
 Versioned = tuple[int, dict[str, Any]]
 
 
 def entry_of(namespace: str, name: str) -> str:
-    """Return the key of a declared namespace's document."""
     return f"{namespace}|{name}"
 
 
 def check(namespace: str, declared: Collection[str]) -> None:
-    """Raise UnknownNamespace unless the namespace is built in or ``declared``."""
     if namespace not in BUILT_IN and namespace not in declared:
         raise errors.UnknownNamespace(namespace=namespace, known=", ".join((*BUILT_IN, *sorted(declared))))
 
 
 def check_document(namespace: str, document: Mapping[str, Any]) -> None:
-    """Raise InvalidRequest unless ``document`` may be put into the existing namespace."""
     if namespace == COMPUTE:
         raise validation.refuse(f"namespace {namespace!r} can be changed by host reports only")
     is_aggregate = namespace == aggregates.NAMESPACE
@@ -44,7 +40,7 @@ def check_document(namespace: str, document: Mapping[str, Any]) -> None:
 
 
 def check_deletable(namespace: str) -> None:
-    """Raise InvalidRequest for the built-in namespaces: their documents go with their hosts."""
+    """Raise InvalidRequest for built-in namespaces, whose documents go with their hosts."""
     if namespace in BUILT_IN:
         raise validation.refuse(f"documents in namespace {namespace!r} cannot be deleted; remove the host instead")
 
@@ -63,10 +59,7 @@ def _check_service(changes: Mapping[str, Any]) -> None:
 
 
 def merge(name: str, stored: Mapping[str, Any], version: int, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Apply ``changes`` to a document and increase its version, unless they are already applied.
-
-    Raises VersionConflict if the document changed since ``version``.
-    """
+    """Apply ``changes`` and increase the version, unless already applied. Raises VersionConflict."""
     if all(stored.get(key) == value for key, value in changes.items()):
         return dict(stored)
     if stored["version"] != version:
@@ -102,10 +95,7 @@ def service(
 
 
 def shown_offset(noted: Sequence[int] | None, beat: int | None) -> int | None:
-    """Return a service's clock offset in ms, or None if a later heartbeat settled it.
-
-    ``noted`` is (offset, time of the note); ``beat`` is the time of the last heartbeat.
-    """
+    """Return the offset in ``noted`` (offset in ms, time of the note), or None after a newer heartbeat."""
     return noted[0] if noted is not None and (beat is None or noted[1] >= beat) else None
 
 

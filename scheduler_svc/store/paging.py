@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paging of lists by name, and splitting of calls with limited batch size."""
+"""Paging of lists by name, and splitting of calls into batches."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
@@ -11,23 +11,19 @@ _Item = TypeVar("_Item")
 
 
 def cut(names: Iterable[str], marker: str | None, limit: int) -> tuple[list[str], str | None]:
-    """Return the first ``limit`` names after ``marker``, sorted, and the next marker."""
+    """Return the first ``limit`` sorted names after ``marker``, and the next marker."""
     remaining = sorted(name for name in names if marker is None or name > marker)
     return remaining[:limit], remaining[limit - 1] if len(remaining) > limit else None
 
 
 def batches(items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:
-    """Yield slices of at most ``size`` items, in order."""
     return (items[start : start + size] for start in range(0, len(items), size))
 
 
 def entries(
     read_page: Callable[[str | None], tuple[Iterable[_Item], str | None]], marker: str | None = None
 ) -> Iterator[_Item]:
-    """Yield the entries of all pages after ``marker``. Pages are not one atomic read.
-
-    ``read_page`` takes a marker and returns (page, next marker); the last page has marker None.
-    """
+    """Yield the entries of all pages after ``marker``; ``read_page`` returns (page, next marker or None)."""
     while True:
         page, marker = read_page(marker)
         yield from page

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of the provider trees in a report."""
+"""Validation of provider trees in reports."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -7,16 +7,15 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.resources import names
 
-MAX_DEPTH = 8  # levels of a tree, root and leaf included
-KINDS = ("compute", "volume", "network")  # services that a root's resources belong to
-ROOTS_ONLY = ("kind", "availability_zone", "metrics", "facts", "host_ip", "numa")  # fields of roots only
+MAX_DEPTH = 8  # levels, including root and leaf
+KINDS = ("compute", "volume", "network")  # services that a root provider's resources belong to
+ROOTS_ONLY = ("kind", "availability_zone", "metrics", "facts", "host_ip", "numa")  # fields that only roots have
 
 
 def check_full(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return the root of each provider in a full report; raises InvalidStats unless the providers form trees.
+    """Return each provider's root in a full report; raise InvalidStats unless the providers form trees.
 
-    Every parent must be in the report, a tree has at most MAX_DEPTH levels, and a child's name begins with its root's
-    name and a separator.
+    A child's name begins with its root's name and a separator.
     """
     roots = {name: _root(name, nodes) for name in nodes}
     for name, root in roots.items():
@@ -28,10 +27,7 @@ def check_full(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def check_delta(nodes: Mapping[str, Mapping[str, Any]], stored: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return the root of each provider in a delta to ``stored``; raises InvalidStats if a provider would move.
-
-    Only full reports change trees: a delta may lack the rest of a tree.
-    """
+    """Return each provider's root in a delta; raise InvalidStats if a provider would move, as only full reports may."""
     for name, node in nodes.items():
         recorded = stored[name]
         for part, value in (("parent", recorded["parent"]), ("kind", kind_of(recorded))):
@@ -47,7 +43,7 @@ def kind_of(root: Mapping[str, Any]) -> str:
 
 
 def possible_roots(name: str, roots: Collection[str]) -> list[str]:
-    """Return the ``roots`` under which a removed child may have been, judging by its name."""
+    """Return the ``roots`` that a removed child may have had, judging by its name."""
     parts = name.split(names.SEPARATOR)
     heads = (names.SEPARATOR.join(parts[:count]) for count in range(1, len(parts)))
     return [head for head in heads if head in roots]

@@ -8,23 +8,19 @@ from typing import Any, Literal, NamedTuple
 from rpcapi.resources.claims import ClaimRole
 from scheduler_svc.core.records import Allocations, ClaimGroup, ClaimRef, ClaimResult
 
-DECISION_BYTES = 32 << 20  # default size limit of the decision record
-MAX_STEP_MS = 15_000  # default of the longest step of partition time; see conf/store.py
-MAX_CLOCK_OFFSET_MS = 5_000  # smaller offsets of a service's clock are not shown
-COLLECT_MS = 120_000  # default duration of the collection of forgotten hosts' names
-SCHEMA = 1  # schema version of stored documents and log entries; other versions are rejected
+DECISION_BYTES = 32 << 20
+MAX_STEP_MS = 15_000  # longest step of partition time; see conf/store.py
+MAX_CLOCK_OFFSET_MS = 5_000  # smaller clock offsets are not shown
+COLLECT_MS = 120_000  # how long names of forgotten hosts are collected
+SCHEMA = 1  # other schema versions of documents and log entries are rejected
 
-Durability = Literal["everysec", "always"]  # the server's appendfsync setting
-Liveness = Literal["beats", "group"]  # source of liveness: heartbeats, or a service group
+Durability = Literal["everysec", "always"]  # server's appendfsync setting
+Liveness = Literal["beats", "group"]  # source of liveness: heartbeats or a service group
 
 
 @dataclass(frozen=True, slots=True)
 class RunningClaim:
-    """Claim of a guest in an agent's audit.
-
-    ``confirmed`` is False if the agent has not confirmed it yet. ``role`` and ``migration`` come from the last message
-    about a move that the agent got.
-    """
+    """Claim of a guest in an audit; ``role`` and ``migration`` are from the agent's last message about a move."""
 
     consumer: str
     attempt: int
@@ -46,7 +42,7 @@ class RunningClaim:
 
 @dataclass(frozen=True, slots=True)
 class AuditOutcome:
-    """Result of an audit; see rpcapi.objects.AuditAnswer. ``position`` is 0 if nothing was done."""
+    """Result of an audit; see rpcapi.objects.AuditAnswer. ``position`` 0 means nothing was done."""
 
     epoch: int
     answers: Sequence[ClaimResult]
@@ -59,7 +55,7 @@ class AuditOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Result of ``verify``, as of one atomic read."""
+    """Result of ``verify``, from one atomic read."""
 
     epoch: int
     position: int
@@ -75,11 +71,11 @@ class HostReport:
     """Report of a service host; see rpcapi.objects.StatsReport.
 
     Attributes:
-        incarnation: Issued by the last registration. In a registration, the agent's previous one, or 0.
-        nodes: All nodes if ``full``, otherwise the changes since report number ``base``.
+        incarnation: From the last registration; in a registration the agent's previous one, or 0.
+        nodes: All nodes if ``full``, otherwise changes since report number ``base``.
         register: Requests a new incarnation.
         proof: Verified (epoch, position) that the store once had.
-        host_uuid: In a registration, the uuid of the agent's state folder, or "".
+        host_uuid: In a registration, uuid of the agent's state folder, or "".
         served: Whether a store has served that folder before.
         refusal: Reason why the agent takes no new guests, or "".
     """
@@ -125,17 +121,14 @@ def departure_key(group_id: str) -> str:
 
 
 class GroupHome(NamedTuple):
-    """Partition that serves a server group. ``generation`` grows (as text) with each choice, across epochs."""
+    """Partition that serves a server group. ``generation`` grows, as text, with each choice and across epochs."""
 
     partition: str
     generation: str
 
 
 class ReapResult(NamedTuple):
-    """Number of ended claims, and whether more work may be due.
-
-    ``prepared_ms`` is the age (server clock) of the prepared claim with the next deadline, or 0.
-    """
+    """Number of ended claims, whether more may be due, and age of the next prepared claim to expire, or 0."""
 
     ended: int
     remains: bool

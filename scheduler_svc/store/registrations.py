@@ -9,17 +9,16 @@ from typing import Any
 from rpcapi import errors
 from scheduler_svc.store.records import HostReport
 
-DUPLICATE = "duplicate_ms"  # service field: time when two agents last alternated as the host; absent if none did
-# Optional service fields: uuid of the state folder that owns the host's name; True if an operator declared that
-# folder's machine gone; reason why the agent takes no new guests.
+DUPLICATE = "duplicate_ms"  # service field: when two agents last alternated as the host
+# Owner of the host's name (state folder's uuid); whether its machine is declared gone; why it takes no new guests.
 HOST_UUID, REPLACED, REFUSAL = "host_uuid", "replaced", "refusal"
-DUPLICATE_QUIET_MS = 600_000  # time without alternation after which a host takes claims again
+DUPLICATE_QUIET_MS = 600_000  # time without alternation until the host takes claims again
 POSITION_BITS = 40
 MAX_INCARNATION = (1 << 100) - 1
 
 
 class TakeoverObstacle(StrEnum):
-    """Reason why an agent with another state folder may not register, or not act, as a host."""
+    """Why an agent with another state folder may not register or act as a host."""
 
     AWAITED = "awaited"
     CLAIMS = "claims"
@@ -39,11 +38,7 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True)
 class AppliedReport:
-    """Last applied report of a service host, and the host's nodes since then.
-
-    ``agent`` identifies the start of the agent that registered last. ``returned_ms`` is the time of an agent's last
-    return, or None.
-    """
+    """Last applied report of a service host; ``agent`` identifies one start of the agent that registered last."""
 
     incarnation: int
     sequence: int
@@ -62,7 +57,7 @@ def issued(number: int) -> tuple[int, int]:
 
 
 def is_return(last: AppliedReport | None, report: HostReport) -> bool:
-    """Return whether an agent registers again after another agent did: both are alive."""
+    """Return whether an agent registers again after another agent did, so that both are alive."""
     return (
         last is not None
         and 0 < report.incarnation < last.incarnation
@@ -72,17 +67,13 @@ def is_return(last: AppliedReport | None, report: HostReport) -> bool:
 
 
 def is_duplicate(last: AppliedReport | None, report: HostReport, now: int) -> bool:
-    """Return whether two agents alternate as one host.
-
-    A single return proves nothing: a late registration of a dead agent looks the same.
-    """
+    """Return whether two agents alternate as one host. One return may be a dead agent's delayed registration."""
     if last is None or last.returned_ms is None or not is_return(last, report):
         return False
     return now - last.returned_ms < DUPLICATE_QUIET_MS
 
 
 def with_registration(service: Mapping[str, Any], report: HostReport) -> dict[str, Any]:
-    """Return the service's document after a registration; its version grows with any change."""
     document = {key: value for key, value in service.items() if key not in (HOST_UUID, REPLACED, REFUSAL)}
     if report.host_uuid:
         document[HOST_UUID] = report.host_uuid
@@ -92,12 +83,11 @@ def with_registration(service: Mapping[str, Any], report: HostReport) -> dict[st
 
 
 def with_replaced(service: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the service's document after an operator declared its machine gone."""
     return {**service, "version": service["version"] + (REPLACED not in service), REPLACED: True}
 
 
 def is_foreign(service: Mapping[str, Any] | None, host_uuid: str | None) -> bool:
-    """Return whether a state folder other than ``host_uuid`` owns the host's name; None is not checked."""
+    """Return whether a state folder other than ``host_uuid`` owns the host's name. None is not checked."""
     owner_uuid = (service or {}).get(HOST_UUID)
     return owner_uuid is not None and host_uuid is not None and host_uuid != owner_uuid
 
@@ -111,10 +101,7 @@ def foreign(
 
 
 def with_duplicate(service: Mapping[str, Any], since_ms: int | None) -> dict[str, Any]:
-    """Mark the service as a duplicate identity since ``since_ms``, or clear the mark (None).
-
-    The version grows if the mark appears or disappears.
-    """
+    """Mark the service as a duplicate identity since ``since_ms``, or with None clear the mark."""
     document = {key: value for key, value in service.items() if key != DUPLICATE}
     changed = (DUPLICATE in service) != (since_ms is not None)
     mark = {} if since_ms is None else {DUPLICATE: since_ms}
@@ -122,5 +109,4 @@ def with_duplicate(service: Mapping[str, Any], since_ms: int | None) -> dict[str
 
 
 def is_quiet(service: Mapping[str, Any], now: int) -> bool:
-    """Return whether a duplicate identity is over: no alternation for long enough."""
     return DUPLICATE in service and now - service[DUPLICATE] >= DUPLICATE_QUIET_MS

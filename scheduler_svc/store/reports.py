@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of a service host's report with the stored documents."""
+"""Comparison of a service host's report with stored documents."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,6 @@ from scheduler_svc.store.records import SCHEMA, HostReport
 from scheduler_svc.store.registrations import MAX_INCARNATION, REFUSAL, AppliedReport
 
 COMPUTE = "gantt-compute"  # binary of services that report nodes
-# Reasons not to remove a host.
 AWAITED = "it may run claims that the store forgot: let it audit, or fence it first"
 AWAITED_AND_UP = "it is up, and may run claims that the store forgot: power it off, or let it audit"
 API_CHILDREN = "providers made by the Placement API are below its nodes: delete or move those first"
@@ -33,7 +32,7 @@ _EMPTY: Mapping[str, Any] = {
     "host_ip": None,
     "numa": None,
 }
-_OPTIONAL = frozenset({"facts", "host_ip", "numa"})  # omitted if empty, as in most providers
+_OPTIONAL = frozenset({"facts", "host_ip", "numa"})  # omitted if empty, as for most providers
 _ELIGIBILITY = frozenset({"traits", "availability_zone", "parent", "kind"})  # fields that affect filtering
 
 
@@ -42,7 +41,7 @@ class ReportHandling(Enum):
     REGISTER = auto()  # applied under a new incarnation
     IGNORE = auto()  # repeated, or older than the last applied report
     NEED_FULL = auto()  # delta to another base than the stored report
-    SUPERSEDED = auto()  # another incarnation than the host's
+    SUPERSEDED = auto()  # incarnation is not the host's
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +58,8 @@ class ReportPlan:
 
     Attributes:
         nodes: All nodes of the host afterwards.
-        stale_roots: Roots of trees with changed eligibility; earlier decisions on them are stale.
-        linked, unlinked: Child -> parent of API-owned children to add to and remove from the index.
+        stale_roots: Roots of trees on which earlier decisions become stale.
+        linked, unlinked: {child: parent} of API-owned children to add to, or remove from, the index.
     """
 
     changes: Sequence[NodeChange]
@@ -72,7 +71,6 @@ class ReportPlan:
 
 
 def check(host: str, report: HostReport) -> None:
-    """Raise InvalidRequest or InvalidName for invalid counters or names. Nodes are already validated."""
     validation.check_service_host(host)
     validation.check_number("incarnation", report.incarnation, 0, MAX_INCARNATION)
     for what, value in (("sequence", report.sequence), ("base", report.base)):
@@ -91,10 +89,7 @@ def check(host: str, report: HostReport) -> None:
 
 
 def report_handling(last: AppliedReport | None, report: HostReport) -> ReportHandling:
-    """Decide how to handle ``report`` after ``last``.
-
-    An agent's sequence numbers grow across registrations, so late and repeated ones are recognised.
-    """
+    """Decide how to handle ``report``. Sequence numbers grow across registrations, which reveals late reports."""
     if report.register:
         is_repeated = last is not None and report.agent == last.agent and report.sequence <= last.sequence
         return ReportHandling.IGNORE if is_repeated else ReportHandling.REGISTER
@@ -114,8 +109,10 @@ def plan(
 ) -> ReportPlan:
     """Compare a report's nodes with their ``stored`` documents and with API-owned providers in the trees.
 
-    Raises UnknownHost if a delta names a node that the host never reported. Raises InvalidStats if parents are unknown,
-    form a cycle or would be changed by a delta, or if an API-owned provider has a node's name.
+    Raises:
+        UnknownHost: A delta names a node that the host never reported.
+        InvalidStats: Parents are unknown, form a cycle or would change by a delta, or a node's name is an API-owned
+            provider's.
     """
     reported.check_names(api)
     nodes, full = report.nodes, report.full
@@ -156,10 +153,7 @@ def plan(
 
 
 def capacity_of(document: Mapping[str, Any]) -> dict[str, int | list[int]]:
-    """Return {class: capacity or [capacity, min_unit, max_unit, step_size]}.
-
-    The plain number stands for "any amount": decoding the list is most of the cost of a claim.
-    """
+    """Return {class: capacity or [capacity, min_unit, max_unit, step_size]}; a number, if any amount is allowed."""
     return {name: _unit(inventory) for name, inventory in document["inventories"].items()}
 
 
@@ -181,7 +175,7 @@ def new_service(binary: str) -> dict[str, Any]:
 
 
 def service_name(host: str, binary: str) -> str:
-    """Return the name of a service; the compute service has the bare host's."""
+    """Return the name of a service; the compute service has its host's name."""
     return host if binary == COMPUTE else f"{binary}@{host}"
 
 

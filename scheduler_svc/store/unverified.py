@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unverified claims: attempts in a host's audit that contradict the store.
-
-They are stored under names of their own, so that they use capacity without being their consumers' claims. Spaces keep
-these names apart from consumers.
-"""
+"""Unverified claims: audited attempts that contradict the store, and use capacity under names with spaces."""
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState
@@ -13,7 +9,6 @@ PREFIX = "unverified "
 
 
 def unverified_name(consumer: str, attempt: int, host: str) -> str:
-    """Return the stored name of an unverified attempt on service host ``host``."""
     return f"{PREFIX}{consumer} {attempt} {host}"
 
 
@@ -23,7 +18,7 @@ def consumer_of(name: str) -> str:
 
 
 def counted_allocations(claim: Claim) -> Allocations:
-    """Return the allocations that count in sums: of an unverified claim, only those on its own host."""
+    """Return the allocations that count in sums; for an unverified claim only those on its own host."""
     if claim.state != ClaimState.UNVERIFIED:
         return claim.allocations
     host = names.host_of(claim.host)

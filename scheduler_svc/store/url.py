@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of store URLs without importing backend libraries, which a daemon's master process must not load."""
+"""Validation of store URLs without backend libraries, which a daemon's master process must not import."""
 
 from collections.abc import Sequence
 from urllib.parse import parse_qsl, urlsplit
@@ -22,10 +22,7 @@ _POSTGRESQL_OPTIONS = frozenset(
 
 
 def check(group: str, url: str) -> None:
-    """Raise BadConfiguration unless option ``url`` of ``group`` is a valid store URL.
-
-    The error omits the URL: in a mistyped one, the password may be anywhere.
-    """
+    """Raise BadConfiguration, without the URL's password, unless ``url`` is a valid store URL."""
     scheme = url.partition("://")[0] if "://" in url else ""
     if scheme == MEMCACHED:
         raise errors.BadConfiguration(why=f"[{group}] url: {NO_CLAIMS}")
@@ -56,7 +53,7 @@ def check_state_url(group: str, url: str | None, namespaces: Sequence[str]) -> N
         raise errors.BadConfiguration(
             why=f"[{group}] state_url must be memcached://host:port or memcached:///path/memcached.sock"
         )
-    # A write of an aggregate must be atomic with its effect on claims of its members.
+    # Writing an aggregate and its effect on members' claims must be atomic.
     reserved = sorted({"compute", "service", "aggregate"} & set(namespaces))
     if reserved:
         raise errors.BadConfiguration(why=f"[{group}] state_namespaces: {', '.join(reserved)} must stay in the store")
@@ -83,6 +80,6 @@ def _check_postgresql(group: str, url: str) -> None:
         raise errors.BadConfiguration(why=f"[{group}] url has no database: write postgresql://user@host/database")
     unknown = {name for name, _value in parse_qsl(parts.query, keep_blank_values=True)} - _POSTGRESQL_OPTIONS
     if unknown:
-        # Show allowed options only: after an unescaped '?' in a password, its rest would appear here.
+        # Show allowed options only: the unknown one may be the end of a password with an unescaped '?'.
         allowed = ", ".join(sorted(_POSTGRESQL_OPTIONS))
         raise errors.BadConfiguration(why=f"[{group}] url has an unknown option after '?'; allowed: {allowed}")

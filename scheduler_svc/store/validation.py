@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of the arguments of store verbs."""
+"""Validation of store verbs' arguments."""
 
 import json
 import re
@@ -14,9 +14,9 @@ from rpcapi.resources.inventory import MAX_AMOUNT
 from scheduler_svc.core.records import Allocations, Amounts, ClaimBatch, ClaimGroup, ClaimRef, GroupMembers, Intent
 from scheduler_svc.store.records import RunningClaim
 
-MAX_INTENTS = MAX_INSTANCES  # per batch, which is a whole request
+MAX_INTENTS = MAX_INSTANCES  # per batch: a whole request
 MAX_CANDIDATES = 16  # per intent
-# Totals per batch limit the run time of one script.
+# Totals per batch limit a script's run time.
 MAX_BATCH_CANDIDATES = 8 * MAX_INTENTS
 MAX_BATCH_PROVIDERS = 64 * MAX_INTENTS  # in candidates with allocations
 MAX_CLASSES = 32  # per provider and claim
@@ -24,12 +24,12 @@ MAX_PROVIDERS = 64  # per claim
 MAX_REFS = 1000  # claims per confirm, abort or release
 MAX_PAGE = 1000  # claims or documents per page
 MAX_MARKER = 3 * names.MAX_LENGTH + 32  # length of "node|name of an unverified claim"
-MAX_STATE = 64 * 1024  # bytes per document of host state
-MAX_AGGREGATE = 1024 * 1024  # bytes per aggregate, which lists up to 10,000 members
+MAX_STATE = 64 * 1024  # bytes per host state document
+MAX_AGGREGATE = 1024 * 1024  # bytes per aggregate of up to 10,000 members
 MAX_NAMED_HOSTS = 1000  # per call
-MAX_MEMBERS = 1000  # members of a server group named by a caller
+MAX_MEMBERS = 1000  # named members of a server group
 MAX_TTL_MS = 24 * 3600 * 1000
-MAX_NUMBER = 2**53 - 1  # larger numbers are not exact in Lua
+MAX_NUMBER = 2**53 - 1  # largest integer that Lua represents exactly
 
 _CLASS = re.compile(r"[A-Z][A-Z0-9_]{0,254}")
 
@@ -39,7 +39,6 @@ def refuse(why: str) -> errors.InvalidRequest:
 
 
 def check_batch(batch: ClaimBatch) -> None:
-    """Raise InvalidRequest or InvalidName for an invalid number or name in the batch."""
     check_number("epoch", batch.epoch, 0, MAX_NUMBER)
     check_number("position", batch.position, 0, MAX_NUMBER)
     check_number("claim lifetime in milliseconds", batch.ttl_ms, 1, MAX_TTL_MS)
@@ -95,7 +94,6 @@ def _check_intent(intent: Intent, resources: Amounts) -> None:
 
 
 def check_allocations(allocations: Allocations) -> None:
-    """Raise InvalidRequest unless amounts are positive, and names of classes and providers valid."""
     if not isinstance(allocations, Mapping):
         raise refuse(f"allocations must be amounts by provider, not of type {type(allocations).__name__}")
     if not 1 <= len(allocations) <= MAX_PROVIDERS:
@@ -106,7 +104,6 @@ def check_allocations(allocations: Allocations) -> None:
 
 
 def check_running(host: str, running: Sequence[RunningClaim]) -> None:
-    """Raise InvalidRequest unless all reported claims are valid and on ``host``."""
     if len({(claim.consumer, claim.attempt) for claim in running}) < len(running):
         raise refuse(f"the audit of {host!r} contains the same claim twice")
     for claim in running:
@@ -122,7 +119,6 @@ def check_running(host: str, running: Sequence[RunningClaim]) -> None:
 
 
 def check_consumers(consumers: Sequence[str]) -> None:
-    """Raise InvalidRequest or InvalidName unless these are at most MAX_REFS valid consumers."""
     if len(consumers) > MAX_REFS:
         raise refuse(f"a call may contain at most {MAX_REFS} consumers, got {len(consumers)}; split it")
     for consumer in consumers:
@@ -130,7 +126,6 @@ def check_consumers(consumers: Sequence[str]) -> None:
 
 
 def check_refs(refs: Sequence[ClaimRef]) -> None:
-    """Raise InvalidRequest or InvalidName unless these are at most MAX_REFS valid claim identities."""
     if len(refs) > MAX_REFS:
         raise refuse(f"a call may contain at most {MAX_REFS} claims, got {len(refs)}; split it")
     for ref in refs:
@@ -140,7 +135,7 @@ def check_refs(refs: Sequence[ClaimRef]) -> None:
 def check_abort(
     refs: Sequence[ClaimRef], host: str | None, destinations: Sequence[str | None] | None
 ) -> Sequence[str | None]:
-    """Return one destination per claim; raises InvalidRequest or InvalidName."""
+    """Return one destination per claim. Raises InvalidRequest or InvalidName."""
     check_refs(refs)
     if host is not None:
         check_service_host(host)
@@ -155,7 +150,6 @@ def check_abort(
 
 
 def check_moves(refs: Sequence[ClaimRef], migrations: Sequence[str]) -> None:
-    """Raise InvalidRequest or InvalidName unless each valid claim has a migration."""
     check_refs(refs)
     check_consumers(migrations)
     if len(migrations) != len(refs):
@@ -163,7 +157,6 @@ def check_moves(refs: Sequence[ClaimRef], migrations: Sequence[str]) -> None:
 
 
 def check_ref(ref: ClaimRef) -> None:
-    """Raise InvalidRequest or InvalidName for an invalid claim identity."""
     _check_consumer(ref.consumer)
     check_number("attempt", ref.attempt, 1, MAX_AMOUNT)
 
@@ -190,7 +183,7 @@ def _check_consumer(consumer: Any) -> None:
     names.canonical(consumer)
 
 
-_canonical = lru_cache(maxsize=1 << 17)(names.canonical)  # host names repeat in every batch
+_canonical = lru_cache(maxsize=1 << 17)(names.canonical)  # cached: every batch repeats host names
 
 
 def check_number(what: str, value: Any, least: int, most: int) -> None:
@@ -199,14 +192,13 @@ def check_number(what: str, value: Any, least: int, most: int) -> None:
 
 
 def check_page(limit: Any, marker: Any = None) -> None:
-    """Raise InvalidRequest for an invalid page length or marker."""
     check_number("limit of a page", limit, 1, MAX_PAGE)
     if marker is not None:
         check_text("marker", marker, MAX_MARKER)
 
 
 def check_text(what: str, value: Any, most: int = names.MAX_LENGTH) -> None:
-    """Raise InvalidRequest unless ``value`` is a string of at most ``most`` characters, storable by every backend."""
+    """Raise InvalidRequest unless ``value`` is a string of at most ``most`` characters that every backend can store."""
     if not isinstance(value, str) or len(value) > most:
         raise refuse(f"{what} must be a string of at most {most} characters, got {value!r:.80}")
     if "\0" in value or not _is_unicode(value):
@@ -214,7 +206,7 @@ def check_text(what: str, value: Any, most: int = names.MAX_LENGTH) -> None:
 
 
 def _is_unicode(text: str) -> bool:
-    """Return whether the string encodes as UTF-8. JSON allows unpaired surrogates, UTF-8 does not."""
+    """Return whether the string encodes as UTF-8; JSON allows unpaired surrogates, UTF-8 does not."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -255,7 +247,6 @@ def _check_members(members: GroupMembers) -> None:
 
 
 def check_state(document: Any, most: int = MAX_STATE) -> None:
-    """Raise InvalidRequest unless this is a JSON object of at most ``most`` bytes."""
     if not isinstance(document, Mapping):
         raise refuse("a host state document must be a JSON object")
     try:
@@ -271,14 +262,12 @@ def check_state(document: Any, most: int = MAX_STATE) -> None:
 
 
 def check_group_home(group_id: str, partition: str, ttl_ms: int) -> None:
-    """Raise InvalidRequest or InvalidName for an invalid server group, partition or lifetime."""
     check_name(group_id)
     check_name(partition)
     check_number("lifetime in milliseconds", ttl_ms, 1, MAX_TTL_MS)
 
 
 def check_named_hosts(hosts: Sequence[str]) -> None:
-    """Raise InvalidRequest or InvalidName unless these are at most MAX_NAMED_HOSTS service hosts."""
     if len(hosts) > MAX_NAMED_HOSTS:
         raise errors.InvalidRequest(why=f"at most {MAX_NAMED_HOSTS} hosts may be named at once, got {len(hosts)}")
     for host in hosts:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Store whose verbs all run in Python, with exclusive access to the partition."""
+"""Store whose verbs run in Python, with exclusive access to the partition."""
 
 from collections.abc import Collection, Mapping
 
@@ -14,7 +14,7 @@ from scheduler_svc.store.verbs.whole_partition import WholePartition
 
 
 class VerbStore(Store):
-    """Base of backends that run each verb as an exclusive transaction, or as a read of one consistent state."""
+    """Base of backends that run a verb as one exclusive transaction, or as one consistent read."""
 
     def counts(self) -> Mapping[str, int]:
         return self._read(lambda partition: partition.counts())
@@ -27,7 +27,7 @@ class VerbStore(Store):
 
     def verify(self) -> Verification:
         self._run(lambda partition, now: partition.expire(now, ALL))
-        # A separate read, so that verbs need not wait for it.
+        # A separate read does not block verbs.
         return verification.verify(self._read(copies.dump))
 
     def reap(

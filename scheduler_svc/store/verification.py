@@ -17,10 +17,10 @@ from scheduler_svc.store.unverified import consumer_of, counted_allocations
 
 @dataclass(frozen=True, slots=True)
 class StoreDump:
-    """Claims, sums and indexes of a partition, as of one atomic read.
+    """Claims, sums and indexes of a partition, from one atomic read.
 
     Attributes:
-        capacity: {provider: {class: see reports.capacity_of}}.
+        capacity: {provider: result of reports.capacity_of}.
         deadlines: {consumer: ms}.
         by_host: Index of (host, consumer).
         excess: {(provider, class): since_ms}.
@@ -28,7 +28,7 @@ class StoreDump:
         sources: {instance: migration of the source claim}.
         provider_names: {name: id} of API-owned providers.
         children: Index of (parent, child) of API-owned providers.
-        api_providers: Documents of API-owned providers, by id.
+        api_providers: Documents of API-owned providers by id.
         holders: Index of "provider|claim".
         tallies: Sums by (project, user, consumer type, resource class); class '' counts consumers.
         tallied: Index of the keys of ``tallies``.
@@ -56,7 +56,7 @@ class StoreDump:
 
 
 def verify(dump: StoreDump) -> Verification:
-    """Return inconsistent records and flagged excess of ``dump``."""
+    """Return the inconsistencies and flagged excess of ``dump``."""
     sums = _sums(dump.claims)
     problems = [
         *(*_sum_problems(dump, sums), *_index_problems(dump), *_excess_problems(dump, sums)),
@@ -112,7 +112,7 @@ def _index_problems(dump: StoreDump) -> Iterator[str]:
     )
     recorded = {(group, host): n for group, hosts in dump.groups.items() for host, n in hosts.items()}
     yield from _differences("group count", group_counts, recorded)
-    # On a closed host, an overdue claim waits for the audit without a deadline entry.
+    # On a closed host, an overdue claim has no deadline entry and waits for the audit.
     parked = {
         claim.consumer
         for claim in dump.claims
@@ -135,7 +135,6 @@ def _is_open(dump: StoreDump, host: str) -> bool:
 
 
 def _provider_problems(dump: StoreDump) -> Iterator[str]:
-    """Compare names and children of API-owned providers with their documents."""
     documents = {name: document for name, document in dump.api_providers.items() if names.is_api_provider(name)}
     expected_names = {document["name"]: name for name, document in documents.items()}
     yield from _differences("provider of the name", expected_names, dump.provider_names, "documents")
@@ -164,7 +163,6 @@ def _differences(
 
 
 def _report_problems(dump: StoreDump) -> Iterator[str]:
-    """Yield amounts that agents report beyond their claims."""
     for claim in sorted(dump.claims, key=lambda claim: claim.consumer):
         for provider, amounts in unheld_amounts(claim).items():
             for resource_class, amount in amounts.items():
