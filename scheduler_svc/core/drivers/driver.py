@@ -17,12 +17,12 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 MAX_CANDIDATES = 16  # per instance, limited by the claim script
 MAX_CANDIDATES_LARGE = 8  # per instance of a large request, which uses many hosts anyway
-LARGE_REQUEST = 16  # a request with more instances is large
+LARGE_REQUEST = 16  # requests with more instances are large
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Candidate hosts of each instance, best first; empty if not every instance can be served.
+    """Candidate hosts of each instance, best first; empty if an instance cannot be served.
 
     Attributes:
         hosts: Number of considered hosts.
@@ -57,10 +57,7 @@ class RankRequest:
 
 @dataclass(frozen=True, slots=True)
 class BatchRanking:
-    """Rankings of a batch of calls; None for a call to decide alone.
-
-    ``unbatched`` counts the calls that were not placed with others, by reason.
-    """
+    """Rankings of a batch; None for a call to decide alone, which ``unbatched`` counts by reason."""
 
     rankings: Sequence[Ranking | None]
     unbatched: Mapping[str, int] = field(default_factory=dict)
@@ -76,8 +73,8 @@ def max_candidates(count: int) -> int:
 class Driver(abc.ABC):
     """Ranks hosts without I/O, clock, or randomness other than the seed.
 
-    The view has only the host state listed in ``reads``. An external driver is a class in entry point group
-    gantt.drivers with class method ``from_conf(conf)``, which may raise BadConfiguration.
+    The view has only the host state in ``reads``. An external driver is a class in entry point group gantt.drivers with
+    class method ``from_conf(conf)``, which may raise BadConfiguration.
     """
 
     reads: Reads = MappingProxyType({"compute": frozenset({"availability_zone", "traits"})})
@@ -95,8 +92,8 @@ class Driver(abc.ABC):
     def rank_batch(self, view: View, requests: Sequence[RankRequest]) -> PendingRanking:
         """Read hosts for many calls; return a function that ranks them without the view.
 
-        The function may be slow, and runs at most once, possibly in another thread. The default leaves each call to be
-        decided alone, in order.
+        The function may be slow, and runs at most once, possibly in another thread. By default each call is decided
+        alone.
         """
         return lambda: BatchRanking([None] * len(requests))
 

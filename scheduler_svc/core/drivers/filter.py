@@ -18,17 +18,14 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers import scoring
 
-RECORDED_HOSTS = 5  # leading hosts in the decision record
+RECORDED_HOSTS = 5
 SPREAD_HOSTS = 128  # leading hosts from which several instances draw near candidates
-SAMPLED = 8  # after a lost try, one host of SAMPLED is considered
+SAMPLED = 8  # after a lost try, one in SAMPLED hosts is considered
 REASON_COUNT = "no room beside the rest of this request"
 
 
 class FilterDriver(Driver):
-    """Nova's FilterScheduler on columns, with host_subset_size.
-
-    ``draws_alternates``: draw equally good alternates for each instance even without contention.
-    """
+    """Nova's FilterScheduler on columns; ``draws_alternates`` draws equally good alternates per instance."""
 
     draws_alternates = False
 
@@ -40,10 +37,7 @@ class FilterDriver(Driver):
         self.reads = union([*(filter_.reads for filter_ in filters), weigher_set.reads])
 
     def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
-        """Filter and weigh all hosts once, then assign instances one by one to the best.
-
-        After a lost try, only a random sample is ranked: competing workers would choose the same hosts again.
-        """
+        """Filter and weigh all hosts, or after a lost try a random sample; then assign instances one by one."""
         survivors = pipeline.run(self.filters, view, request)
         if not survivors.count:
             return Ranking((), survivors.hosts, survivors.reasons)
@@ -54,7 +48,7 @@ class FilterDriver(Driver):
             if not len(rows):
                 return _refuse_count(survivors)
         random = SeededRandom(seed)
-        # Instances that exclude each other, or lost a try, need two hosts each: the second to move to.
+        # Instances that exclude each other, or lost a try, need a second host each to move to.
         is_separated = bool(request.max_instances_per_host or request.decision.lost_tries)
         hosts_per_instance = 2 if is_separated else 1
         if request.decision.lost_tries:
@@ -94,7 +88,6 @@ class FilterDriver(Driver):
         return Ranking(candidates, survivors.hosts, survivors.reasons, best, near, nears=nears)
 
     def survey(self, view: View, request: SchedulingRequest) -> HostSurvey:
-        """Return rejection reasons, and scores of the hosts that passed."""
         survey = survey_filters(self.filters, view, request)
         rows = np.flatnonzero(survey.codes == PASSED)
         if not len(rows):
@@ -102,7 +95,6 @@ class FilterDriver(Driver):
         return with_scores(survey, rows, scoring.score(self.weigher_set, view, request, rows).values)
 
     def _first_candidates(self, size: int, random: SeededRandom) -> list[int]:
-        """Return MAX_CANDIDATES ranked hosts, the first drawn from the host subset."""
         first = random.random_index(min(self.subset, size))
         return [first, *(index for index in range(size) if index != first)][:MAX_CANDIDATES]
 
@@ -125,7 +117,7 @@ def _refuse_count(survivors: pipeline.Survivors) -> Ranking:
 
 
 def _near(scores: scoring.HostScores, top: Rows) -> int:
-    """Return the number of leading hosts at least as good as the first with one more instance."""
+    """Return the number of leading hosts that are, with one more instance, at least as good as the first."""
     leading = scores.values[top[:MAX_CANDIDATES]]
     step = abs(scores.steps(top[:1])[0]) * (1 + ROUNDING)
     return int(np.count_nonzero(leading >= leading[0] - step))

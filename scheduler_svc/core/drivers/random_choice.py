@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random numbers seeded by the request: decisions can be replayed, and workers do not herd onto one host."""
+"""Random numbers seeded by the request, so that decisions can be replayed and workers do not herd onto one host."""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +8,7 @@ Rows = npt.NDArray[np.intp]
 
 
 class SeededRandom:
-    """Random generator, created on first use: most decisions need none."""
+    """Random generator, created on first use because most decisions need none."""
 
     __slots__ = ("_generator", "_seed")
 
@@ -17,17 +17,13 @@ class SeededRandom:
         self._generator: np.random.Generator | None = None
 
     def draw(self, rows: Rows, count: int) -> Rows:
-        """Return ``count`` distinct rows in random order."""
         return self._lazy_generator().choice(rows, count, replace=False)
 
     def shuffle(self, rows: Rows) -> Rows:
         return self._lazy_generator().permutation(rows)
 
     def sample(self, rows: Rows, size: int, bound: int) -> Rows:
-        """Return ``size`` of ``rows``, which are below ``bound``, in order.
-
-        For the same seed and bound, samples of different ``rows`` differ only by replacements of missing rows.
-        """
+        """Return ``size`` sorted rows, all below ``bound``; per seed, similar ``rows`` give similar samples."""
         keys = self._lazy_generator().random(bound)[rows]
         return np.sort(rows[np.argpartition(keys, size - 1)[:size]])
 

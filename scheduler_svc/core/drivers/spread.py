@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spreads identical instances one by one over the best hosts, without weighing all hosts again."""
+"""Spreading of identical instances over the best hosts, without weighing all hosts again."""
 
 import bisect
 from collections.abc import Sequence
@@ -15,14 +15,11 @@ from scheduler_svc.core.table.provider_columns import ProviderColumns
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.tree_request import total_resources
 
-ROUNDING = 1e-9  # rounding error of scores, as a share of a step
+ROUNDING = 1e-9  # rounding error of scores, relative to a step
 
 
 def instance_capacity(view: View, request: SchedulingRequest, rows: Rows, filters: Sequence[Filter] = ()) -> IntColumn:
-    """Return how many more instances fit on each row, by free amounts, group policy and ``filters``; at least 1.
-
-    A tree may take fewer than its sums suggest; ``view.instance_limits`` has known limits.
-    """
+    """Return how many more instances fit on each row, at least 1. Trees may take fewer than their sums suggest."""
     capacities = np.full(len(rows), request.max_instances_per_host or np.iinfo(np.int64).max, np.int64)
     for resource_class, amount in total_resources(request).items():
         np.minimum(capacities, (_free(view, resource_class).take(rows) // amount).astype(np.int64), out=capacities)
@@ -52,11 +49,10 @@ def spread(
     random: SeededRandom,
     draws_near: bool = False,
 ) -> tuple[list[list[int]], list[int]]:
-    """Return, for each of ``count`` instances, up to ``max_candidates(count)`` indexes into ``scores``, best first.
+    """Return per instance up to ``max_candidates(count)`` indexes into ``scores``, and near counts.
 
-    Empty if the hosts cannot take all instances. With ``draws_near``, also returns the number of near candidates per
-    instance: those no worse than the first with one more instance. If there are more than fit, each instance draws its
-    own, so that workers do not all try the same.
+    Both are empty if the hosts cannot take all instances. Near candidates are no worse than the first with one more
+    instance; with ``draws_near`` each instance draws its own, so that workers do not all try the same.
 
     Args:
         scores: Best first.
@@ -87,11 +83,7 @@ def spread(
 
 
 def separate_alternates(choices: Sequence[Sequence[int]], others: Sequence[int]) -> list[list[int]]:
-    """Replace alternates by ``others`` that are no instance's first host, as far as possible.
-
-    For instances that exclude each other, a sibling's host is no alternate. Each instance starts at another host, so
-    that all can move at once.
-    """
+    """Replace alternates by ``others`` that are no instance's first host: the instances exclude each other."""
     firsts = {order[0] for order in choices}
     unused = [index for index in others if index not in firsts]
     limit = max_candidates(len(choices))

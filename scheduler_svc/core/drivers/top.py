@@ -10,10 +10,7 @@ BLOCK = 32  # scores
 
 
 def top_indexes(scores: FloatColumn, count: int, random: SeededRandom) -> Rows:
-    """Return the indexes of the ``count`` highest scores, best first; fewer if there are fewer scores.
-
-    Ties are broken at random, both for inclusion and for order.
-    """
+    """Return the indexes of the ``count`` highest scores (or all), best first. Ties are broken at random."""
     indexes = _unordered_top(scores, count, random) if count < len(scores) else np.arange(len(scores))
     values = scores[indexes]
     order = np.argsort(-values, kind="stable")
@@ -37,14 +34,10 @@ def _unordered_top(scores: FloatColumn, count: int, random: SeededRandom) -> Row
 
 
 def _threshold(scores: FloatColumn, count: int) -> float:
-    """Return a threshold reached by at least ``count`` scores, and few more.
-
-    Each of the ``count`` blocks with the highest maxima has a score that reaches the lowest of these maxima. This cheap
-    pass leaves few scores to partition; partitioning all would take most of a decision's time.
-    """
+    """Return a threshold that at least ``count`` scores reach, and few more: the lowest of the top block maxima."""
     blocks = len(scores) // BLOCK
     if blocks < count:
         return float(scores.min())
-    # Interleaved blocks: maxima are computed row by row, ten times as fast as block by block.
+    # Interleaved blocks let maxima be computed row by row, ten times as fast as block by block.
     block_maxima = scores[: blocks * BLOCK].reshape(BLOCK, blocks).max(axis=0)
     return float(np.partition(block_maxima, blocks - count)[blocks - count])

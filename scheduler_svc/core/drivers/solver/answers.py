@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of solutions to rankings: the assigned host first, then hosts with capacity next to the batch."""
+"""Rankings from solutions: the assigned host first, then hosts with capacity next to the batch."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,12 @@ from scheduler_svc.core.drivers.solver.problem import PlacementSolution
 from scheduler_svc.core.drivers.solver.survey import BatchProblem
 from scheduler_svc.core.drivers.spread import separate_alternates
 
-RECORDED_HOSTS = 5  # hosts in the decision record
+RECORDED_HOSTS = 5
 
 
 def rankings(
     batch_problem: BatchProblem, solution: PlacementSolution, requests: Sequence[RankRequest], batch: Mapping[str, Any]
 ) -> dict[int, Ranking]:
-    """Return the rankings of the served calls, by call number."""
     problem = batch_problem.problem
     spare = problem.free.copy()
     for kind, placements in zip(problem.kinds, solution.placements, strict=True):

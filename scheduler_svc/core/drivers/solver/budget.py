@@ -14,11 +14,7 @@ class StopReason(StrEnum):
 
 
 class Budget:
-    """Remaining budget of one batch, for consecutive searches.
-
-    One step of a search costs the number of columns of its program. HiGHS calls back once per step, about once per
-    relaxation that it solves, whose time depends on its size.
-    """
+    """Remaining budget of one batch. A search step costs the program's number of columns."""
 
     def __init__(self, work: int, limit_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._work = work
@@ -42,6 +38,5 @@ class Budget:
         return StopReason.WORK if self._work <= 0 else None
 
     def take_step(self, columns: int) -> bool:
-        """Spend the work of one step; return whether any is left."""
         self._work -= columns
         return self._work > 0

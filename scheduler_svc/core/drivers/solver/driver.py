@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Solver driver: places a batch together; a single request is ranked like in driver 'filter'."""
+"""Solver driver: places a batch together; ranks a single request like driver 'filter'."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -23,8 +23,6 @@ REASON_NO_CAPACITY = "no room beside the others"
 
 @dataclass(frozen=True, slots=True)
 class SolverLimits:
-    """Limits and objective; see the options of [solver]."""
-
     packs: bool = False
     work: int = 20_000
     limit_s: float = 2.0
@@ -45,15 +43,14 @@ class SolverDriver(Driver):
         self.filters, self.weighers = self._filter_driver.filters, self._filter_driver.weighers
 
     def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
-        """Rank like driver 'filter', with the objective's sign: identical instances need no solver."""
+        """Rank like driver 'filter', with the objective's sign; identical instances need no solver."""
         return self._filter_driver.rank(view, request, count, seed)
 
     def batches(self, request: SchedulingRequest) -> bool:
-        """Return whether the request needs only root resources; parts of a host need the tree search."""
+        """Return whether the request needs only root resources; other requests need the tree search."""
         return grouping.is_whole(request)
 
     def rank_batch(self, view: View, requests: Sequence[RankRequest]) -> PendingRanking:
-        """Build the problem; the returned function solves it."""
         kinds, unbatched = grouping.group_identical(requests)
         batch_problem = survey.build_problem(
             view, kinds, self._filter_driver.filters, self._filter_driver.weigher_set, self._limits.hosts

@@ -22,13 +22,11 @@ def place(problem: PlacementProblem, packs: bool) -> PlacementSolution:
 
 
 class _GreedyState:
-    """Placements so far, and remaining free amounts."""
-
     def __init__(self, problem: PlacementProblem, packs: bool) -> None:
         self._problem = problem
         self._sign = -1.0 if packs else 1.0
         self._free = problem.free.copy()
-        self._cost_changes = np.zeros(len(problem.free))  # increase of each host's cost; when packing, a decrease
+        self._cost_changes = np.zeros(len(problem.free))  # cost increase per host; a decrease when packing
         self._member_counts = [rule.member_counts.copy() for rule in problem.rules]
         self.placements: list[IntColumn] = [np.zeros(len(kind.hosts), np.int64) for kind in problem.kinds]
 
@@ -55,7 +53,6 @@ class _GreedyState:
         return int(open_hosts[np.argmin(costs)])
 
     def _open(self, number: int, kind: CallKind) -> IntColumn:
-        """Return the indexes in ``kind.hosts`` of hosts that take one more placement."""
         fits = (self._free[kind.hosts] >= kind.amounts).all(axis=1) & (self.placements[number] < kind.max_per_host)
         for rule, member_counts in zip(self._problem.rules, self._member_counts, strict=True):
             if number in rule.kinds and rule.max_members is not None:

@@ -27,7 +27,6 @@ class IdenticalCalls:
 
     @property
     def amounts(self) -> dict[str, int]:
-        """Amounts of one placement, by resource class."""
         return {name: amount * self.unit for name, amount in self.request.resources.items()}
 
 
@@ -37,7 +36,6 @@ def is_whole(request: SchedulingRequest) -> bool:
 
 
 def group_identical(requests: Sequence[RankRequest]) -> tuple[list[IdenticalCalls], Counter[str]]:
-    """Group the calls that can be placed together by request; count all others by reason."""
     unbatched: Counter[str] = Counter()
     numbers_by_request: dict[str, list[int]] = {}
     affinity_groups: set[str] = set()
@@ -46,7 +44,7 @@ def group_identical(requests: Sequence[RankRequest]) -> tuple[list[IdenticalCall
             unbatched[REASON_PARTS] += 1
         elif request.is_affinity and request.group is not None:
             if request.group.id in affinity_groups:
-                unbatched[REASON_SAME_GROUP] += 1  # needs the host of the group's first call, not known yet
+                unbatched[REASON_SAME_GROUP] += 1  # needs the host of the group's first call
             else:
                 affinity_groups.add(request.group.id)
                 numbers_by_request[f"call {number}"] = [number]

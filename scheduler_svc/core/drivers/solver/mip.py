@@ -25,7 +25,7 @@ class MipResult(NamedTuple):
 
 
 class MipProgram:
-    """Columns with nonnegative values, and rows that bound sums of them. ``minimise`` gets the costs."""
+    """Columns with nonnegative values, and rows that bound sums of them. Costs are given to ``minimise``."""
 
     def __init__(self) -> None:
         self.columns = 0
@@ -37,11 +37,9 @@ class MipProgram:
         self._entries: list[tuple[IntColumn, IntColumn, FloatColumn]] = []
 
     def add_integers(self, upper: npt.ArrayLike) -> IntColumn:
-        """Add one integer column per upper bound; return the column numbers."""
         return self._add(np.asarray(upper, np.float64), True)
 
     def add_reals(self, count: int) -> IntColumn:
-        """Add nonnegative continuous columns; return their numbers."""
         return self._add(np.full(count, INFINITY), False)
 
     def add_rows(
@@ -61,21 +59,17 @@ class MipProgram:
     def minimise(
         self, costs: FloatColumn, start_values: FloatColumn, *, budget: Budget, gap: float, seed: int
     ) -> MipResult:
-        """Search for values of minimal cost from ``start_values``; stop at relative gap ``gap``.
-
-        Uses one thread and a seed: a run that ends before the time limit is reproducible.
-        """
+        """Minimize the costs from ``start_values`` to relative gap ``gap``; reproducible within the time limit."""
         options = {"threads": 1, "random_seed": seed % 2**31, "mip_rel_gap": gap}
         result, objective = self._run(costs, start_values, options, budget)
         if result.values is None or abs(costs @ result.values - objective) <= TOLERANCE * max(1.0, abs(objective)):
             return result
-        # With presolve, HiGHS 1.16 may return values that do not have the objective that it reports as optimal.
+        # With presolve, HiGHS 1.16 may return values that do not have its reported objective.
         return self._run(costs, start_values, {**options, "presolve": "off"}, budget)[0]
 
     def _run(
         self, costs: FloatColumn, start_values: FloatColumn, options: Mapping[str, Any], budget: Budget
     ) -> tuple[MipResult, float]:
-        """Return the result of HiGHS, and the objective that it reports."""
         import highspy  # noqa: PLC0415 - other drivers need not load it
 
         solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]  # not annotated

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversion between placement problems and mixed integer programs.
 
-Columns are the number of served calls per kind and size of call, and the number of placements per kind and host.
+Columns: number of served calls per kind and size of call, and number of placements per kind and host.
 """
 
 from collections import Counter
@@ -30,11 +30,9 @@ class MipModel:
 
     @property
     def hosts(self) -> IntColumn:
-        """Indexes of all hosts: the rows of a block with one row per host."""
         return np.arange(len(self.problem.free))
 
     def serving_costs(self) -> FloatColumn:
-        """Return costs whose minimum serves the most calls."""
         costs = np.zeros(self.program.columns)
         costs[np.concatenate(self.served_columns)] = -1.0
         return costs
@@ -44,14 +42,13 @@ class MipModel:
         self.program.add_rows([(np.zeros_like(columns), columns, 1.0)], lower=float(calls))
 
     def sums(self, values: FloatColumn, factors: Sequence[float], kinds: Iterable[int] | None = None) -> FloatColumn:
-        """Return per host the sum of its placements, each times the factor of its kind."""
+        """Return per host the sum of its placements, each times its kind's factor."""
         host_sums = np.zeros(len(self.problem.free))
         for number in range(len(self.placement_columns)) if kinds is None else kinds:
             host_sums[self.problem.kinds[number].hosts] += factors[number] * values[self.placement_columns[number]]
         return host_sums
 
     def values(self, solution: PlacementSolution) -> FloatColumn:
-        """Convert a solution to column values, with 0 for soft objectives."""
         values = np.zeros(self.program.columns)
         for number, kind in enumerate(self.problem.kinds):
             served = Counter(
@@ -62,7 +59,7 @@ class MipModel:
         return values
 
     def solution(self, values: FloatColumn, optimal: bool) -> PlacementSolution:
-        """Convert column values to a solution; of identical calls, the first are served."""
+        """Convert column values to a solution. Of identical calls, the first are served."""
         integers = np.rint(values).astype(np.int64)
         served = []
         for number, kind in enumerate(self.problem.kinds):
@@ -84,7 +81,7 @@ class MipModel:
         kinds = self.problem.kinds
         for number, free in enumerate(self.problem.free.T):
             users = [index for index, kind in enumerate(kinds) if kind.amounts[number]]
-            # Scale: solvers use an absolute tolerance, and memory amounts are large.
+            # Scale amounts such as memory, because solvers use an absolute tolerance.
             scale = float(max((kinds[index].amounts[number] for index in users), default=1))
             parts = [
                 (kinds[index].hosts, self.placement_columns[index], kinds[index].amounts[number] / scale)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Soft objectives: preferences among solutions that serve equally many calls.
 
-* Packing: opening an empty host costs more than everything else together. Otherwise worse hosts cost by weight.
-* Spreading: a host costs its current score plus W * W / 2 for the total weight W of its placements, the integral of a
-  cost that grows with each placement's weight. Chords approximate this curve.
-* Evenness: a host costs by the spread of free shares between its resource classes: a host that runs out of one class
-  strands the others, which the sum of weighers does not show.
-* Soft server groups: members that violate the policy cost.
+- Packing: opening an empty host costs more than everything else together. Otherwise worse hosts cost by weight.
+- Spreading: a host costs its score plus W * W / 2 for the total weight W of its placements. Chords approximate this
+  integral of a cost that grows with each placement.
+- Evenness: a host costs by the difference between its classes' free shares, because running out of one class strands
+  the others.
+- Soft server groups: members that violate the policy cost.
 """
 
 import itertools
@@ -21,12 +21,12 @@ from scheduler_svc.core.drivers.solver.problem import GroupRule
 from scheduler_svc.core.table.columns import FloatColumn, IntColumn
 
 CORNERS = (0, 1, 2, 3, 4, 6, 9, 14, 24, 48)  # ends of chords, in placements of mean weight
-EVENNESS_COST = 1.0  # cost of a host with one class free and another used up, in units of scores
-SOFT_GROUP_COST = 1.0  # cost of a member that violates its soft policy, relative to a weigher's maximum
+EVENNESS_COST = 1.0  # a host with one class free and another used up, in units of scores
+SOFT_GROUP_COST = 1.0  # a member that violates its soft policy, relative to a weigher's maximum
 
 
 class SoftObjective(NamedTuple):
-    """Columns, their costs, and the minimum values allowed by given placements."""
+    """Columns, their costs, and the minimum values that given placements allow."""
 
     columns: IntColumn
     costs: npt.ArrayLike
@@ -34,7 +34,7 @@ class SoftObjective(NamedTuple):
 
 
 class SoftObjectives:
-    """Soft objectives of a model; create after its hard constraints."""
+    """Soft objectives of a model. Create them after its hard constraints."""
 
     def __init__(self, model: MipModel, packs: bool) -> None:
         self._model = model
@@ -54,7 +54,6 @@ class SoftObjectives:
         return costs_by_column
 
     def complete(self, values: FloatColumn) -> FloatColumn:
-        """Add the columns of soft objectives to a solution's values."""
         completed = np.concatenate((values, np.zeros(self._model.program.columns - len(values))))
         for objective in self._objectives:
             completed[objective.columns] = objective.minimum(values)
@@ -63,7 +62,7 @@ class SoftObjectives:
 
 def _packing(model: MipModel) -> Iterator[SoftObjective]:
     problem = model.problem
-    # Exceeds all other costs together: opening a host pays off only if another stays closed.
+    # More than all other costs together: opening a host pays off only if another stays closed.
     host_cost = (
         1.0 + EVENNESS_COST * len(model.hosts) + SOFT_GROUP_COST * sum(sum(kind.sizes) for kind in problem.kinds)
     )
@@ -138,7 +137,6 @@ def _soft_anti_affinity(model: MipModel, rule: GroupRule) -> Iterator[SoftObject
     parts = [(model.problem.kinds[number].hosts, model.placement_columns[number], -1.0) for number in rule.kinds]
     model.program.add_rows([(model.hosts, excess_columns, 1.0), *parts], lower=-free_slots.astype(np.float64))
     factors = [1.0] * len(model.placement_columns)
-    # Each additional member of a host costs more than the last.
     yield SoftObjective(
         excess_columns,
         SOFT_GROUP_COST * np.maximum(1, rule.member_counts),
@@ -147,7 +145,7 @@ def _soft_anti_affinity(model: MipModel, rule: GroupRule) -> Iterator[SoftObject
 
 
 def _soft_affinity(model: MipModel, rule: GroupRule) -> Iterator[SoftObjective]:
-    yield _used_hosts(model, rule.member_counts == 0, rule.kinds, SOFT_GROUP_COST)  # free on hosts with members
+    yield _used_hosts(model, rule.member_counts == 0, rule.kinds, SOFT_GROUP_COST)  # hosts with members cost nothing
 
 
 def _used_hosts(

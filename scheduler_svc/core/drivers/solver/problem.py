@@ -19,7 +19,7 @@ class CallKind:
         amounts: Amounts of a placement, in the problem's order of classes.
         hosts: Indexes of the problem's hosts, best first.
         max_per_host: Number of placements that each of ``hosts`` takes.
-        cost: How much worse each of ``hosts`` is than the best; from 0 up.
+        cost: Cost of each of ``hosts`` above the best host's.
         calls: Numbers of the calls, in order.
         sizes: Number of placements of each of ``calls``.
         weight: Change of a host's cost by one placement.
@@ -41,7 +41,7 @@ class GroupRule:
     Attributes:
         member_counts: Existing members per host.
         max_members: None for soft policies.
-        anti_affinity: Cost of a soft policy: members beyond a host's first, or otherwise each host with members.
+        anti_affinity: Whether a soft policy counts members beyond a host's first, instead of hosts with members.
     """
 
     kinds: tuple[int, ...]
@@ -76,10 +76,7 @@ class PlacementProblem:
 
 @dataclass(frozen=True, slots=True)
 class PlacementSolution:
-    """Number of placements per kind and host, and the served calls of each kind.
-
-    ``optimal``: no solution serves more calls.
-    """
+    """Placements per kind and host, and served calls; ``optimal``: no solution serves more calls."""
 
     placements: tuple[IntColumn, ...]
     served_calls: tuple[tuple[bool, ...], ...]

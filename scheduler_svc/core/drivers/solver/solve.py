@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two-stage solving within a budget: serve the most calls, then place them best."""
+"""Two-stage solving within a budget: serve the most calls, then improve their placement."""
 
 from dataclasses import dataclass, replace
 
@@ -16,8 +16,8 @@ GAP = 0.01  # relative gap to the proven bound at which the second stage stops
 class SolveResult:
     """Best solution found, number of calls served by the greedy placement, and seconds taken.
 
-    ``stop_reason`` is the limit that ended the search, or None. If it is work, the same problem always has the same
-    solution. ``is_greedy``: the limit came before anything better than the greedy placement.
+    ``cut`` is the limit that ended the search, if any; with WORK, the same problem always has the same solution.
+    ``is_greedy`` means that the limit came before any improvement of the greedy placement.
     """
 
     solution: PlacementSolution
@@ -49,7 +49,7 @@ def _serve_most(model: MipModel, baseline: PlacementSolution, budget: Budget, se
     solution = model.solution(result.values, result.optimal)
     if not is_feasible(model.problem, solution):
         return baseline
-    # If no more calls are served, keep the greedy placement: unlike this stage, it considers costs.
+    # Unlike this stage, the greedy placement considers costs, so keep it unless more calls are served.
     return solution if solution.calls > baseline.calls else replace(baseline, optimal=solution.optimal)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Construction of a batch's placement problem: candidate hosts per kind of call, their costs and free amounts.
+"""Placement problem of a batch: candidate hosts per kind of call, costs and free amounts.
 
-Each kind gets at least as many of its best hosts as the batch has placements. Whatever the other calls take, one of
-them stays free, so these hosts can serve whatever all hosts could.
+Each kind gets at least as many of its best hosts as the batch has placements. One of them stays free whatever other
+calls take, so these hosts can serve what all hosts could.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,6 @@ def build_problem(
     weigher_set: scoring.WeigherSet,
     min_hosts: int,
 ) -> BatchProblem:
-    """Filter and weigh all hosts per kind; keep at least ``min_hosts`` of the best."""
     needed = sum(sum(call_group.sizes) for call_group in kinds)
     picks: list[HostPick] = []
     refused_rankings: dict[int, Ranking] = {}
@@ -104,7 +103,7 @@ def _pick(
 
 
 def _share(view: View, call_group: IdenticalCalls, rows: Rows) -> float:
-    """Return a placement's mean share of a host, used as its weight if no weigher counts it."""
+    """Return a placement's mean share of a host, its weight if no weigher counts it."""
     shares = [
         np.mean(amount / np.maximum(1, view.hosts.capacity(name)[rows])) for name, amount in call_group.amounts.items()
     ]
@@ -133,7 +132,7 @@ def _kind(pick: HostPick, classes: Sequence[str], free: np.ndarray, hosts: Rows)
 
 
 def _rules(picks: Sequence[HostPick], names: Sequence[str]) -> Sequence[GroupRule]:
-    """Return one rule per server group except affinity groups, whose calls are a kind of their own."""
+    """Return one rule per server group except affinity groups, whose calls are kinds of their own."""
     kinds: dict[str, list[int]] = {}
     for number, pick in enumerate(picks):
         group = pick.call_group.request.group
