@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts on which Nova cannot build, from the service records read by gantt-nova-bridge.
-
-Always applied, and first, if [nova] enabled is true.
-"""
+"""Rejects hosts on which Nova cannot build, from Nova's service records. Always first with [nova] enabled."""
 
 from collections.abc import Iterator
 

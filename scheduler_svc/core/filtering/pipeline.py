@@ -20,13 +20,12 @@ from scheduler_svc.core.timings import FILTER, Laps, measured_decisions
 
 
 def pipeline(options: FilterOptions = DEFAULTS) -> Sequence[Filter]:
-    """Return all built-in filters in order, bound to the options."""
     loaded = [entry.load() for entry in built_in.FILTERS]
     return [item if isinstance(item, Filter) else item(options) for item in loaded]
 
 
 CAPACITY_FILTERS = (pci_passthrough, resources, request_groups)
-# Prefilters that restrict projects to aggregates rely on this filter alone to check flat hosts.
+# On flat hosts, only this filter enforces prefilters that restrict projects to aggregates.
 ALWAYS_ENABLED = frozenset({membership.NAME})
 _IS_MEASURED = measured_decisions()
 NAMES = built_in.names(built_in.FILTERS)
@@ -47,7 +46,8 @@ def build(
 ) -> Sequence[Filter]:
     """Return the enabled filters in the pipeline's order, then ``plugins``.
 
-    ALWAYS_ENABLED cannot be disabled. Raises BadConfiguration for an unknown name.
+    ALWAYS_ENABLED cannot be disabled; ``options.nova_enabled`` puts the filter of Nova's services first. Raises
+    BadConfiguration for an unknown name.
     """
     available = (*pipeline(options), *plugins)
     names = [host_filter.name for host_filter in available]
@@ -61,7 +61,7 @@ def build(
 def build_eligibility(
     enabled: Iterable[str], options: FilterOptions = DEFAULTS, plugins: Sequence[Filter] = ()
 ) -> Sequence[Filter]:
-    """Return the enabled filters that do not check capacity; raises BadConfiguration for an unknown name."""
+    """Return the enabled filters that do not check capacity. Raises BadConfiguration for an unknown name."""
     return build(set(enabled) - {module.NAME for module in CAPACITY_FILTERS}, options, plugins)
 
 
@@ -123,9 +123,7 @@ def _hosts(view: View, request: SchedulingRequest) -> Column:
 
 
 def _applied(filters: Sequence[Filter], view: View, request: SchedulingRequest) -> Sequence[Filter]:
-    """Return the mandatory filters, then those in the request's scope."""
     filters = scopes.select(filters, request.scope)
-    # Hosts of unavailable partitions take no claims.
     if request.stays_in_partition or request.decision.unavailable_partitions:
         filters = (partition.FILTER, *filters)
     return (set_aside.FILTER, *filters) if view.rows_set_aside else filters

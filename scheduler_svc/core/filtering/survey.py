@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts of filters and weighers on each host, for explain and for comparison with another scheduler."""
+"""Verdicts of filters and weighers on each host, for explain and comparisons with other schedulers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ TOLERANCE = 1e-5  # precision of scores kept as 32-bit floats
 
 @dataclass(frozen=True, slots=True)
 class HostVerdict:
-    """Rejection reason of a host; or rank (from 1) among the ``count`` hosts that passed, and score."""
+    """Rejection reason of a host; or score, and rank (from 1) among the ``count`` hosts that passed."""
 
     reason: str | None
     rank: int = 0
@@ -33,8 +33,8 @@ class HostVerdict:
 class HostSurvey:
     """Verdicts on all rows; six bytes per row.
 
-    ``codes`` are indexes of ``reasons``, PASSED or ABSENT. ``scores`` are NaN for rejected rows; None if the driver
-    does not weigh.
+    ``codes`` are indexes of ``reasons``, PASSED or ABSENT. ``scores`` are NaN for rejected rows, None from drivers that
+    do not weigh.
     """
 
     reasons: Sequence[str]

@@ -17,7 +17,6 @@ AUDIT_REASONS = (REASON_OVERDUE, NOT_AUDITED)
 
 
 def service(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts whose service is alive, enabled and of a supported version."""
     yield HostPredicate(REASON_DOWN, view.services.alive)
     yield HostPredicate(REASON_DISABLED, view.services.enabled)
     yield HostPredicate(REASON_TOO_OLD, ~view.services.too_old)

@@ -28,7 +28,6 @@ ADDRESS_BITS_PATH = ("cpu_info", "maxphysaddr", "bits")
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts that match all of these extra specs."""
     for spec, requirement in request.extra_specs.items():
         scope, *path = spec.split(":")
         if spec == ADDRESS_BITS:

@@ -29,10 +29,6 @@ INSTANCES = LimitedCount("metrics.instances", "max_instances_per_host", "too man
 
 
 def _build(name: str, counted: LimitedCount, options: FilterOptions = DEFAULTS, *, by_aggregate: bool) -> Filter:
-    """Build the filter. Each instance of a request counts for the next one, as in Nova.
-
-    ``by_aggregate``: the smallest limit in aggregate metadata overrides the configured one.
-    """
     configured: int = getattr(options, counted.limit)
 
     def limit(view: View) -> FloatColumn | float:

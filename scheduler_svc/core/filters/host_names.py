@@ -15,8 +15,6 @@ from scheduler_svc.core.table.view import View
 def _build(
     name: str, reason: str, find_names: Callable[[SchedulingRequest], Sequence[str] | None], *, accepts: bool = False
 ) -> Filter:
-    """Build a filter that accepts or rejects nodes and service hosts by name; names None accept all."""
-
     def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
         names = find_names(request)
         if names is not None:
@@ -27,7 +25,6 @@ def _build(
 
 
 def _hosts_of_instances(request: SchedulingRequest, hint: str) -> list[str] | None:
-    """Return the known hosts of a hint's instances; None without the hint."""
     if not request.hints.get(hint):
         return None
     located = request.decision.instance_hosts

@@ -34,7 +34,6 @@ _parse = functools.lru_cache(maxsize=256)(query.parse)
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts that satisfy the query, which is already validated."""
     hint = request.hints.get(query.HINT)
     if not hint:
         return

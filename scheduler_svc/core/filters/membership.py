@@ -18,11 +18,7 @@ REASON_TREE = "not the requested tree"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Apply the unsuffixed group's ``member_of``, ``forbidden_aggregates`` and ``in_tree``.
-
-    A host's aggregates cover its whole tree. A host outside ``member_of`` passes if a child or sharing provider is a
-    member.
-    """
+    """Apply the unsuffixed group's ``member_of`` (of any provider), ``forbidden_aggregates`` and ``in_tree``."""
     if request.in_tree is not None:
         yield HostPredicate(REASON_TREE, view.trees.containing(request.in_tree))
     if request.member_of:

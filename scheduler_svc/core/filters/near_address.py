@@ -16,7 +16,6 @@ REASON = "not near {}"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts with an address in the hints' network, which is already validated."""
     address = single_value(request.hints.get(ADDRESS))
     if address:
         network = ipaddress.ip_network(address + single_value(request.hints.get(LENGTH, DEFAULT_CIDR)), strict=False)

@@ -15,7 +15,6 @@ _TESTS = (("physnet", "physnets", REASON_PHYSNET), ("segment", "segments", REASO
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts that have all of them according to the network service."""
     for port_key, key, reason in _TESTS:
         for name in dict.fromkeys(port[port_key] for port in request.ports if port.get(port_key)):
             yield HostPredicate(reason.format(name), view.state_contains(NAMESPACE, key, name))

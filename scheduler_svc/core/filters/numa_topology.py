@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts without NUMA cells if the request has a topology: Nova's NUMATopologyFilter.
-
-The tree search later selects the cells of the best hosts.
-"""
+"""Rejects hosts without NUMA cells for a topology: Nova's NUMATopologyFilter. The tree search selects cells."""
 
 from collections.abc import Iterator
 

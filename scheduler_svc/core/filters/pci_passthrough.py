@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts without enough free PCI devices in their trees: Nova's PciPassthroughFilter.
-
-The tree search later selects the devices of the best hosts.
-"""
+"""Rejects hosts without enough free PCI devices: Nova's PciPassthroughFilter. The tree search selects devices."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +15,6 @@ REASON = "not enough free {}"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts with enough free devices per resource class, anywhere in their trees."""
     requested: Counter[str] = Counter()
     for group in request.groups:
         if group.suffix.startswith(GROUP):

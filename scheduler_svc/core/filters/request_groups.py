@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts whose trees lack providers for a request group.
-
-Each group is checked alone; the tree search later checks all groups together on the best hosts.
-"""
+"""Rejects hosts without providers for each request group alone; the tree search later checks groups together."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -14,10 +14,7 @@ REASON_UNIT = "unit rules of {}"
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts with free capacity for each requested class, and unit rules that allow the amount.
-
-    Each class may come from another provider of the tree, or from a sharing provider.
-    """
+    """Accept hosts that can allocate each class, possibly from different providers of the tree."""
     trees = view.trees
     for resource_class, amount in request.resources.items():
         if trees.are_flat:

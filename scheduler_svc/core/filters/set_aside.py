@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rejects hosts whose reports made a filter or weigher fail.
-
-Cannot be disabled: the pipeline adds it while there are such hosts.
-"""
+"""Rejects hosts whose reports made a filter or weigher fail. Cannot be disabled."""
 
 from collections.abc import Iterator
 

@@ -18,9 +18,8 @@ REASON_FORBIDDEN = "forbidden traits"
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts with all required traits, one of each choice, and no forbidden one.
 
-    In a nested tree, the providers that serve the request must have the traits together. This filter only checks that
-    each required trait is somewhere in the tree, and that some provider has no forbidden one; the tree search checks
-    the rest. ``root_required`` and ``root_forbidden`` apply to the host itself.
+    For a nested tree this is only necessary: each required trait is somewhere in it, and some provider has no forbidden
+    one. ``root_required`` and ``root_forbidden`` apply to the host itself.
     """
     if request.root_required:
         yield HostPredicate(REASON_REQUIRED, view.hosts.has_all(request.root_required))

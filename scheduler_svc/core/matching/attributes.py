@@ -54,7 +54,6 @@ def number(view: View, path: Sequence[str]) -> FloatColumn:
 
 
 def fact_path(path: Sequence[str]) -> Sequence[str]:
-    """Convert an attribute path to a path within the host's facts."""
     return path[1:] if path[0] in ("facts", "stats") else path
 
 
@@ -66,7 +65,7 @@ def lookup(facts: Mapping[str, Any], path: Sequence[str]) -> Any:
 
 
 def matches_name(view: View, attribute: str, texts: Sequence[str]) -> Column:
-    """Return a mask of the rows whose host, node or address is in ``texts``; invalid texts match nothing."""
+    """Return a mask of the rows whose host, node or address is in ``texts``. Invalid texts match nothing."""
     if ATTRIBUTES[attribute] is TermType.ADDRESS:
         networks = [ipaddress.ip_network(text) for text in texts if _is_valid(ipaddress.ip_address, text)]
         return _any_of([_no_rows(view), *(view.addresses.within(network) for network in networks)])

@@ -3,7 +3,7 @@
 
 ``"4096"`` requires this text. With a number, ``=`` and ``>=`` require at least that; ``<=``, ``==`` and ``!=`` compare
 numbers. ``s==`` and similar operators compare texts; ``<in>`` requires a substring, ``<all-in>`` several substrings,
-and ``<or>`` one of several texts: ``<or> a <or> b``.
+and ``<or> a <or> b`` one of several texts.
 """
 
 import operator
@@ -53,7 +53,7 @@ def matches_column(values: FloatColumn, requirement: str) -> Column:
     if sign in _NUMBERS:
         bound = _number(words[0] if words else "")
         return np.zeros(len(values), np.bool_) if bound is None else present & _NUMBERS[sign](values, bound)
-    # Text operators on numbers are rare: test each distinct number once.
+    # Text operators on numbers are rare, so test each distinct number once.
     distinct, indexes = np.unique(values, return_inverse=True)
     answers = np.array([matches(_text(number), requirement) for number in distinct.tolist()], np.bool_)
     return present & answers[indexes] if len(distinct) else present

@@ -32,10 +32,7 @@ def can_serve_alone(providers: ProviderColumns, group: RequestGroup) -> Column:
 
 
 def can_serve(trees: TreeColumns, group: RequestGroup, times: int, *, isolated: bool) -> Column:
-    """Return a mask of the hosts whose tree and sharing providers can serve the suffixed group ``times`` times.
-
-    ``isolated``: each time by another provider.
-    """
+    """Return a mask of the hosts that can serve a suffixed group ``times`` times, ``isolated`` by other providers."""
 
     def count(providers: ProviderColumns) -> IntColumn:
         units = [providers.units(name, amount) for name, amount in group.resources.items()]
@@ -61,10 +58,7 @@ def could_use(providers: ProviderColumns, groups: Sequence[RequestGroup]) -> Col
 
 
 def could_serve_unsuffixed(trees: TreeColumns, group: RequestGroup) -> Column:
-    """Return a mask of the hosts that could serve an unsuffixed group with their trees and sharing providers.
-
-    Each condition is tested alone: necessary for a nested tree, also sufficient for a single host.
-    """
+    """Return a mask of the hosts that pass each condition of an unsuffixed group; sufficient only without a tree."""
     hosts = trees.hosts
     column = np.ones(hosts.size, np.bool_)
 

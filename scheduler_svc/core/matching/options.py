@@ -8,7 +8,8 @@ from dataclasses import dataclass
 class FilterOptions:
     """Options with Nova's meanings and defaults, except ``metrics``, which hosts must report.
 
-    Empty ``default_architecture`` or ``properties_namespace``: none.
+    Empty ``default_architecture`` or ``properties_namespace`` means none. ``nova_enabled`` says that the hosts are
+    Nova's.
     """
 
     metrics: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ MAX_DECISION_STEPS = 5 * MAX_STEPS  # search steps of one decision, per hundred 
 TREE_READ_STEPS = 8  # cost of reading one tree, in search steps
 
 
-# Allocations of an instance on a host; None: all resources of the request from the root provider.
+# Allocations of an instance on a host; None means all resources from the root provider.
 HostAllocation = Allocations | None
 
 
@@ -27,11 +27,10 @@ class AllocationFinder:
     """Searches trees of single hosts, given the reservations for other instances of the same call."""
 
     def __init__(self, view: View, request: SchedulingRequest, count: int = 1) -> None:
-        """``count`` is the number of instances to search for, which limits the search steps."""
+        """``count`` instances to search for limit the search steps."""
         self._view = view
         self._request = request
         self._tree_request = tree_request(request)
-        # NUMA checks need the usage of all classes.
         self._reader = TreeReader(view, view.trees, self._tree_request, all_classes=bool(request.numa))
         self._remaining_steps = MAX_DECISION_STEPS * max(1, -(-count // 100))
         self._initial_allocations: dict[int, HostAllocation | NoCandidateReason] = {}  # without reservations
@@ -40,16 +39,15 @@ class AllocationFinder:
 
     @property
     def is_needed(self) -> bool:
-        """Whether trees must be searched: on flat hosts, the root serves a request without groups."""
+        """Whether trees must be searched; on a flat host, the root serves a request without groups."""
         return bool(self._request.groups) or not self._view.trees.are_flat
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether this decision's search steps are used up."""
         return self._remaining_steps <= 0
 
     def find(self, row: int) -> HostAllocation | NoCandidateReason:
-        """Return an allocation of one more instance, or the reason why there is none; raises BuiltInFailed."""
+        """Return an allocation of one more instance, or the reason for none. Raises BuiltInFailed."""
         if row not in self._allocations:
             try:
                 self._allocations[row] = self._search_host(row)
@@ -100,11 +98,7 @@ class AllocationFinder:
         return candidate if isinstance(candidate, NoCandidateReason) else candidate.allocations
 
     def _search_numa(self, row: int, tree: ProviderTree) -> AllocationCandidate | NoCandidateReason:
-        """Search for allocations to which the host can pin the guest.
-
-        Cells that look equivalent may differ in the host's last report. If one is rejected, the search is repeated with
-        each cell distinct.
-        """
+        """Search for allocations to which the host can pin the guest; after a refusal, with each cell distinct."""
         fit = NumaFit(self._request.numa, self._view.numa.of(row), tree)
         candidate = self._search_tree(_with_marks(tree, fit.symmetry_key), fit.accepts)
         return (

@@ -14,15 +14,12 @@ from rpcapi.resources.trees.tree import AllocationCandidate, ProviderTree
 class NumaFit:
     """Cells of one host, for one guest's topology.
 
-    The host's last report has the pinned CPUs, claims have the current usage. The difference is taken to be guests like
-    this one, so the host may still reject an accepted guest; it then reports at once.
+    Pinned CPUs come from the host's last report, current usage from claims. The difference is assumed to be guests like
+    this one, so the host may still reject the guest; it then reports at once.
     """
 
     def __init__(self, numa: Mapping[str, Any], cell_states: Sequence[Any], tree: ProviderTree) -> None:
-        """``numa``: the request's topology; ``cell_states``: the reported cells; ``tree``: the current usage.
-
-        Malformed cell states are ignored.
-        """
+        """``numa`` is the request's topology, ``cell_states`` the reported cells, ``tree`` the current usage."""
         self._topology = GuestTopology.from_dict(numa)
         self._root = tree.root.id
         self._paths = {provider.id: _path(self._root, provider.id) for provider in tree.providers}
@@ -36,7 +33,6 @@ class NumaFit:
         ]
 
     def accepts(self, candidate: AllocationCandidate) -> bool:
-        """Return whether the host can pin the guest to this candidate."""
         allocations = {self._paths.get(name, name): amounts for name, amounts in candidate.allocations.items()}
         cells_by_suffix = {
             suffix: self._paths[names[0]]
@@ -46,11 +42,7 @@ class NumaFit:
         return not isinstance(fit(self._cells, self._topology, cells_by_suffix, allocations), str)
 
     def symmetry_key(self, provider: str) -> Hashable:
-        """Return what distinguishes a cell from an equivalent one for this guest, besides amounts.
-
-        That is the sizes of its free cores if the guest requires siblings, and its id if the guest has devices. None if
-        the provider is no cell.
-        """
+        """Return the key by which cells are equivalent for this guest, besides amounts; None for other providers."""
         path = _path(self._root, provider)
         for cell in self._cells:
             if path == cell.path:

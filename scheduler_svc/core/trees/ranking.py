@@ -20,8 +20,8 @@ REASON_REQUEST_TREES = "no provider tree fits beside the rest of this request"
 def rank(driver: Driver, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
     """Return ``driver``'s ranking of hosts whose trees fit, with allocations where needed.
 
-    Columns only show which trees could serve each part of a request alone. A host that cannot serve all parts together
-    is dropped and the rest ranked again, until the search steps are used up.
+    Columns show only which trees could serve each part of a request alone. Hosts that cannot serve all parts together
+    are dropped and the rest ranked again, until the search steps are used up.
     """
     ranking = driver.rank(view, request, count, seed)
     finder = AllocationFinder(view, request, count)
@@ -39,10 +39,7 @@ def rank(driver: Driver, view: View, request: SchedulingRequest, count: int, see
 
 
 def fit_to_trees(view: View, request: SchedulingRequest, ranking: Ranking) -> Ranking | None:
-    """Add allocations where needed and drop hosts whose trees do not fit.
-
-    None if an instance has no host left and needs a ranking of its own.
-    """
+    """Add allocations and drop hosts whose trees do not fit; None if an instance has no host left."""
     finder = AllocationFinder(view, request, len(ranking.candidates))
     if not ranking.candidates or not finder.is_needed:
         return ranking
@@ -52,9 +49,9 @@ def fit_to_trees(view: View, request: SchedulingRequest, ranking: Ranking) -> Ra
 
 
 class _AssignmentPlan:
-    """Assigns allocations in the ranking's order: each instance takes its first host that fits.
+    """Assigns allocations in order: each instance takes its first host that fits.
 
-    ``instance_limits`` has the number of instances of rows that take fewer than their columns suggest.
+    ``instance_limits`` has the rows that take fewer instances than their columns suggest.
     """
 
     def __init__(self, view: View, request: SchedulingRequest, finder: AllocationFinder, base: Ranking) -> None:
@@ -118,7 +115,6 @@ class _AssignmentPlan:
         )
 
     def _samples(self) -> dict[str, list[str]]:
-        """Return up to MAX_SAMPLES hosts with unfit trees per reason."""
         samples: dict[str, list[str]] = {}
         for row in sorted(row for row, limit in self.instance_limits.items() if not limit):
             names = samples.setdefault(str(self._miss_reasons[row]), [])

@@ -10,7 +10,7 @@ from scheduler_svc.core.table.resources import ResourceColumns
 from scheduler_svc.core.table.trees import TreeColumns
 from scheduler_svc.core.table.view import View
 
-# Provider -> amounts reserved (negative: released) by instances of the same call, which the table does not have yet.
+# {provider: amounts} reserved (negative: released) by the same call, and not yet in the table.
 AllocationLedger = Mapping[str, Mapping[str, int]]
 NO_RESERVATIONS: AllocationLedger = {}
 
@@ -51,7 +51,6 @@ class TreeReader:
             yield replace(self._child(child.forest, child.row, parent, ledger), root=self._view.name(child.root))
 
     def _below(self, row: int, root: str, ledger: AllocationLedger) -> Iterator[Provider]:
-        """Yield the host's descendants, parents first."""
         forest = self._trees.forest(row)
         children: dict[str, list[int]] = {}
         for child_row in sorted(forest.descendants(row), key=forest.names.__getitem__):
@@ -64,7 +63,6 @@ class TreeReader:
             pending += [(name, child) for child in reversed(children.get(name, ()))]
 
     def root(self, row: int, ledger: AllocationLedger) -> Provider:
-        """Return the host's root provider; ``ledger`` counts as used."""
         view, name = self._view, self._view.name(row)
         aggregates = frozenset(view.aggregates.of_row(row)) if self._reads_aggregates else frozenset[str]()
         inventories = self._inventories(view.hosts.resources, row, ledger.get(name, {}))
