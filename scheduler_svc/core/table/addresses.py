@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host addresses as number columns: one vectorised comparison tests all hosts against a network."""
+"""Host addresses as number columns, so that a vectorised comparison tests all hosts against a network."""
 
 import ipaddress
 from typing import ClassVar
@@ -50,8 +50,6 @@ class AddressColumn(ColumnGroup):
 
 
 class AddressView:
-    """Host addresses of a view."""
-
     __slots__ = ("_column", "_size")
 
     def __init__(self, column: AddressColumn, size: int) -> None:
@@ -59,9 +57,7 @@ class AddressView:
         self._size = size
 
     def within(self, network: Network) -> Column:
-        """Return a mask of the rows with an address in ``network``."""
         return self._column.within(network, self._size)
 
     def of(self, row: int) -> str | None:
-        """Return the reported address of ``row``, or None."""
         return self._column.of(row)

@@ -12,7 +12,7 @@ from scheduler_svc.core.table.traits import TraitColumns
 
 NAMESPACE = "aggregate"
 READS: Reads = {NAMESPACE: frozenset({"hosts", "metadata"})}  # reads of filters and weighers that use metadata
-ZONE = "availability_zone"  # the metadata key that makes an aggregate an availability zone
+ZONE = "availability_zone"  # metadata key that makes an aggregate an availability zone
 MAX_CACHED_ANSWERS = 1024  # cache size of get_or_compute
 
 Document = Mapping[str, Any]
@@ -23,8 +23,7 @@ T = TypeVar("T")
 class AggregateColumns:
     """Aggregate documents by name, and a membership bit per row and aggregate.
 
-    Partitions may have documents of the same aggregate. Its members are the union; of differing metadata, the first
-    partition's value wins.
+    Partitions' documents of one aggregate are merged: the union of members, the first partition's metadata.
     """
 
     __slots__ = ("_answers", "_bits", "_documents", "_memberships", "_own")
@@ -83,10 +82,7 @@ class AggregateColumns:
         return self._bits.has_any(names, size)
 
     def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return ``compute()``, cached until documents or members change.
-
-        ``key`` must identify the computation, including the number of rows if the result is a column.
-        """
+        """Return ``compute()``, cached until documents or members change; ``key`` includes a column's row count."""
         if key not in self._answers:
             if len(self._answers) >= MAX_CACHED_ANSWERS:
                 self._answers.clear()
@@ -153,7 +149,6 @@ class AggregateView:
         return self._columns.names
 
     def metadata(self, name: str) -> Metadata:
-        """Return an aggregate's metadata; raises KeyError."""
         return self._columns.metadata(name)
 
     def metadata_values(self, key: str) -> dict[str, str]:
@@ -178,8 +173,8 @@ class AggregateView:
     def smallest(self, key: str, parse: Callable[[str], float | None], default: float) -> FloatColumn | float:
         """Return per row the smallest number under metadata ``key`` of its aggregates, like Nova.
 
-        Rows without a value, or with one for which ``parse`` returns None, get ``default``. If no aggregate has the
-        key, returns ``default`` as a scalar.
+        Rows with no value, or an invalid one (``parse`` returns None), get ``default``. If no aggregate has the key,
+        the result is the scalar ``default``.
         """
         texts = self.metadata_values(key)
         if not texts:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names and times of providers owned by the Placement API."""
+"""Names and times of API-owned providers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,11 +12,7 @@ NOT_API = -1  # changed_ms of an agent's provider
 
 
 class ApiColumns:
-    """Name of each API-owned row, and the time of a client's last change.
-
-    An agent's provider has ``changed_ms`` NOT_API and is named by its id. A provider left behind by its agent keeps its
-    id as name.
-    """
+    """Name of each API-owned row (default: its id), and time of a client's last change (agents': NOT_API)."""
 
     __slots__ = ("_names", "changed_ms")
 
@@ -28,7 +24,6 @@ class ApiColumns:
         self.changed_ms = extend_column(self.changed_ms, size, NOT_API)
 
     def set_row(self, row: int, document: Mapping[str, Any]) -> None:
-        """Set name and time from a provider's document."""
         self.changed_ms[row] = document.get("changed_ms", NOT_API)
         if "name" in document:
             self._names[row] = document["name"]

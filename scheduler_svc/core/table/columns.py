@@ -23,10 +23,7 @@ def extend_column(column: npt.NDArray[Any], size: int, fill: float | bool | np.g
 
 
 class ColumnGroup:
-    """Columns over the same rows, one per attribute.
-
-    ``EMPTY`` maps column names to the value of an empty row, which also determines the type.
-    """
+    """Columns over the same rows; ``EMPTY`` has each column's value in an empty row, which determines its type."""
 
     __slots__ = ()
 

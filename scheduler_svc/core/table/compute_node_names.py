@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compute nodes by the names that their own system uses."""
+"""Hosts by the names that Nova uses."""
 
 from rpcapi.resources import names
 from rpcapi.resources.names import SEPARATOR
@@ -9,10 +9,7 @@ from scheduler_svc.core.table.state_columns import StateColumns
 
 
 def match(states: StateColumns, name: str) -> Column | None:
-    """Return a mask of the rows of a service host, node or "host/node" pair; None if no compute node is read.
-
-    Service hosts match case-insensitively, as in Nova.
-    """
+    """Return a mask of the rows of a service host (ignoring case), node or "host/node"; None for unknown names."""
     if names.is_api_provider(name):
         return None  # a row's own name
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host facts: documents shared by many hosts, so that a predicate runs once per distinct document."""
+"""Host facts, stored once per distinct document, so that predicates run once for many hosts."""
 
 import json
 from collections.abc import Callable, Hashable, Mapping
@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from scheduler_svc.core.table.columns import Column, ColumnGroup, FloatColumn, IntColumn, Rows
 
-NO_FACTS = 0  # code of rows without facts: the empty document
+NO_FACTS = 0  # code of rows without facts
 MAX_CACHED_FACT_ANSWERS = 1024  # cached predicate results
 
 Facts = Mapping[str, Any]
 
 
 class FactColumn(ColumnGroup):
-    """Code per row of its facts document; there are few distinct documents."""
+    """Code of the facts document per row."""
 
     __slots__ = ("_answers", "_codes", "_documents", "_free", "_numbers")
 
@@ -53,10 +53,7 @@ class FactColumn(ColumnGroup):
         return self._documents[int(self._codes[row])]
 
     def map_rows(self, rows: Column, function: Callable[[Facts], Any]) -> npt.NDArray[Any]:
-        """Return ``function`` of the facts of the rows in mask ``rows``, and of no facts for all others.
-
-        Only documents of rows in the mask are passed to ``function``.
-        """
+        """Return ``function`` of the facts of rows in mask ``rows``, and of no facts for all others."""
         codes, indexes = np.unique(np.where(rows, self._codes[: len(rows)], NO_FACTS), return_inverse=True)
         return np.array([function(self._documents[code]) for code in codes.tolist()])[indexes]
 
@@ -108,10 +105,7 @@ def _number(facts: Facts, path: str) -> float:
 
 
 class FactView:
-    """Host facts of a view; columns have one element per row.
-
-    Rows outside mask ``only`` (None: all rows) have no facts.
-    """
+    """Host facts of a view, one element per row; rows outside mask ``only`` (None: all) have none."""
 
     __slots__ = ("_column", "_only", "_size")
 

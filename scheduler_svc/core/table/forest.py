@@ -15,10 +15,10 @@ NO_HOST = -1
 
 
 class Forest(ProviderRows):
-    """Child (non-root) providers of one partition, one row each. Rows are never reused.
+    """Child providers of one partition, one row each. Rows are never reused.
 
-    ``root`` is the host row of a provider's root, or NO_HOST after deletion. ``version`` grows whenever a root or
-    aggregates change.
+    ``root`` is the root's host row, or NO_HOST after deletion. ``version`` grows with any change of a root or
+    aggregates.
     """
 
     EMPTY: ClassVar = {**ProviderRows.EMPTY, "root": np.int64(NO_HOST)}
@@ -40,7 +40,6 @@ class Forest(ProviderRows):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are no child providers."""
         return not self._descendants
 
     def descendants(self, host: int) -> Sequence[int]:
@@ -65,11 +64,9 @@ class Forest(ProviderRows):
         return names
 
     def provider_position(self, name: str) -> int:
-        """Return the log position of a provider's document, or 0."""
         return int(self._provider_positions[self.rows[name]]) if name in self.rows else 0
 
     def used_position(self, name: str) -> int:
-        """Return the log position of a provider's usage, or 0."""
         return int(self._used_positions[self.rows[name]]) if name in self.rows else 0
 
     def set_provider(self, name: str, provider: Mapping[str, Any] | None, host: int, position: int) -> None:

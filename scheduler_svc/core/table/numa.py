@@ -10,7 +10,7 @@ from scheduler_svc.core.table.columns import Column
 
 
 class NumaView:
-    """NUMA cells of a view. Rows outside mask ``only`` (None: all rows) have no cells."""
+    """Reported NUMA cells of a view. Rows outside mask ``only`` (None: all rows) have no cells."""
 
     __slots__ = ("_cells", "_size")
 
@@ -25,5 +25,4 @@ class NumaView:
         return column
 
     def of(self, row: int) -> Sequence[Any]:
-        """Return the reported state of a row's cells; empty if none."""
         return self._cells.get(row, ())

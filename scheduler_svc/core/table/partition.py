@@ -21,8 +21,8 @@ class PartitionRows:
     """Rows of one partition, and its log position.
 
     ``number`` is the partition's index in the table. ``epoch`` is 0 before the first load. ``departures`` counts
-    deleted providers, service hosts and documents since the last load; until the next load the table keeps their names
-    and log positions.
+    providers, service hosts and documents deleted since the last load; their names and log positions stay until the
+    next.
     """
 
     __slots__ = ("departures", "documents", "epoch", "forest", "name", "number", "position", "rows", "services")
@@ -40,7 +40,6 @@ class PartitionRows:
 
     @property
     def log_position(self) -> LogPosition:
-        """Epoch and position up to which the log is applied."""
         return LogPosition(self.epoch, self.position)
 
     def set_epoch(self, epoch: int) -> None:

@@ -25,7 +25,6 @@ class PartitionDocuments:
         self.add_reads(reads)
 
     def add_reads(self, reads: Reads) -> None:
-        """Store more keys, of documents put from now on."""
         for namespace, keys in reads.items():
             if namespace not in COMPOSED:
                 self._keys[namespace] = self._keys.get(namespace, frozenset()) | keys
@@ -49,7 +48,7 @@ class PartitionDocuments:
         return changed
 
     def of(self, namespace: str) -> dict[str, Document]:
-        """Return the documents by name; raises LookupError if the namespace is not stored."""
+        """Return the documents by name. Raises LookupError if the namespace is not stored."""
         if namespace not in self._documents:
             raise LookupError(explain_namespace(namespace))
         return self._documents[namespace]

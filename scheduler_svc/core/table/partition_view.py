@@ -43,8 +43,5 @@ class PartitionView:
         }
 
     def sums_since(self, name: str, number: int = 0) -> int:
-        """Return the log position of a provider's usage if newer than its partition's position, else 0.
-
-        A worker applies its own claims before it reads their log entries.
-        """
+        """Return the log position of a provider's usage if this worker's claims put it ahead of the log, else 0."""
         return self._table.sums_since(name, number)

@@ -52,7 +52,6 @@ class ProviderColumns:
         return np.zeros(self.size, np.int64) if columns is None else read_only(columns.reserved, self.size)
 
     def has_capacity(self, resource_class: str, amount: int) -> Column:
-        """Return a mask of the providers with at least ``amount`` free."""
         return self.free(resource_class) >= amount
 
     def can_allocate(self, resource_class: str, amount: int) -> Column:
@@ -80,15 +79,12 @@ class ProviderColumns:
         return np.where(self.can_allocate(resource_class, amount), fits // amount, 0).astype(np.int64)
 
     def has_all(self, traits: Iterable[str]) -> Column:
-        """Return a mask of the providers with all of ``traits``."""
         return self.traits.has_all(traits, self.size)
 
     def has_any(self, traits: Iterable[str]) -> Column:
-        """Return a mask of the providers with any of ``traits``."""
         return self.traits.has_any(traits, self.size)
 
     def has_none(self, traits: Iterable[str]) -> Column:
-        """Return a mask of the providers with none of ``traits``."""
         return ~self.has_any(traits)
 
     def traits_of(self, row: int, among: Collection[str] | None = None) -> set[str]:
@@ -96,5 +92,4 @@ class ProviderColumns:
         return self.traits.of(row, among)
 
     def members(self, aggregates: Iterable[str]) -> Column:
-        """Return a mask of the providers that are members of any of these aggregates."""
         return self._aggregates(aggregates)

@@ -14,10 +14,7 @@ from scheduler_svc.core.table.traits import TraitColumns
 
 
 class ProviderRows(ColumnGroup):
-    """Inventories, usage, traits and name of one provider per row; ``present`` is False after deletion.
-
-    Document and usage each have the log position at which they were set.
-    """
+    """Inventories, usage (each with its log position), traits and name per provider; ``present`` until deletion."""
 
     EMPTY: ClassVar = {
         "present": np.False_,
@@ -35,7 +32,7 @@ class ProviderRows(ColumnGroup):
         self.api = ApiColumns(FIRST_ROWS)
         self.traits = TraitColumns(FIRST_ROWS)
         self.resources = ResourceTable(FIRST_ROWS)
-        # Column groups in addition to the arrays of this object.
+        # Column groups in addition to this object's arrays.
         self._parts: tuple[Any, ...] = (self.api, self.traits, self.resources)
 
     def grow(self, size: int) -> None:
@@ -44,7 +41,6 @@ class ProviderRows(ColumnGroup):
             columns.grow(size)
 
     def set_row_used(self, row: int, amounts: Amounts, position: int) -> None:
-        """Set the usage of a row, unless newer usage is already set."""
         if position >= self._used_positions[row]:
             self._used_positions[row] = position
             self.resources.set_used(row, amounts)
@@ -57,7 +53,6 @@ class ProviderRows(ColumnGroup):
         return row
 
     def _set_document(self, row: int, document: Mapping[str, Any], position: int) -> None:
-        """Set the fields common to all providers; {} for a deleted one."""
         self._provider_positions[row] = position
         self.resources.set_inventories(row, document.get("inventories", {}))
         self.api.set_row(row, document)

@@ -15,10 +15,7 @@ from scheduler_svc.core.table.trees import TreeColumns, descendant_columns
 
 
 class ProviderRow(NamedTuple):
-    """A provider without its resources. ``parent`` and ``root`` are ids.
-
-    ``changed_ms`` is the time of a client's last change, or None for an agent's provider.
-    """
+    """Provider without its resources; ``parent`` and ``root`` are ids, ``changed_ms`` None for an agent's."""
 
     id: str
     name: str
@@ -28,8 +25,6 @@ class ProviderRow(NamedTuple):
 
 
 class ProviderMask(NamedTuple):
-    """Masks of roots and of child providers."""
-
     roots: Column
     below: Column
 

@@ -32,7 +32,6 @@ MEMBERS: Mapping[str, Mapping[str, str]] = {
 
 
 def explain_key(namespace: str, key: str) -> str:
-    """Return why View.state lacks a key, and what to do."""
     members = MEMBERS.get(namespace, {})
     if key in members:
         return f"key {key!r} of namespace {namespace!r} is not a state column: use view.{members[key]}"
@@ -42,7 +41,6 @@ def explain_key(namespace: str, key: str) -> str:
 
 
 def explain_namespace(namespace: str) -> str:
-    """Return why View.documents lacks a namespace, and what to do."""
     if namespace in COMPOSED:
         members = ", ".join(f"view.{member} ({key})" for key, member in MEMBERS[namespace].items())
         return f"namespace {namespace!r} has no documents in a worker, its keys are columns: {members}"

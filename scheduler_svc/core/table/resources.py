@@ -20,10 +20,9 @@ _ABSENT: Mapping[str, Any] = {
 class ResourceColumns(ColumnGroup):
     """Capacity, usage and unit rules of one resource class, one row per provider.
 
-    ``capacity`` excludes ``reserved``, which is kept only for display. A provider without the class has capacity 0, so
-    that no amount fits, and min_unit NO_INVENTORY, unlike a fully reserved one. ``free`` and ``unit_share`` (one unit's
-    share of the capacity, 0 without capacity) are derived, but stored because every decision reads them. They are
-    floats because weighers compute with them; amounts are far below 2**53, the limit of exact floats.
+    ``capacity`` excludes ``reserved``. A provider without the class has capacity 0 and min_unit NO_INVENTORY. ``free``
+    and ``unit_share`` (one unit's share of the capacity) are derived, but stored as floats because every decision reads
+    them.
     """
 
     EMPTY: ClassVar = {
@@ -71,7 +70,6 @@ class ResourceColumns(ColumnGroup):
         self.free[row] = self.capacity[row] - amount
 
     def has_inventory(self, rows: Rows | Column) -> Column:
-        """Return a mask of ``rows`` with an inventory, whatever its capacity."""
         column: Column = self.min_unit[rows] != NO_INVENTORY
         return column
 
@@ -109,7 +107,6 @@ class ResourceTable(dict[str, ResourceColumns]):
             self[resource_class].set_used(row, amounts.get(resource_class, 0))
 
     def used(self, row: int) -> dict[str, int]:
-        """Return a provider's nonzero usage by resource class."""
         amounts = {resource_class: int(columns.used[row]) for resource_class, columns in self.items()}
         return {resource_class: amount for resource_class, amount in amounts.items() if amount}
 

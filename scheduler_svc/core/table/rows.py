@@ -29,9 +29,9 @@ COMPUTE = 0  # code of kind "compute"
 class HostRows(ProviderRows):
     """One row per root provider of a partition.
 
-    A deleted provider, or one with only usage known so far, has a row with ``present`` False. Such rows and their log
-    positions stay until the partition is reloaded; then rows absent from the snapshot are freed for reuse, with name
-    "". A host that moves between partitions may have two rows. Partitions are numbered in the order of the argument.
+    A deleted provider, or one with only its usage known, has a row with ``present`` False until the partition is
+    reloaded; then rows absent from the snapshot are freed for reuse, with name "". A host that moves between partitions
+    may have two rows. Partitions are numbered in the order of the argument.
     """
 
     EMPTY: ClassVar = {
@@ -80,13 +80,11 @@ class HostRows(ProviderRows):
             self._apply_compute_node(row, document)
 
     def _apply_compute_node(self, row: int, document: Document | None) -> None:
-        """Make an API-owned provider a host if it is a reported compute node."""
         kind = "compute" if document else PROVIDER
         self.kind[row] = self.kinds.setdefault(kind, len(self.kinds))
         self._apply_host_keys(row, document or {})
 
     def _apply_host_keys(self, row: int, document: Document) -> None:
-        """Set the keys reported by a host: from an agent's provider document, or from a compute node's document."""
         self.states.set_metrics(row, document.get("metrics", {}))
         self.addresses.set_row(row, document.get("host_ip"))
         facts, numa = document.get("facts") or None, document.get("numa") or None
@@ -103,17 +101,13 @@ class HostRows(ProviderRows):
             self.numa[row] = numa
 
     def set_aside(self, rows: Iterable[int]) -> None:
-        """Exclude rows from decisions without facts and NUMA cells, until their hosts report others."""
+        """Exclude rows from decisions, and drop their facts and NUMA cells, until their hosts report others."""
         for row in rows:
             self.rows_set_aside.setdefault(row, (self.facts.of(row) or None, self.numa.get(row)))
             self._set_facts(row, None, None)
 
     def _find_document(self, namespace: str, row: int) -> Document | None:
-        """Return the document of a node: under its own name, or its service host's.
-
-        The node's own partition has precedence, but any may have the document: documents do not move with hosts, and
-        may be created before them.
-        """
+        """Return the document of a node or else its service host; its own partition's before any other's."""
         home = self.partitions[int(self.partition[row])]
         for name in (self.names[row], names.host_of(self.names[row])):
             for part in (home, *self._other_partitions(home)):
@@ -130,7 +124,6 @@ class HostRows(ProviderRows):
         part.forest.set_aggregates(name, self.aggregates.of(name) | self.aggregates.own_of(name))
 
     def _apply_members(self, members: Iterable[str]) -> None:
-        """Update the aggregates of rows and child providers with these names."""
         for name in members:
             for part in self.partitions:
                 for row in part.find_rows(name):
@@ -211,7 +204,6 @@ class HostRows(ProviderRows):
         return row
 
     def _initialize_row(self, part: PartitionRows, row: int, name: str) -> None:
-        """Fill a new row with the known state of its name and service host."""
         part.services.add_row(row, names.host_of(name))
         for namespace in part.documents.namespaces:
             self._apply_state(namespace, row)

@@ -9,17 +9,12 @@ import numpy as np
 from rpcapi.resources import names
 from scheduler_svc.core.table.columns import Column, ColumnGroup, read_only
 
-# Time after which a missing audit is overdue. Hosts learn of a new epoch from the answer to their next report at the
-# latest, and an audit takes seconds.
+# Seconds until a missing audit is overdue. A host learns of a new epoch with its next report, then audits at once.
 AUDIT_SECONDS = 120.0
 
 
 class ServiceColumns(ColumnGroup):
-    """Service host state per row.
-
-    ``too_old``: the agent has an unsupported RPC version; ``opened``: audited in this epoch; ``audit_pending``: audit
-    expected soon.
-    """
+    """Service host state per row; ``opened``: audited in this epoch; ``audit_pending``: audit expected soon."""
 
     __slots__ = ("alive", "audit_pending", "enabled", "opened", "too_old")
 
@@ -65,7 +60,6 @@ class ServiceView:
 
     @property
     def audits_overdue(self) -> bool:
-        """Whether a live service host's audit is overdue."""
         return any(partition.overdue for partition in self._partitions)
 
 
@@ -84,12 +78,11 @@ class ServiceState:
     rows: list[int] = field(default_factory=list)
 
     def is_open(self, epoch: int) -> bool:
-        """Return whether the host may take claims in ``epoch``."""
         return self.always_open or self.opened == epoch
 
 
 class ServiceStates:
-    """Service hosts of one partition. Each change updates the columns of all rows of the host.
+    """Service hosts of one partition. A change updates the columns of all rows of the host, unless a newer one is set.
 
     ``overdue`` has the live hosts that have not audited within AUDIT_SECONDS of this epoch.
     """
@@ -104,7 +97,6 @@ class ServiceStates:
         self.overdue: set[str] = set()
 
     def rows_of(self, host: str) -> list[int]:
-        """Return all rows that a service host ever had."""
         service = self._hosts.get(host)
         return service.rows if service else []
 
@@ -119,7 +111,6 @@ class ServiceStates:
         self._columns.audit_pending[row] = host in self._waiting_since
 
     def set_alive(self, host: str, alive: bool, position: int) -> None:
-        """Set liveness, unless a newer value is set."""
         service = self._find(host)
         if position >= service.alive_at:
             service.alive, service.alive_at = alive, position
@@ -127,7 +118,6 @@ class ServiceStates:
             self._update_audit_wait(host, service)
 
     def set_enabled(self, host: str, enabled: bool, position: int, *, too_old: bool = False) -> None:
-        """Set whether the host is enabled and its agent too old, unless a newer value is set."""
         service = self._find(host)
         if position >= service.enabled_at:
             service.enabled, service.too_old, service.enabled_at = enabled, too_old, position
@@ -135,7 +125,6 @@ class ServiceStates:
             self._columns.too_old[service.rows] = too_old
 
     def set_opened(self, host: str, epoch: int, position: int) -> None:
-        """Record an audit in ``epoch``, unless a newer one is recorded."""
         service = self._find(host)
         if position >= service.opened_at:
             service.opened, service.opened_at = epoch, position

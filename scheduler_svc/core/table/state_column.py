@@ -12,10 +12,9 @@ NO_TEXT = -1
 
 
 class StateColumn(ColumnGroup):
-    """Values of one document key: a number, text, list of texts, or nothing per row.
+    """Number, text, list of texts, or nothing per row, of one document key.
 
-    ``numbers`` has NaN for anything but a number; True is 1, False 0. ``codes`` has NO_TEXT for anything but a text.
-    Lists are bits per text, allocated with the first list.
+    ``numbers`` has NaN and ``codes`` NO_TEXT for other types; True is 1, False 0. Lists are bits per text.
     """
 
     __slots__ = ("_lists", "codes", "numbers", "texts")

@@ -72,20 +72,16 @@ class StateColumns:
             self.builds.add(row, columns, now)
 
     def numbers(self, namespace: str, key: str) -> FloatColumn:
-        """Return the numbers of a key; raises LookupError without a column."""
         return self._find(namespace, key).numbers
 
     def equals(self, namespace: str, key: str, text: str) -> Column:
-        """Return a mask of the rows with exactly this text; raises LookupError without a column."""
+        """Return a mask of the rows with exactly this text. Raises LookupError without a column."""
         column = self._find(namespace, key)
         mask: Column = column.codes == column.texts.get(text, NO_TEXT - 1)
         return mask
 
     def spelling(self, namespace: str, key: str, text: str) -> str:
-        """Return the spelling of ``text`` that a row has or had, ignoring case; ``text`` itself if there is none.
-
-        Raises LookupError without a column.
-        """
+        """Return a row's spelling of ``text``, ignoring case, or ``text`` itself. Raises LookupError."""
         texts = self._find(namespace, key).texts
         if text in texts:
             return text
@@ -93,7 +89,7 @@ class StateColumns:
         return next((spelling for spelling in texts if spelling.lower() == folded), text)
 
     def contains(self, namespace: str, key: str, text: str, size: int) -> Column:
-        """Return a mask of the first ``size`` rows whose list contains this text; raises LookupError as above."""
+        """Return a mask of the first ``size`` rows whose list contains this text. Raises LookupError."""
         return self._find(namespace, key).contains(text, size)
 
     def of(self, row: int) -> dict[tuple[str, str], Any]:
@@ -125,7 +121,6 @@ class StateColumns:
             column.clear(rows)
 
     def _add_family_column(self, name: str) -> None:
-        """Add a column for a metric of a family, up to MAX_FAMILY_COLUMNS."""
         if self._family_columns < MAX_FAMILY_COLUMNS:
             self._family_columns += 1
             self._metrics[name] = self._columns["compute"][METRIC_PREFIX + name] = StateColumn(self._size)
@@ -145,8 +140,7 @@ class StateColumns:
 
 
 def _has_column(namespace: str, key: str) -> bool:
-    # Aggregates, host keys of compute nodes, and other keys of namespaces composed by the store have dedicated columns
-    # in the table.
+    # Other keys of namespaces composed by the store, aggregates and Nova's computes have dedicated columns.
     if namespace == "compute":
         return _is_metric(key) and not key.endswith(FAMILY_SUFFIX)
     if namespace == compute_node.NAMESPACE:

@@ -42,9 +42,8 @@ class HostCounts(NamedTuple):
 class HostTable(HostRows):
     """Rows of all partitions, filled from snapshots and logs.
 
-    Values are absolute, and each kind of value has a log position per row or service host. Applying an entry twice,
-    late, or after a snapshot that contains it changes nothing. Documents of declared namespaces are reduced to the keys
-    in ``reads``.
+    Values are absolute and have log positions, so a repeated, late or already contained entry changes nothing.
+    Documents of declared namespaces are reduced to the keys in ``reads``.
     """
 
     def __init__(
@@ -133,8 +132,8 @@ class HostTable(HostRows):
     def planning(self, number: int = 0) -> Iterator[Callable[[str, Allocations, bool], None]]:
         """Context manager that yields ``take(host, allocations, is_build)``, which plans a claim until the block ends.
 
-        A planned claim reduces free amounts and counts builds. Changes and other readers wait, so nobody else sees it;
-        keep the block short. Allocations from child providers have no effect.
+        A planned claim reduces free amounts and counts builds. Changes and other readers wait, so keep the block short.
+        Allocations from child providers have no effect.
         """
         former: dict[tuple[str, int], int] = {}
         builds: list[int] = []
@@ -182,10 +181,7 @@ class HostTable(HostRows):
             self._replace_partition(part, source)
 
     def apply(self, entry: LogEntry, number: int = 0) -> bool:
-        """Apply a log entry; return whether ``apply_used`` had already applied all of it.
-
-        Raises ValueError for an unknown kind of entry.
-        """
+        """Apply a log entry; return whether ``apply_used`` already had. Raises ValueError for an unknown kind."""
         part = self.partitions[number]
         with self._lock:
             was_applied = entry.kind == "used" and all(
@@ -235,8 +231,8 @@ class HostTable(HostRows):
         if service is None:
             part.services.set_deleted(host, position)
         else:
-            # A host with two agents takes no claims: either might get the build.
-            # The agent of a renamed host refuses new guests.
+            # A host takes no claims if two agents share it, so that either might get the build, or if its agent refuses
+            # guests.
             takes_claims = service["enabled"] and service.keys().isdisjoint(("duplicate_ms", "refusal"))
             part.services.set_enabled(host, takes_claims, position, too_old=is_too_old(service.get("rpc_versions")))
 

@@ -84,7 +84,6 @@ class TraitColumns:
         return column
 
     def _bit(self, trait: str) -> int:
-        """Return the bit number of a trait, assigning the next one if new."""
         bit = self._bits.setdefault(trait, len(self._bits))
         while len(self.words) * WORD < len(self._bits):
             self.words.append(np.zeros(self._size, np.uint64))

@@ -31,8 +31,8 @@ class SharingChild(NamedTuple):
 class TreeColumns:
     """Hosts with their child providers and the providers that share with them.
 
-    For decisions, only roots that currently take claims share, and only with compute hosts. ``everywhere``: every
-    existing provider shares with all trees, as in Placement.
+    In decisions, only roots that take claims now share, and only with compute hosts. ``everywhere`` lets every existing
+    provider share with all trees, as in Placement.
     """
 
     __slots__ = ("_aggregates", "_everywhere", "_sharing_children", "_sharing_rows", "_table", "forests", "hosts")
@@ -49,7 +49,6 @@ class TreeColumns:
         ]
 
     def roots_only(self) -> "TreeColumns":
-        """Return these trees without child or sharing providers."""
         roots = copy.copy(self)
         roots.forests = []
         roots._sharing_rows, roots._sharing_children = np.zeros(0, np.intp), []
@@ -84,12 +83,10 @@ class TreeColumns:
 
     @property
     def are_flat(self) -> bool:
-        """Whether no host has child or sharing providers."""
         return not self.forests and not len(self.sharing_rows)
 
     @property
     def nested_hosts(self) -> Column:
-        """Mask of the hosts with child or sharing providers."""
         column = np.zeros(self.hosts.size, np.bool_)
         for forest, _ in self.forests:
             column[list(forest.hosts)] = True
@@ -130,10 +127,7 @@ class TreeColumns:
         return any(table[resource_class].rules for table in tables if resource_class in table)
 
     def served_by(self, row: int) -> Column:
-        """Return a mask of the hosts that ``row`` shares with: hosts with a tree member in one of its aggregates.
-
-        Only compute hosts are served: a volume on a pool uses that pool itself.
-        """
+        """Return a mask of the hosts with a tree member in an aggregate of ``row``; in decisions only compute hosts."""
         forests = [part.forest for part in self._table.partitions]
         key = ("served", row, *(forest.version for forest in forests))
         names, number = self._aggregates.of_row(row), int(self._table.partition[row])
@@ -152,10 +146,7 @@ class TreeColumns:
         return column
 
     def any(self, test: ProviderTest[P], *args: P.args, **kwargs: P.kwargs) -> Column:
-        """Return a mask of the hosts with a provider, in their tree or sharing with it, that satisfies ``test``.
-
-        ``test`` gets ProviderColumns and the further arguments.
-        """
+        """Return a mask of the hosts with a provider, in or sharing with their tree, that satisfies ``test``."""
         own = test(self.hosts, *args, **kwargs)
         return own if self.are_flat else own | self._any_other(own, test, *args, **kwargs)
 
@@ -224,13 +215,11 @@ class TreeColumns:
         return column
 
     def find_sharing_rows(self, row: int) -> Iterator[int]:
-        """Yield the rows of other roots that share with the tree of ``row``."""
         for sharing_row in self.sharing_rows.tolist():
             if sharing_row != row and self.served_by(sharing_row)[row]:
                 yield sharing_row
 
     def find_sharing_children(self, row: int) -> Iterator[SharingChild]:
-        """Yield the sharing providers below other roots that share with the tree of ``row``."""
         return (child for child in self.sharing_children if self.served_by_child(child)[row])
 
     def _find_served_by(self, names: Collection[str], number: int) -> Column:

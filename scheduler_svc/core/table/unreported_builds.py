@@ -8,21 +8,20 @@ import numpy as np
 from scheduler_svc.core.table.state_column import StateColumn
 
 METRICS = ("instances", "io_ops")  # metrics in which a build counts until its host reports
-# Seconds without a report after which a build no longer counts: it never began, or has ended.
+# Seconds without a report until a build no longer counts, because it never began or has ended.
 PATIENCE_S = 60.0
 
 
 class UnreportedBuilds:
-    """Adds builds to reported metrics, like Nova's ``HostState.consume_from_request``.
+    """Adds builds to reported metrics until the next report, like Nova's ``HostState.consume_from_request``.
 
-    Claims count in resources at once, but metrics change only with the host's next report. Without this, a burst would
-    exceed the limits of IoOpsFilter and NumInstancesFilter, and IoOpsWeigher would see idle hosts.
+    Otherwise a burst would exceed the limits of IoOpsFilter and NumInstancesFilter.
     """
 
     __slots__ = ("_rows",)
 
     def __init__(self) -> None:
-        # Row -> (time until which its builds count, their number, metrics without them), in order of the time.
+        # {row: (time until which its builds count, their number, metrics without them)}, in order of the time.
         self._rows: dict[int, tuple[float, int, Sequence[tuple[StateColumn, float]]]] = {}
 
     def add(self, row: int, columns: Sequence[StateColumn], now: float) -> None:
