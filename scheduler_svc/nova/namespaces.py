@@ -37,8 +37,7 @@ COMPUTE_NODE: dict[str, Any] = {
     "additionalProperties": False,
 }
 
-# ``read_ms``: store clock at the start of the last reading with an answer from the API database. ``unread_since_ms``:
-# store clock at the first reading without an answer from the cell's database.
+# Store clock at the last reading of the API database, and at a cell's first reading without an answer.
 BRIDGE_STATE: dict[str, Any] = {
     "type": "object",
     "properties": {

@@ -8,8 +8,7 @@ _TEXT = {"type": "string", "minLength": 1, "maxLength": 255}
 _TEXTS = {"type": "array", "items": _TEXT, "uniqueItems": True}
 _AMOUNT = {"type": "number", "minimum": 0}
 
-# Host aggregate, as in Nova. Members are names of service hosts, nodes and other providers. The version orders the
-# owner's messages; a deleted aggregate leaves a document with key "deleted".
+# Host aggregate, as in Nova, of service hosts, nodes and other providers. A deleted one has key "deleted".
 AGGREGATE: Schema = {
     "type": "object",
     "properties": {

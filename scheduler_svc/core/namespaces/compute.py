@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types and bounds of reported facts, metrics and NUMA cells that built-in filters and weighers read.
 
-Values are checked before they are stored: a filter reads all hosts at once, so one bad value would make it fail for
-all.
+Checked before storage, because a filter reads all hosts at once and one bad value would make it fail.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,7 +28,6 @@ class ValueType(NamedTuple):
 
 
 def integer(least: int, most: int) -> ValueType:
-    """Integers within these bounds."""
     return ValueType(
         f"an integer from {least} to {most}",
         lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= most,
@@ -37,7 +35,6 @@ def integer(least: int, most: int) -> ValueType:
 
 
 def number(least: int, most: int) -> ValueType:
-    """Finite numbers within these bounds."""
     return ValueType(
         f"a number from {least} to {most}",
         lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most,
@@ -45,14 +42,12 @@ def number(least: int, most: int) -> ValueType:
 
 
 def text(most: int = MAX_TEXT) -> ValueType:
-    """Texts of at most this length."""
     return ValueType(
         f"a text of at most {most} characters", lambda value: isinstance(value, str) and len(value) <= most
     )
 
 
 def array(element: ValueType, least: int, most: int) -> ValueType:
-    """Lists of ``least`` to ``most`` elements."""
     return ValueType(
         f"a list of {least if least == most else f'{least} to {most}'} elements, each {element.allowed}",
         lambda value: (
@@ -62,7 +57,6 @@ def array(element: ValueType, least: int, most: int) -> ValueType:
 
 
 def mapping(key: ValueType, value_type: ValueType) -> ValueType:
-    """JSON objects with such keys and values."""
     return ValueType(
         f"an object of {value_type.allowed}, by {key.allowed}",
         lambda value: (

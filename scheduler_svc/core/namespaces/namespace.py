@@ -25,7 +25,6 @@ class Namespace:
         self._validator = None if schema is None else _validator(schema)
 
     def check_writer(self, writer: str) -> None:
-        """Raise WriterRefused unless ``writer`` is the declared writer."""
         if writer != self.writer:
             raise errors.WriterRefused(writer=writer, namespace=self.name, declared=self.writer)
 

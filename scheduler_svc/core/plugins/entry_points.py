@@ -22,10 +22,7 @@ def source(point: metadata.EntryPoint) -> str:
 
 
 def enabled(names: Collection[str], group: str, built_in: Collection[str]) -> list[metadata.EntryPoint]:
-    """Return the entry points enabled by ``names``, in their order.
-
-    Raises BadConfiguration for an ambiguous name.
-    """
+    """Return the entry points enabled by ``names``, in order. Raises BadConfiguration for an ambiguous name."""
     installed_points = installed(group)
     enabled_points: list[metadata.EntryPoint] = []
     for name in dict.fromkeys(names):

@@ -40,8 +40,6 @@ class FailurePolicy:
 
 
 class PluginGuard:
-    """Calls one plugin and handles its failures."""
-
     def __init__(self, kind: str, name: str, source: str, policy: FailurePolicy) -> None:
         """``kind``: "filter" or "weigher"; ``source``: the plugin's distribution."""
         self.kind = kind

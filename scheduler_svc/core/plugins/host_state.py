@@ -107,8 +107,7 @@ def _count(metric: str) -> Callable[[PluginHostState], int]:
     return lambda host: int(host.metrics.get(metric, 0))
 
 
-# Attributes computed on access: amounts, metrics (0 unless reported), facts and view columns. CPUs include dedicated
-# ones.
+# Attributes computed on access: amounts (CPUs with dedicated ones), metrics (0 unless reported), facts and columns.
 _ATTRIBUTES: Mapping[str, Callable[[PluginHostState], Any]] = {
     "free_ram_mb": lambda host: host.free(MEMORY_MB),
     "total_usable_ram_mb": lambda host: host.capacity(MEMORY_MB),

@@ -41,10 +41,7 @@ def adapt_filter(name: str, plugin: Any) -> Filter:
 
 
 def adapt_weigher(name: str, plugin: Any) -> Weigher:
-    """Return a weigher that calls ``plugin.weigh(host_state, spec)`` for each host that passed the filters.
-
-    An instance's effect is unknown, so ``step`` is 0.
-    """
+    """Return a weigher that calls ``plugin.weigh(host_state, spec)`` per passing host; its ``step`` is 0."""
     reads = _reads(plugin)
     weigh = getattr(plugin, str(find_weigh_method(plugin)))
 

@@ -10,10 +10,7 @@ from scheduler_svc.core.request import SchedulingRequest
 
 
 class PluginRequestSpec:
-    """Subset of nova.objects.RequestSpec; ``request`` is gantt's complete request.
-
-    Many instances are filtered once, so ``num_instances`` is always 1 and there is no instance_uuid.
-    """
+    """Subset of nova.objects.RequestSpec; many instances are filtered at once, so ``num_instances`` is 1."""
 
     num_instances = 1
 

@@ -14,7 +14,6 @@ REWRITTEN = ("member_of", "forbidden_aggregates", "root_required")
 
 
 def build(options: PrefilterOptions = DEFAULTS) -> Sequence[Prefilter]:
-    """Return the enabled prefilters, in Nova's order."""
     return [prefilter for enabled, prefilter in _available(options) if enabled]
 
 
@@ -46,10 +45,7 @@ NAMES = tuple(prefilter.name for _, prefilter in _available(DEFAULTS))
 
 
 def run(prefilters: Sequence[Prefilter], request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
-    """Apply the prefilters; the request records what each added. Raises NoValidHost and InvalidSpec.
-
-    Only servers are rewritten, not volumes or ports placed alone.
-    """
+    """Apply the prefilters to a server's request, which records their additions. Raises NoValidHost, InvalidSpec."""
     if request.service != COMPUTE:
         return request
     added: dict[str, Mapping[str, list[object]]] = {}

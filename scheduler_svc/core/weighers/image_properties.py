@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weighs hosts by the number of their instances with the request's image properties.
-
-Agents report one metric per value of each weighed property: the number of their instances with it.
-"""
+"""Weighs hosts by their instances with the request's image properties, one reported metric per value."""
 
 import numpy as np
 
@@ -17,14 +14,12 @@ NAME = "ImagePropertiesWeigher"
 
 
 def build(options: WeigherOptions = DEFAULTS) -> Weigher | None:
-    """Build the weigher of the configured image properties; None without any."""
     weights = options.image_properties  # property -> weight of each instance with the same value
     if not weights:
         return None
     families = {name: f"{reported.IMAGE}{name}=" for name in weights}
 
     def weighted_metrics(request: SchedulingRequest) -> dict[str, float]:
-        """Return the metrics of the request's property values, with their weights."""
         properties = request.image.get("properties", {})
         return {f"{families[name]}{properties[name]}": weights[name] for name in families if name in properties}
 
@@ -39,7 +34,6 @@ def build(options: WeigherOptions = DEFAULTS) -> Weigher | None:
         return values
 
     def step(request: SchedulingRequest) -> float:
-        """Return the weight that an instance of the request adds."""
         return sum(weighted_metrics(request).values(), 0.0)
 
     return Weigher(NAME, raw, step, {"compute": frozenset(families.values())})

@@ -13,7 +13,6 @@ NAME = "MetricsWeigher"
 
 
 def build(options: WeigherOptions = DEFAULTS) -> Weigher | None:
-    """Build the weigher of the configured metrics; None without any."""
     weights = options.metrics
     if not weights.ratios:
         return None

@@ -20,8 +20,6 @@ def count(view: View, key: str) -> FloatColumn:
 
 
 def _build(name: str, key: str, *, adds_one: bool = True, sign: int = 1, floor: float | None = None) -> Weigher:
-    """Build the weigher of a count; ``adds_one``: each instance adds one to it."""
-
     def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
         values = count(view, key)
         return values if values.any() else None

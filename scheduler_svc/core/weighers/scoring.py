@@ -74,10 +74,7 @@ class WeigherSet:
 def build(
     configured: Mapping[str, float], options: WeigherOptions = DEFAULTS, plugins: Sequence[Weigher] = ()
 ) -> WeigherSet:
-    """Return the ``configured`` weighers with multipliers, without those that can have no effect.
-
-    ``plugins`` are additional weighers. Raises BadConfiguration for unknown names.
-    """
+    """Return the ``configured`` weighers that can have an effect. Raises BadConfiguration for unknown names."""
     unknown = configured.keys() - set(NAMES) - {weigher.name for weigher in plugins}
     if unknown:
         raise errors.BadConfiguration(why=f"unknown weigher {', '.join(sorted(unknown))}; allowed: {', '.join(NAMES)}")
@@ -138,10 +135,7 @@ class HostScores:
 def score(
     weighers: WeigherSet, view: View, request: SchedulingRequest, rows: npt.NDArray[np.intp] | None
 ) -> HostScores:
-    """Score ``rows``, at least one (None: all rows of the view).
-
-    Raises BuiltInFailed and PluginFailed.
-    """
+    """Score ``rows``, at least one (None: all rows of the view). Raises BuiltInFailed and PluginFailed."""
     values: FloatColumn | None = None
     step: Multiplier = 0.0
     parts: dict[str, FloatColumn] = {}

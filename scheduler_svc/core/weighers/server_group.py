@@ -11,8 +11,6 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 
 def _build(name: str, policy: GroupPolicy, sign: int) -> Weigher:
-    """Build the weigher of one policy; ``sign``: 1 for affinity, -1 for anti-affinity."""
-
     def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
         if not request.decision.members or not _has_policy(request, policy):
             return None

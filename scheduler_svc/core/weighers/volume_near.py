@@ -34,7 +34,6 @@ def _is_at(location: str, facts: Mapping[str, Any]) -> bool:
 
 
 def _pool(request: SchedulingRequest, volume: Mapping[str, Any]) -> str | None:
-    """Return the pool of an existing or requested volume; None if the request chooses none."""
     pools = (group.in_tree for group in request.groups if group.suffix == volume.get("group"))
     return volume.get("pool") or next(pools, None)
 
