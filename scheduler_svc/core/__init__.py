@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The deciding core: plain logic over a snapshot, independent of store and bus."""
+"""Deciding core: plain logic over a snapshot, independent of store and bus."""

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Built-in filters and weighers, listed once and in order of application.
+"""Built-in filters and weighers, listed once in order of application.
 
-The configuration derives names and defaults from these lists. They name modules without importing them: the daemon's
-master process reads the configuration, but must not import NumPy.
+Modules are named, not imported: the master process reads the lists for its configuration, and must not import NumPy.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,10 +10,7 @@ from typing import Any, NamedTuple
 
 
 class BuiltInFailed(Exception):
-    """Raised when a built-in filter or weigher, or the search of provider trees, fails.
-
-    ``repeat(view)`` repeats the failed step on another view.
-    """
+    """Raised when a built-in filter, weigher or tree search fails; ``repeat(view)`` repeats it on another view."""
 
     def __init__(self, kind: str, name: str, repeat: Callable[[Any], object]) -> None:
         super().__init__(f"{kind} {name}")
@@ -43,84 +39,51 @@ class BuiltIn(NamedTuple):
         return getattr(import_module(f"scheduler_svc.core.{module}"), attribute)
 
 
-# Cheap filters first. Enabled by default: gantt's basic filters, Nova's defaults, and filters that cost nothing unless
-# a request uses them.
+# Cheap filters first. Defaults: basic filters, Nova's defaults, and filters without cost unless a request uses them.
 FILTERS = (
-    # No work: rejects no host.
-    BuiltIn("AllHostsFilter", "filters.host_names:ALL"),
-    # Two stored columns. First, so that no other reason counts hosts that are down.
+    BuiltIn("AllHostsFilter", "filters.host_names:ALL"),  # no work
+    # First, so that no other reason counts hosts that are down. Two stored columns.
     BuiltIn("ComputeFilter", "filters.compute:SERVICE", default=True),
-    # One lookup per name. First of the request's conditions, as it may leave only a few hosts.
-    BuiltIn("ForceHostsFilter", "filters.host_names:FORCED", default=True),
-    # The same lookup, usually for few names.
-    BuiltIn("IgnoreHostsFilter", "filters.host_names:IGNORED", default=True),
-    # The same lookup, for the hosts of hinted instances.
-    BuiltIn("SameHostFilter", "filters.host_names:SAME", default=True),
-    # As above.
-    BuiltIn("DifferentHostFilter", "filters.host_names:DIFFERENT", default=True),
-    # The same lookup. After the caller's conditions, so that its reason counts only hosts excluded by the group.
-    BuiltIn("ServerGroupAntiAffinityFilter", "filters.host_names:ANTI_AFFINITY", default=True),
-    # As above.
-    BuiltIn("ServerGroupAffinityFilter", "filters.host_names:AFFINITY", default=True),
-    # The same lookup, for configured names.
-    BuiltIn("IsolatedHostsFilter", "filters.isolated_hosts:build"),
-    # One comparison of an integer column.
-    BuiltIn("AvailabilityZoneFilter", "filters.availability_zone:FILTER", default=True),
-    # A lookup of the host names of a pool.
-    BuiltIn("VolumePoolFilter", "filters.volume_pool:FILTER", default=True),
-    # A bit test per network.
-    BuiltIn("NetworkSegmentFilter", "filters.network_segment:FILTER", default=True),
-    # Three comparisons of integer columns.
-    BuiltIn("SimpleCIDRAffinityFilter", "filters.near_address:FILTER"),
-    # A cached column, recomputed when aggregates change.
-    BuiltIn("AggregateMultiTenancyIsolation", "filters.aggregates:PROJECTS"),
-    # As above.
-    BuiltIn("AggregateTypeAffinityFilter", "filters.aggregates:FLAVOR"),
-    # A cached column per extra spec.
-    BuiltIn("AggregateInstanceExtraSpecsFilter", "filters.aggregates:EXTRA_SPECS"),
-    # A cached column per set of image properties.
-    BuiltIn("AggregateImagePropertiesIsolation", "filters.aggregates:build_image_properties"),
-    # A cached result per distinct facts document, and one lookup per row.
-    BuiltIn("ImagePropertiesFilter", "filters.image_properties:build", default=True),
-    # The same, per extra spec.
-    BuiltIn("ComputeCapabilitiesFilter", "filters.compute_capabilities:FILTER", default=True),
-    # A bit test per 64-bit word of aggregates.
-    BuiltIn("MembershipFilter", "filters.membership:FILTER", default=True),
-    # A bit test per 64 distinct traits in the cluster.
-    BuiltIn("TraitsFilter", "filters.traits:FILTER", default=True),
-    # One test per metric. After the request's conditions: hosts usually report all metrics.
-    BuiltIn("MetricsFilter", "filters.metrics:build"),
-    # One float comparison.
-    BuiltIn("NumInstancesFilter", "filters.counts:build_instances"),
-    # The same, with a cached column of limits.
-    BuiltIn("AggregateNumInstancesFilter", "filters.counts:build_instances_by_aggregate"),
-    # One float comparison.
-    BuiltIn("IoOpsFilter", "filters.counts:build_io_ops"),
-    # The same, with a cached column of limits.
-    BuiltIn("AggregateIoOpsFilter", "filters.counts:build_io_ops_by_aggregate"),
-    # One comparison per query term: up to a hundred.
-    BuiltIn("JsonFilter", "filters.json_query:FILTER"),
-    # One mask. First precondition of the tree search, since few hosts report NUMA cells.
-    BuiltIn("NUMATopologyFilter", "filters.numa_topology:FILTER", default=True),
-    # A sum over trees per device class; few hosts have devices.
-    BuiltIn("PciPassthroughFilter", "filters.pci_passthrough:FILTER", default=True),
-    # A float comparison per class, and arithmetic for unit rules: the most expensive. Late also so that its reasons
-    # count only hosts that meet all other conditions.
+    BuiltIn("ForceHostsFilter", "filters.host_names:FORCED", default=True),  # a lookup per name; may leave few hosts
+    BuiltIn("IgnoreHostsFilter", "filters.host_names:IGNORED", default=True),  # a lookup per name
+    BuiltIn("SameHostFilter", "filters.host_names:SAME", default=True),  # a lookup per hinted instance
+    BuiltIn("DifferentHostFilter", "filters.host_names:DIFFERENT", default=True),  # a lookup per hinted instance
+    BuiltIn("ServerGroupAntiAffinityFilter", "filters.host_names:ANTI_AFFINITY", default=True),  # a lookup per member
+    BuiltIn("ServerGroupAffinityFilter", "filters.host_names:AFFINITY", default=True),  # a lookup per member
+    BuiltIn("IsolatedHostsFilter", "filters.isolated_hosts:build"),  # a lookup per configured name
+    BuiltIn("AvailabilityZoneFilter", "filters.availability_zone:FILTER", default=True),  # a comparison of integers
+    BuiltIn("VolumePoolFilter", "filters.volume_pool:FILTER", default=True),  # a lookup of a pool's host names
+    BuiltIn("NetworkSegmentFilter", "filters.network_segment:FILTER", default=True),  # a bit test per network
+    BuiltIn("SimpleCIDRAffinityFilter", "filters.near_address:FILTER"),  # three comparisons of integers
+    BuiltIn("AggregateMultiTenancyIsolation", "filters.aggregates:PROJECTS"),  # a cached column
+    BuiltIn("AggregateTypeAffinityFilter", "filters.aggregates:FLAVOR"),  # a cached column
+    BuiltIn("AggregateInstanceExtraSpecsFilter", "filters.aggregates:EXTRA_SPECS"),  # a cached column per extra spec
+    BuiltIn("AggregateImagePropertiesIsolation", "filters.aggregates:build_image_properties"),  # a cached column
+    BuiltIn("ImagePropertiesFilter", "filters.image_properties:build", default=True),  # a lookup of cached results
+    BuiltIn("ComputeCapabilitiesFilter", "filters.compute_capabilities:FILTER", default=True),  # the same per spec
+    BuiltIn("MembershipFilter", "filters.membership:FILTER", default=True),  # a bit test per 64 aggregates
+    BuiltIn("TraitsFilter", "filters.traits:FILTER", default=True),  # a bit test per 64 traits of the cluster
+    BuiltIn("MetricsFilter", "filters.metrics:build"),  # a test per metric; hosts usually report all
+    BuiltIn("NumInstancesFilter", "filters.counts:build_instances"),  # a comparison of floats
+    BuiltIn("AggregateNumInstancesFilter", "filters.counts:build_instances_by_aggregate"),  # with cached limits
+    BuiltIn("IoOpsFilter", "filters.counts:build_io_ops"),  # a comparison of floats
+    BuiltIn("AggregateIoOpsFilter", "filters.counts:build_io_ops_by_aggregate"),  # with cached limits
+    BuiltIn("JsonFilter", "filters.json_query:FILTER"),  # a comparison per query term, up to a hundred
+    BuiltIn("NUMATopologyFilter", "filters.numa_topology:FILTER", default=True),  # one mask; few hosts have cells
+    BuiltIn("PciPassthroughFilter", "filters.pci_passthrough:FILTER", default=True),  # a sum per device class
+    # Late, as the most expensive filter, and so that its reasons count only hosts that meet all other conditions.
     BuiltIn("ResourcesFilter", "filters.resources:FILTER", default=True),
-    # The same per distinct request group, with sums over trees.
-    BuiltIn("RequestGroupsFilter", "filters.request_groups:FILTER", default=True),
-    # As cheap as the first. Last, because callers wait for the hosts that it rejects: they must pass everything else.
+    BuiltIn("RequestGroupsFilter", "filters.request_groups:FILTER", default=True),  # the same per request group
+    # Last, because callers wait for the hosts that it rejects: they must pass everything else.
     BuiltIn("ComputeFilter", "filters.compute:AUDITED", default=True),
 )
-# The order of weighers does not affect cost, but it does affect the sum of floats, and so the replay of recorded
-# decisions. A policy keeps the order of its weighers.
+# The order affects the sum of floats, and so the replay of recorded decisions. A policy keeps this order.
 WEIGHERS = (
     # Arithmetic on four stored columns.
     BuiltIn("FreeShareWeigher", "weighers.free_share:WEIGHER", default=True, option="free_share_weight_multiplier"),
-    # One stored column each.
-    BuiltIn("RAMWeigher", "weighers.free_amounts:RAM", option="ram_weight_multiplier"),
-    BuiltIn("CPUWeigher", "weighers.free_amounts:CPU", option="cpu_weight_multiplier"),
-    BuiltIn("DiskWeigher", "weighers.free_amounts:DISK", option="disk_weight_multiplier"),
+    BuiltIn("RAMWeigher", "weighers.free_amounts:RAM", option="ram_weight_multiplier"),  # a stored column
+    BuiltIn("CPUWeigher", "weighers.free_amounts:CPU", option="cpu_weight_multiplier"),  # a stored column
+    BuiltIn("DiskWeigher", "weighers.free_amounts:DISK", option="disk_weight_multiplier"),  # a stored column
     # Arithmetic on four stored columns; no work while servers are spread.
     BuiltIn("BalanceWeigher", "weighers.balance:WEIGHER", default=True, option="balance_weight_multiplier"),
     # A cached number per distinct facts document, and a lookup per row.
@@ -172,7 +135,6 @@ CAPACITY_WEIGHERS = ("FreeShareWeigher", "RAMWeigher", "CPUWeigher", "DiskWeighe
 
 
 def names(entries: Iterable[BuiltIn]) -> tuple[str, ...]:
-    """Return the names in order; a filter may have several entries."""
     return tuple(dict.fromkeys(entry.name for entry in entries))
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion between provider UUIDs, used by Placement clients, and the store's provider ids.
+"""Conversion between UUIDs of providers, used by Placement clients, and the store's ids.
 
-The id of a client's provider contains its UUID. An agent's provider has a UUID computed from its id, so that nothing is
-stored: a host has the same UUID in every process, and again after its removal and return.
+The id of a client's provider contains its UUID. An agent's provider has a UUID computed from its id, so a host has the
+same UUID in every process, and again after its removal and return.
 """
 
 import functools
@@ -12,7 +12,8 @@ from collections.abc import Iterable
 
 from rpcapi.resources import names
 
-NAMESPACE = uuids.UUID("6f1c7a3e-94f4-4e0c-8d0c-3f1f5a3f2b6d")  # of version 5 UUIDs (RFC 9562) of agents' providers
+# Namespace of the version 5 UUIDs (RFC 9562) of agents' providers.
+NAMESPACE = uuids.UUID("6f1c7a3e-94f4-4e0c-8d0c-3f1f5a3f2b6d")
 
 _API_PREFIX = names.api_provider("")
 _PREFIX_LENGTH = len(_API_PREFIX)

@@ -13,8 +13,6 @@ Allocations = Mapping[str, Amounts]  # provider -> amounts
 
 
 class ClaimRef(NamedTuple):
-    """Identity of a claim."""
-
     consumer: str
     attempt: int
 
@@ -32,8 +30,8 @@ class ClaimGroup:
 class GroupMembers:
     """Members of a server group known to the caller, whose claims need not name the group.
 
-    A consumer counts on each host of its live claim, unless that claim names the group and counts already. Each of
-    ``hosts`` has at least one member. A consumer never counts against its own claim.
+    A consumer counts on each host of its live claim, unless that claim names the group and counts already, and never
+    against its own claim. Each of ``hosts`` has at least one member.
     """
 
     consumers: Sequence[str] = ()
@@ -45,10 +43,9 @@ NO_MEMBERS = GroupMembers()
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A host to try.
+    """Host to try; ``allocations`` None means the batch's resources from the host's root provider.
 
-    ``allocations`` None: the batch's resources, all from the host's root provider. ``sums_position`` is the log
-    position of the host's sums, if later than the batch's.
+    ``sums_position`` is the log position of the host's sums, if later than the batch's.
     """
 
     host: str
@@ -60,8 +57,8 @@ class Candidate:
 class Intent:
     """Request to place a consumer on the first of ``candidates`` that fits, replacing attempt ``replaces``.
 
-    The first ``near`` candidates scored about equally. Of these, the ones with unchanged sums are tried first: a change
-    means that other workers chose the candidate too, so its score is out of date.
+    The first ``near`` candidates scored about equally. Those with unchanged sums are tried first: after a change by
+    another worker, a score is out of date.
     """
 
     consumer: str
@@ -76,19 +73,18 @@ class ClaimBatch:
     """Intents that are prepared together or not at all.
 
     Attributes:
-        epoch, position: State of the decision. A host whose eligibility changed since answers STALE; one that has
-            become full, CONCURRENT.
+        epoch, position: State of the decision. A host whose eligibility changed since answers STALE; a full host
+            answers CONCURRENT.
         record: Decision record, to which the store adds its answer atomically; None: no record.
         group_generation: Generation of the server group's home at the decision; "" for alternates, or with a single
             partition.
         group_members: Members that count besides the group's claims.
         alternates: Number of further candidates stored on the claim.
         fresh: The caller is certain that no attempt of these consumers runs unknown to the store; otherwise one may run
-            on any awaited host. In either case nothing is prepared while a host reports an unverified claim of the
-            consumer.
+            on any awaited host. Nothing is prepared while a host reports an unverified claim of the consumer.
         final: The claims belong to the Placement API and are confirmed at once, as if clients had written allocations.
-            A consumer has one such claim: it keeps its allocations and gets further ones from providers on which it has
-            none; its generation grows by one. ``request_id``, not the attempt, identifies a repeated request.
+            A consumer's claim keeps its allocations and gets further ones from other providers; its generation grows by
+            one. ``request_id``, not the attempt, identifies a repeated request.
     """
 
     request_id: str
@@ -164,10 +160,7 @@ class BatchAnswer:
 
 
 class BatchOutcomes(NamedTuple):
-    """Result of ``prepare_all``: one answer or error per batch.
-
-    ``entries`` are the log entries returned with them; None if missing or incomplete.
-    """
+    """Answer or error per batch, and the log entries returned with them (None if incomplete)."""
 
     outcomes: list[BatchAnswer | errors.GanttError]
     entries: "list[LogEntry] | None" = None

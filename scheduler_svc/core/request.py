@@ -130,7 +130,6 @@ class SchedulingRequest:
 
     @property
     def is_affinity(self) -> bool:
-        """Whether all instances must share a host."""
         return self.group is not None and self.group.policy == GroupPolicy.AFFINITY
 
     @property
@@ -142,7 +141,6 @@ class SchedulingRequest:
         return replace(self, decision=replace(self.decision, **changes))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the request for the decision record, without unset fields."""
         document: dict[str, Any] = {"resources": dict(self.resources)}
         document |= {name: _plain(value) for name in _RECORDED_FIELDS if (value := getattr(self, name))}
         if self.decision.host_state_age_s:

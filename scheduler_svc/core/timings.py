@@ -15,7 +15,7 @@ EVERY = 32  # built-in filters and weighers are timed in one decision of EVERY; 
 class PluginTimings:
     """Timings of one filter or weigher. Updated within HostTable.reading, by one thread at a time.
 
-    ``hosts`` counts examined hosts: all rows for a columnar plugin, the remaining hosts for a per-host one.
+    ``hosts`` counts examined hosts: all rows, or for a per-host plugin the remaining ones.
     """
 
     calls: int = 0
@@ -40,8 +40,6 @@ def find_timings(kind: str, name: str) -> PluginTimings:
 
 
 class Laps:
-    """Lap timer of one measured decision."""
-
     __slots__ = ("_began",)
 
     def __init__(self) -> None:
@@ -59,5 +57,5 @@ class Laps:
 
 
 def measured_decisions() -> Iterator[bool]:
-    """Return an endless iterator that is True once in EVERY: reading the clock costs as much as a filter."""
+    """Return an endless iterator that is True once in EVERY, because reading the clock costs as much as a filter."""
     return cycle([*repeat(False, EVERY - 1), True])

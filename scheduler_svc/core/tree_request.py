@@ -10,7 +10,6 @@ from scheduler_svc.core.request import SchedulingRequest
 
 
 def tree_request(request: SchedulingRequest) -> TreeRequest:
-    """Return the request's groups, unsuffixed first, and their policies."""
     unsuffixed_group = RequestGroup(
         "",
         request.resources,
