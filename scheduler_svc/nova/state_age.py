@@ -12,7 +12,7 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.nova import namespaces
 from scheduler_svc.store.protocols.log import LogStore
 
-CLOCK_SECONDS = 60.0  # interval of reads of the store's clock
+CLOCK_SECONDS = 60.0  # between reads of the store's clock
 
 
 class NovaStateAge:
@@ -29,7 +29,7 @@ class NovaStateAge:
         self._read_at: float | None = None
 
     def now_ms(self) -> float:
-        """Return the store's clock; raises StoreUnavailable. Do not call inside a view's block."""
+        """Return the store's clock. Raises StoreUnavailable. Do not call inside a view's block."""
         now = self._clock()
         if self._read_at is None or now - self._read_at >= CLOCK_SECONDS:
             self._lead_ms = self._store.clock_ms() - 1000 * now
@@ -37,10 +37,7 @@ class NovaStateAge:
         return 1000 * now + self._lead_ms
 
     def check(self, view: View, request: SchedulingRequest, now_ms: float) -> SchedulingRequest:
-        """Note in the request's decision context if Nova's state, or the state of some cells, is too old.
-
-        Raises NoValidHost if the state is far too old or was never read.
-        """
+        """Note the age of Nova's state, or of some cells', if too old. Raises NoValidHost if far too old."""
         if request.service != COMPUTE:
             return request
         bridge = self._bridge_document(view)

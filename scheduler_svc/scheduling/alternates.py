@@ -35,12 +35,11 @@ def _unchanged(policy: SchedulingPolicy, request: SchedulingRequest) -> Scheduli
 
 
 class AlternateClaimer:
-    """Claims candidates that the caller names.
+    """Claims candidates that the caller names, possibly from a decision minutes ago.
 
-    They may come from a decision minutes ago. If the store reports changed eligibility or an old epoch, or a provider
-    tree does not fit, the candidates are filtered again on this worker's current table and sent a second time.
-    Exception: an affinity group without members may have left the partition in a forgotten epoch, and is refused.
-    Capacity and audits are left to the store.
+    If the store reports changed eligibility or an old epoch, or a provider tree does not fit, the candidates are
+    filtered again on this worker's current table and sent a second time. An affinity group without members is refused
+    instead, because it may have left the partition in a forgotten epoch. The store checks capacity and audits.
     """
 
     def __init__(
@@ -59,10 +58,7 @@ class AlternateClaimer:
         self._rewrite = rewrite
 
     def prepare(self, ctxt: RequestContext, request: SchedulingRequest, batch: ClaimBatch) -> PreparedBatch:
-        """Claim for all intents of ``batch``, or for none. Idempotent.
-
-        Raises DeadlinePassed, NotReady and StoreUnavailable.
-        """
+        """Claim for all intents or none. Idempotent. Raises DeadlinePassed, NotReady and StoreUnavailable."""
         policy = self._current.policy
         fitted = self._fit_to_current_trees(policy, request, batch)
         answer = self._claim(fitted)
@@ -78,15 +74,15 @@ class AlternateClaimer:
         return PreparedBatch(renewed.intents, self._claim(renewed))
 
     def _may_have_left(self, batch: ClaimBatch) -> bool:
-        """Return whether an affinity group has no members: it may have left the partition in a forgotten epoch."""
+        """Return whether an affinity group has no members, so that it may have left in a forgotten epoch."""
         group = batch.group
         return group is not None and group.policy is GroupPolicy.AFFINITY and not self._store.group_hosts(group.id)
 
     def _claim(self, batch: ClaimBatch) -> BatchAnswer:
-        """Claim for all intents, or for none; an affinity group tries one host after the other.
+        """Claim for all intents, or for none.
 
-        The store gives each member its first candidate that fits. A host too small for the whole group is excluded for
-        all members, until a host fits or none is left.
+        The store gives each member its first candidate that fits. For an affinity group, a host too small for the whole
+        group is excluded and the claim repeated.
         """
         verdicts: dict[str, Verdict] = {}  # verdicts on hosts that are too small for all members
         rest = batch
@@ -109,10 +105,7 @@ class AlternateClaimer:
         return _without_candidates(batch) if rewritten is None else self._fit_to_trees(rewritten, batch)
 
     def _replaced_allocations(self, batch: ClaimBatch) -> list[Allocations]:
-        """Return the allocations of replaced attempts, if providers may be shared.
-
-        The store ends these attempts in the same verb, which frees shared providers for their successors.
-        """
+        """Return the allocations of replaced attempts, which the same verb frees for their successors."""
         with self._replica.table.reading() as view:
             if not len(view.trees.sharing_rows):
                 return []
@@ -194,7 +187,7 @@ def _kept_all_candidates(fitted: ClaimBatch, batch: ClaimBatch) -> bool:
 
 
 def _too_small_hosts(batch: ClaimBatch, answer: BatchAnswer) -> dict[str, Verdict]:
-    """Return the hosts that fit some but not all members of a refused affinity group, with the verdict of a refusal."""
+    """Return the hosts that fit some but not all members of a refused affinity group, with their verdicts."""
     is_affinity = batch.group is not None and batch.group.policy is GroupPolicy.AFFINITY
     if not is_affinity or answer.accepted or any(result.answer is not Answer.REFUSED for result in answer.prepared):
         return {}
@@ -219,8 +212,6 @@ def _without_hosts(batch: ClaimBatch, hosts: Collection[str]) -> ClaimBatch:
 
 
 def _with_verdicts(batch: ClaimBatch, answer: BatchAnswer, verdicts: Mapping[str, Verdict]) -> BatchAnswer:
-    """Add ``verdicts`` on the hosts that were excluded from the last try."""
-
     def merged(intent: Intent, result: IntentResult) -> IntentResult:
         later = iter(result.verdicts)
         complete = (verdicts.get(candidate.host) or next(later, Verdict.PASSED) for candidate in intent.candidates)
@@ -231,14 +222,13 @@ def _with_verdicts(batch: ClaimBatch, answer: BatchAnswer, verdicts: Mapping[str
 
 
 def _without_candidates(batch: ClaimBatch) -> ClaimBatch:
-    """Drop all candidates; the store still returns claims made before."""
+    """Drop all candidates; the store still returns earlier claims."""
     return replace(batch, intents=[replace(intent, candidates=()) for intent in batch.intents])
 
 
 def _fit_intent(
     finder: AllocationFinder, rows: Mapping[str, int | None], intent: Intent, keeps_unfitted: bool
 ) -> Intent:
-    """Set the candidates' allocations; drop candidates that do not fit unless ``keeps_unfitted``."""
     candidates: list[Candidate] = []
     is_reserved = False
     for candidate in intent.candidates:

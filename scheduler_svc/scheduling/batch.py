@@ -34,7 +34,7 @@ class BatchRanker:
         self._window = BatchWindow(self.rank_together, window.seconds, window.max_calls) if window.seconds > 0 else None
 
     def rank_in_window(self, policy: SchedulingPolicy, call: SelectionCall) -> RankingSnapshot | None:
-        """Rank a call with others of the same window; None: decide the call alone."""
+        """Rank a call with others of the same window; None: decide it alone."""
         if self._window is None or not self._joins(policy, call):
             return None
         return self._window.rank(policy, call)
@@ -68,7 +68,7 @@ class BatchRanker:
             with self._replica.table.reading() as view:
                 pending = failing_hosts.decide(view, lambda view: driver.rank_batch(view, rank_requests))
                 log_positions = view.partitions.log_positions
-            # Solving is slow, so it must block neither the table nor other green threads.
+            # Solving is slow: block neither the table nor other green threads.
             batch = green.run_in_worker_pool(pending)
         _record_metrics(batch)
         with self._replica.table.reading() as view:
@@ -78,7 +78,7 @@ class BatchRanker:
             ]
             names = {name for ranking in rankings if ranking for names in ranking.candidates for name in names}
             homes = view.partitions.numbers(names)
-        # No claimed positions: log entries of this worker's claims since the ranking are still unread.
+        # Log entries of this worker's claims since the ranking are still unread, so claimed positions are unknown.
         return [
             None
             if ranking is None

@@ -14,8 +14,8 @@ from scheduler_svc.core.request import SchedulingRequest
 class SelectionCall:
     """Request for one host per consumer: identical instances under one attempt number.
 
-    ``explains``: collect samples of rejected hosts even if others pass. ``fresh``, ``final``: see ClaimBatch. Final
-    claims belong to the request's project and user.
+    ``explains`` collects samples of rejected hosts even if others pass. ``fresh`` and ``final`` are as in ClaimBatch.
+    Final claims belong to the request's project and user.
     """
 
     request: SchedulingRequest
@@ -30,10 +30,7 @@ class SelectionCall:
 
 @dataclass(frozen=True, slots=True)
 class ServedCall:
-    """Claims in order of the consumers, and the partition state of the decision.
-
-    ``group_hosts`` are the hosts of the affinity group before the call.
-    """
+    """Claims in order of the consumers, state of the decision, and earlier hosts of the affinity group."""
 
     prepared: Sequence[IntentResult]
     epoch: int
@@ -42,5 +39,5 @@ class ServedCall:
     group_hosts: Sequence[str] = ()
 
 
-CallOrError = tuple[RequestContext, SelectionCall] | errors.GanttError  # a call, or why it is invalid
-SelectionOutcome = ServedCall | errors.GanttError  # the claims, or the error to raise
+CallOrError = tuple[RequestContext, SelectionCall] | errors.GanttError
+SelectionOutcome = ServedCall | errors.GanttError

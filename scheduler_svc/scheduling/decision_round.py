@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decision rounds: calls ranked on the same table and claimed in one packet.
-
-Each call is all or nothing, and fails alone: by its deadline, its request, a plugin or a lost race.
-"""
+"""Decision rounds: calls ranked on the same table and claimed in one packet. Each call succeeds or fails alone."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -26,8 +23,6 @@ Result = TypeVar("Result")
 
 
 class TakeSnapshot(Protocol):
-    """Ranks hosts on the current table."""
-
     def __call__(
         self, policy: SchedulingPolicy, request: SchedulingRequest, count: int, salt: int, *, explains: bool
     ) -> RankingSnapshot:
@@ -44,10 +39,7 @@ class DecisionRound:
         self._ttl_ms = ttl_ms
 
     def decide(self, tries: Sequence[PendingCall]) -> list[DecidedTry | Exception]:
-        """Return the decision of each try, or the error to raise.
-
-        Raises StoreUnavailable if it is unknown which tries were claimed.
-        """
+        """Return each try's decision or error. Raises StoreUnavailable if it is unknown which were claimed."""
         metrics.ROUND_CALLS.observe(len(tries))
         with tracing.shared_span("scheduler.rank", (call_try.ctxt.request_id for call_try in tries)):
             decisions = [
@@ -63,7 +55,6 @@ class DecisionRound:
         ]
 
     def _prepare(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
-        """Claim the batches, and apply the log entries returned with the answers."""
         with metrics.CLAIM_SECONDS.time():
             outcomes, entries = self._store.prepare_all(batches, self._replica.log_position.position)
         if entries is not None:
@@ -174,7 +165,7 @@ def _has_candidates(snapshot: RankingSnapshot | Exception) -> bool:
 
 
 def _after(snapshot: RankingSnapshot | Exception, planned: Sequence[PlannedClaim]) -> RankingSnapshot | Exception:
-    """Add the planned claims to the snapshot; they must not make the store prefer another near candidate."""
+    """Add the planned claims to the snapshot, without making the store prefer another near candidate."""
     if isinstance(snapshot, Exception) or not planned:
         return snapshot
     ranking = snapshot.ranking
@@ -184,7 +175,6 @@ def _after(snapshot: RankingSnapshot | Exception, planned: Sequence[PlannedClaim
 
 
 def _expected_claims(call: SelectionCall, snapshot: RankingSnapshot | Exception) -> Iterator[PlannedClaim]:
-    """Yield the claims that a call gets if all first candidates succeed."""
     if isinstance(snapshot, Exception):
         return
     ranking = snapshot.ranking
@@ -197,8 +187,7 @@ def _expected_claims(call: SelectionCall, snapshot: RankingSnapshot | Exception)
 def _split(snapshot: RankingSnapshot, counts: Sequence[int]) -> list[RankingSnapshot]:
     """Split a shared ranking into one snapshot per call, with ``counts`` instances each.
 
-    The ranking already counted earlier instances on a host, so their claims must not make the store prefer another near
-    candidate.
+    Earlier instances are counted already, so their claims must not make the store prefer another near candidate.
     """
     parts, first, ranking = [], 0, snapshot.ranking
     assigned: set[str] = set()

@@ -8,10 +8,7 @@ from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, Claim, ClaimB
 
 
 class DecisionStore(Protocol):
-    """Store methods used by a decision.
-
-    ``record_decision`` is only for refusals without ``prepare_all``, which records all other decisions.
-    """
+    """Store methods used by a decision; ``record_decision`` is for refusals without ``prepare_all``."""
 
     def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
         """Claim all intents of each batch, or none; with ``log_after``, also return the log entries after it."""
@@ -30,8 +27,6 @@ class DecisionStore(Protocol):
 
 
 class ClaimStore(DecisionStore, Protocol):
-    """Store that can also claim a single batch and list claims."""
-
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         """Claim all intents of the batch, or none."""
 

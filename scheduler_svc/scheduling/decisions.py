@@ -31,13 +31,13 @@ def claim_batch(
 ) -> ClaimBatch:
     """Build the claim batch of a call's current try, with its decision record.
 
-    ``log_position`` is the state of the decision, ``last_contact_s`` the seconds since the store last answered, and
+    ``log_position`` is the state of the decision, ``last_contact_s`` the seconds since the store last answered,
     ``round_index`` the call's index among the ``round_size`` calls of the round.
     """
     call, ctxt, ranking = pending.call, pending.ctxt, snapshot.ranking
     consumers = call.consumers
     allocations_by_host = ranking.allocations or [{}] * len(consumers)
-    # Send even without candidates: the store may know the attempt from an earlier call, and it stores the record.
+    # Send even a batch without candidates: the store may know the attempt, and it stores the record.
     ranked = ranking.candidates or [()] * len(consumers)
     candidates = {
         name: Candidate(name, sums_position=snapshot.claimed_positions.get(name, 0))
@@ -97,7 +97,6 @@ def _document(
 
 
 def _latest_own_claim(snapshot: RankingSnapshot) -> int:
-    """Return the log position of the latest claim applied ahead of the log, or 0."""
     positions = snapshot.claimed_positions
     names = {name for names in snapshot.ranking.candidates for name in names} if positions else ()
     return max((positions[name] for name in names if name in positions), default=0)
@@ -117,7 +116,7 @@ def record_refusal(
     try:
         store.record_decision(call.request.id, refusal_document(call, log_position, driver, error))
     except errors.Unavailable as failure:
-        # The caller needs the refusal rather than this error.
+        # The caller needs the refusal, not this error.
         LOG.warning("Cannot record the refusal of request %s: %s", call.request.id, failure)
 
 

@@ -27,10 +27,7 @@ LIMITS = RetryLimits(max_tries=1)
 
 
 class DryRunStore(ShadowStore):
-    """Store that records nothing but appends (partition, batch) to ``batches``.
-
-    Calls and server groups go to the proposed partition, or to the one that has the group's members.
-    """
+    """Store that only appends (partition, batch) to ``batches``. Groups go to the partition with their members."""
 
     def __init__(self, store: Store, batches: list[tuple[str, ClaimBatch]]) -> None:
         super().__init__(store, record=lambda request_id, document: None)
@@ -49,15 +46,11 @@ class DryRunStore(ShadowStore):
     def leave_group(
         self, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool = False
     ) -> GroupMembership:
-        """Return the number of members here."""
         return GroupMembership(sum(self.group_hosts(group_id).values()), may_have_forgotten=False)
 
 
 class DryRun:
-    """Decides on the same table as selections, without changes. Thread-safe.
-
-    Stores are only read, as in a decision before its claims.
-    """
+    """Decides on the same table as selections, without changes. Thread-safe."""
 
     def __init__(self, current: CurrentPolicy, partitions: OpenPartitions, rewriter: RequestRewriter) -> None:
         self._current = current
@@ -67,9 +60,8 @@ class DryRun:
     def decide(self, ctxt: RequestContext, request: SchedulingRequest, count: int) -> tuple[str, dict[str, Any]]:
         """Decide for ``count`` instances; return (partition, document of the decision).
 
-        Only prefilters of scope ALL apply. Raises CallerRefused if a project's client names another project's instance
-        in a hint, as the answer would reveal that instance's host. Also raises the errors of a selection, except
-        NoValidHost and claim errors.
+        Raises the errors of a selection except NoValidHost and claim errors, and CallerRefused for hints that name
+        another project's instance, because the answer would reveal its host.
         """
         self._check_hints(ctxt.sender_project, request)
         policy = self._current.policy

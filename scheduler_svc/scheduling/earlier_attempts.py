@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Search for attempts that may already run, in any partition, if the caller is not certain about them."""
+"""Search for attempts that may already run, in any partition, for callers that are not certain."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from scheduler_svc.core.records import ClaimRef, ClaimResult
 from scheduler_svc.replication.partitions import OpenPartition
 from scheduler_svc.scheduling.calls import SelectionCall
 
-# Precedence of answers from different partitions about one attempt.
+# Precedence of different partitions' answers about one attempt.
 ORDER = (
     Answer.CONFIRMED,
     Answer.CONFLICT,
@@ -32,9 +32,9 @@ class EarlierAttempts:
         self._partitions = tuple(partitions)
 
     def locate(self, call: SelectionCall) -> str | None:
-        """Return the partition that knows an attempt of the call, preferably a live one, or None.
+        """Return the partition that knows an attempt of the call, live ones first, or None.
 
-        Raises ClaimClosed while a host of any partition may run an attempt: the store forgot it or does not answer.
+        Raises ClaimClosed while a forgotten attempt may run in any partition, or one does not answer.
         """
         live, ended = [], []
         for partition in self._partitions:
@@ -60,11 +60,11 @@ class EarlierAttempts:
         answers: Sequence[ClaimResult],
         destinations: Sequence[str | None] | None,
     ) -> list[ClaimResult]:
-        """Abort the claims without a destination (None) in all partitions except ``name``, which has done so already.
+        """Abort the claims without a destination in all partitions except ``name``, which has done so already.
 
         Returns ``answers`` of that partition, corrected: an attempt has ended only if no partition has it or a later
-        one, awaits a host that may run it, or fails to answer. CONFLICT means that a later attempt is live: the
-        caller's record predates the claims. Answers from other partitions name them.
+        one, awaits a host that may run it, or fails to answer. CONFLICT means that a later attempt is live, so the
+        caller's record is out of date. Answers from other partitions name them.
         """
         hosts = destinations or [None] * len(refs)
         uncertain = [ref for ref, host in zip(refs, hosts, strict=True) if host is None]

@@ -25,8 +25,8 @@ _GUARDS: dict[tuple[str, str], PluginGuard] = {}
 def decide(view: View, function: Callable[[View], T]) -> T:
     """Return ``function(view)``, setting aside hosts that make a built-in filter or weigher fail.
 
-    Filters read all hosts at once, so an error names no host. The failed step is repeated with the facts of fewer and
-    fewer hosts (bisection). Raises the error if it does not depend on facts.
+    Filters read all hosts at once, so an error names no host. Bisection repeats the failed step with the facts of fewer
+    and fewer hosts. An error that does not depend on facts is raised.
     """
     while True:
         try:

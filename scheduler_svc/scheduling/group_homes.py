@@ -14,23 +14,23 @@ from scheduler_svc.store.records import GroupHome
 
 Result = TypeVar("Result")
 
-LIFETIME_MS = 24 * 3600 * 1000  # lifetime of a home after its last use; members are found without it
+LIFETIME_MS = 24 * 3600 * 1000  # after the last use; without a home, the members are searched
 
 
 class GroupHomes:
     """Agrees on a server group's home, the only partition that may have members of the group.
 
-    The recorder, a partition derived from the group's id, records the home with a generation. Each claim carries the
-    generation under which it was decided. When the group leaves a partition without members, the same script makes that
-    partition refuse claims of this and earlier generations, so a claim in flight cannot land there later (a fencing
-    token: Kleppmann, "How to do distributed locking", 2016).
+    The recorder, a partition derived from the group's id, records the home with a generation, which each claim carries.
+    When the group leaves a partition without members, the same script makes it refuse claims of this and earlier
+    generations, so a claim in flight cannot land there later (a fencing token: Kleppmann, "How to do distributed
+    locking", 2016).
     """
 
     def __init__(self, partitions: Iterable[OpenPartition]) -> None:
         self._partitions = {partition.name: partition for partition in partitions}
 
     def agree(self, group: ClaimGroup, proposed: str) -> GroupHome:
-        """Return the group's home: the recorded one, the partition with its members, or ``proposed``.
+        """Return the group's home: the recorded home, the partition with its members, or ``proposed``.
 
         Raises StoreUnavailable if the recorder, or a partition that may have members, does not answer, or while an
         affinity group may have forgotten members on hosts that have not audited.
@@ -48,10 +48,7 @@ class GroupHomes:
         raise errors.StoreUnavailable(why=f"server group {group.id} moves between partitions; retry")
 
     def leave(self, group: ClaimGroup, home: GroupHome) -> bool:
-        """Leave a home that refused a call; return False if it has members of the group.
-
-        Raises StoreUnavailable like ``agree``.
-        """
+        """Leave a home that refused a call; return False if it has members. Raises StoreUnavailable like ``agree``."""
         return not self._leave(home.partition, group, home)
 
     def move(self, group: ClaimGroup, home: GroupHome, to: str) -> GroupHome:
@@ -71,7 +68,6 @@ class GroupHomes:
         return sum(hosts.values())
 
     def _leave_others(self, group: ClaimGroup, home: GroupHome) -> str | None:
-        """Leave all partitions except the home; return one that has members, or None."""
         for name in self._partitions:
             if name == home.partition:
                 continue
@@ -80,10 +76,7 @@ class GroupHomes:
         return None
 
     def _leave(self, name: str, group: ClaimGroup, home: GroupHome) -> int:
-        """Leave a partition unless it has members; return their number.
-
-        Raises StoreUnavailable if it may have forgotten members of an affinity group.
-        """
+        """Leave a partition unless it has members; return their number. Raises StoreUnavailable like ``agree``."""
         is_affinity = group.policy is GroupPolicy.AFFINITY
         membership = self._call(
             name,

@@ -74,7 +74,7 @@ class RequestRewriter:
             except errors.StoreUnavailable as error:
                 partition.presence.record_failure()
                 failures.append(error)
-        # Instances of an unavailable partition do not matter: nothing can be claimed there.
+        # Nothing can be claimed in an unavailable partition, so its instances do not matter.
         if len(failures) == len(partitions):
             raise failures[0]
         return instance_hosts
@@ -96,10 +96,7 @@ class RequestIntake:
         self._partitions = partitions
 
     def select(self, ctxt: RequestContext, call: SelectionCall) -> ServedCall:
-        """Select and claim a host for every consumer, or for none.
-
-        Raises the errors of PartitionScheduler.select and RequestRewriter.rewrite, and UnknownDriver.
-        """
+        """Select and claim a host for every consumer, or for none. Raises like PartitionScheduler.select."""
         policy = self._current.policy
         rewritten = self._rewrite(policy, call)
         try:
@@ -108,7 +105,6 @@ class RequestIntake:
             raise self._note(policy, rewritten, error) from error.__cause__
 
     def select_batch(self, calls: Sequence[CallOrError]) -> list[SelectionOutcome]:
-        """Select for many calls; return each call's claims or error."""
         policy = self._current.policy
         rewritten = [self._try_rewrite(policy, call) for call in calls]
         ready = [call for call in rewritten if isinstance(call, tuple)]

@@ -19,8 +19,8 @@ from scheduler_svc.scheduling.ranking import RankingSnapshot
 class PartitionProspects:
     """Ranks hosts of all partitions together, so that a score does not depend on the partition.
 
-    All instances of a call go to one partition: the one with the best host, if it has capacity for all, or the next.
-    Partitions with too few hosts in the common ranking are ranked again alone.
+    All instances of a call go to one partition: the best host's, or if it lacks capacity, the next. Partitions with too
+    few hosts in the common ranking are ranked again alone.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class PartitionProspects:
         schedulers: Sequence[PartitionScheduler],
         unavailable_partitions: Sequence[str],
     ) -> None:
-        """``schedulers`` are indexed by partition number; at least one partition must be available."""
+        """``schedulers`` are indexed by partition number. At least one partition must be available."""
         self._policy = policy
         self._call = call
         self._schedulers = schedulers
@@ -48,7 +48,7 @@ class PartitionProspects:
         self._remaining_partitions = self._search()
 
     def best(self, excluded: Collection[str] = ()) -> str | None:
-        """Return the best partition with room for all instances that is not ``excluded``, or None."""
+        """Return the best partition with capacity for all instances that is not ``excluded``, or None."""
         for name in self._snapshots:
             if name not in excluded:
                 return name
@@ -59,7 +59,6 @@ class PartitionProspects:
         return self._snapshots.get(partition) if self.common_snapshot.ranking.candidates else self.common_snapshot
 
     def refusal(self, refused: Mapping[str, errors.NoValidHost]) -> errors.NoValidHost:
-        """Return the error for a call that these partitions refused, with the combined reasons."""
         ranking = self.common_snapshot.ranking
         if not ranking.candidates:
             return refusals.no_valid_host(ranking.reasons)
@@ -91,7 +90,6 @@ class PartitionProspects:
                 self._rejected_snapshots[scheduler.partition] = snapshot
 
     def _partition_snapshot(self, scheduler: PartitionScheduler) -> RankingSnapshot:
-        """Rank one partition, from the common ranking if that has enough candidates."""
         ranking, homes = self.common_snapshot.ranking, self.common_snapshot.homes
         if self._count == 1 and ranking.candidates:
             is_here = [homes[name] == scheduler.number for name in ranking.candidates[0]]

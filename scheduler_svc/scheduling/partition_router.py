@@ -31,8 +31,8 @@ class PartitionRouter:
     """Serves each call in exactly one partition. Thread-safe.
 
     The first worker to decide a call pins its partition. Repeated calls go there while claims of the first may be live,
-    so no consumer has claims in two partitions. A partition that refused has no claims, so another may be pinned
-    instead. A server group has a home, where all its members are.
+    so no consumer has claims in two partitions. After a refusal, which leaves no claims, another partition may be
+    pinned. A server group has a home with all its members.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class PartitionRouter:
     def select_batch(
         self, policy: SchedulingPolicy, contexts: Sequence[RequestContext], calls: Sequence[SelectionCall]
     ) -> list[SelectionOutcome]:
-        """Serve calls one by one: each depends on the capacity that earlier calls took."""
+        """Serve calls one by one, because each depends on the capacity left by earlier calls."""
         outcomes: list[SelectionOutcome] = []
         for ctxt, call in zip(contexts, calls, strict=True):
             try:
@@ -84,10 +84,7 @@ class PartitionRouter:
     def _select(
         self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall, unavailable: list[str]
     ) -> ServedCall:
-        """Serve a call in its partition, and in the next if refused.
-
-        A server group's call goes to its home; a home that refuses and has no members is left.
-        """
+        """Serve a call in its partition or its group's home, and after a refusal without members in the next."""
         group = call.request.group
         prospects = PartitionProspects(policy, call, list(self._schedulers.values()), unavailable)
         # Read epochs before agreeing on a home: in a later epoch a partition may have forgotten that the group left.
@@ -125,7 +122,6 @@ class PartitionRouter:
         partition: str,
         unavailable: list[str],
     ) -> ServedCall:
-        """Serve a call only in the partition that knows an attempt of it."""
         prospects = PartitionProspects(policy, call, list(self._schedulers.values()), unavailable)
         outcome = self._schedule(policy, ctxt, call, GroupHome(partition, ""), prospects=prospects)
         if isinstance(outcome, errors.NoValidHost):
@@ -133,7 +129,6 @@ class PartitionRouter:
         return outcome
 
     def _refusal_at_home(self, home: str, error: errors.NoValidHost) -> errors.NoValidHost:
-        """Return the error for a server group refused by the partition that has its members."""
         here = self._partitions.find(home).replica
         elsewhere = here.unchecked_table.hosts - here.host_counts.hosts
         return refusals.no_valid_host({**error.kwargs["reasons"], REASON_GROUP: elsewhere})
@@ -169,7 +164,7 @@ class PartitionRouter:
             )
 
     def _agree(self, call: SelectionCall, proposed: str, instead_of: str | None = None) -> str:
-        """Return the call's partition; replace a pinned one that is no longer configured."""
+        """Return the call's partition; replace a pinned partition that is no longer configured."""
         key = f"consumer:{call.consumers[0]}"
         partition = self._pins.agree(key, proposed, self._pin_ms, instead_of)
         if partition not in self._schedulers:
@@ -177,10 +172,7 @@ class PartitionRouter:
         return partition
 
     def _propose(self, prospects: PartitionProspects, unavailable: Iterable[str]) -> str:
-        """Return the best partition for a call that is not pinned; one at its size limit only as a last resort.
-
-        A call pinned to a partition at its limit may have claims there, and is refused.
-        """
+        """Return the best partition for an unpinned call; a full partition only as a last resort."""
         full = [partition.name for partition in self._partitions if not partition.store.accepts_claims()]
         return (prospects.best(excluded=full) if full else None) or prospects.best() or self._any_but(unavailable)
 

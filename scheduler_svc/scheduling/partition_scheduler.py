@@ -35,8 +35,6 @@ ROUND_LIMIT = LARGEST_IN_ROUND
 
 @dataclass(frozen=True, slots=True)
 class RetryLimits:
-    """Limits of a decision's retries; see the options of [scheduler]."""
-
     max_tries: int = 3
     ttl_ms: int = 60_000
     catch_up_s: float = 2.0
@@ -45,8 +43,8 @@ class RetryLimits:
 class PartitionScheduler:
     """Decides in one partition for one worker. Thread-safe.
 
-    Concurrent calls share rounds: calls that arrive while a round is ranked and claimed form the next one. A large call
-    runs alone, so that no other waits for it.
+    Calls that arrive while a round is ranked and claimed form the next round. A large call runs alone, so that no other
+    waits for it.
     """
 
     def __init__(
@@ -57,7 +55,7 @@ class PartitionScheduler:
         round_limit: int = ROUND_LIMIT,
         window: WindowLimits = NO_WINDOW,
     ) -> None:
-        """``round_limit``: instances of one project per round while another project waits."""
+        """``round_limit`` is the number of one project's instances per round while another project waits."""
         self.store = store
         self._replica = replica
         self._limits = limits
@@ -77,8 +75,8 @@ class PartitionScheduler:
         """Select and claim a host for every consumer, or for none; rank it with calls in the same window.
 
         A repeated call returns the same answer while its claims live. Raises NoValidHost, UnknownHost for an unknown
-        forced host, DeadlinePassed, ClaimEnded or ClaimConflict if the attempt has ended or another one is live,
-        NotReady and StoreUnavailable.
+        forced host, ClaimEnded or ClaimConflict if the attempt has ended or another is live, DeadlinePassed, NotReady
+        and StoreUnavailable.
         """
         outcome = self.schedule(policy, ctxt, call, self._batch_ranker.rank_in_window(policy, call))
         if isinstance(outcome, errors.NoValidHost):
@@ -88,10 +86,7 @@ class PartitionScheduler:
     def select_batch(
         self, policy: SchedulingPolicy, contexts: Sequence[RequestContext], calls: Sequence[SelectionCall]
     ) -> list[SelectionOutcome]:
-        """Return each call's claims or error.
-
-        Lost candidates are retried. Calls that did not fit next to the others come last.
-        """
+        """Return each call's claims or error. Calls that did not fit next to the others come last."""
         snapshots = self._batch_ranker.rank_together(policy, calls)
         pending = [self._pending(policy, *row) for row in zip(contexts, calls, snapshots, strict=True)]
         ranked = [pending_call for pending_call in pending if pending_call.snapshot is not None]
@@ -107,10 +102,7 @@ class PartitionScheduler:
         call: SelectionCall,
         snapshot: RankingSnapshot | None = None,
     ) -> ServedCall | errors.NoValidHost:
-        """Like ``select``, but return NoValidHost if the partition has no claims of the call.
-
-        ``snapshot`` is the ranking of the first try, if any.
-        """
+        """Like ``select`` after ranking ``snapshot``, but return NoValidHost unless claims of the call may remain."""
         pending = self._pending(policy, ctxt, call, snapshot)
         self._schedule([pending], self._decide_beside_others)
         outcome = self._conclude(pending)
@@ -129,7 +121,6 @@ class PartitionScheduler:
         *,
         explains: bool = False,
     ) -> RankingSnapshot:
-        """Rank hosts of all allowed partitions on the current table."""
         with self._replica.table.reading() as view:
             return rank_hosts(policy, view, request, count, request.seed ^ salt, explains=explains)
 
@@ -175,7 +166,6 @@ class PartitionScheduler:
         ]
 
     def _decide_beside_others(self, tries: Sequence[PendingCall]) -> Sequence[DecidedTry | Exception]:
-        """Decide a try in the next round, or a large one at once."""
         (call_try,) = tries
         if call_try.count > LARGEST_IN_ROUND:
             return self._round.decide(tries)
@@ -194,8 +184,7 @@ class PartitionScheduler:
         outcome = pending.outcome
         assert outcome is not None  # noqa: S101 - no tries are left
         if isinstance(outcome, ServedCall):
-            # Debug only: a log line costs a fifteenth of the call. The caller logs the request id, and `explain` has
-            # the details.
+            # Debug only, because a log line costs a fifteenth of the call. The caller logs the request id.
             LOG.debug("Selected hosts for %d instances", len(outcome.prepared))
         elif isinstance(outcome, errors.NoValidHost):
             LOG.info("Refused: %s", outcome)
@@ -213,7 +202,7 @@ class PartitionScheduler:
 
 
 def _is_first_choice(result: IntentResult) -> bool:
-    """Return whether no candidate was lost to other claims; PASSED ones were merely no longer better."""
+    """Return whether no candidate was lost to other claims; PASSED candidates were only no longer better."""
     return bool(result.verdicts) and set(result.verdicts) <= {Verdict.FITS, Verdict.PASSED}
 
 

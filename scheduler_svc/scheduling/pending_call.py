@@ -18,8 +18,6 @@ from scheduler_svc.scheduling.server_groups import add_group_members
 
 @dataclass(frozen=True, slots=True)
 class DecidedTry:
-    """Ranking, batch and store's answer of a try."""
-
     snapshot: RankingSnapshot
     batch: ClaimBatch
     answer: BatchAnswer
@@ -36,7 +34,7 @@ class PendingCall:
         request: The call's request with the members of its server group.
         snapshot: Ranking, if made already.
         lost_candidates: Store's verdicts on candidates lost in earlier tries.
-        may_hold_claims: The partition may hold claims of a refused call, made by an earlier call.
+        may_hold_claims: The partition may have claims of an earlier, equal call.
     """
 
     def __init__(
@@ -77,7 +75,7 @@ class PendingCall:
         )
 
     def begin_try(self, store: DecisionStore) -> bool:
-        """Begin the next try; return False if the outcome is decided instead, for example by the deadline."""
+        """Begin the next try; return False if the outcome is already decided, for example by the deadline."""
         try:
             self.ctxt.check_deadline()
             self.request = self.call.request

@@ -17,8 +17,8 @@ WITNESSES = 2  # partitions that store each pin; one may be unavailable
 class PartitionPins:
     """Agreement of workers on one partition per key, while one of the key's witnesses stores the pin.
 
-    A witness that was unavailable in the last ``memory_s`` seconds may have missed a pin. It is not trusted alone,
-    unless the other witness has been unavailable for longer than that.
+    A witness that was unavailable in the last ``memory_s`` seconds may have missed a pin. It is trusted alone only if
+    the other witness has been unavailable for longer than that.
     """
 
     def __init__(self, partitions: Sequence[OpenPartition], memory_s: float) -> None:
@@ -54,7 +54,6 @@ class PartitionPins:
         return self._settle(key, proposed, ttl_ms, answers)
 
     def _settle(self, key: str, proposed: str, ttl_ms: int, answers: Sequence[tuple[OpenPartition, str]]) -> str:
-        """Resolve different answers of the witnesses, and correct the wrong ones."""
         first, agreed = answers[0]
         others = [answer for _, answer in answers[1:] if answer != agreed]
         if others and agreed == proposed and not self._is_authoritative(first):

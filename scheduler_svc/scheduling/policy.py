@@ -34,7 +34,7 @@ class SchedulingPolicy:
         object.__setattr__(self, "reads", union([self.driver.reads, *reads]))
 
     def driver_for(self, request: SchedulingRequest) -> Driver:
-        """Return the request's driver; raises UnknownDriver."""
+        """Return the request's driver. Raises UnknownDriver."""
         if request.driver is None:
             return self.driver
         if request.driver not in self.drivers:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The deciding function: ranks a view's hosts for a request under a policy."""
+"""Ranking of a view's hosts for a request under a policy."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from scheduler_svc.scheduling.policy import SchedulingPolicy
 
 
 class PlannedClaim(NamedTuple):
-    """Expected claim of another call in the round. ``is_build``: the host builds an instance."""
+    """Expected claim of another call in the round. ``is_build`` says whether the host builds an instance."""
 
     host: str
     allocations: Allocations
@@ -38,8 +38,8 @@ class RankingSnapshot:
 
     Attributes:
         homes: Partition number of each candidate.
-        claimed_positions: Log positions of candidates' sums that are newer than their partition's: a worker knows its
-            own claims before it reads them in the log.
+        claimed_positions: Log positions of candidates' sums that are newer than their partition's, because a worker
+            knows its own claims before it reads them in the log.
         group_hosts: Hosts of the request's affinity group; None if its members were not known.
         samples: Some rejected hosts per reason, if none passed or the call asks for it.
         shared: Set if the ranking was made for several calls.
@@ -66,7 +66,6 @@ def rank_hosts(
     *,
     explains: bool = False,
 ) -> RankingSnapshot:
-    """Rank hosts of all allowed partitions, for ``count`` instances."""
     began = time.perf_counter()
     driver = policy.driver_for(request)
     ranking = failing_hosts.decide(view, lambda view: rank(driver, view, request, count, seed))
@@ -81,10 +80,7 @@ def rank_hosts(
 
 
 def _claimed_positions(view: View, ranking: Ranking, homes: Mapping[str, int]) -> dict[str, int]:
-    """Return the log position of each candidate's sums if newer than its partition's.
-
-    With several providers, the oldest one counts.
-    """
+    """Return the log position of each candidate's sums (of its oldest provider) if newer than its partition's."""
     providers_by_host = {name: {name} for name in homes}
     for host_allocations in ranking.allocations:
         for name, allocations in host_allocations.items():

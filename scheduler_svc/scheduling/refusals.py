@@ -15,7 +15,7 @@ MAX_COUNTED_REASONS = 200  # label values of the metric
 OTHER_REASON = "other"
 NO_HOSTS = "no host has reported in this partition"
 
-# Verdict of the store on a candidate -> reason.
+# {verdict of the store on a candidate: reason}
 REASONS: Mapping[str, str] = {
     Verdict.FULL: "claimed by others meanwhile",
     Verdict.CONCURRENT: "claimed by others meanwhile",
@@ -25,7 +25,7 @@ REASONS: Mapping[str, str] = {
     Verdict.UNKNOWN: "gone meanwhile",
 }
 
-# Answers that no retry can change: the attempt itself is refused.
+# Answers that refuse the attempt itself, so that no retry can change them.
 _FINAL_ANSWERS = frozenset({Answer.ENDED, Answer.CONFLICT, Answer.CONFIRMED, Answer.CLOSED})
 
 _counted_reasons: set[str] = set()
@@ -47,7 +47,7 @@ def with_state_age(error: errors.NoValidHost, request: SchedulingRequest) -> err
 
 
 def count(error: errors.NoValidHost) -> None:
-    """Count a refusal. The number of labels is limited, since plugins choose their reasons freely."""
+    """Count a refusal. The number of labels is limited, because plugins choose their reasons freely."""
     for reason in error.kwargs["reasons"]:
         if reason not in _counted_reasons and len(_counted_reasons) < MAX_COUNTED_REASONS:
             _counted_reasons.add(reason)
@@ -69,7 +69,6 @@ def claim_error(prepared: Iterable[IntentResult], partition: str) -> errors.Clai
 
 
 def last_verdicts(intents: Sequence[Intent], prepared: Sequence[IntentResult]) -> dict[str, Verdict]:
-    """Return the store's last verdict on each tried candidate."""
     return {
         candidate.host: verdict
         for intent, result in zip(intents, prepared, strict=True)

@@ -14,7 +14,7 @@ from scheduler_svc.core.request import SchedulingRequest
 
 
 def from_spec(spec: objects.RequestSpec, request_id: str, project: str, user: str) -> SchedulingRequest:
-    """Convert a spec; raises the errors of check_spec."""
+    """Convert a spec. Raises the errors of check_spec."""
     check_spec(spec)
     return SchedulingRequest(
         id=request_id,
@@ -51,7 +51,6 @@ def from_spec(spec: objects.RequestSpec, request_id: str, project: str, user: st
 
 
 def _forced_hosts(spec: objects.RequestSpec) -> tuple[str, ...]:
-    """Return the only allowed hosts; a requested destination overrides the forced ones."""
     host = spec.requested_destination.get("host")
     forced = [names.canonical(name) for name in spec.force_hosts]
     return tuple(forced) if host is None else (names.canonical(host),)
@@ -62,7 +61,7 @@ def _stays_in_partition(destination: Mapping[str, Any]) -> bool:
 
 
 def group(group_id: Any, policy: Any, max_per_host: Any) -> ClaimGroup | None:
-    """Return the server group or None; raises MalformedObject."""
+    """Return the server group or None. Raises MalformedObject."""
     if group_id is None:
         return None
     try:

@@ -9,7 +9,7 @@ from scheduler_svc.scheduling.decision_store import DecisionStore
 
 
 def add_group_members(store: DecisionStore, call: SelectionCall) -> SchedulingRequest:
-    """Add the current members of the server group to the call's request; the claim verb checks them again."""
+    """Add the server group's current members to the call's request; the claim verb checks them again."""
     request = call.request
     if request.group is None:
         return request
@@ -33,7 +33,6 @@ def _source_hosts(store: DecisionStore, call: SelectionCall, group_id: str) -> s
 
 
 def _count_members(store: DecisionStore, call: SelectionCall, group_id: str) -> dict[str, int]:
-    """Return the number of members per host, as far as known before the claim."""
     members = Counter(store.group_hosts(group_id))
     if not call.final:
         return dict(members)

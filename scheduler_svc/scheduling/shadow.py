@@ -11,7 +11,7 @@ from scheduler_svc.scheduling.decision_store import ClaimStore
 
 SHADOW = "shadow"  # outcome of decisions and answer for consumers
 
-RecordDecision = Callable[[str, Mapping[str, Any]], None]  # arguments: request id, document
+RecordDecision = Callable[[str, Mapping[str, Any]], None]  # (request id, document)
 
 
 class ShadowStore:
@@ -24,7 +24,7 @@ class ShadowStore:
         self.record_decision = record or store.record_decision
 
     def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
-        """Answer and record the batches as if claimed; raises StoreUnavailable."""
+        """Answer and record the batches as if claimed. Raises StoreUnavailable."""
         answers = [_accept_first_candidates(batch) for batch in batches]
         for batch, answer in zip(batches, answers, strict=True):
             self.record_answer(batch, answer)

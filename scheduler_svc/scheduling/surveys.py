@@ -18,7 +18,7 @@ ONCE = RetryLimits(max_tries=1)
 
 
 class SurveyingScheduler(PartitionScheduler):
-    """Decides one call in shadow mode; keeps the last survey and decision record, or None."""
+    """Decides one call in shadow mode; keeps the last survey and decision record, if any."""
 
     def __init__(self, store: ClaimStore, replica: ReplicaView) -> None:
         self._claim_store = store

@@ -24,15 +24,15 @@ class UnclaimedRanker:
         self._rewriter = rewriter
 
     def with_group_members(self, call: SelectionCall) -> SchedulingRequest:
-        """Add the server group's members to the call's request; raises StoreUnavailable."""
+        """Add the server group's members to the call's request. Raises StoreUnavailable."""
         return add_group_members(self._partitions.own.store, call)
 
     def rank(
         self, ctxt: RequestContext, request: SchedulingRequest, count: int, *, rewrites: bool
     ) -> Sequence[Sequence[str]]:
-        """Return the candidates of each of ``count`` instances, best first; raises NoValidHost.
+        """Return the candidates of each of ``count`` instances, best first. Raises NoValidHost.
 
-        ``rewrites``: apply prefilters and provider trees, as for all Nova requests except rebuilds.
+        ``rewrites`` applies prefilters and provider trees, as for all Nova requests except rebuilds.
         """
         ctxt.check_deadline()
         policy = self._current.policy

@@ -19,8 +19,6 @@ RankTogether = Callable[[SchedulingPolicy, Sequence[SelectionCall]], Sequence[Ra
 
 
 class _Round:
-    """Calls of one batch, all under one policy."""
-
     def __init__(self, policy: SchedulingPolicy | None = None) -> None:
         self.policy = policy
         self.calls: list[tuple[SelectionCall, Future[RankingSnapshot | None]]] = []
@@ -29,8 +27,6 @@ class _Round:
 
 @dataclass(frozen=True, slots=True)
 class WindowLimits:
-    """Maximum wait and size of a batch."""
-
     seconds: float = 0.0
     max_calls: int = 1
 
@@ -77,6 +73,6 @@ class BatchWindow:
         except errors.GanttError as error:
             LOG.warning("%d requests are decided one by one: %s", len(closed_round.calls), error)
         finally:
-            # Even after an error: waiting calls must not hang.
+            # Even after an error, so that waiting calls do not hang.
             for (_, future), snapshot in zip(closed_round.calls, snapshots, strict=True):
                 future.set_result(snapshot)
