@@ -24,23 +24,21 @@ from scheduler_svc.conf import (
 )
 
 _DECIDING = (scheduler, prefilters, filter_scheduler, filters, weighers, plugins, metrics, nova)
-# All modules with own options, in the order of the sample file.
+# All modules with options of their own, in the order of the sample file.
 MODULES = (*_DECIDING, solver, store, notifications, namespaces, partitions)
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register all options of the scheduler, including those of rpcapi."""
     rpcapi_conf.register_opts(conf)
     register_groups(conf, *_DECIDING, solver, notifications, store)
 
 
 def register_groups(conf: cfg.ConfigOpts, *modules: Any) -> None:
-    """Register the options OPTS of each module in its group GROUP."""
     for module in modules:
         conf.register_opts(module.OPTS, group=module.GROUP)
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for errors that option types do not detect; imports nothing of the service."""
+    """Raise BadConfiguration for errors that option types do not detect. Imports nothing of the service."""
     for module in (service_group, *_DECIDING, store, namespaces, partitions, notifications):
         module.check(conf)

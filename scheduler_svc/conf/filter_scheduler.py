@@ -27,7 +27,6 @@ OPTS: list[cfg.Opt] = [
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for an unknown filter or weigher."""
     _check_names("filter", filters.enabled(conf), FILTERS, entry_points.FILTERS)
     if {"filter", "solver"} & set(scheduler.drivers(conf)):  # another driver may have its own weighers
         _check_names("weigher", weighers.enabled(conf), WEIGHERS, entry_points.WEIGHERS)

@@ -84,7 +84,7 @@ OPTS: list[cfg.Opt] = [
 
 
 def load(conf: cfg.ConfigOpts) -> FilterOptions:
-    """Return the options of filters; raises BadConfiguration for an invalid setting."""
+    """Return the options of filters. Raises BadConfiguration for an invalid setting."""
     group = conf.filter_scheduler
     return FilterOptions(
         metrics=tuple(metrics.load(conf).ratios),
@@ -100,7 +100,6 @@ def load(conf: cfg.ConfigOpts) -> FilterOptions:
 
 
 def enabled(conf: cfg.ConfigOpts) -> Sequence[str]:
-    """Return the enabled filters."""
     return nova_defaults.enabled_or_default(conf, "enabled_filters", nova_defaults.FILTERS)
 
 
@@ -112,14 +111,13 @@ def _host(name: str) -> str:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for an invalid setting."""
     load(conf)
     if conf.nova.enabled:
         _check_novas_hosts(conf)
 
 
 def _check_novas_hosts(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for a configured filter that decides by what is not known of Nova's hosts."""
+    """Raise BadConfiguration for a configured filter that needs state which gantt does not read from Nova."""
     undecided = [name for name in nova.UNDECIDED_FILTERS if name in enabled(conf)]
     if undecided:
         raise errors.BadConfiguration(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Translation of nova.conf, as far as nova-scheduler reads it, into the configuration of gantt-scheduler.
+"""Translation of the options that nova-scheduler reads from nova.conf into gantt-scheduler's configuration.
 
-Options and their defaults are those of nova 34 (nova/conf/scheduler.py and others of that folder).
+Options and defaults are Nova 34's (nova/conf/scheduler.py and others in that folder).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,13 +16,13 @@ from scheduler_svc.conf import nova, prefilters
 from scheduler_svc.conf.nova_defaults import NOVA_FILTERS, OWN_WEIGHERS, PLACEMENT_FILTERS, WEIGHERS
 from scheduler_svc.core import built_in
 
-Settings = Mapping[str, Mapping[str, Sequence[str]]]  # by section and option, the values in the file's order
+Settings = Mapping[str, Mapping[str, Sequence[str]]]  # {section: {option: values in the file's order}}
 
 ALL_FILTERS = "nova.scheduler.filters.all_filters"
 ALL_WEIGHERS = "nova.scheduler.weights.all_weighers"
 FILTER_MODULES, WEIGHER_MODULES = "nova.scheduler.filters.", "nova.scheduler.weights."
 
-# By section, the options that gantt has under the same name in the same section.
+# Options that gantt has under the same name in the same section.
 SAME: Mapping[str, tuple[str, ...]] = {
     "scheduler": (
         *("workers", "limit_tenants_to_placement_aggregate", "placement_aggregate_required_for_tenants"),
@@ -49,8 +49,8 @@ MOVED: Mapping[str, tuple[str, ...]] = {
     "workarounds": ("disable_fallback_pcpu_query",),
     "oslo_concurrency": ("lock_path",),
 }
-BUILD_TIMEOUT = ("DEFAULT", "instance_build_timeout")  # after which Nova gives a build up; 0 is never
-# Options that change nothing about placements, and why gantt has none of that name.
+BUILD_TIMEOUT = ("DEFAULT", "instance_build_timeout")  # seconds after which Nova gives up a build; 0 means never
+# Options that do not affect placements, with the reason why gantt lacks them.
 NEEDLESS: Mapping[str, Mapping[str, str]] = {
     "DEFAULT": {
         "rpc_response_timeout": "each call says how long its caller waits",
@@ -66,19 +66,19 @@ NEEDLESS: Mapping[str, Mapping[str, str]] = {
         "shuffle_best_same_weighed_hosts": "among hosts with the best score the choice is always random",
     },
 }
-# Options that are set for other services of Nova, in sections that nova-scheduler reads too.
+# Options of other Nova services, in sections that nova-scheduler reads too.
 OF_OTHERS: Mapping[str, tuple[str, ...]] = {
     "pci": ("alias", "device_spec", "passthrough_whitelist", "report_in_placement"),
 }
-SECTIONS = ("scheduler", "filter_scheduler", "metrics", "pci")  # in which every option must be known
+SECTIONS = ("scheduler", "filter_scheduler", "metrics", "pci")  # sections in which every option must be known
 
 
 @dataclass
 class Translation:
-    """The sections of gantt's configuration, and what is to be said about the options of nova.conf.
+    """Sections of gantt's configuration, and messages about options of nova.conf.
 
-    ``refused`` lists options that change placements and have no counterpart; ``notes`` are about all others that are
-    not carried over.
+    ``refused`` lists options that affect placements and have no counterpart; ``notes`` are about other options that
+    were not carried over.
     """
 
     sections: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -86,15 +86,11 @@ class Translation:
     refused: list[str] = field(default_factory=list)
 
     def set(self, section: str, option: str, value: str) -> None:
-        """Set an option of gantt's configuration."""
         self.sections.setdefault(section, {})[option] = value
 
 
 def read(paths: Sequence[str]) -> Settings:
-    """Return the settings of several files, where later files override earlier ones.
-
-    Raises BadConfiguration for a file that cannot be read or parsed.
-    """
+    """Return the settings of several files, later ones first. Raises BadConfiguration for a malformed file."""
     settings: dict[str, dict[str, list[str]]] = {}
     for path in paths:
         sections: dict[str, dict[str, list[str]]] = {}
@@ -108,7 +104,6 @@ def read(paths: Sequence[str]) -> Settings:
 
 
 def translate(settings: Settings) -> Translation:
-    """Translate the settings of a nova.conf."""
     translation = Translation()
     translation.set(nova.GROUP, "enabled", "true")
     _translate_filters(translation, settings)
@@ -137,7 +132,7 @@ def _translate_option(translation: Translation, section: str, option: str, value
 
 
 def _translate_build_timeout(translation: Translation, value: str) -> None:
-    """Let no claim be a leak before Nova gives its build up; a shorter time than gantt's default is no reason."""
+    """Raise gantt's build timeout to Nova's, so that no claim counts as a leak before Nova gives up its build."""
     option = next(option for option in nova.OPTS if option.dest == "build_timeout")
     name = f"[DEFAULT] instance_build_timeout = {value}"
     try:
@@ -153,7 +148,6 @@ def _translate_build_timeout(translation: Translation, value: str) -> None:
 
 
 def _copy(translation: Translation, section: str, target: str, option: str, value: str) -> None:
-    """Carry a value over that is valid for gantt's option, or say why it is not."""
     check = _option_types().get((target, option))
     try:
         if check is not None:
@@ -205,12 +199,11 @@ def _translate_weighers(translation: Translation, settings: Settings) -> None:
             "plugin of gantt: see docs/plugins.md"
         )
     if "MetricsWeigher" in enabled and not settings.get("metrics", {}).get("weight_setting"):
-        enabled.remove("MetricsWeigher")  # without metrics it has no effect
+        enabled.remove("MetricsWeigher")  # has no effect without metrics
     translation.set("filter_scheduler", "enabled_weighers", ",".join(dict.fromkeys(enabled)))
 
 
 def _split(values: Sequence[str] | None, default: Sequence[str]) -> list[str]:
-    """Return the items of a list option; ``default`` where it is not set."""
     if not values:
         return list(default)
     return [item.strip() for item in values[-1].split(",") if item.strip()]
@@ -233,7 +226,7 @@ def _refuse_if_true(reason: str, values: Sequence[str]) -> str:
     return reason if values[-1].strip().lower() in ("true", "1", "yes", "on") else ""
 
 
-# By section and option: the function that returns why values cannot be carried over, '' if they need not be.
+# {(section, option): function that returns why values cannot be carried over, '' if they need not be}
 _CHECKS: Mapping[tuple[str, str], Callable[[Sequence[str]], str]] = {
     ("DEFAULT", "servicegroup_driver"): lambda values: (
         "" if values[-1] == "db" else "only driver 'db' is supported, whose records gantt-nova-bridge reads"

@@ -45,7 +45,7 @@ OPTS: list[cfg.Opt] = [
 
 
 def load(conf: cfg.ConfigOpts) -> MetricWeights:
-    """Return the configured weights; raises BadConfiguration for an entry that is not metric=ratio."""
+    """Return the configured weights. Raises BadConfiguration for an entry that is not metric=ratio."""
     ratios = parse_weights(f"[{GROUP}] weight_setting", "metric=ratio", conf.metrics.weight_setting, str.rpartition)
     return MetricWeights(ratios, conf.metrics.weight_of_unavailable)
 
@@ -53,10 +53,7 @@ def load(conf: cfg.ConfigOpts) -> MetricWeights:
 def parse_weights(
     option: str, form: str, pairs: Sequence[str], split: Callable[[str, str], tuple[str, str, str]]
 ) -> dict[str, float]:
-    """Return the weights by name; raises BadConfiguration for an entry that is not of the form, such as metric=ratio.
-
-    ``split`` divides an entry at the first or at the last "=".
-    """
+    """Return the weights by name; ``split`` divides at an entry's first or last "=". Raises BadConfiguration."""
     weights: dict[str, float] = {}
     for pair in pairs:
         name, _, text = (part.strip() for part in split(pair, "="))

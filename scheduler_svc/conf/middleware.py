@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of libraries that gantt-placement has besides its own, with defaults for Placement's API."""
+"""Options of middleware libraries in gantt-placement, with defaults for Placement's API."""
 
 from oslo_config import cfg
 from oslo_middleware import cors, http_proxy_to_wsgi
@@ -9,20 +9,18 @@ CORS_GROUP, PROXY_GROUP = "cors", "oslo_middleware"
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of groups [cors] and [oslo_middleware] on ``conf``."""
     _set_defaults()
     conf.register_opts(cors.OPTS, group=CORS_GROUP)
     conf.register_opts(http_proxy_to_wsgi.OPTS, group=PROXY_GROUP)
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group, for oslo-config-generator; those of [oslo_policy] are registered by the rules."""
+    """Return the options by group, for oslo-config-generator. The rules register [oslo_policy]'s."""
     _set_defaults()
     return [(CORS_GROUP, cors.OPTS), (PROXY_GROUP, list(http_proxy_to_wsgi.OPTS)), *policy.list_opts()]
 
 
 def _set_defaults() -> None:
-    """Set defaults that let pages of allowed origins do what clients do."""
     cors.set_defaults(
         allow_headers=["X-Auth-Token", "OpenStack-API-Version", "X-OpenStack-Request-ID"],
         expose_headers=["OpenStack-API-Version", "X-OpenStack-Request-ID", "Location"],

@@ -14,7 +14,7 @@ from scheduler_svc.nova import namespaces as nova_namespaces
 
 PREFIX = "namespace:"
 GROUP = f"{PREFIX}NAME"
-MAX_SCHEMA = 256 * 1024  # bytes of a schema file
+MAX_SCHEMA = 256 * 1024  # bytes per schema file
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 
@@ -36,10 +36,7 @@ OPTS: list[cfg.Opt] = [
 
 
 def load(conf: cfg.ConfigOpts) -> NamespaceRegistry:
-    """Return the built-in namespaces, Nova's, and the declared ones; ``conf`` must have read its files.
-
-    Raises BadConfiguration for an invalid name, writer or schema.
-    """
+    """Return the built-in and declared namespaces, after ``conf`` has read its files. Raises BadConfiguration."""
     names = conf.scheduler.namespaces
     if len(set(names)) < len(names):
         raise errors.BadConfiguration(why="[scheduler] namespaces: a name is repeated")
@@ -50,7 +47,6 @@ def load(conf: cfg.ConfigOpts) -> NamespaceRegistry:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for an invalid declaration."""
     load(conf)
 
 

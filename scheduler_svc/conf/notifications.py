@@ -49,7 +49,6 @@ OPTS: list[cfg.Opt] = [
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for an unknown kind of change."""
     unknown = sorted(set(conf.host_state_notifications.kinds) - set(KINDS))
     if unknown:
         raise errors.BadConfiguration(

@@ -6,10 +6,10 @@ from oslo_config import cfg
 from rpcapi import errors
 
 GROUP = "nova"
-# With [nova] enabled these would accept every host: requests of Nova bring neither NUMA cells nor devices to them.
+# With [nova] enabled these would accept every host, because Nova's requests bring them neither NUMA cells nor devices.
 UNDECIDED_FILTERS = ("NUMATopologyFilter", "PciPassthroughFilter")
-UNCOUNTED_WEIGHER = "ImagePropertiesWeigher"  # nobody counts the images of the instances on hosts of Nova
-RABBIT = "nova_rabbit"  # has the options of [oslo_messaging_rabbit], for Nova's bus
+UNCOUNTED_WEIGHER = "ImagePropertiesWeigher"  # gantt does not count the images of instances on Nova's hosts
+RABBIT = "nova_rabbit"  # group with the options of [oslo_messaging_rabbit], for Nova's bus
 
 OPTS: list[cfg.Opt] = [
     cfg.BoolOpt(
@@ -132,7 +132,7 @@ OPTS: list[cfg.Opt] = [
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration where requests would be refused before the next reading is due."""
+    """Raise BadConfiguration if requests would be refused before the next reading is due."""
     if conf.nova.bridge_max_age < 2 * conf.nova.bridge_interval:
         raise errors.BadConfiguration(
             why=f"[nova] bridge_max_age = {conf.nova.bridge_max_age:g} must be at least twice bridge_interval = "

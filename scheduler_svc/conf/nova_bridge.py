@@ -9,12 +9,10 @@ from scheduler_svc.conf import namespaces, nova, partitions, register_groups, sc
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register all options that gantt-nova-bridge reads."""
     register_groups(conf, rpc, service_group, scheduler, store, nova)
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for errors that option types do not detect; imports nothing of the service."""
     for module in (service_group, store, namespaces, partitions, nova):
         module.check(conf)
     if not conf.nova.api_database:

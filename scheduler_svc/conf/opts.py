@@ -7,5 +7,4 @@ from scheduler_svc.conf import MODULES, api, placement, placement_shadow
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group, for oslo-config-generator."""
     return [(module.GROUP, module.OPTS) for module in (*MODULES, api, placement, placement_shadow)]

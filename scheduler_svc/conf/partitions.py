@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The partitions that a daemon selects hosts from, and their stores."""
+"""Partitions that a daemon selects hosts from, and their stores."""
 
 from collections.abc import Sequence
 
@@ -24,24 +24,22 @@ OPTS: list[cfg.Opt] = [
 
 
 def names(conf: cfg.ConfigOpts) -> Sequence[str]:
-    """Return the names of the configured partitions, in their order."""
     return conf.scheduler.partitions or [conf.rpc.partition]
 
 
 def claims_partitions(conf: cfg.ConfigOpts) -> Sequence[str]:
-    """Return the names of the partitions that this daemon serves claims for and cleans up."""
+    """Return the partitions that this daemon serves claims for and cleans up."""
     return conf.scheduler.claims_partitions or names(conf)
 
 
 def url(conf: cfg.ConfigOpts, name: str) -> str:
-    """Return the store URL of a partition; raises BadConfiguration."""
+    """Return the store URL of a partition. Raises BadConfiguration."""
     group = f"{PREFIX}{name}"
     conf.register_opts(OPTS, group=group)
     return conf[group].url or conf.store.url
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for invalid partitions or store URLs."""
     configured = names(conf)
     if len(set(configured)) < len(configured):
         raise errors.BadConfiguration(why="[scheduler] partitions: a name is repeated")

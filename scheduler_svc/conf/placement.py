@@ -79,7 +79,7 @@ OPTS: list[cfg.Opt] = [
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration where every token would be believed on a public address, or TLS cannot be served."""
+    """Raise BadConfiguration if every token would be accepted on a public address, or TLS cannot be served."""
     options = conf[GROUP]
     listener_tls.check(conf, GROUP)
     if (

@@ -17,12 +17,10 @@ from scheduler_svc.conf import (
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register all options that gantt-placement reads."""
     register_groups(conf, rpc, service_group, scheduler, store, api, placement)
     middleware.register_opts(conf)
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for errors that option types do not detect; imports nothing of the service."""
     for module in (service_group, store, namespaces, partitions, placement):
         module.check(conf)

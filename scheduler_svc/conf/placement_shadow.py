@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of group [placement_shadow], which gantt-placement-shadow reads."""
+"""Options of gantt-placement-shadow, in group [placement_shadow]."""
 
 import ssl
 
@@ -9,7 +9,7 @@ from rpcapi import errors, tls
 from rpcapi.conf import listener_tls
 
 GROUP = "placement_shadow"
-PLACEMENT, GANTT = "placement", "gantt"  # the two ends, with which their options begin
+PLACEMENT, GANTT = "placement", "gantt"  # the two ends, whose options begin with these names
 SCHEMES = ["http", "https"]
 
 OPTS: list[cfg.Opt] = [
@@ -64,12 +64,11 @@ OPTS: list[cfg.Opt] = [
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options on ``conf``."""
     conf.register_opts(OPTS, group=GROUP)
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration where an end is not configured, both are the same, or a file of TLS cannot be used."""
+    """Raise BadConfiguration if an end is not configured, both are the same, or a TLS file is unusable."""
     options = conf[GROUP]
     for name in (PLACEMENT, GANTT):
         if not options[f"{name}_url"]:
@@ -86,7 +85,7 @@ def check(conf: cfg.ConfigOpts) -> None:
 
 
 def client_context(conf: cfg.ConfigOpts, name: str) -> ssl.SSLContext:
-    """Return the TLS context for PLACEMENT or GANTT by the files as they are now; raises BadConfiguration."""
+    """Return the TLS context for PLACEMENT or GANTT from the current files. Raises BadConfiguration."""
     options = conf[GROUP]
     return tls.client_context(
         f"[{GROUP}] {name}_url",

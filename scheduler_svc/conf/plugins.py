@@ -34,7 +34,7 @@ OPTS: list[cfg.Opt] = [
 
 
 def multiplier(conf: cfg.ConfigOpts, name: str) -> float:
-    """Return the multiplier of a weigher plugin; raises BadConfiguration unless it is a finite number."""
+    """Return the multiplier of a weigher plugin. Raises BadConfiguration unless it is a finite number."""
     text = conf.filter_scheduler.plugin_weight_multipliers.get(name, "1.0")
     number = parse_multiplier(text)
     if number is None:
@@ -43,6 +43,5 @@ def multiplier(conf: cfg.ConfigOpts, name: str) -> float:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for an invalid multiplier."""
     for name in conf.filter_scheduler.plugin_weight_multipliers:
         multiplier(conf, name)

@@ -53,7 +53,6 @@ OPTS: list[cfg.Opt] = [
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for a prefilter that gantt lacks."""
     if conf.scheduler[ROUTED_NETWORKS]:
         raise errors.BadConfiguration(
             why=f"[{GROUP}] {ROUTED_NETWORKS} is true, but gantt has no client of Neutron and would place servers on "
@@ -62,7 +61,6 @@ def check(conf: cfg.ConfigOpts) -> None:
 
 
 def load(conf: cfg.ConfigOpts) -> PrefilterOptions:
-    """Return the options of prefilters."""
     group = conf.scheduler
     return PrefilterOptions(
         limit_tenants=group.limit_tenants_to_placement_aggregate,

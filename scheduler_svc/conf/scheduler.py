@@ -11,7 +11,7 @@ from rpcapi import errors
 from rpcapi.conf import rpc
 
 GROUP = "scheduler"
-DRIVERS = "gantt.drivers"  # the entry points
+DRIVERS = "gantt.drivers"  # entry point group
 
 OPTS: list[cfg.Opt] = [
     cfg.StrOpt(

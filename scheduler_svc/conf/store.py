@@ -178,6 +178,6 @@ OPTS: list[cfg.Opt] = [
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for an invalid store URL; the URL is not shown, it may contain a password."""
+    """Raise BadConfiguration for an invalid store URL, without showing its password."""
     store_url.check(GROUP, conf.store.url)
     store_url.check_state_url(GROUP, conf.store.state_url, conf.store.state_namespaces)

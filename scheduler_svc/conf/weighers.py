@@ -16,7 +16,7 @@ WEIGHERS = built_in.names(built_in.WEIGHERS)
 DEFAULT_WEIGHERS = built_in.default_names(built_in.WEIGHERS)
 METRICS = "MetricsWeigher"  # its options are in [metrics]
 OPTIONS: Mapping[str, str] = {entry.name: entry.option for entry in built_in.WEIGHERS if entry.name != METRICS}
-# Metadata that overrides an option for an aggregate's hosts.
+# Aggregate metadata keys that override an option for the aggregate's hosts.
 AGGREGATE_OPTIONS = tuple(entry.option for entry in built_in.WEIGHERS)
 BALANCE = "BalanceWeigher"
 PACKED_BALANCE = 4.0  # default multiplier of BalanceWeigher if servers are packed
@@ -144,7 +144,6 @@ OPTS: list[cfg.Opt] = [
 
 
 def enabled(conf: cfg.ConfigOpts) -> list[str]:
-    """Return the names of the enabled weighers."""
     return nova_defaults.enabled_or_default(conf, "enabled_weighers", nova_defaults.WEIGHERS)
 
 
@@ -154,7 +153,7 @@ def packs(conf: cfg.ConfigOpts) -> bool:
 
 
 def multipliers(conf: cfg.ConfigOpts, *, packed: bool) -> dict[str, float]:
-    """Return the multiplier of each built-in weigher by name, for a policy that packs servers or spreads them."""
+    """Return the multiplier of each built-in weigher, for a policy that packs or spreads servers."""
     group = conf.filter_scheduler
     configured = {name: group[option] for name, option in OPTIONS.items()}
     if configured[BALANCE] is None:
@@ -167,7 +166,7 @@ def multipliers(conf: cfg.ConfigOpts, *, packed: bool) -> dict[str, float]:
 
 
 def image_properties(conf: cfg.ConfigOpts) -> dict[str, float]:
-    """Return the weight of each image property; raises BadConfiguration unless entries are property=weight."""
+    """Return the weight of each image property. Raises BadConfiguration unless entries are property=weight."""
     return metrics.parse_weights(
         f"[{GROUP}] image_props_weight_setting",
         "property=weight",
@@ -177,7 +176,7 @@ def image_properties(conf: cfg.ConfigOpts) -> dict[str, float]:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for an invalid setting, and for a weigher that cannot weigh Nova's hosts."""
+    """Raise BadConfiguration for an invalid setting, or a weigher that cannot weigh Nova's hosts."""
     image_properties(conf)
     multiplier = conf.filter_scheduler.image_props_weight_multiplier
     if conf.nova.enabled and multiplier and nova.UNCOUNTED_WEIGHER in enabled(conf):
