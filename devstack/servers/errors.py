@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of private servers; their messages are shown to the user."""
+"""Errors of private servers. Users see their messages."""
 
 from devstack.users.errors import DevstackError
 
@@ -13,12 +13,12 @@ class BinaryMissing(ServerError):
 
 
 class PortInUse(ServerError):
-    """Raised when another process already listens on a port configured for the server."""
+    """Raised when another process listens on the server's configured port."""
 
 
 class AlreadyRunning(ServerError):
-    """Raised by start() when the server of this run folder already runs; it is left running."""
+    """Raised by start() when the run folder's server already runs, which goes on."""
 
 
 class ServerNotReady(ServerError):
-    """Raised when a server ended or did not answer in time; it has been stopped."""
+    """Raised when a server ended or did not answer in time. It has been stopped."""

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Install missing Debian packages without starting or enabling their system services.
+"""Installation of missing Debian packages: `python3 -m devstack.servers.install rabbitmq-server`.
 
-As a program it installs the packages in its arguments: `python3 -m devstack.servers.install rabbitmq-server`. It
-needs only the standard library, so it works before any virtual environment exists.
+Needs only the standard library, so it runs before any virtual environment exists.
 """
 
 import contextlib
@@ -42,7 +41,7 @@ def _runs(find_program: Callable[[], object]) -> bool:
     return True
 
 
-# Each package with a check whether its programs are present, from whatever source.
+# {package: check whether its programs are present, from any source}
 PRESENCE_CHECKS: Mapping[str, Callable[[], bool]] = {
     "rabbitmq-server": lambda: _runs(rabbit_programs),
     "redis-server": lambda: _runs(lambda: redis_binary(Flavour.SYSTEM)),
@@ -67,11 +66,7 @@ def missing_packages(packages: Sequence[str] = SERVERS) -> list[str]:
 
 
 def install_missing(packages: Sequence[str] = SERVERS) -> list[str]:
-    """Install the missing packages, and return them.
-
-    Their services are neither started nor enabled; existing services are not changed. Raises ServerError when the
-    caller is not root, apt-get is absent, or apt-get fails (no network, for example).
-    """
+    """Install missing packages, without starting services, and return them. Raises ServerError."""
     missing = missing_packages(packages)
     if not missing:
         return []
@@ -112,7 +107,7 @@ def _apt(*arguments: str) -> None:
 
 @contextlib.contextmanager
 def _no_service_starts() -> Iterator[None]:
-    """Prevent Debian's maintainer scripts from starting services, and restore the machine's own policy at the end."""
+    """Prevent maintainer scripts from starting services, then restore the machine's own policy."""
     backup = POLICY.with_name(f"{POLICY.name}.before-gantt")
     if POLICY.exists() and POLICY.read_text() != DENY_STARTS:
         POLICY.replace(backup)
@@ -128,7 +123,6 @@ def _no_service_starts() -> Iterator[None]:
 
 
 def _enabled_units() -> set[str]:
-    """Return the services and sockets that are enabled."""
     links = UNIT_LINKS.glob("*.wants/*")
     return {link.name for link in links if link.suffix in (".service", ".socket")}
 
@@ -141,7 +135,7 @@ def _disable(units: set[str]) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Install the given packages (by default the servers) if missing; print the error and return 1 on failure."""
+    """Install the given packages (default: the servers); return 1 on failure."""
     try:
         installed = install_missing(arguments or SERVERS)
     except ServerError as why:

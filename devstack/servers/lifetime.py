@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lifetime of servers: they end with their owner, the process that started them, however that ends."""
+"""Lifetime of servers: they end with the process that started them, however it ends."""
 
 import json
 import os
@@ -13,16 +13,16 @@ PACKAGES = str(Path(__file__).resolve().parents[2])
 
 
 class OwnerWatch:
-    """A process that ends the servers of this process when this process has ended, even by SIGKILL.
+    """Process that ends the servers of this process after it ends, even by SIGKILL.
 
-    PR_SET_PDEATHSIG would end them with the thread that started them, and only the first process of each.
+    PR_SET_PDEATHSIG would act when the starting thread ends, and only on the first process of each server.
     """
 
     def __init__(self) -> None:
         self.owner = os.getpid()
         reading, self._writing = os.pipe()
         self._process = subprocess.Popen(  # noqa: S603 - a fixed command, no shell
-            [sys.executable, "-S", "-m", WATCH, str(self.owner)],  # no site-packages: it starts faster
+            [sys.executable, "-S", "-m", WATCH, str(self.owner)],  # starts faster without site-packages
             env={**os.environ, "PYTHONPATH": PACKAGES},
             cwd="/",
             stdin=reading,
@@ -34,15 +34,14 @@ class OwnerWatch:
 
     @property
     def running(self) -> bool:
-        """Whether it watches this process, not one that this process was forked from."""
+        """Whether the watch runs, and watches this process instead of its parent before a fork."""
         return self.owner == os.getpid() and self._process.poll() is None
 
     def add(self, pid: int, pid_file: Path) -> None:
-        """End this server, while the pid file names it."""
+        """End this server with the owner, if the pid file still names it."""
         os.write(self._writing, f"{json.dumps([pid, str(pid_file.absolute())])}\n".encode())
 
     def stop(self) -> None:
-        """End the watch, and none of the servers."""
         self._process.kill()
         self._process.wait()
         os.close(self._writing)
@@ -53,7 +52,7 @@ _lock = threading.Lock()
 
 
 def bind(pid: int, pid_file: Path) -> None:
-    """Let a server that this process started end with this process."""
+    """Let a server that this process started end with it."""
     global _watch  # noqa: PLW0603 - there is one owner, this process
     with _lock:
         if _watch is None or not _watch.running:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A private MariaDB server in a run folder, on a Unix socket only."""
+"""Private MariaDB server in a run folder, on a Unix socket only."""
 
 import os
 import shutil
@@ -18,13 +18,12 @@ DATABASE = "placement"
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
 INIT_SECONDS = 120.0
-# Tables and rights of the server itself; without the test database and anonymous users.
+# The server's own tables and rights, without test database and anonymous users.
 BOOTSTRAP = ("mysql_system_tables.sql", "mysql_system_tables_data.sql")
 SCRIPTS = Path("/usr/share/mysql")
 
 
 def mariadb_binary() -> str:
-    """Return the path of the server; raises BinaryMissing."""
     program = shutil.which("mariadbd", path=SYSTEM_PATH)
     if program is None:
         raise BinaryMissing(
@@ -34,10 +33,7 @@ def mariadb_binary() -> str:
 
 
 class MariadbServer:
-    """A MariaDB server with empty `databases`; its data, socket and log are in `folder` (mode 0700).
-
-    Access to the folder gives all rights; only its owner has it. `settings` are additional arguments.
-    """
+    """MariaDB server with empty `databases`; data, socket and log are in `folder` (mode 0700, grants all rights)."""
 
     def __init__(self, folder: Path, *, databases: Sequence[str] = (DATABASE,), settings: Sequence[str] = ()) -> None:
         self.folder = folder.absolute()
@@ -49,14 +45,10 @@ class MariadbServer:
 
     @property
     def pid(self) -> int | None:
-        """The server's process id, None when it is not running."""
         return self._process.pid
 
     def start(self) -> None:
-        """Create the databases if they are missing, start, and return when the server answers.
-
-        On ServerError nothing is left running.
-        """
+        """Create missing databases, start, and wait until the server answers. On ServerError nothing runs."""
         self._process.require_stopped()
         private_folder(self.folder)
         private_folder(self.folder / "tmp")
@@ -66,15 +58,14 @@ class MariadbServer:
         self._process.start(self._command(), self.folder, self._answers, START_SECONDS)
 
     def stop(self) -> None:
-        """Stop the server after it has written its data; does nothing if it is not running."""
+        """Stop the server after it has written its data, if it runs."""
         self._process.stop(STOP_SECONDS)
 
     def kill(self) -> None:
-        """Kill the server with SIGKILL."""
         self._process.kill()
 
     def url(self, database: str = DATABASE) -> str:
-        """The address of a database for SQLAlchemy with PyMySQL."""
+        """Return a database's URL for SQLAlchemy with PyMySQL."""
         return f"mysql+pymysql://root@localhost/{database}?unix_socket={quote(str(self._socket))}&charset=utf8mb4"
 
     def _command(self) -> list[str]:
@@ -83,7 +74,7 @@ class MariadbServer:
             "--no-defaults",
             f"--datadir={self._data}",
             f"--socket={self._socket}",
-            # A server that starts deletes the temporary tables of all others that share its folder for them.
+            # A starting server deletes the temporary tables of all servers in its --tmpdir.
             f"--tmpdir={self.folder / 'tmp'}",
             "--skip-networking",
             "--skip-grant-tables",
@@ -94,7 +85,6 @@ class MariadbServer:
         ]
 
     def _bootstrap(self) -> None:
-        """Write the server's own tables, and the empty databases."""
         statements = ["CREATE DATABASE mysql;", "USE mysql;"]
         statements += [(SCRIPTS / name).read_text() for name in BOOTSTRAP]
         statements += [f"CREATE DATABASE {database} CHARACTER SET utf8mb4;\n" for database in self._databases]
@@ -111,7 +101,6 @@ class MariadbServer:
             raise ServerError(f"The database of MariaDB cannot be created: {completed.stderr.strip()[-800:]}")
 
     def _answers(self) -> bool:
-        """Return whether the server greets a connection."""
         try:
             with socket.socket(socket.AF_UNIX) as connection:
                 connection.settimeout(1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A private memcached in a run folder, on a Unix socket only."""
+"""Private memcached in a run folder, on a Unix socket only."""
 
 import os
 import shutil
@@ -16,7 +16,6 @@ STOP_SECONDS = 10.0
 
 
 def memcached_binary() -> Path:
-    """Return the memcached program; raises BinaryMissing."""
     program = shutil.which("memcached", path=SYSTEM_PATH)
     if program is None:
         raise BinaryMissing("No memcached was found: install Debian's package (`apt-get install memcached`).")
@@ -24,7 +23,7 @@ def memcached_binary() -> Path:
 
 
 class MemcachedServer:
-    """A memcached with `megabytes` of memory; its socket and log are in `folder` (mode 0700)."""
+    """Memcached with `megabytes` of memory; socket and log are in `folder` (mode 0700)."""
 
     def __init__(self, folder: Path, *, megabytes: int = 16, name: str = "memcached") -> None:
         self.folder = folder.absolute()
@@ -35,11 +34,10 @@ class MemcachedServer:
 
     @property
     def pid(self) -> int | None:
-        """The server's process id, None when it is not running."""
         return self._process.pid
 
     def start(self) -> None:
-        """Start, and return when it answers. On ServerError nothing is left running."""
+        """Start, and wait until it answers. On ServerError nothing runs."""
         self._process.require_stopped()
         private_folder(self.folder)
         self.socket.unlink(missing_ok=True)
@@ -48,15 +46,14 @@ class MemcachedServer:
         self._process.start([*command, *as_root], self.folder, self._answers, START_SECONDS)
 
     def stop(self) -> None:
-        """Stop the server; its contents are lost. Does nothing when it is not running."""
+        """Stop the server if it runs. Its contents are lost."""
         self._process.stop(STOP_SECONDS)
 
     def kill(self) -> None:
-        """Kill the server with SIGKILL, as in a crash."""
         self._process.kill()
 
     def url(self) -> str:
-        """The address in the form of [store] state_url."""
+        """Return the address in the form of [store] state_url."""
         return f"memcached://{self.socket}"
 
     def _answers(self) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loopback TCP ports: pick a free one, or check one."""
+"""Loopback TCP ports."""
 
 import random
 import socket
@@ -7,13 +7,12 @@ import socket
 from devstack.servers.errors import PortInUse, ServerError
 
 LOOPBACK = "127.0.0.1"
-# Below the kernel's ephemeral range, so that no outgoing connection uses the port before the server starts.
+# Below the kernel's ephemeral range, so that no outgoing connection takes the port before the server starts.
 FIRST, LAST = 20000, 32000
 ATTEMPTS = 200
 
 
 def is_free(port: int) -> bool:
-    """Return whether a server could listen on this loopback port now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -33,7 +32,7 @@ def answers(port: int) -> bool:
 
 
 def free_port() -> int:
-    """Return an unused loopback port. Raises ServerError after ATTEMPTS unsuccessful picks."""
+    """Return an unused loopback port. Raises ServerError after ATTEMPTS tries."""
     chance = random.SystemRandom()
     for _ in range(ATTEMPTS):
         port = chance.randrange(FIRST, LAST)

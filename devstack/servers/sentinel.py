@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A private primary with replicas, and sentinels that monitor them and fail over, on loopback."""
+"""Private primary with replicas, monitored and failed over by sentinels, on loopback."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from devstack.users.folder import Passwords, private_folder, write_private
 from devstack.users.redis_users import ADMIN, PEER, REPLICA, SENTINEL, SENTINEL_READER, RedisUser, acl_file
 
 SERVICE = "gantt"
-DOWN_MS = 1000  # after which a sentinel considers a silent server down
+DOWN_MS = 1000  # silence after which a sentinel considers a server down
 # A stuck failover is retried after twice this time.
 FAILOVER_MS = 5000
 START_SECONDS = 30.0
@@ -24,7 +24,7 @@ WATCH_SECONDS = 60.0
 
 
 class Sentinel:
-    """One redis-sentinel; it stores its state in its configuration file, which begins with ``settings``."""
+    """Redis Sentinel. Its state is in its configuration file, which begins with ``settings``."""
 
     def __init__(
         self,
@@ -47,11 +47,10 @@ class Sentinel:
 
     @property
     def pid(self) -> int | None:
-        """The process id, None when it is not running."""
         return self._process.pid
 
     def start(self) -> None:
-        """Start, the first time with a new configuration; raises ServerError."""
+        """Start, the first time with a new configuration. Raises ServerError."""
         private_folder(self.folder)
         conf = self.folder / "sentinel.conf"
         if not conf.exists():
@@ -62,17 +61,15 @@ class Sentinel:
         self._process.start([str(self._binary), str(conf), "--sentinel"], self.folder, self._answers, START_SECONDS)
 
     def kill(self) -> None:
-        """Kill the sentinel with SIGKILL."""
         self._process.kill()
 
     def client(self) -> redis.Redis:
-        """Return a client with all permissions."""
         user = ADMIN.name if self._primary.users else None
         password = self._primary.passwords.of(user) if user else None
         return redis.Redis(LOOPBACK, self.port, username=user, password=password, decode_responses=True)
 
     def knows_all(self, sentinels: int, replicas: int) -> bool:
-        """Return whether the sentinel knows this many sentinels and replicas, all of them alive."""
+        """Return whether the sentinel knows this many sentinels and replicas, all alive."""
         with self.client() as client:
             state = client.sentinel_master(SERVICE)
             replica_states = client.sentinel_slaves(SERVICE)
@@ -113,10 +110,7 @@ class Sentinel:
 
 
 class SentinelGroup:
-    """A primary with replicas (2) and sentinels (3); their files are in ``folder``.
-
-    The sentinels consider a server down after ``down_ms`` of silence, and replace a primary that is.
-    """
+    """Primary with replicas (2) and sentinels (3), which replace a primary silent for ``down_ms``."""
 
     def __init__(
         self,
@@ -133,7 +127,7 @@ class SentinelGroup:
         self.folder = folder.absolute()
         program = binary or redis_binary()
         self._passwords = Passwords(self.folder)
-        # Any of them may become a replica.
+        # Any server may become a replica.
         auth = [f"masteruser {REPLICA.name}", f"masterauth {self._passwords.of(REPLICA.name)}"] if users else []
         self.servers = [
             RedisServer(
@@ -157,7 +151,7 @@ class SentinelGroup:
         ]
 
     def start(self) -> None:
-        """Start all, and return when every sentinel knows all others; on ServerError nothing is left running."""
+        """Start all, and wait until every sentinel knows all others. On ServerError nothing runs."""
         private_folder(self.folder)
         try:
             for server in self.servers:
@@ -170,14 +164,13 @@ class SentinelGroup:
             raise
 
     def kill(self) -> None:
-        """Kill every process with SIGKILL, the sentinels first."""
+        """Kill every process with SIGKILL, sentinels first."""
         for sentinel in self.sentinels:
             sentinel.kill()
         for server in self.servers:
             server.kill()
 
     def url(self, user: str | None = None) -> str:
-        """The address of the group as this user, password included."""
         hosts = ",".join(f"{LOOPBACK}:{sentinel.port}" for sentinel in self.sentinels)
         if user is None:
             return f"redis+sentinel://{hosts}/{SERVICE}/0"
@@ -185,7 +178,7 @@ class SentinelGroup:
         return f"redis+sentinel://{user}:{self._passwords.of(user)}@{hosts}/{SERVICE}/0?{login}"
 
     def primary(self) -> RedisServer:
-        """Return the primary by the sentinels' newest configuration; raises ServerError when none runs."""
+        """Return the primary by the sentinels' newest configuration. Raises ServerError if no sentinel runs."""
         states = []
         for sentinel in self.sentinels:
             if sentinel.pid is not None:

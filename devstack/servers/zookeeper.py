@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A private ZooKeeper in a run folder, on a loopback port."""
+"""Private ZooKeeper in a run folder, on a loopback port."""
 
 import shutil
 import socket
@@ -19,14 +19,14 @@ STOP_SECONDS = 20.0
 
 
 def zookeeper_classes() -> Path:
-    """Return the path of ZooKeeper's classes; raises BinaryMissing if they or Java are missing."""
+    """Return the path of ZooKeeper's classes. Raises BinaryMissing without them or Java."""
     if not CLASSES.exists() or shutil.which("java", path=SYSTEM_PATH) is None:
         raise BinaryMissing("No ZooKeeper was found: install Debian's package (`apt-get install zookeeper`).")
     return CLASSES
 
 
 class ZooKeeperServer:
-    """A ZooKeeper server; its configuration, data and log are in `folder` (mode 0700). Sessions survive restarts."""
+    """ZooKeeper server; configuration, data and log are in `folder` (mode 0700). Sessions survive restarts."""
 
     def __init__(self, folder: Path, *, port: int | None = None, name: str = "zookeeper") -> None:
         self.folder = folder.absolute()
@@ -36,11 +36,10 @@ class ZooKeeperServer:
 
     @property
     def pid(self) -> int | None:
-        """The server's process id, None when it is not running."""
         return self._process.pid
 
     def start(self) -> None:
-        """Start, and return when it answers. On ServerError nothing is left running."""
+        """Start, and wait until it answers. On ServerError nothing runs."""
         self._process.require_stopped()
         classes = zookeeper_classes()
         private_folder(self.folder)
@@ -51,15 +50,14 @@ class ZooKeeperServer:
         self._process.start(command, self.folder, self._answers, START_SECONDS)
 
     def stop(self) -> None:
-        """Stop the server; its data stays in its folder. Does nothing when it is not running."""
+        """Stop the server if it runs. Its data stays."""
         self._process.stop(STOP_SECONDS)
 
     def kill(self) -> None:
-        """Kill the server with SIGKILL, as in a crash."""
         self._process.kill()
 
     def url(self) -> str:
-        """The address in the form of [service_group] backend_url."""
+        """Return the address in the form of [service_group] backend_url."""
         return f"zookeeper://{LOOPBACK}:{self.port}"
 
     def _answers(self) -> bool:
