@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Nova cloud on this machine, with gantt or Nova's own services in each role."""
+"""Nova cloud on this machine, with gantt or Nova's own services in each role."""

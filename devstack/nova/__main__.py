@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start a Nova cloud, boot servers on it, show where they run, and leave it running; or stop it."""
+"""Starts a Nova cloud, boots servers, shows where they run, and leaves the cloud running; or stops it."""
 
 import argparse
 import signal
@@ -19,7 +19,7 @@ FLAVOR = "m1.tiny"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Return 0 only if every server is ACTIVE and Placement has exactly what Nova's records say."""
+    """Return 0 only if every server is ACTIVE and Placement agrees with Nova's records."""
     options = command_line.parse(argv)
     try:
         if options.down:

@@ -25,15 +25,13 @@ Result = TypeVar("Result")
 
 
 class CallFailed(Exception):
-    """Raised when a service refuses a call."""
-
     def __init__(self, what: str, status: int, text: str) -> None:
         super().__init__(f"{what} was answered {status}: {text[:1000]}")
         self.status = status
 
 
 def wait_until(question: Callable[[], Result | None], what: str, seconds: float = SERVER_SECONDS) -> Result:
-    """Return the first true answer; raises ServerNotReady. A service that does not serve yet answers nothing."""
+    """Return the first true answer. Raises ServerNotReady. A service that does not serve yet counts as no answer."""
     deadline = time.monotonic() + seconds
     while True:
         problem: object = "no"
@@ -48,10 +46,7 @@ def wait_until(question: Callable[[], Result | None], what: str, seconds: float 
 
 
 class RestClient:
-    """Sends JSON with a token and a microversion; ``call`` raises CallFailed for every status from 400 on.
-
-    An answer is waited for ``seconds``.
-    """
+    """Sends JSON with a token and a microversion; ``call`` raises CallFailed for every status from 400 on."""
 
     def __init__(self, url: str, headers: Mapping[str, str], seconds: float = SECONDS) -> None:
         self._url = url
@@ -60,20 +55,17 @@ class RestClient:
         self._session.headers.update(headers)
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """Return the document of the answer, None without one."""
+        """Return the answer's document, or None."""
         response = self._session.request(method, self._url + path, json=body, headers=headers, timeout=self._seconds)
         if not response.ok:
             raise CallFailed(f"{method} {path}", response.status_code, response.text)
         return response.json() if response.content else None
 
     def get(self, path: str) -> Any:
-        """Return a document."""
         return self.call("GET", path)
 
 
 class PlacementClient(RestClient):
-    """An administrator's client of Placement."""
-
     def __init__(self, url: str) -> None:
         super().__init__(url, {"X-Auth-Token": ADMIN_TOKEN, "OpenStack-API-Version": f"placement {PLACEMENT_VERSION}"})
 
@@ -82,40 +74,33 @@ class PlacementClient(RestClient):
         return len(self.get("/resource_providers?required=COMPUTE_NODE&resources=VCPU:1")["resource_providers"])
 
     def providers(self) -> list[dict[str, Any]]:
-        """Return all providers."""
         providers: list[dict[str, Any]] = self.get("/resource_providers")["resource_providers"]
         return providers
 
     def allocations(self, consumer: str) -> dict[str, dict[str, int]]:
-        """Return what a consumer holds, by provider."""
         allocations = self.get(f"/allocations/{consumer}")["allocations"]
         return {provider: allocation["resources"] for provider, allocation in allocations.items()}
 
     def usages(self, provider: str) -> dict[str, int]:
-        """Return how much is used of a provider, by resource class."""
         usages: dict[str, int] = self.get(f"/resource_providers/{provider}/usages")["usages"]
         return usages
 
     def consumers(self, provider: str) -> dict[str, dict[str, int]]:
-        """Return what is held from a provider, by consumer."""
+        """Return the resources allocated from a provider, by consumer."""
         allocations = self.get(f"/resource_providers/{provider}/allocations")["allocations"]
         return {consumer: allocation["resources"] for consumer, allocation in allocations.items()}
 
 
 class NovaClient(RestClient):
-    """An administrator's client of nova-api."""
-
     def __init__(self, url: str, token: str = ADMIN_TOKEN, seconds: float = SECONDS) -> None:
         headers = {"X-Auth-Token": token, "OpenStack-API-Version": f"compute {COMPUTE_VERSION}"}
         super().__init__(f"{url}/v2.1", headers, seconds)
 
     def hosts_up(self) -> list[str]:
-        """Return the hosts whose compute service is up."""
         services = self.get("/os-services?binary=nova-compute")["services"]
         return [service["host"] for service in services if service["state"] == "up"]
 
     def create_flavor(self, name: str, vcpus: int, memory_mb: int, disk_gb: int, **extra_specs: str) -> str:
-        """Create a flavor and return its id."""
         flavor = {"id": name, "name": name, "vcpus": vcpus, "ram": memory_mb, "disk": disk_gb}
         self.call("POST", "/flavors", {"flavor": flavor})
         if extra_specs:
@@ -123,23 +108,21 @@ class NovaClient(RestClient):
         return name
 
     def boot(self, name: str, flavor: str, hints: Mapping[str, Any] | None = None, **options: Any) -> str:
-        """Ask for a server, and return its uuid; ``options`` are fields of the request."""
+        """Request a server and return its uuid; ``options`` are fields of the request."""
         server = {"name": name, "flavorRef": flavor, "imageRef": IMAGES["cirros"], "networks": "none", **options}
         request = {"server": server, **({"os:scheduler_hints": dict(hints)} if hints else {})}
         uuid: str = self.call("POST", "/servers", request)["server"]["id"]
         return uuid
 
     def server(self, uuid: str) -> dict[str, Any]:
-        """Return a server's record."""
         record: dict[str, Any] = self.get(f"/servers/{uuid}")["server"]
         return record
 
     def act(self, uuid: str, action: str, arguments: Mapping[str, Any] | None = None) -> None:
-        """Start an action of a server."""
         self.call("POST", f"/servers/{uuid}/action", {action: arguments})
 
     def wait_for(self, uuids: Sequence[str], *statuses: str) -> list[dict[str, Any]]:
-        """Wait until each server has one of the statuses and no task, and return them; raises ServerNotReady."""
+        """Wait until each server has one of the statuses and no task; return them. Raises ServerNotReady."""
         what = f"{' or '.join(statuses)} of server"
         servers = [wait_until(partial(self._settled, uuid, statuses), f"{what} {uuid}") for uuid in uuids]
         for server in servers:
@@ -156,7 +139,7 @@ class NovaClient(RestClient):
         reraise=True,
     )
     def delete(self, path: str) -> None:
-        """Delete something; a call that was cut off is sent again, and then finds it deleted."""
+        """Delete a resource. A call that was cut off is sent again, and then finds it deleted."""
         try:
             self.call("DELETE", path)
         except CallFailed as why:
@@ -164,12 +147,11 @@ class NovaClient(RestClient):
                 raise
 
     def wait_deleted(self, uuids: Sequence[str]) -> None:
-        """Wait until there are no such servers."""
         for uuid in uuids:
             wait_until(partial(self._is_deleted, uuid), f"the deletion of {uuid}")
 
     def _settled(self, uuid: str, statuses: Sequence[str]) -> dict[str, Any] | None:
-        """Return the server where it will change no more by itself."""
+        """Return the server if it will not change any more by itself."""
         server = self.server(uuid)
         is_expected = server["status"] in (*statuses, "ERROR") and server["OS-EXT-STS:task_state"] is None
         return server if is_expected else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A whole Nova cloud as separate processes in one run folder."""
+"""Nova cloud of separate processes in one run folder."""
 
 import collections
 import contextlib
@@ -37,23 +37,20 @@ STOP_SECONDS = 45.0
 METRICS_SECONDS = 10.0
 TAIL = 2000
 GUESTS = "guests"  # folder of a simulated hypervisor, in the state of its host
-# gantt's exchanges have names that Nova uses too. Each cell has a message bus of its own.
+# gantt's exchanges share names with Nova's, and each cell has its own message bus.
 NOVA_VHOST, CELL2_VHOST = "nova", "nova-cell2"
-# A cloud for tests: its databases end with it.
+# The databases end with the cloud, so commits need not be durable.
 DATABASE_SETTINGS = ("--innodb-flush-log-at-trx-commit=0", "--max-connections=600")
 
 
 def default_folder() -> Path:
-    """Return the user's run folder of a Nova cloud; its path is short because it contains Unix sockets."""
+    """Return the user's run folder of a Nova cloud, short because it contains Unix sockets."""
     configured = os.environ.get("GANTT_NOVA_RUN")
     return Path(configured) if configured else Path(tempfile.gettempdir()) / f"gantt-nova-{os.getuid()}"
 
 
 class NovaCloud:
-    """Starts, finds and stops a Nova cloud; Nova must be installed (`environment.install`).
-
-    ``vhosts`` are further virtual hosts of its RabbitMQ.
-    """
+    """Starts, finds and stops a Nova cloud, with further RabbitMQ ``vhosts``. `environment.install` comes first."""
 
     def __init__(
         self, folder: Path, size: CloudSize, ports: Mapping[str, int] | None = None, vhosts: Sequence[str] = ()
@@ -69,7 +66,7 @@ class NovaCloud:
 
     @classmethod
     def find(cls, folder: Path) -> "NovaCloud | None":
-        """Return the cloud recorded in ``folder``, or None; raises a DevstackError."""
+        """Return the cloud recorded in ``folder``, or None. Raises DevstackError."""
         layout = Layout(folder)
         record = layout.cluster_record
         if record is None:
@@ -81,7 +78,7 @@ class NovaCloud:
 
     @cached_property
     def parts(self) -> CloudParts:
-        """What the daemons' commands are made of; the servers have been started."""
+        """Inputs of the daemons' commands, after the servers have started."""
         urls = Urls(
             bus=self.rabbit.url(driver="rabbit", vhost=NOVA_VHOST),
             cell2_bus=self.rabbit.url(driver="rabbit", vhost=CELL2_VHOST),
@@ -98,14 +95,10 @@ class NovaCloud:
 
     @property
     def running(self) -> list[str]:
-        """Names of the running processes."""
         return sorted(path.stem for path in self._pid_files() if self._process(path).pid is not None)
 
     def start(self) -> None:
-        """Start everything, and return when all computes accept servers.
-
-        On DevstackError nothing is left running, and the run folder is removed.
-        """
+        """Start everything, and wait until all computes accept servers. On DevstackError, removes the run folder."""
         if self.layout.present and any(self.layout.folder.iterdir()):
             raise ServerError(f"The run folder {self.layout.folder} is not empty; remove it, or set GANTT_NOVA_RUN.")
         environment.folder()
@@ -117,74 +110,68 @@ class NovaCloud:
             raise
 
     def start_servers(self) -> None:
-        """Start message bus, database and store in a new folder, and none of the services; raises ServerError."""
+        """Start message bus, database and store in a new folder. Raises ServerError."""
         self.layout.make()
         self.layout.write_cluster_record({"size": asdict(self.size), "ports": self.ports})
         for server in (self.rabbit, self.database, self.store):
             server.start()
 
     def spawn(self, daemon: Daemon) -> ServerProcess:
-        """Start a daemon."""
         process = self.process(daemon.name)
         env = {key: os.environ[key] for key in INHERITED if key in os.environ and key != "PYTHONPATH"}
         process.spawn(daemon.command, {**env, **daemon.env}, self.layout.folder)
         return process
 
     def process(self, name: str) -> ServerProcess:
-        """Return the process of a daemon."""
         return ServerProcess(name, self.layout.pid_file(name), self.layout.log_file(name))
 
     def stop_role(self, role: str) -> None:
-        """Stop the daemons of a role."""
         stop_together([self.process(daemon.name) for daemon in roles.served_by(self.parts, role)], STOP_SECONDS)
 
     def start_role(self, role: str, choice: str) -> None:
-        """Let another project serve a role whose daemons are stopped, and return when those with a port answer."""
+        """Let another project serve a role whose daemons are stopped; wait until those with a port answer."""
         self.size = CloudSize(**{**asdict(self.size), role: choice})
         self.__dict__.pop("parts", None)
         self.layout.write_cluster_record({"size": asdict(self.size), "ports": self.ports})
         self._wait_for_ports([(daemon, self.spawn(daemon)) for daemon in roles.served_by(self.parts, role)])
 
     def add_compute(self, host: str) -> None:
-        """Start a compute on a further host, and return when it accepts servers."""
+        """Start a compute on another host, and wait until it accepts servers."""
         count = self.placement.count_computes()
         self.spawn(roles.compute(self.parts, host))
         self._wait_for_computes(count + 1)
 
     def command(self, program: str, *arguments: str, statuses: Sequence[int] = (0,)) -> str:
-        """Run nova-manage or nova-status, and return what it printed; raises ServerError for another exit status."""
+        """Run nova-manage or nova-status and return its output. Raises ServerError for another exit status."""
         return self._run([*roles.nova_program(self.parts, program), *arguments], {}, statuses)
 
     def gantt(self, *arguments: str, statuses: Sequence[int] = (0,)) -> str:
-        """Run the command `gantt` as an operator, and return what it printed; raises ServerError as `command`."""
+        """Run the command `gantt` as an operator and return its output; raises like `command`."""
         return self._run([*roles.operator_command(self.parts), *arguments], roles.SOURCE_TREE, statuses)
 
     def placement_import(self, *arguments: str) -> str:
-        """Run gantt-placement-import for the database of OpenStack's Placement, and return what it printed."""
+        """Run gantt-placement-import on the database of OpenStack's Placement and return its output."""
         return self._run([*roles.import_command(self.parts), *arguments], roles.SOURCE_TREE, (0,))
 
     def metric(self, name: str) -> float:
-        """Return a metric of gantt-scheduler, given by its name with labels; 0 if it has none of the name."""
+        """Return a metric of gantt-scheduler by name with labels; 0 if absent."""
         page = requests.get(self._url("metrics"), timeout=METRICS_SECONDS).text
         values = [line.rpartition(" ")[2] for line in page.splitlines() if line.startswith(f"{name} ")]
         return float(values[0]) if values else 0.0
 
     def guests(self) -> dict[str, list[str]]:
-        """Return the hosts whose hypervisor has a guest of each server."""
+        """Return {server: hosts whose hypervisor has a guest of it}."""
         hosts = collections.defaultdict(list)
         for path in sorted(self.layout.state.glob(f"*/{GUESTS}/*")):
             hosts[path.name].append(path.parents[1].name)
         return dict(hosts)
 
     def differences(self) -> list[str]:
-        """Return a sentence for each consumer that holds something else in Placement than Nova's records say."""
+        """Return a sentence for each consumer whose allocations differ from Nova's records."""
         return records.differences(self._cell_databases, self.placement)
 
     def inconsistencies(self) -> list[str]:
-        """Return the differences, and those of usages, of gantt's claims and of guests; each is a sentence.
-
-        Guests are those of the hosts whose compute runs and whose hypervisor lists them.
-        """
+        """Return sentences on differences of allocations, usages, gantt's claims, and guests of running computes."""
         allocations = comparison.provider_allocations(self.placement)
         sentences = [*self.differences(), *comparison.usage_differences(self.placement, allocations)]
         if self.size.placement == "gantt":
@@ -194,17 +181,16 @@ class NovaCloud:
         return sentences + comparison.guest_differences(self.guests(), records.guests(*self._cell_databases), hosts)
 
     def open_store(self, *namespaces: str) -> RedisStore:
-        """Return gantt's store of the cloud, with the rights of gantt-scheduler; the caller closes it."""
+        """Return gantt's store with the rights of gantt-scheduler. The caller closes it."""
         return RedisStore(self.store.url(redis_users.SCHEDULER.name), PARTITION, namespaces=namespaces)
 
     def stop(self) -> None:
-        """Stop all processes: the daemons together, then the servers; does nothing if none runs."""
+        """Stop all processes that run: the daemons together, then the servers."""
         stop_together([self._process(path) for path in self.layout.folder.glob("*.pid")], STOP_SECONDS)
         for server in (self.store, self.database, self.rabbit):
             server.stop()
 
     def destroy(self) -> None:
-        """Stop all processes and remove the run folder."""
         if self.layout.present:
             self.stop()
             self.layout.remove()
@@ -246,7 +232,6 @@ class NovaCloud:
                 process.wait_ready(partial(answers, daemon.port), START_SECONDS)
 
     def create_tables(self) -> None:
-        """Create the tables of Nova's databases, and a cell."""
         databases = self.parts.urls.databases
         self.command("nova-manage", "api_db", "sync")
         self.command("nova-manage", "cell_v2", "map_cell0", "--database_connection", databases[CELL0_DATABASE])
@@ -261,7 +246,7 @@ class NovaCloud:
         self.command("nova-manage", "cell_v2", "create_cell", "--name", name, *connections)
 
     def _wait_for_computes(self, count: int) -> None:
-        """Wait until this number of computes have their provider, map the hosts to the cell, and wait for them."""
+        """Wait until so many computes have a provider, map their hosts to the cell, and wait for the services."""
         wait_until(lambda: self.placement.count_computes() >= count, "the providers of all computes", START_SECONDS)
         self.command("nova-manage", "cell_v2", "discover_hosts")
         wait_until(lambda: len(self.nova.hosts_up()) >= count, "all computes to be up", START_SECONDS)
@@ -269,7 +254,6 @@ class NovaCloud:
             wait_until(lambda: self._count_known_hosts() >= count, "gantt-nova-bridge to read them", START_SECONDS)
 
     def _count_known_hosts(self) -> int:
-        """Return the number of computes on which gantt places servers."""
         url = self.store.url(redis_users.SCHEDULER.name)
         with contextlib.closing(RedisStore(url, PARTITION, namespaces=[NAMESPACE])) as store:
             rows, _ = store.list_state(NAMESPACE)

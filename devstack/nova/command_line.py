@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of nova.sh."""
+"""Command line of nova.sh."""
 
 import argparse
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ HELP = {"placement": "gantt", "scheduler": "gantt; nova with another Placement t
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Return the options; exits with 0 after printing the help, with 2 after reporting an invalid option."""
+    """Return the options. Exits with 0 after the help, with 2 after an invalid option."""
     parser = argparse.ArgumentParser(prog="nova.sh", description=DESCRIPTION)
     for role, choices in ROLES.items():
         parser.add_argument(f"--{role}", choices=choices, help=f"who serves this role ({HELP[role]})")
@@ -30,7 +30,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _choose_roles(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
-    """Set the roles that are not chosen: gantt where it can serve them."""
+    """Set unchosen roles: gantt, if it can serve them."""
     options.placement = options.placement or GANTT
     options.scheduler = options.scheduler or (GANTT if options.placement == GANTT else NOVA)
     if options.placement != GANTT and options.scheduler != NOVA:
@@ -41,5 +41,4 @@ def _choose_roles(options: argparse.Namespace, parser: argparse.ArgumentParser) 
 
 
 def size(options: argparse.Namespace) -> CloudSize:
-    """Return the size of the cloud."""
     return CloudSize(computes=options.computes, **{role: getattr(options, role) for role in ROLES})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons after a test: Placement's usages, gantt's claims, and the guests of hypervisors."""
+"""Comparisons after a test: Placement's usages, gantt's claims, and guests of hypervisors."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,16 +12,15 @@ from scheduler_svc.core.records import Claim
 from scheduler_svc.store import paging
 from scheduler_svc.store.protocols.claims import ClaimQueries
 
-ProviderAllocations = dict[str, dict[str, dict[str, int]]]  # amounts by provider, consumer and resource class
+ProviderAllocations = dict[str, dict[str, dict[str, int]]]  # {provider: {consumer: {resource class: amount}}}
 
 
 def provider_allocations(placement: PlacementClient) -> ProviderAllocations:
-    """Return the allocations from each provider."""
     return {provider["uuid"]: placement.consumers(provider["uuid"]) for provider in placement.providers()}
 
 
 def usage_differences(placement: PlacementClient, allocations: ProviderAllocations) -> list[str]:
-    """Return a sentence for each provider whose usages are not the sum of the allocations from it."""
+    """Return a sentence for each provider whose usages are not the sum of its allocations."""
     return [
         f"{provider} has the usages {_positive(usages)}, but its allocations are {_positive(sums)} in sum"
         for provider, consumers in allocations.items()
@@ -30,7 +29,7 @@ def usage_differences(placement: PlacementClient, allocations: ProviderAllocatio
 
 
 def claim_differences(store: ClaimQueries, allocations: ProviderAllocations) -> list[str]:
-    """Return a sentence for each consumer whose claim is not what it holds by the API, and what `verify` finds."""
+    """Return a sentence for each consumer whose claim differs from its allocations, and `verify`'s problems."""
     by_api = _by_consumer(allocations)
     claims = {claim.consumer: claim for claim in paging.entries(lambda marker: store.claims(marker=marker))}
     verification = store.verify()
@@ -46,10 +45,7 @@ def claim_differences(store: ClaimQueries, allocations: ProviderAllocations) -> 
 
 
 def guest_differences(guests: Mapping[str, Sequence[str]], recorded: Guests, hosts: Sequence[str]) -> list[str]:
-    """Return a sentence for each server with a guest too many, or one too few, on these hosts.
-
-    ``guests`` are the hosts of each server's guests, as hypervisors say.
-    """
+    """Return a sentence for each server with too many or too few guests on ``hosts``; hypervisors listed ``guests``."""
     sentences = []
     for server in sorted({*guests, *recorded.required, *recorded.allowed}):
         present = {*guests.get(server, ())} & {*hosts}
@@ -64,7 +60,6 @@ def guest_differences(guests: Mapping[str, Sequence[str]], recorded: Guests, hos
 
 
 def _confirmed(claim: Claim | None) -> dict[str, dict[str, int]] | None:
-    """Return what a confirmed claim holds, by the UUID of the provider."""
     if claim is None or claim.state != ClaimState.CONFIRMED:
         return None
     prefix = names.api_provider("")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration files of a Nova cloud's services."""
+"""Configuration files of a Nova cloud's services."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ PASSWORD = "any"  # noqa: S105 - the fake of Keystone accepts every password
 
 @dataclass(frozen=True)
 class Urls:
-    """Where the services of a cloud find each other; some contain passwords."""
+    """URLs of a cloud's services; some contain passwords."""
 
     bus: str
     cell2_bus: str
@@ -39,10 +39,7 @@ class Urls:
 
 
 def nova(host: str, size: CloudSize, urls: Urls, state: Path, paste: Path, *, databases: bool) -> Groups:
-    """Return nova.conf of the services on a host; computes reach no database.
-
-    Services of the second cell have a message bus of their own, and reach the database of no other cell.
-    """
+    """Return nova.conf of a host's services. Computes reach no database, and cells only their own."""
     keystone = _credentials(urls)
     is_second = host in (CELL2_CONTROL_HOST, *size.second_hosts)
     groups: dict[str, dict[str, object]] = {
@@ -55,14 +52,14 @@ def nova(host: str, size: CloudSize, urls: Urls, state: Path, paste: Path, *, da
             "log_options": False,
             "concurrency_backend": "threading",
             "compute_driver": "simulated.SimulatedDriver",
-            # Capacity as it is: the tests count it.
+            # No overcommit: tests count the capacity.
             "initial_cpu_allocation_ratio": 1.0,
             "initial_ram_allocation_ratio": 1.0,
             "initial_disk_allocation_ratio": 1.0,
             "reserved_host_memory_mb": 0,
-            # The fake hypervisor forgets which guests are stopped when it is restarted.
+            # The fake hypervisor forgets which guests are stopped when it restarts.
             "sync_power_state_interval": -1,
-            # Guests of servers that were deleted while their compute was down are ended soon after its start.
+            # After its start, a compute soon ends guests of servers that were deleted meanwhile.
             "running_deleted_instance_poll_interval": REAP_SECONDS,
             "running_deleted_instance_timeout": 0,
             "heal_instance_info_cache_interval": -1,
@@ -95,7 +92,6 @@ def nova(host: str, size: CloudSize, urls: Urls, state: Path, paste: Path, *, da
 
 
 def gantt_placement(urls: Urls, size: CloudSize, port: int) -> Groups:
-    """Return the configuration of gantt-placement."""
     return {
         "rpc": {"partition": PARTITION},
         "store": {"url": urls.store, "durability": size.durability},
@@ -106,10 +102,7 @@ def gantt_placement(urls: Urls, size: CloudSize, port: int) -> Groups:
 
 
 def gantt_scheduler(urls: Urls, size: CloudSize, metrics_port: int) -> Groups:
-    """Return the configuration of gantt-scheduler, which answers on Nova's message bus.
-
-    Raises ServerError for options of Nova that change placements and have no counterpart.
-    """
+    """Return the configuration of gantt-scheduler. Raises ServerError for options that it cannot follow."""
     groups: Groups = {
         "DEFAULT": {"transport_url": urls.gantt_bus},
         "rpc": {"partition": PARTITION},
@@ -133,7 +126,6 @@ def gantt_shadow(urls: Urls, size: CloudSize, metrics_port: int) -> Groups:
 
 
 def gantt_nova_bridge(urls: Urls, size: CloudSize) -> Groups:
-    """Return the configuration of gantt-nova-bridge."""
     translated = _translated(size.nova_options).get("nova", {})
     return {
         "rpc": {"partition": PARTITION},
@@ -143,12 +135,10 @@ def gantt_nova_bridge(urls: Urls, size: CloudSize) -> Groups:
 
 
 def gantt_operator(urls: Urls) -> Groups:
-    """Return the configuration of the command `gantt`."""
     return {"DEFAULT": {"transport_url": urls.gantt_bus}, "rpc": {"partition": PARTITION}}
 
 
 def placement(urls: Urls) -> Groups:
-    """Return the configuration of OpenStack Placement."""
     return {
         "api": {"auth_strategy": "keystone"},
         "placement_database": {"connection": urls.databases[PLACEMENT_DATABASE], "sync_on_startup": True},
@@ -157,7 +147,7 @@ def placement(urls: Urls) -> Groups:
 
 
 def _translated(options: Mapping[str, Mapping[str, str]]) -> Groups:
-    """Return what gantt-nova-config makes of options of nova.conf."""
+    """Return gantt-nova-config's translation of options of nova.conf."""
     values = {section: {option: [value] for option, value in group.items()} for section, group in options.items()}
     translation = from_nova.translate(values)
     if translation.refused:
@@ -166,12 +156,10 @@ def _translated(options: Mapping[str, Mapping[str, str]]) -> Groups:
 
 
 def _merged(groups: Groups, options: Groups) -> Groups:
-    """Return groups with further options, which replace those of the same name."""
     return {name: {**groups.get(name, {}), **options.get(name, {})} for name in (*groups, *options)}
 
 
 def _credentials(urls: Urls) -> dict[str, object]:
-    """Return the options with which a service gets its token."""
     return {
         "auth_type": "password",
         "auth_url": f"{urls.fakes}/identity",
@@ -184,6 +172,5 @@ def _credentials(urls: Urls) -> dict[str, object]:
 
 
 def _validation(urls: Urls) -> dict[str, object]:
-    """Return the options with which a service validates tokens."""
     options = {"www_authenticate_uri": f"{urls.fakes}/identity", "service_token_roles_required": True}
     return {**_credentials(urls), **options}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The virtual environment of Nova's services."""
+"""Virtual environment of Nova's services."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ NOVA_CLOUD = Peer(
 
 
 def install() -> None:
-    """Install Nova from PyPI if it is missing; raises BinaryMissing."""
+    """Install Nova from PyPI if it is missing. Raises BinaryMissing."""
     try:
         peer_environments.install(NOVA_CLOUD, peer_environments.default_cache())
     except PeerMissing as why:
@@ -27,7 +27,7 @@ def install() -> None:
 
 
 def folder() -> Path:
-    """Return the environment; raises BinaryMissing if Nova is not installed."""
+    """Return the environment's folder. Raises BinaryMissing if Nova is not installed."""
     try:
         return peer_environments.python(NOVA_CLOUD, peer_environments.default_cache()).parents[1]
     except PeerMissing as why:

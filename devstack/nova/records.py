@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is allocated by Nova's own records, to be compared with Placement."""
+"""Allocations according to Nova's own records, for comparison with Placement."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -10,21 +10,21 @@ import sqlalchemy
 
 from devstack.nova.client import PlacementClient
 
-Allocations = dict[str, dict[str, dict[str, int]]]  # amounts by consumer, provider and resource class
+Allocations = dict[str, dict[str, dict[str, int]]]  # {consumer: {provider: {resource class: amount}}}
 
-# A migration in one of these states is a consumer, which holds the source.
+# States in which a migration is the consumer of the source's resources.
 HOLDING = ("migrating", "pre-migrating", "post-migrating", "finished", "queued", "preparing", "running", "confirming")
 # The source of an evacuation is freed when its compute starts again; then the migration is "completed".
 EVACUATED = "done"
 RESOURCES = "resources:"
-# Neutron has the records of what ports request.
+# Only Neutron records what ports request.
 OF_PORTS = ("NET_BW_EGR_KILOBIT_PER_SEC", "NET_BW_IGR_KILOBIT_PER_SEC")
 
-# An instance in another state may have no guest: its build or its move has failed, or is not complete.
+# In other states an instance may lack a guest, because its build or move failed or goes on.
 WITH_GUEST = ("active", "paused", "resized", "stopped", "suspended")
 
 PROVIDERS = "SELECT hypervisor_hostname, uuid FROM compute_nodes WHERE deleted = 0"
-# During a resize to another cell both cells have the instance and its migrations; in one of them it is hidden.
+# During a resize to another cell, both cells have the instance and its migrations; in one they are hidden.
 INSTANCES = """
 SELECT instances.uuid, instances.node, instances.vm_state, instance_extra.flavor
 FROM instances JOIN instance_extra ON instance_extra.instance_uuid = instances.uuid
@@ -48,7 +48,7 @@ WHERE instance_actions_events.event = 'compute__do_build_and_run_instance' GROUP
 
 @dataclass(frozen=True)
 class Guests:
-    """The hosts where a server must have a guest, and those where it may have one, by server."""
+    """Hosts where each server must have a guest, and hosts where it may have one."""
 
     required: Mapping[str, frozenset[str]]
     allowed: Mapping[str, frozenset[str]]
@@ -57,8 +57,7 @@ class Guests:
 def guests(*databases: str) -> Guests:
     """Return where guests are by the records in the cells' databases, given by URL.
 
-    The guest of a move stays on the source until the move is confirmed, and that of an evacuation until the source
-    returns.
+    A guest stays on the source until a move is confirmed, or an evacuation's source returns.
     """
     instances, moves = ([row for database in databases for row in _rows(database, query)] for query in (GUESTS, MOVES))
     required = {uuid: frozenset([host]) for uuid, host, state, task in instances if state in WITH_GUEST and not task}
@@ -73,7 +72,7 @@ def guests(*databases: str) -> Guests:
 
 
 def recorded(*databases: str) -> Allocations:
-    """Return the allocations by the instances, migrations and compute nodes in the cells' databases, given by URL."""
+    """Return the allocations by instances, migrations and compute nodes in the cells' databases, given by URL."""
     nodes, instances, migrations = (
         [row for database in databases for row in _rows(database, query)]
         for query in (PROVIDERS, INSTANCES, MIGRATIONS)
@@ -96,10 +95,7 @@ def recorded(*databases: str) -> Allocations:
 
 
 def build_attempts(database: str, instances: Collection[str]) -> dict[str, int]:
-    """Return on how many hosts the build of each of these instances was tried, by a cell's database.
-
-    An instance that reached no host is missing.
-    """
+    """Return the number of hosts on which each instance's build was tried, by a cell's database."""
     return {uuid: count for uuid, count in _rows(database, BUILDS) if uuid in instances}
 
 
@@ -113,7 +109,7 @@ def _rows(database: str, query: str) -> Sequence[Any]:
 
 
 def amounts(flavor: Mapping[str, Any]) -> dict[str, int]:
-    """Return what a server of a flavor holds; the flavor is a serialized object of Nova."""
+    """Return the resources of a flavor, a serialized object of Nova."""
     fields = flavor["nova_object.data"]
     disk = fields["root_gb"] + fields["ephemeral_gb"] + -(-fields["swap"] // 1024)
     resources = {"VCPU": fields["vcpus"], "MEMORY_MB": fields["memory_mb"], "DISK_GB": disk}
@@ -124,7 +120,7 @@ def amounts(flavor: Mapping[str, Any]) -> dict[str, int]:
 
 
 def stored(placement: PlacementClient) -> Allocations:
-    """Return the allocations by consumer and root: what is held from a tree, without the resources of ports."""
+    """Return the allocations by consumer and root provider, without the resources of ports."""
     allocations: Allocations = {}
     for provider in placement.providers():
         for consumer, resources in placement.consumers(provider["uuid"]).items():
@@ -142,7 +138,7 @@ def stored(placement: PlacementClient) -> Allocations:
 
 
 def differences(databases: Sequence[str], placement: PlacementClient) -> list[str]:
-    """Return a sentence for each consumer that holds something else than the records in the cells' databases say."""
+    """Return a sentence for each consumer whose allocations differ from the records in the cells' databases."""
     by_records = recorded(*databases)
     by_placement = stored(placement)
     return [

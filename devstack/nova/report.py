@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The servers of a Nova cloud as a text table, and how to use the cloud."""
+"""Text table of a Nova cloud's servers, and usage hints."""
 
 import collections
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ DOWN = "./devstack/nova.sh --down"
 
 
 def text(cloud: NovaCloud, servers: Iterable[Mapping[str, Any]], differences: Sequence[str]) -> str:
-    """Return the servers by host with what is used of its capacity, and the comparison with Nova's records."""
+    """Return the servers by host with used capacity, and the comparison with Nova's records."""
     by_host = collections.defaultdict(list)
     for server in servers:
         by_host[server["OS-EXT-SRV-ATTR:host"] or "-"].append(server["status"])
@@ -28,7 +28,6 @@ def text(cloud: NovaCloud, servers: Iterable[Mapping[str, Any]], differences: Se
 
 
 def hint(cloud: NovaCloud) -> str:
-    """Return how to use and to stop the cloud."""
     identity = f"{cloud.parts.urls.fakes}/identity/v3"
     return "\n".join(
         [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may serve each role of a Nova cloud, and the daemons of each choice."""
+"""Projects that may serve each role of a Nova cloud, and their daemons."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from devstack.nova.size import CloudSize
 from devstack.users.folder import private_folder, write_private
 
 PASTE = "etc/nova/api-paste.ini"
-# The daemons of gantt are those of this source tree, whatever the environment has installed.
+# gantt's daemons run from this source tree, whatever the environment has installed.
 SOURCE_TREE = {"PYTHONPATH": str(Path(__file__).parents[2])}
 
 
@@ -23,10 +23,10 @@ PORTS = ("api", "fakes", "placement", "metrics")
 
 @dataclass(frozen=True)
 class CloudParts:
-    """What the commands of a cloud's daemons are made of. ``ports`` are those of `PORTS`."""
+    """Inputs of the daemons' commands. ``ports`` has the names in `PORTS`."""
 
     size: CloudSize
-    environment: Path  # Nova's virtual environment
+    environment: Path  # virtual environment of Nova
     etc: Path
     state: Path
     ports: Mapping[str, int]
@@ -35,7 +35,7 @@ class CloudParts:
 
 @dataclass(frozen=True)
 class Daemon:
-    """The command of a daemon, environment variables, and the port on which it answers once it serves."""
+    """Command of a daemon, environment variables, and the port on which it answers once it serves."""
 
     name: str
     command: list[str]
@@ -47,7 +47,7 @@ MakeDaemons = Callable[[CloudParts], list[Daemon]]
 
 
 def nova_conf(parts: CloudParts, host: str, *, databases: bool) -> Path:
-    """Write nova.conf of a host, and return its path."""
+    """Write nova.conf of a host and return its path."""
     state = private_folder(parts.state / host)
     groups = confs.nova(host, parts.size, parts.urls, state, parts.environment / PASTE, databases=databases)
     path = private_folder(parts.etc / host) / "nova.conf"
@@ -56,29 +56,24 @@ def nova_conf(parts: CloudParts, host: str, *, databases: bool) -> Path:
 
 
 def control_conf(parts: CloudParts) -> Path:
-    """Write nova.conf of the services that use databases, and return its path."""
     return nova_conf(parts, CONTROL_HOST, databases=True)
 
 
 def operator_command(parts: CloudParts) -> list[str]:
-    """Return the command `gantt` of an operator."""
     conf = parts.etc / "gantt.conf"
     write_private(conf, gantt_confs.text(confs.gantt_operator(parts.urls)))
     return _gantt_program("gantt", conf)
 
 
 def import_command(parts: CloudParts) -> list[str]:
-    """Return the command gantt-placement-import for the database of OpenStack's Placement."""
     return [*_gantt_program("gantt-placement-import", _placement_conf(parts)), str(_openstack_conf(parts))]
 
 
 def nova_program(parts: CloudParts, program: str) -> list[str]:
-    """Return the command of one of Nova's programs with its configuration."""
     return _program_with(parts, program, control_conf(parts))
 
 
 def cell2_program(parts: CloudParts, program: str) -> list[str]:
-    """Return the command of one of Nova's programs with the configuration of the second cell."""
     return _program_with(parts, program, nova_conf(parts, CELL2_CONTROL_HOST, databases=True))
 
 
@@ -87,12 +82,10 @@ def _program_with(parts: CloudParts, program: str, conf: Path) -> list[str]:
 
 
 def computes(parts: CloudParts) -> list[Daemon]:
-    """Return nova-compute of each host."""
     return [compute(parts, host) for host in parts.size.hosts]
 
 
 def compute(parts: CloudParts, host: str) -> Daemon:
-    """Return nova-compute of a host."""
     size = parts.size
     env = {"SIMULATED_VCPUS": size.vcpus, "SIMULATED_MEMORY_MB": size.memory_mb, "SIMULATED_DISK_GB": size.disk_gb}
     command = [
@@ -105,13 +98,12 @@ def compute(parts: CloudParts, host: str) -> Daemon:
 
 
 def conductor(parts: CloudParts) -> list[Daemon]:
-    """Return nova-conductor, which is also that of the first cell, and the one of the second cell."""
+    """Return nova-conductor of the API and first cell, and of the second cell."""
     second = [Daemon("conductor2", cell2_program(parts, "nova-conductor"))] if parts.size.second_cell else []
     return [Daemon("conductor", nova_program(parts, "nova-conductor")), *second]
 
 
 def api(parts: CloudParts) -> list[Daemon]:
-    """Return nova-api."""
     env = {
         "OS_NOVA_CONFIG_DIR": str(control_conf(parts).parent),
         "OS_NOVA_CONFIG_FILES": f"{parts.environment / PASTE};nova.conf",
@@ -120,7 +112,6 @@ def api(parts: CloudParts) -> list[Daemon]:
 
 
 def fakes(parts: CloudParts) -> list[Daemon]:
-    """Return the process with Keystone, Glance and Neutron."""
     command = [sys.executable, "-m", "devstack.nova.fakes", str(parts.ports["fakes"])]
     command += ["--compute", parts.urls.api, "--placement", parts.urls.placement]
     return [Daemon("fakes", command, SOURCE_TREE, parts.ports["fakes"])]
@@ -137,14 +128,12 @@ def _openstack_placement(parts: CloudParts) -> list[Daemon]:
 
 
 def _placement_conf(parts: CloudParts) -> Path:
-    """Write the configuration of gantt-placement, and return its path."""
     conf = parts.etc / "gantt-placement.conf"
     write_private(conf, gantt_confs.text(confs.gantt_placement(parts.urls, parts.size, parts.ports["placement"])))
     return conf
 
 
 def _openstack_conf(parts: CloudParts) -> Path:
-    """Write placement.conf, and return its path."""
     conf = private_folder(parts.etc / "placement") / "placement.conf"
     write_private(conf, gantt_confs.text(confs.placement(parts.urls)))
     return conf
@@ -186,7 +175,7 @@ def _python(parts: CloudParts) -> str:
     return str(parts.environment / "bin" / "python")
 
 
-# Who may serve a role: another choice is another row.
+# Each choice for a role is one entry.
 ROLES: Mapping[str, Mapping[str, MakeDaemons]] = {
     "placement": {"gantt": _gantt_placement, "placement": _openstack_placement},
     "scheduler": {"nova": _nova_scheduler, "gantt": _gantt_scheduler, "shadow": _shadowed_nova_scheduler},
@@ -194,5 +183,4 @@ ROLES: Mapping[str, Mapping[str, MakeDaemons]] = {
 
 
 def served_by(parts: CloudParts, role: str) -> list[Daemon]:
-    """Return the daemons of a role by the cloud's choice."""
     return ROLES[role][getattr(parts.size, role)](parts)

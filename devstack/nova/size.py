@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The size of a Nova cloud, and which project serves each role."""
+"""Size of a Nova cloud, and the project that serves each role."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,12 +8,15 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class CloudSize:
-    """Number of computes, the capacity of each, who serves the roles of `roles.ROLES`, and what gantt's services need.
+    """Number and capacity of computes, projects of the roles in `roles.ROLES`, and settings of gantt's services.
 
-    ``schedulers``: number of workers. ``durability``: appendfsync of the store. ``build_timeout`` and
-    ``bridge_max_age``: seconds.
-    ``second_cell``: number of computes in a second cell, which there is only with some. ``nova_options``: further
-    options of nova.conf on all hosts, by section; gantt-scheduler has what gantt-nova-config makes of them.
+    Attributes:
+        schedulers: Number of workers.
+        durability: appendfsync of the store.
+        build_timeout, bridge_max_age: Seconds.
+        second_cell: Number of computes in a second cell; 0 means no second cell.
+        nova_options: {section: further options of nova.conf} on all hosts, which gantt-nova-config translates for
+            gantt-scheduler.
     """
 
     computes: int = 4
@@ -31,10 +34,8 @@ class CloudSize:
 
     @property
     def hosts(self) -> list[str]:
-        """Names of the computes' hosts, of both cells."""
         return [*(f"host{number}" for number in range(1, self.computes + 1)), *self.second_hosts]
 
     @property
     def second_hosts(self) -> list[str]:
-        """Names of the hosts in the second cell."""
         return [f"remote{number}" for number in range(1, self.second_cell + 1)]

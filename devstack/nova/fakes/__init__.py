@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of Keystone, Glance and Neutron that Nova needs, in memory: ``python -m devstack.nova.fakes PORT``."""
+"""Fakes of Keystone, Glance and Neutron for Nova, in memory: ``python -m devstack.nova.fakes PORT``."""

@@ -19,8 +19,6 @@ Answer = Callable[[Call], Reply]
 
 
 class FakeServer(http.server.ThreadingHTTPServer):
-    """Serves each service below its path."""
-
     daemon_threads = True
     request_queue_size = BACKLOG
 
@@ -66,7 +64,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 def services(port: int, *, compute: str, placement: str) -> dict[str, Answer]:
-    """Return the services by their path; ``compute`` and ``placement`` are the URLs of the others in the catalogue."""
+    """Return the services by path; ``compute`` and ``placement`` are the URLs of the other catalogue entries."""
     base = f"http://{LOOPBACK}:{port}"
     catalogue = {"compute": f"{compute}/v2.1", "placement": placement}
     catalogue |= {"identity": f"{base}/identity/v3", "image": f"{base}/image", "network": f"{base}/network"}
@@ -78,7 +76,6 @@ def services(port: int, *, compute: str, placement: str) -> dict[str, Answer]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Serve until the process ends."""
     parser = argparse.ArgumentParser(prog="python -m devstack.nova.fakes", description=__doc__)
     parser.add_argument("port", type=int)
     parser.add_argument("--compute", required=True, help="URL of nova-api for the catalogue")

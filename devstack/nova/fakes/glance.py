@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Glance: images without data."""
+"""Fake of Glance: images without data."""
 
 import uuid
 from typing import Any
@@ -12,13 +12,10 @@ CREATED = "2020-01-01T00:00:00Z"
 
 
 class FakeGlance:
-    """Keeps images; snapshots are images too."""
-
     def __init__(self) -> None:
         self._images = {identity: _image(identity, {"name": name}) for name, identity in IMAGES.items()}
 
     def answer(self, call: Call) -> Reply:
-        """Answer a request."""
         match (call.method, call.parts):
             case ("GET", [] | ["versions"]):
                 return Reply(300, {"versions": [versions("v2.9", f"{call.base}/v2/")]})

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keystone: everybody may be whom they name, and is an administrator.
-
-A token is ``user:project``, so that no state is kept and any client may make one.
-"""
+"""Fake of Keystone: accepts any user as administrator. Its tokens are ``user:project``, so it has no state."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,13 +14,12 @@ DEFAULT_PROJECT = "demo"
 
 
 class FakeKeystone:
-    """Issues and validates tokens; ``catalogue`` has the URL of each type of service."""
+    """Issues and validates tokens; ``catalogue`` has the URL of each service type."""
 
     def __init__(self, catalogue: Mapping[str, str]) -> None:
         self._catalogue = catalogue
 
     def answer(self, call: Call) -> Reply:
-        """Answer a request."""
         version = {**versions("v3.14", f"{call.base}/v3/"), "status": "stable"}
         match (call.method, call.parts):
             case ("GET", []):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a fake service reads and returns."""
+"""Requests and replies of the fake services."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request to one service: its path has no prefix of the service."""
+    """Request to one service; its path lacks the service's prefix."""
 
     method: str
     path: str
@@ -19,13 +19,12 @@ class Call:
 
     @property
     def parts(self) -> list[str]:
-        """The parts of the path."""
         return [part for part in self.path.split("/") if part]
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A status with a JSON document, None for no body."""
+    """Status with a JSON document; None means no body."""
 
     status: int = 200
     document: Any = None
@@ -36,5 +35,4 @@ NOT_FOUND = Reply(404, {"error": {"code": 404, "message": "not found"}})
 
 
 def versions(version: str, url: str) -> dict[str, Any]:
-    """Return the document of a service's only version."""
     return {"id": version, "status": "CURRENT", "links": [{"rel": "self", "href": url}]}

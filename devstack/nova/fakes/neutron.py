@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Neutron: networks and ports that no agent plugs; a port's fields are those that clients write."""
+"""Fake of Neutron: networks and ports without agents; a port has the fields that clients write."""
 
 import threading
 import uuid
@@ -17,7 +17,7 @@ Record = dict[str, Any]
 
 
 class FakeNeutron:
-    """Keeps records by collection and id: ``networks``, ``subnets``, ``ports`` and what else is written."""
+    """Keeps records by collection and id: ``networks``, ``subnets``, ``ports`` and any other collection."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -40,7 +40,6 @@ class FakeNeutron:
         self._records: dict[str, dict[str, Record]] = {"networks": {NETWORK: network}, "subnets": {SUBNET: subnet}}
 
     def answer(self, call: Call) -> Reply:
-        """Answer a request."""
         with self._lock:
             match (call.method, call.parts):
                 case ("GET", []):
@@ -108,5 +107,4 @@ def _singular(collection: str) -> str:
 
 
 def _matches(record: Mapping[str, Any], query: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether the record has a requested value of each field that it knows."""
     return all(str(record[name]) in values for name, values in query.items() if name in record and name != "fields")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs inside Nova's own virtual environment."""
+"""Programs that run in Nova's own virtual environment."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs nova-compute with the driver of this folder: ``compute.py --config-file FILE``."""
+"""Runs nova-compute with a driver of this folder: ``compute.py --config-file FILE``."""
 
 import sys
 from pathlib import Path

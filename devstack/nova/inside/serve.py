@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves a WSGI application by cheroot: ``serve.py MODULE PORT``, where the module has it as ``application``."""
+"""Serves a module's WSGI ``application`` by cheroot: ``serve.py MODULE PORT``."""
 
 import importlib
 import signal
@@ -12,8 +12,7 @@ IDLE_SECONDS = 75
 
 
 def main(module: str, port: int) -> None:
-    """Serve on a port of 127.0.0.1 until SIGTERM."""
-    sys.argv = [module]  # the application reads the arguments of its program
+    sys.argv = [module]  # the application reads its program's arguments
     application = importlib.import_module(module).application
     server = wsgi.Server(("127.0.0.1", port), application, numthreads=THREADS, timeout=IDLE_SECONDS)
     signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's fake hypervisor with PCI devices, under ids that its database and its API accept."""
+"""Nova's fake hypervisor with PCI devices, under ids that its database and API accept."""
 
 import json
 from typing import Any
@@ -10,10 +10,9 @@ VENDOR, PRODUCT = "8086", "10ed"
 
 
 class DeviceDriver(fake.FakeDriverWithPciResources):
-    """Three physical functions, each with one virtual function; Nova's own ids are longer than four digits."""
+    """Three physical functions with one virtual function each; Nova's own ids are longer than four digits."""
 
     def get_available_resource(self, nodename: str) -> dict[str, Any]:
-        """Return what the node has."""
         resources: dict[str, Any] = super().get_available_resource(nodename)
         devices = json.loads(resources["pci_passthrough_devices"])
         devices = [{**device, "vendor_id": VENDOR, "product_id": PRODUCT} for device in devices]

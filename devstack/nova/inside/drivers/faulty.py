@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fake hypervisor whose builds fail or take long where the metadata of a server says so."""
+"""Fake hypervisor whose builds fail or take long if the server's metadata says so."""
 
 import time
 from pathlib import Path
@@ -9,25 +9,25 @@ import nova.conf
 from nova import exception
 from nova.virt import fake
 
-ATTEMPTS = "attempts"  # a folder beside the states of all hosts
+ATTEMPTS = "attempts"  # next to the states of all hosts
 
 
 class FaultyDriver(fake.FakeDriverWithoutFakeNodes):
-    """Metadata of a server: ``failed_builds`` and ``failed_checks`` are numbers, ``build_seconds`` a duration.
+    """Metadata of a server: ``failed_builds`` and ``failed_checks`` (numbers), ``build_seconds``.
 
-    The first builds of the server fail, on whatever hosts they are tried; so do the first checks whether it can be
-    live migrated to a host. The hosts are written to the file ATTEMPTS/SERVER.KEY, one a line.
+    So many first builds of the server, and first checks for live migration, fail on any hosts. The file
+    ATTEMPTS/SERVER.KEY lists these hosts, one per line.
     """
 
     def spawn(self, context: Any, instance: Any, *args: Any, **options: Any) -> None:
-        """Build a guest; raises ComputeResourcesUnavailable, after which Nova tries another host."""
+        """Build a guest. Raises ComputeResourcesUnavailable, after which Nova tries another host."""
         if self._is_to_fail(instance, "failed_builds"):
             raise exception.ComputeResourcesUnavailable(reason="the metadata of the server")
         time.sleep(float(instance.metadata.get("build_seconds", 0)))
         super().spawn(context, instance, *args, **options)
 
     def check_can_live_migrate_destination(self, context: Any, instance: Any, *args: Any, **options: Any) -> Any:
-        """Accept a guest; raises MigrationPreCheckError, after which Nova tries another host."""
+        """Accept a guest. Raises MigrationPreCheckError, after which Nova tries another host."""
         if self._is_to_fail(instance, "failed_checks"):
             raise exception.MigrationPreCheckError(reason="the metadata of the server")
         return super().check_can_live_migrate_destination(context, instance, *args, **options)

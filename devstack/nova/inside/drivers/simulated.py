@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's fake hypervisor with a size of our choice, and a node uuid that survives a restart."""
+"""Nova's fake hypervisor with a configurable size, and a node uuid that survives a restart."""
 
 import os
 from collections import UserDict
@@ -17,10 +17,7 @@ GUESTS = "guests"
 
 
 class GuestFolder(UserDict[str, Any]):
-    """The guests of a hypervisor by uuid, each with a file, which has its name.
-
-    Guests outlive nova-compute, as those of a real hypervisor do. One that was stopped then runs again.
-    """
+    """Guests of a hypervisor by uuid, in a file each, so that they outlive nova-compute; stopped ones run again."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -42,10 +39,10 @@ class GuestFolder(UserDict[str, Any]):
 
 
 class SimulatedDriver(FaultyDriver):
-    """One node; environment variables have its size.
+    """Hypervisor with a single node, whose size is set by environment variables.
 
-    SIMULATED_SLOTS is its number of slots, a resource of the node, or of a child provider of the name in
-    SIMULATED_SLOTS_PROVIDER. Slots that servers hold already move to the child by a reshape.
+    SIMULATED_SLOTS is the number of slots, a resource of the node or of a child provider named by
+    SIMULATED_SLOTS_PROVIDER. A reshape moves slots in use to the child.
     """
 
     vcpus = int(os.environ.get("SIMULATED_VCPUS", "16"))
@@ -60,7 +57,6 @@ class SimulatedDriver(FaultyDriver):
         self.instances = GuestFolder(Path(nova.conf.CONF.state_path) / GUESTS)
 
     def update_provider_tree(self, provider_tree: Any, nodename: str, allocations: Any = None) -> None:
-        """Write the inventories of the node, and of its child."""
         provider = self.slots_provider or nodename
         is_reshape = provider != nodename and SLOT in provider_tree.data(nodename).inventory
         if is_reshape and allocations is None:
@@ -82,12 +78,11 @@ class SimulatedDriver(FaultyDriver):
     def post_live_migration(
         self, context: Any, instance: Any, block_device_info: Any, migrate_data: Any = None
     ) -> None:
-        """Remove the guest from the source: Nova cleans up a source that has it no more."""
+        """Remove the guest from the source, because Nova expects a source without it."""
         self.destroy(context, instance, network_info=None, block_device_info=block_device_info)
 
 
 def _move_slots(allocations: Any, root: str, child: str) -> None:
-    """Move the slots that consumers hold from the root to the child."""
     for record in allocations.values():
         resources = record["allocations"].get(root, {}).get("resources", {})
         if SLOT in resources:
