@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds what a release consists of, from a checkout: none of it is installed."""
+"""Builds of a release's parts from a checkout. Not installed."""

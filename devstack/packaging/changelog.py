@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The changelog: reno's release notes of every version, as reStructuredText."""
+"""Changelog: reno's release notes of every version, as reStructuredText."""
 
 import sys
 import tempfile
@@ -14,15 +14,11 @@ RENO = Path(sys.executable).with_name("reno")
 
 
 def lint(source: Path) -> None:
-    """Raise PackagingError unless reno accepts the notes."""
     run(RENO, "--quiet", "lint", source)
 
 
 def write(source: Path, version: str) -> str:
-    """Return the changelog of a commit, in which the notes since the last tag are those of ``version``.
-
-    Raises PackagingError when there are none. It is written from a clone with the tag that the commit will have.
-    """
+    """Return the changelog; notes since the last tag belong to ``version``. Raises PackagingError without any."""
     with tempfile.TemporaryDirectory() as folder:
         checkout.clone(Path(folder), version, source)
         text = run(RENO, "--quiet", "report", "--no-show-source", "--title", TITLE, folder)

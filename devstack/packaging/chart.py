@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Helm chart, as an archive with the version of the wheel."""
+"""Helm chart, as an archive with the version of the wheel."""
 
 import io
 import tarfile
@@ -7,12 +7,12 @@ from pathlib import Path
 
 from devstack.packaging import checkout, versions
 
-PATH = Path("devstack/packaging/helm/gantt")  # below the checkout
+PATH = Path("devstack/packaging/helm/gantt")  # path in the checkout
 UNSET = "0.0.0"
 
 
 def package(folder: Path, version: str, source: Path = checkout.ROOT) -> Path:
-    """Write the archive into ``folder``, with files in one order and of the commit's time, and return it."""
+    """Write and return the archive; reproducible, with sorted files and the commit's time."""
     number = versions.semantic(version)
     archive = folder / f"gantt-{number}.tgz"
     seconds = int(checkout.commit_time(source))

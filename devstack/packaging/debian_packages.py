@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian's packages of gantt, from its wheel and the lock: `tox -e debian`.
-
-Run on the release of Debian that the packages are for; they hold its Python's version of compiled libraries.
-"""
+"""Debian packages of gantt, from its wheel and the lock: `tox -e debian`. Run it on the target release of Debian."""
 
 import argparse
 import re
@@ -26,7 +23,7 @@ TEMPLATE = Path("devstack/packaging/debian")
 SAMPLE = Path("devstack/etc/gantt.conf.sample")
 SHARED_KINDS = ("postinst", "prerm", "postrm", "lintian-overrides")
 UNIT_FOLDER = "lib/systemd/system"
-SUPPRESSED = "initial-upload-closes-no-bugs"  # the packages are in no archive of Debian's
+SUPPRESSED = "initial-upload-closes-no-bugs"  # the packages are in no Debian archive
 MAINTAINER = "gantt contributors <maintainers@gantt.example.org>"
 CHANGES = """gantt ({version}) unstable; urgency=medium
 
@@ -37,7 +34,6 @@ CHANGES = """gantt ({version}) unstable; urgency=medium
 
 
 def build(built: Distribution, folder: Path, revision: int = 1, source: Path = checkout.ROOT) -> list[Path]:
-    """Build the packages of a distribution into ``folder``, and return them."""
     with tempfile.TemporaryDirectory() as parent:
         tree = Path(parent) / "gantt"
         prepare(tree, built, revision, source)
@@ -48,7 +44,7 @@ def build(built: Distribution, folder: Path, revision: int = 1, source: Path = c
 
 
 def prepare(tree: Path, built: Distribution, revision: int, source: Path) -> None:
-    """Lay out what the packages are built from: wheel, lock, units and the folder debian, without the wheels."""
+    """Lay out the sources of the packages without wheels: gantt's wheel, lock, units and folder debian."""
     shutil.copytree(source / TEMPLATE, tree / "debian")
     (tree / "dist").mkdir()
     shutil.copy(built.wheel, tree / "dist")
@@ -67,10 +63,7 @@ def prepare(tree: Path, built: Distribution, revision: int, source: Path) -> Non
 
 
 def man_pages(debian: Path, built: Distribution) -> dict[str, list[str]]:
-    """Return the wheel's man pages by package: with the service or the link of their program, else with all programs.
-
-    Raises PackagingError when the wheel has no page of a program.
-    """
+    """Return the wheel's man pages by package, by default gantt-common. Raises PackagingError if one is missing."""
     packages = {f"gantt-{name}": f"gantt-{name}" for name in SERVICES}
     for path in debian.glob("*.links"):
         packages |= {Path(line.split()[1]).name: path.stem for line in path.read_text().splitlines()}
@@ -82,7 +75,6 @@ def man_pages(debian: Path, built: Distribution) -> dict[str, list[str]]:
 
 
 def _write_service(tree: Path, package: str) -> None:
-    """Write the files of a service's package, from those that all services share."""
     debian = tree / "debian"
     (unit,) = [path.name for path in tree.glob("*.service") if path.stem.rstrip("@") == package]
     (debian / f"{package}.install").write_text(f"{unit} {UNIT_FOLDER}\ndebian/conf/{package}.conf etc/gantt\n")
@@ -93,7 +85,7 @@ def _write_service(tree: Path, package: str) -> None:
 
 
 def _lines(text: str, pattern: str) -> str:
-    """Return the lines of a file of sysusers.d or tmpfiles.d whose second word matches; raises if none does."""
+    """Return a sysusers.d or tmpfiles.d file's lines whose second word matches. Raises PackagingError without any."""
     rows = [line for line in text.splitlines() if line[:1] not in ("", "#")]
     matches = [row for row in rows if re.fullmatch(pattern, row.split()[1])]
     if not matches:
@@ -113,7 +105,7 @@ def _write_changelog(path: Path, upstream: str, revision: int, seconds: str) -> 
 
 
 def lint(packages: Sequence[Path]) -> None:
-    """Raise PackagingError when lintian finds an error or a warning that no override argues for."""
+    """Raise PackagingError for any lintian error or warning without an override."""
     run("lintian", "--allow-root", "--fail-on=error,warning", f"--suppress-tags={SUPPRESSED}", *packages)
 
 
@@ -124,7 +116,6 @@ def _build_distribution(folder: Path) -> Distribution:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Build the packages; return 0, or 1 with the reason on standard error."""
     parser = argparse.ArgumentParser(prog="debian", description="Build Debian's packages of gantt.")
     parser.add_argument("--dist", type=Path, help="a folder with a source archive and a wheel (default: build them)")
     parser.add_argument("--output", type=Path, default=Path("dist/debian"), help="default: dist/debian")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source archive and the wheel of gantt."""
+"""Source archive and wheel of gantt."""
 
 import configparser
 import email
@@ -17,8 +17,8 @@ from devstack.packaging import checkout, documentation
 from devstack.packaging.errors import PackagingError
 from devstack.packaging.programs import run
 
-# The wheel has these packages, and of devstack what a deployment needs: the sample configuration, the units, the
-# alerts, the dashboard, and the users of its servers. The rest of devstack runs from a checkout.
+# The wheel has these packages, and from devstack only what deployments need: the sample configuration, units, alerts,
+# dashboard and server users. The rest of devstack runs from a checkout.
 PACKAGES = ("compute_agent/", "conductor/", "rpcapi/", "scheduler_svc/")
 OF_DEVSTACK = (
     *("devstack/__init__.py", "devstack/py.typed", "devstack/etc/", "devstack/systemd/", "devstack/users/"),
@@ -26,31 +26,27 @@ OF_DEVSTACK = (
 )
 NOT_IN_SDIST = "."  # hidden files and folders
 CHANGELOG = "CHANGELOG.rst"
-DATA = ".data/data/"  # what a wheel installs below the prefix, such as a virtual environment
+DATA = ".data/data/"  # installed below the prefix, such as a virtual environment
 GENERATED_IN_SDIST = ("gantt.egg-info/", CHANGELOG, "PKG-INFO", "setup.cfg", f"{documentation.SHARE}/")
 
 
 class Distribution(NamedTuple):
-    """A source archive, and the wheel that was built from it."""
-
     sdist: Path
     wheel: Path
 
     @property
     def metadata(self) -> Message:
-        """The wheel's metadata."""
         with zipfile.ZipFile(self.wheel) as archive:
             (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
             return email.message_from_bytes(archive.read(name))
 
     @property
     def version(self) -> str:
-        """The version, which setup.py sets."""
         return str(self.metadata["Version"])
 
     @property
     def changelog(self) -> bytes:
-        """The changelog in the source archive; raises PackagingError when there is none."""
+        """Changelog in the source archive. Raises PackagingError without one."""
         with tarfile.open(self.sdist) as archive:
             try:
                 file = archive.extractfile(f"gantt-{self.version}/{CHANGELOG}")
@@ -62,7 +58,6 @@ class Distribution(NamedTuple):
 
     @property
     def programs(self) -> set[str]:
-        """The console scripts."""
         with zipfile.ZipFile(self.wheel) as archive:
             (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/entry_points.txt")]
             entries = configparser.RawConfigParser(delimiters=("=",))
@@ -71,7 +66,7 @@ class Distribution(NamedTuple):
 
     @property
     def documentation(self) -> set[str]:
-        """The files of the site and the man pages in the wheel, by their paths below the prefix of an installation."""
+        """Files of the site and man pages in the wheel, by their paths below the installation prefix."""
         with zipfile.ZipFile(self.wheel) as archive:
             parts = [name.partition(DATA) for name in archive.namelist()]
         return {path for _, separator, path in parts if separator and path.startswith(f"{documentation.SHARE}/")}
@@ -80,11 +75,10 @@ class Distribution(NamedTuple):
 def build(
     folder: Path, source: Path = checkout.ROOT, changelog: str | None = None, share: Path | None = None
 ) -> Distribution:
-    """Build the source archive of a checkout, and the wheel from that archive, into ``folder``.
+    """Build the source archive of a checkout, and the wheel from it, reproducibly into ``folder``.
 
-    ``changelog``: the text of CHANGELOG.rst in the source archive. ``share``: the site and the man pages, which
-    `documentation.build` returns; without them both archives have none. Files are dated with the commit, so that one
-    commit gives one wheel.
+    ``changelog`` is the text of CHANGELOG.rst in the source archive. ``share`` has the site and man pages from
+    `documentation.build`; without it both archives lack them.
     """
     with tempfile.TemporaryDirectory() as parent:
         tree = Path(parent) / "gantt"
@@ -101,7 +95,7 @@ def build(
 
 
 def find(folder: Path) -> Distribution:
-    """Return the distribution in a folder; raises PackagingError unless there is exactly one of both files."""
+    """Return the distribution in a folder. Raises PackagingError unless it has one archive and one wheel."""
     sdists, wheels = [*folder.glob("gantt-*.tar.gz")], [*folder.glob("gantt-*.whl")]
     if len(sdists) != 1 or len(wheels) != 1:
         names = sorted(path.name for path in (*sdists, *wheels))
@@ -110,10 +104,7 @@ def find(folder: Path) -> Distribution:
 
 
 def problems(distribution: Distribution, tracked: Iterable[str]) -> list[str]:
-    """Return what is missing from the files of a distribution or has no place there, one line a file.
-
-    What the documentation misses, `documentation.problems` returns.
-    """
+    """Return a line per file that the distribution lacks or should not have, except documentation."""
     tracked = set(tracked)
     packaged = {name for name in tracked if name.startswith((*PACKAGES, *OF_DEVSTACK))}
     with zipfile.ZipFile(distribution.wheel) as wheel:

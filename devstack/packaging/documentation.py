@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The site and the man pages as files of a release, below ``share`` as they are installed.
-
-Its environment needs the extra ``all`` and the dependency group ``docs``: pages have the help of every command.
-"""
+"""Site and man pages as files of a release, below ``share``. Needs extra ``all`` and dependency group ``docs``."""
 
 import shutil
 import sys
@@ -18,15 +15,14 @@ SHARE = "share"
 SITE = "share/doc/gantt/html"
 MAN = "share/man"
 PAGES = "docs/"
-NOT_PAGES = "docs/plugins/"  # an example package, see exclude_patterns in docs/conf.py
+NOT_PAGES = "docs/plugins/"  # example package, see exclude_patterns in docs/conf.py
 LEFT_OUT = (".buildinfo", ".doctrees")
 
 
 def build(folder: Path, version: str, source: Path = checkout.ROOT) -> Path:
-    """Build the site and the man pages of a checkout's tracked files into ``folder``/share, and return that.
+    """Build the site and man pages reproducibly; return ``folder``/share. Raises PackagingError at any warning.
 
-    ``version``: the release that the notes since the last tag belong to. Raises PackagingError at any warning, such as
-    a broken link. Dates are that of the commit, so that one commit gives one site.
+    ``version`` is the release of the notes since the last tag.
     """
     share = folder / SHARE
     with tempfile.TemporaryDirectory() as work:
@@ -51,7 +47,6 @@ def build(folder: Path, version: str, source: Path = checkout.ROOT) -> Path:
 
 
 def pages(tracked: Iterable[str]) -> set[str]:
-    """Return the files of the site that the tracked pages become."""
     sources = [name for name in tracked if name.startswith(PAGES) and not name.startswith(NOT_PAGES)]
     return {
         f"{SITE}/{name.removeprefix(PAGES).removesuffix('.md')}.html" for name in sources if name.endswith(".md")
@@ -59,7 +54,7 @@ def pages(tracked: Iterable[str]) -> set[str]:
 
 
 def man_page(program: str, names: Iterable[str]) -> str:
-    """Return which of these files is the man page of a program; raises PackagingError when none is."""
+    """Return the man page of a program among ``names``. Raises PackagingError unless there is one."""
     matches = [name for name in names if name.startswith(f"{MAN}/man") and Path(name).stem == program]
     if len(matches) != 1:
         raise PackagingError(
@@ -69,7 +64,7 @@ def man_page(program: str, names: Iterable[str]) -> str:
 
 
 def problems(names: Iterable[str], tracked: Iterable[str], programs: Iterable[str]) -> list[str]:
-    """Return which pages are missing from files below ``share``, one line a page: of the tracked pages, of programs."""
+    """Return a line for each tracked page or man page of a program that ``share`` lacks."""
     present = set(names)
     lines = [f"{name} is missing from the documentation" for name in sorted(pages(tracked) - present)]
     for program in sorted(programs):

@@ -3,4 +3,4 @@
 
 
 class PackagingError(Exception):
-    """Raised when something cannot be built, or is not as a release must be."""
+    """Raised when a part cannot be built, or is not fit for a release."""

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lock: pinned versions with hashes of what the extra ``all`` requires, for every Python and machine.
-
-`tox -e lock` writes it.
-"""
+"""Lock, written by `tox -e lock`: pinned versions with hashes of extra ``all``'s requirements."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -16,13 +13,13 @@ from packaging.version import Version
 
 from devstack.packaging.errors import PackagingError
 
-PATH = Path("devstack/packaging/lock.txt")  # below the checkout
+PATH = Path("devstack/packaging/lock.txt")  # path in the checkout
 EXTRA = "all"
 SHA256 = re.compile(r"--hash=sha256:[0-9a-f]{64}\b")
 
 
 class Pin(NamedTuple):
-    """A pinned version, where its marker holds, and the number of its files' hashes."""
+    """A pinned version, its environment marker, and the number of its files' hashes."""
 
     name: str
     version: Version
@@ -31,12 +28,12 @@ class Pin(NamedTuple):
 
 
 def read(text: str) -> list[Pin]:
-    """Return the pins of a lock; raises PackagingError for a line that is no pin."""
+    """Return the pins of a lock. Raises PackagingError for any other line."""
     return [_pin(line) for line in _logical_lines(text)]
 
 
 def required(requirements: Iterable[str]) -> list[Requirement]:
-    """Return those of a wheel's requirements that hold with the extra ``all``."""
+    """Return the wheel's requirements that hold with extra ``all``."""
     return [
         requirement
         for requirement in map(Requirement, requirements)
@@ -45,10 +42,7 @@ def required(requirements: Iterable[str]) -> list[Requirement]:
 
 
 def problems(requirements: Iterable[str], pins: Iterable[Pin]) -> list[str]:
-    """Return where a lock differs from what the wheel requires with the extra ``all``, one line each.
-
-    A requirement needs a pin within its bounds, on each Python and machine where it holds; a pin needs hashes.
-    """
+    """Return a line for each requirement of extra ``all`` without a fitting pin, and each pin without a hash."""
     pins = list(pins)
     lines = [f"{pin.name} {pin.version} has no hash in the lock" for pin in pins if not pin.hashes]
     by_name: dict[str, list[Pin]] = {}

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The OCI image of all services, from Debian's packages: `tox -e image`. Needs root, for debootstrap.
-
-It has a user without rights, and nothing that needs a writable root; the command names the service.
-"""
+"""OCI image of all services, from Debian's packages: `tox -e image`. Needs root, for debootstrap."""
 
 import argparse
 import os
@@ -22,13 +19,13 @@ MIRROR = os.environ.get("GANTT_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 INCLUDED = "ca-certificates,python3"
 USER = 64000  # Debian reserves 60000 to 64999 for such uses
 PATH = "/opt/gantt/bin:/usr/local/bin:/usr/bin:/bin"
-# Below the root: what only an installation of further packages would need.
+# Folders that only the installation of further packages would need.
 REMOVED = ("var/cache/apt", "var/lib/apt/lists", "var/log", "usr/share/man", "usr/share/locale", "usr/share/info")
 ACCOUNTS = {"passwd": f"gantt:x:{USER}:{USER}:gantt:/nonexistent:/usr/sbin/nologin", "group": f"gantt:x:{USER}:"}
 
 
 def build(package: Path, layout: Path, source: Path = checkout.ROOT) -> str:
-    """Build the image of gantt-common's package into the new OCI layout ``layout``, and return its tag."""
+    """Build the image of gantt-common's package into the new OCI layout ``layout``; return its tag."""
     version = run("dpkg-deb", "--field", package, "Version").strip().rpartition("-")[0].replace("~", "")
     with tempfile.TemporaryDirectory() as work:
         root = Path(work) / "root"
@@ -50,7 +47,7 @@ def build(package: Path, layout: Path, source: Path = checkout.ROOT) -> str:
 
 
 def make_root(root: Path, package: Path) -> None:
-    """Make the image's root: a minimal Debian with Python and the package, without programs that change the user."""
+    """Make the image's root: a minimal Debian with Python and the package, without setuid programs."""
     run("debootstrap", "--variant=minbase", f"--include={INCLUDED}", RELEASE, root, MIRROR)
     shutil.copy(package, root / "gantt-common.deb")
     run("chroot", root, "dpkg", "--install", "/gantt-common.deb", env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
@@ -68,7 +65,6 @@ def make_root(root: Path, package: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Build the image; return 0, or 1 with the reason on standard error."""
     parser = argparse.ArgumentParser(prog="image", description="Build the OCI image of gantt.")
     parser.add_argument("--debian", type=Path, default=Path("dist/debian"), help="the packages (default: dist/debian)")
     parser.add_argument("--output", type=Path, default=Path("dist/oci"), help="the OCI layout (default: dist/oci)")

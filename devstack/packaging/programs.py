@@ -10,17 +10,15 @@ from devstack.packaging.errors import PackagingError
 
 SECONDS = 1800.0
 SHOWN_LINES = 40
-HIDDEN = ("PYTHONHOME", "PYTHONPATH")  # variables that a program does not get
+HIDDEN = ("PYTHONHOME", "PYTHONPATH")  # variables that programs do not get
 
 
 def run(
     *command: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None, seconds: float = SECONDS
 ) -> str:
-    """Run a program to its end and return its standard output; ``env`` is added to the environment.
+    """Run a program without PYTHONPATH, whose packages pip would count as installed; return its standard output.
 
-    It gets no PYTHONPATH: pip takes what is there for installed, and would leave it out of an environment.
-
-    Raises PackagingError with the end of its output when it fails, is missing, or runs longer than ``seconds``.
+    Raises PackagingError with the end of the output if it fails, is missing, or runs longer than ``seconds``.
     """
     words = [str(word) for word in command]
     try:

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The release check list, as a script: `tox -e release`.
-
-It checks the checkout, builds everything that a release consists of into a folder, and checks that. It pushes and
-uploads nothing: it ends with the commands that do.
-"""
+"""Release check list as a script: checks the checkout, builds all parts and checks them; publishes nothing."""
 
 import argparse
 import hashlib
@@ -33,7 +29,7 @@ TESTS_SECONDS = 4 * 3600.0
 
 
 class Release(NamedTuple):
-    """A checkout, its version, the folder of what is built, and a folder for the work that is not published."""
+    """Checkout, version, folder of the results, and folder of unpublished work."""
 
     checkout: Path
     version: str
@@ -42,7 +38,6 @@ class Release(NamedTuple):
 
     @property
     def environment(self) -> Path:
-        """An environment with what the lock names."""
         return self.work / "environment"
 
 
@@ -55,7 +50,7 @@ class Step(NamedTuple):
 
 
 def require_clean(release: Release) -> str:
-    """Every file is committed: what is built is what the tag names."""
+    """Every file is committed, so that the tag names the sources of the build."""
     changes = run("git", "-C", release.checkout, "status", "--porcelain").splitlines()
     if changes:
         raise PackagingError(f"{len(changes)} files are not committed, the first is {changes[0][3:]}")
@@ -74,20 +69,20 @@ def require_notes(release: Release) -> str:
 
 
 def require_tests(release: Release) -> str:
-    """The default tests pass, and no missing server or Python is excused."""
+    """The default tests pass, with no missing server or Python excused."""
     command = ("tox", "run", "--skip-missing-interpreters", "false", "-e", TOX_ENVIRONMENTS)
     run(*command, cwd=release.checkout, env={"CI": "true"}, seconds=TESTS_SECONDS)
     return TOX_ENVIRONMENTS
 
 
 def build_documentation(release: Release) -> str:
-    """The site and the man pages, without a warning."""
+    """The site and man pages, without a warning."""
     share = documentation.build(release.work, release.version, release.checkout)
     return f"{len([*share.rglob('*.html')])} pages, {len([*share.rglob('man/*/*')])} man pages"
 
 
 def build(release: Release) -> str:
-    """The source archive and the wheel have every file and page that they should, and the lock fits them."""
+    """Source archive and wheel have all files and pages, and the lock fits them."""
     text = changelog.write(release.checkout, release.version)
     share = release.work / documentation.SHARE
     built = distribution.build(release.folder, release.checkout, text, share if share.is_dir() else None)
@@ -106,25 +101,22 @@ def build(release: Release) -> str:
 
 
 def install(release: Release) -> str:
-    """The wheel and the lock install into a clean environment, and the programs there know their version."""
+    """Wheel and lock install into a clean environment, whose programs know their version."""
     built = distribution.find(release.folder)
     return environment.create(release.environment, built.wheel, release.checkout / lock.PATH)
 
 
 def write_sbom(release: Release) -> str:
-    """The bill of materials of that environment."""
     output = release.folder / f"gantt-{release.version}.cdx.json"
     sbom.write(release.environment, distribution.find(release.folder), output)
     return output.name
 
 
 def write_chart(release: Release) -> str:
-    """The Helm chart, with the version of the wheel."""
     return chart.package(release.folder, release.version, release.checkout).name
 
 
 def write_sums(release: Release) -> str:
-    """The checksums of everything in the folder."""
     files = sorted(path for path in release.folder.iterdir() if path.is_file() and path.name != SUMS)
     sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
     (release.folder / SUMS).write_text("".join(sums))
@@ -149,7 +141,7 @@ STEPS = (*CHECKS, *BUILDS)
 
 
 def passes(step: Step, release: Release, skipped: Sequence[str]) -> bool:
-    """Run a step unless it is skipped, print its line, and return whether the next may run."""
+    """Run a step unless it is skipped, print its line, and return whether the next step may run."""
     if step.name in skipped:
         print(f"skipped  {step.name}: {step.subject}", flush=True)
         return True
@@ -163,7 +155,7 @@ def passes(step: Step, release: Release, skipped: Sequence[str]) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the list; return 0 if every step passed, 1 if one failed. Nothing is built unless all checks passed."""
+    """Return 0 if every step passed, otherwise 1. Builds nothing unless all checks passed."""
     parser = argparse.ArgumentParser(prog="release", description="Check a checkout, and build a release from it.")
     parser.add_argument("--output", type=Path, default=Path("dist"), help="an empty or new folder (default: dist)")
     parser.add_argument("--skip", action="append", default=[], choices=[step.name for step in STEPS], metavar="STEP")
@@ -178,7 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as work:
         version = versions.of_checkout(checkout.ROOT)
         release = Release(checkout.ROOT, version, options.output.resolve(), Path(work))
-        # Every check is run, so that one call names all that is to be done; a build needs those before it.
+        # Run every check, so that one call lists all problems; build only if all checks passed.
         checked = [passes(step, release, options.skip) for step in CHECKS]
         if not all(checked) or not all(passes(step, release, options.skip) for step in BUILDS):
             return 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The software bill of materials: what an environment has installed, as CycloneDX."""
+"""Software bill of materials of an environment, as CycloneDX."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ from devstack.packaging.distribution import Distribution
 from devstack.packaging.programs import run
 
 SPECIFICATION = "1.6"
-# From this cyclonedx-py takes the subject of the document, and what it depends on.
+# The program cyclonedx-py takes the document's subject and its dependencies from this project file.
 SUBJECT = '[project]\nname = "gantt"\nversion = "{version}"\ndependencies = {dependencies}\n'
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The version of a release, and its tag."""
+"""Version of a release, and its tag."""
 
 import contextlib
 import sys
@@ -12,16 +12,11 @@ from devstack.packaging.programs import run
 
 
 def of_checkout(checkout: Path) -> str:
-    """Return the version that setup.py sets."""
     return run(sys.executable, "setup.py", "--quiet", "--version", cwd=checkout).strip().splitlines()[-1]
 
 
 def require_release(checkout: Path, version: str) -> str:
-    """Return what is to be done about the tag of ``version``.
-
-    Raises PackagingError unless it is a final version or a candidate, newer than every tag, or that of this commit's
-    tag.
-    """
+    """Return the work left for the tag of ``version``. Raises PackagingError unless it can be released."""
     number = Version(version)
     if number.is_devrelease or number.local:
         raise PackagingError(f"{version} in setup.py is no release: set a version such as {number.base_version}")
@@ -37,7 +32,7 @@ def require_release(checkout: Path, version: str) -> str:
 
 
 def debian(version: str, revision: int) -> str:
-    """Return the version of Debian's packages: candidates sort before the release, as they do in Python."""
+    """Return the version of Debian's packages, in which candidates sort before the release, as in Python."""
     number = Version(version)
     text = number.base_version
     if number.pre:
@@ -48,7 +43,7 @@ def debian(version: str, revision: int) -> str:
 
 
 def semantic(version: str) -> str:
-    """Return the version as Helm reads it: candidates have a hyphen."""
+    """Return the version for Helm, in which candidates have a hyphen."""
     number = Version(version)
     text = number.base_version
     if number.pre:

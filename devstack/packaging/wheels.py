@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheels that the lock names, for one Python: what packages and images are made of without a network."""
+"""The locked wheels for one Python, for packages and images built without a network."""
 
 import tempfile
 from pathlib import Path
@@ -8,7 +8,7 @@ from devstack.packaging.programs import run
 
 
 def download(folder: Path, lock: Path, python: str | Path) -> None:
-    """Download the wheels for ``python`` into a folder; each is checked against the lock's hashes."""
+    """Download the wheels for ``python`` into a folder, checked against the lock's hashes."""
     with tempfile.TemporaryDirectory() as tools:
         run(python, "-m", "venv", tools)
         run(
