@@ -11,8 +11,6 @@ WIDTH, HEIGHT, COLUMNS = 8, 7, 3
 
 
 class Query(NamedTuple):
-    """A query, and the legend of its series."""
-
     expr: str
     legend: str = ""
 
@@ -32,7 +30,6 @@ def _grouped(aggregation: str, expr: str, *labels: str) -> Query:
 
 
 def _rates(counter: str, *labels: str) -> Query:
-    """Return the rate of a counter by labels, which are the legend."""
     return _grouped("sum", f"rate({counter}[$__rate_interval])", *labels)
 
 
@@ -288,7 +285,6 @@ def _graph(panel: Panel, position: dict[str, int]) -> dict[str, Any]:
 
 
 def text() -> str:
-    """Return the file's content."""
     return json.dumps(dashboard(), indent=1) + "\n"
 
 

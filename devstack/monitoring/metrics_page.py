@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/metrics.md from the metrics that the services declare: ``python -m devstack.monitoring.metrics_page``."""
+"""Writes docs/metrics.md from the services' declared metrics: ``python -m devstack.monitoring.metrics_page``."""
 
 import importlib
 import pkgutil
@@ -18,7 +18,7 @@ MODULES = (
     *("scheduler_svc.metrics", "conductor.metrics", "compute_agent.metrics"),
 )
 
-# The subsystem of a name gantt_<subsystem>_...: where it is exported, longest prefixes first.
+# {subsystem in gantt_<subsystem>_...: exporter}, longest prefixes first
 SUBSYSTEMS = {
     "placement_shadow": "gantt-placement-shadow",
     "nova_bridge": "gantt-nova-bridge",
@@ -72,7 +72,6 @@ A host counts for the first filter that rejects it. `gantt explain` says the sam
 
 
 def text() -> str:
-    """Return the page."""
     return "\n".join([HEAD, *_sections(), *_reasons()])
 
 
@@ -93,7 +92,6 @@ def _sections() -> Iterator[str]:
 
 
 def _reasons() -> Iterator[str]:
-    """Return the table of reasons by filter."""
     from scheduler_svc.scheduling import refusals  # noqa: PLC0415 - imports metrics
 
     yield REASONS_HEAD

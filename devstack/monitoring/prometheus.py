@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration of a Prometheus that scrapes the daemons of a development cluster, and its programs."""
+"""Configuration of a Prometheus that scrapes the daemons of a development cluster, and its programs."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ SCRAPE_INTERVAL = "5s"
 
 
 def find_program(name: str) -> str:
-    """Return the path of `prometheus` or `promtool`; raises BinaryMissing."""
+    """Return the path of `prometheus` or `promtool`. Raises BinaryMissing."""
     program = shutil.which(name, path=SYSTEM_PATH)
     if program is None:
         raise BinaryMissing(f"No {name} was found: install Debian's package (`apt-get install prometheus`).")
@@ -23,7 +23,7 @@ def find_program(name: str) -> str:
 
 
 def configuration(ports: Mapping[str, int]) -> str:
-    """Return the text of prometheus.yml, for the exporter's port of each daemon. JSON is YAML too."""
+    """Return the text of prometheus.yml, given each daemon's exporter port. JSON is YAML too."""
     targets = [
         {"targets": [f"{LOOPBACK}:{port}"], "labels": {"daemon": f"gantt-{name}"}} for name, port in ports.items()
     ]
