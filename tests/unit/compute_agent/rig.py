@@ -42,6 +42,7 @@ from rpcapi.resources.claims import ClaimRole
 from rpcapi.resources.inventory import Inventory
 from tests.unit.compute_agent.fakes import FakeClaims, FakeConductor, FakeScheduler
 
+CALL_SECONDS = 3600.0  # of real time, which a slow machine must not use up
 HOST = "alpha"
 SHAPE = NodeShape("test", {"VCPU": Inventory(8), "MEMORY_MB": Inventory(8192, reserved=512)}, ("HW_CPU_X86_AVX2",))
 NODES = tuple(Node(f"{HOST}/node{number}", SHAPE, "zone1") for number in range(2))
@@ -201,7 +202,7 @@ class AgentRig:
             for name in names:
                 setattr(owner, name, kill_switch.around(getattr(owner, name)))
         journal = Journal(file, retention_ms=3_600_000, clock=self.clock)
-        calls = ServiceCalls(5.0, IsolationWatch(self.isolation_timeout, self.isolation_clock))
+        calls = ServiceCalls(CALL_SECONDS, IsolationWatch(self.isolation_timeout, self.isolation_clock))
         self.guest_manager = guest_manager = GuestManager(
             self.name, journal, ResourceTracker(self.nodes), hypervisor, AuditDuty(calls.isolation)
         )

@@ -32,6 +32,7 @@ from conductor.store.migrations import MigrationRecord
 from conductor.store.records import InstanceRecord, LeaseLost, StoreTimeouts
 from rpcapi import context, errors, objects
 from scheduler_svc.store.interface import Store
+from tests.unit.compute_agent.rig import CALL_SECONDS
 from tests.unit.conductor.fake_hosts import FakeHosts
 from tests.unit.conductor.fakes import FakeClaims, FakeScheduler
 from tests.unit.conductor.ledger import PARTITION, Ledger
@@ -41,7 +42,7 @@ LEASE_MS = 30_000
 HORIZON_MS = StoreTimeouts().repeat_horizon_ms
 # Attributes of the conductors' store that a loss of data restores. The epoch only rises, and stamps are kept apart.
 RECORDS = ("_requests", "_instances", "_amounts", "_queue", "_migrations", "_purge", "_sequence")
-LIMITS = SagaLimits(max_attempts=3, build_timeout_ms=300_000, select_timeout_ms=180_000, call_s=20.0)
+LIMITS = SagaLimits(max_attempts=3, build_timeout_ms=300_000, select_timeout_ms=180_000, call_s=CALL_SECONDS)
 CTXT = context.new("project", "user")
 
 
