@@ -6,7 +6,7 @@ import importlib.metadata
 from collections.abc import Mapping
 
 COMPUTE = "compute"  # the topic of agents
-OLDEST_AGENT = "1.6"  # RPC version of the oldest supported agent
+OLDEST_AGENT = "1.0"  # RPC version of the oldest supported agent
 
 
 def installed_version() -> str:

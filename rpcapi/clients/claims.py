@@ -22,22 +22,10 @@ class ClaimsAPI(ServiceClient):
     ``host_uuid``.
 
     1.0 - Initial version
-    1.1 - Add fence_host
-    1.2 - fence_host: require token, add force
-    1.3 - Add find_claims
-    1.4 - Add vouch_for_claims
-    1.5 - Add store_sizes
-    1.6 - abort_claims: add destinations
-    1.7 - prepare_claims: answer possible
-    1.8 - Add move_claims
-    1.9 - Add list_changes
-    1.10 - Add list_prepared_claims
-    1.11 - Replace move_claims by begin_moves and end_moves
-    1.12 - fence_host: add replace
     """
 
     TOPIC = "claims"
-    VERSION = "1.12"
+    VERSION = "1.0"
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, partition: str) -> None:
         super().__init__(conf, transport, topic(partition))
@@ -48,7 +36,7 @@ class ClaimsAPI(ServiceClient):
         If one consumer is refused, the answer for each consumer that could be served is "possible": retry with those
         only. "closed" means that no candidate accepts the consumer now and one has not been audited: retry later.
         """
-        return self.call(ctxt, "1.7", "prepare_claims", intents=intents)
+        return self.call(ctxt, "1.0", "prepare_claims", intents=intents)
 
     def confirm_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Confirm claims on behalf of ``host``, the service host that will run the instances."""
@@ -70,7 +58,7 @@ class ClaimsAPI(ServiceClient):
         destination is None, the attempt ends in all partitions; "conflict" then means that a later attempt is live, in
         the partition of the answer if it differs.
         """
-        return self.call(ctxt, "1.6", "abort_claims", refs=refs, host=host, destinations=destinations)
+        return self.call(ctxt, "1.0", "abort_claims", refs=refs, host=host, destinations=destinations)
 
     def release_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Release the claims of deleted instances; an unknown claim is no error."""
@@ -84,7 +72,7 @@ class ClaimsAPI(ServiceClient):
         Answers: "confirmed" on success; "ended" if the migration has ended; "conflict" if the claim or the migration
         belongs to another move; otherwise as in ``find_claims``. Nothing changes without "confirmed".
         """
-        return self.call(ctxt, "1.11", "begin_moves", refs=refs, migrations=list(migrations))
+        return self.call(ctxt, "1.0", "begin_moves", refs=refs, migrations=list(migrations))
 
     def end_moves(
         self, ctxt: RequestContext, refs: objects.ClaimRefs, migrations: Sequence[str]
@@ -95,7 +83,7 @@ class ClaimsAPI(ServiceClient):
         "ended" if the claim belongs to a later move; otherwise as in ``find_claims``. Without "confirmed" nothing
         changes.
         """
-        return self.call(ctxt, "1.11", "end_moves", refs=refs, migrations=list(migrations))
+        return self.call(ctxt, "1.0", "end_moves", refs=refs, migrations=list(migrations))
 
     def find_claims(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Look up claims. Each answer is a state, an end, or the reason why neither is known.
@@ -103,7 +91,7 @@ class ClaimsAPI(ServiceClient):
         "conflict" with a host: a later attempt is live there, for example the destination of a move whose source has
         ended. "closed": a host must audit first.
         """
-        return self.call(ctxt, "1.3", "find_claims", refs=refs)
+        return self.call(ctxt, "1.0", "find_claims", refs=refs)
 
     def list_claims(
         self,
@@ -121,7 +109,7 @@ class ClaimsAPI(ServiceClient):
 
         Claims past their deadline are omitted if their host must audit first.
         """
-        return self.call(ctxt, "1.10", "list_prepared_claims", limit=limit)
+        return self.call(ctxt, "1.0", "list_prepared_claims", limit=limit)
 
     def audit_host(self, ctxt: RequestContext, report: objects.AuditReport) -> objects.AuditAnswer:
         """Reconcile a host's claims with its guests and open the host in this epoch; raises UnknownHost."""
@@ -132,7 +120,7 @@ class ClaimsAPI(ServiceClient):
 
         Answers: "confirmed", the claim's end, "unknown" (not unverified on that host), or "conflict".
         """
-        return self.call(ctxt, "1.4", "vouch_for_claims", host=host, refs=refs)
+        return self.call(ctxt, "1.0", "vouch_for_claims", host=host, refs=refs)
 
     def verify(self, ctxt: RequestContext) -> objects.VerifyReport:
         """Recompute all usage from the claims and compare it with the stored sums."""
@@ -140,7 +128,7 @@ class ClaimsAPI(ServiceClient):
 
     def store_sizes(self, ctxt: RequestContext) -> objects.StoreSizes:
         """Return the sizes of the collections of the partition's store."""
-        return self.call(ctxt, "1.5", "store_sizes")
+        return self.call(ctxt, "1.0", "store_sizes")
 
     def list_changes(
         self, ctxt: RequestContext, epoch: int, position: int, kinds: Sequence[str] | None = None, limit: int = 1000
@@ -152,7 +140,7 @@ class ClaimsAPI(ServiceClient):
         """
         return self.call(
             ctxt,
-            "1.9",
+            "1.0",
             "list_changes",
             epoch=epoch,
             position=position,
@@ -176,4 +164,4 @@ class ClaimsAPI(ServiceClient):
         - UnknownHost: No such service host.
         - HostIsUp: The host sends heartbeats, and ``force`` is not set.
         """
-        return self.call(ctxt, "1.12", "fence_host", host=host, token=token, force=force, replace=replace)
+        return self.call(ctxt, "1.0", "fence_host", host=host, token=token, force=force, replace=replace)

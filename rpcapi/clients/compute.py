@@ -11,16 +11,10 @@ class ComputeAPI(ServiceClient):
     """Client of the agents, topic ``compute``, one server per service host.
 
     1.0 - Initial version
-    1.1 - Add list_guests
-    1.2 - Add change_guests
-    1.3 - Add operate_guests
-    1.4 - Add list_owners
-    1.5 - Add check_migrations, prepare_incoming, copy_guests, list_copies
-    1.6 - operate_guests: images
     """
 
     TOPIC = "compute"
-    VERSION = "1.6"
+    VERSION = "1.0"
     OLDEST = OLDEST_AGENT
 
     def build_instances(self, ctxt: RequestContext, host: str, request: objects.BuildRequest) -> None:
@@ -33,39 +27,39 @@ class ComputeAPI(ServiceClient):
 
     def change_guests(self, ctxt: RequestContext, host: str, transitions: objects.GuestTransitions) -> None:
         """Start, stop or end guests on ``host``; their claims may change roles. The agent reports to the conductor."""
-        self._cast(ctxt, "1.2", "change_guests", {"server": host}, transitions=transitions)
+        self._cast(ctxt, "1.0", "change_guests", {"server": host}, transitions=transitions)
 
     def operate_guests(self, ctxt: RequestContext, host: str, operations: objects.GuestOperations) -> None:
         """Reboot or rebuild guests on ``host``, each once; the agent reports to the conductor."""
-        self._cast(ctxt, "1.6", "operate_guests", {"server": host}, operations=operations)
+        self._cast(ctxt, "1.0", "operate_guests", {"server": host}, operations=operations)
 
     def list_guests(
         self, ctxt: RequestContext, host: str, marker: str | None = None, limit: int = 1000
     ) -> objects.GuestPage:
         """Return a page of the guests on ``host``; raises MessagingTimeout if its agent does not answer."""
-        return self.call(ctxt, "1.1", "list_guests", {"server": host}, marker=marker, limit=limit)
+        return self.call(ctxt, "1.0", "list_guests", {"server": host}, marker=marker, limit=limit)
 
     def list_owners(self, ctxt: RequestContext, host: str, uuids: list[str]) -> objects.GuestOwners:
         """Return the live attempts of instances on ``host`` with their owners; raises MessagingTimeout."""
-        return self.call(ctxt, "1.4", "list_owners", {"server": host}, uuids=uuids)
+        return self.call(ctxt, "1.0", "list_owners", {"server": host}, uuids=uuids)
 
     def check_migrations(
         self, ctxt: RequestContext, host: str, checks: objects.MigrationChecks
     ) -> objects.MigrationChecks:
         """Check, without reservation, if instances can live-migrate from or to ``host``; raises MessagingTimeout."""
-        return self.call(ctxt, "1.5", "check_migrations", {"server": host}, checks=checks)
+        return self.call(ctxt, "1.0", "check_migrations", {"server": host}, checks=checks)
 
     def prepare_incoming(self, ctxt: RequestContext, host: str, request: objects.BuildRequest) -> None:
         """Confirm the claims on ``host`` and create paused guests; the agent reports to the conductor."""
-        self._cast(ctxt, "1.5", "prepare_incoming", {"server": host}, request=request)
+        self._cast(ctxt, "1.0", "prepare_incoming", {"server": host}, request=request)
 
     def copy_guests(self, ctxt: RequestContext, host: str, copies: objects.GuestCopies) -> None:
         """Start, abort or complete copies from the source ``host``; the agent reports to the conductor."""
-        self._cast(ctxt, "1.5", "copy_guests", {"server": host}, copies=copies)
+        self._cast(ctxt, "1.0", "copy_guests", {"server": host}, copies=copies)
 
     def list_copies(self, ctxt: RequestContext, host: str, migrations: list[str]) -> objects.CopyPage:
         """Return the progress of the migrations' copies from ``host``; raises MessagingTimeout."""
-        return self.call(ctxt, "1.5", "list_copies", {"server": host}, migrations=migrations)
+        return self.call(ctxt, "1.0", "list_copies", {"server": host}, migrations=migrations)
 
     def audit(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
         """Ask all agents of the partition to audit in ``epoch``."""

@@ -13,34 +13,11 @@ from rpcapi.context import RequestContext
 class ConductorAPI(ServiceClient):
     """Client of the conductor service, topic ``conductor``.
 
-    1.0 - Initial version: build_instances, report_builds, delete_instances, get_instances, list_instances,
-          object_backport_versions
-    1.1 - Add audit_hosts
-    1.2 - build_instances: add names
-    1.3 - Add check_unverified
-    1.4 - Add list_guests
-    1.5 - Add list_hosts
-    1.6 - build_instances: add first_sent
-    1.7 - Add check_store
-    1.8 - Add store_sizes
-    1.9 - Add get_quota
-    1.10 - build_instances: first_sent may be None, unknown
-    1.11 - Add stop_instances, start_instances
-    1.12 - Add get_migrations, list_migrations
-    1.13 - Add reboot_instances, rebuild_instances
-    1.14 - Add shelve_instances, offload_instances, unshelve_instances
-    1.15 - Add adopt_instances
-    1.16 - Add release_orphans, compare_instances
-    1.17 - Add migrate_instances, resize_instances, confirm_migrations, revert_migrations, get_specs
-    1.18 - Add end_leaked_migrations, evacuate_instances. rebuild_instances: image, evacuates those whose host is gone
-    1.19 - Add live_migrate_instances, abort_migrations, force_complete_migrations, list_copies
-    1.20 - unshelve_instances: host
-    1.21 - resize_instances: other_specs
-    1.22 - end_leaked_migrations: ends_running, without which a guest that runs is kept
+    1.0 - Initial version
     """
 
     TOPIC = "conductor"
-    VERSION = "1.22"
+    VERSION = "1.0"
 
     def build_instances(
         self,
@@ -66,19 +43,19 @@ class ConductorAPI(ServiceClient):
         RequestTooOld, QuotaExceeded or Overloaded.
         """
         sent = time.time() if first_sent is None and not is_repeat else first_sent
-        self.call(ctxt, "1.10", "build_instances", spec=spec, uuids=uuids, names=list(names), first_sent=sent)
+        self.call(ctxt, "1.0", "build_instances", spec=spec, uuids=uuids, names=list(names), first_sent=sent)
 
     def check_store(self, ctxt: RequestContext) -> None:
         """Check that the conductors' store acknowledges writes; raises StoreUnavailable or NotReplicated."""
-        self.call(ctxt, "1.7", "check_store")
+        self.call(ctxt, "1.0", "check_store")
 
     def store_sizes(self, ctxt: RequestContext) -> objects.StoreSizes:
         """Return the sizes of the collections of the conductors' store."""
-        return self.call(ctxt, "1.8", "store_sizes")
+        return self.call(ctxt, "1.0", "store_sizes")
 
     def get_quota(self, ctxt: RequestContext, project: str) -> objects.ProjectQuota:
         """Return usage and limits of a project."""
-        return self.call(ctxt, "1.9", "get_quota", project=project)
+        return self.call(ctxt, "1.0", "get_quota", project=project)
 
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
         """Report build results of a host; the agent repeats the report until it is answered."""
@@ -93,11 +70,11 @@ class ConductorAPI(ServiceClient):
 
         Raises UnknownInstance, or InstanceConflict for another status, before any change.
         """
-        self.call(ctxt, "1.11", "stop_instances", uuids=uuids)
+        self.call(ctxt, "1.0", "stop_instances", uuids=uuids)
 
     def start_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Start SHUTOFF instances on their hosts; errors as in stop_instances."""
-        self.call(ctxt, "1.11", "start_instances", uuids=uuids)
+        self.call(ctxt, "1.0", "start_instances", uuids=uuids)
 
     def reboot_instances(self, ctxt: RequestContext, uuids: list[str], hard: bool = False) -> None:
         """Reboot ACTIVE instances; ``hard`` also allows SHUTOFF, and ERROR if a host still has the guest.
@@ -105,7 +82,7 @@ class ConductorAPI(ServiceClient):
         No effect while a reboot is in progress. Raises UnknownInstance, or InstanceConflict for another status, before
         any change.
         """
-        self.call(ctxt, "1.13", "reboot_instances", uuids=uuids, hard=hard)
+        self.call(ctxt, "1.0", "reboot_instances", uuids=uuids, hard=hard)
 
     def rebuild_instances(self, ctxt: RequestContext, uuids: list[str], image: dict[str, Any] | None = None) -> None:
         """Replace the disks of instances from their images; instances in ERROR on a lost host are evacuated.
@@ -119,7 +96,7 @@ class ConductorAPI(ServiceClient):
         - NoValidHost: A host cannot run the image.
         - HostIsUp: As in evacuate_instances.
         """
-        self.call(ctxt, "1.18", "rebuild_instances", uuids=uuids, image=image)
+        self.call(ctxt, "1.0", "rebuild_instances", uuids=uuids, image=image)
 
     def shelve_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Power off ACTIVE or SHUTOFF instances and save their disks as images. Idempotent.
@@ -127,11 +104,11 @@ class ConductorAPI(ServiceClient):
         They are offloaded after [conductor] shelved_offload_time. Raises UnknownInstance, or InstanceConflict for
         another status, before any change.
         """
-        self.call(ctxt, "1.14", "shelve_instances", uuids=uuids)
+        self.call(ctxt, "1.0", "shelve_instances", uuids=uuids)
 
     def offload_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Remove SHELVED instances from their hosts and release their claims; errors as in shelve_instances."""
-        self.call(ctxt, "1.14", "offload_instances", uuids=uuids)
+        self.call(ctxt, "1.0", "offload_instances", uuids=uuids)
 
     def unshelve_instances(self, ctxt: RequestContext, uuids: list[str], host: str | None = None) -> None:
         """Start SHELVED instances on their hosts, SHELVED_OFFLOADED ones on hosts that the scheduler selects.
@@ -142,7 +119,7 @@ class ConductorAPI(ServiceClient):
         Raises, before any change, the errors of shelve_instances, QuotaExceeded, and UnknownHost or NoValidHost for a
         ``host`` that can take none of the instances.
         """
-        self.call(ctxt, "1.20", "unshelve_instances", uuids=uuids, host=host)
+        self.call(ctxt, "1.0", "unshelve_instances", uuids=uuids, host=host)
 
     def evacuate_instances(
         self, ctxt: RequestContext, uuids: list[str], migrations: list[str], target: str | None = None
@@ -159,7 +136,7 @@ class ConductorAPI(ServiceClient):
         - HostIsUp: The host sends heartbeats and may still run the instances.
         - InstanceConflict: The claim has not ended, the instance was never built, or a migration is in progress.
         """
-        self.call(ctxt, "1.18", "evacuate_instances", uuids=uuids, migrations=migrations, target=target)
+        self.call(ctxt, "1.0", "evacuate_instances", uuids=uuids, migrations=migrations, target=target)
 
     def migrate_instances(
         self,
@@ -189,7 +166,7 @@ class ConductorAPI(ServiceClient):
         """
         self.call(
             ctxt,
-            "1.17",
+            "1.0",
             "migrate_instances",
             uuids=uuids,
             migrations=migrations,
@@ -205,7 +182,7 @@ class ConductorAPI(ServiceClient):
         Afterwards the instances are ACTIVE at their destinations. If a copy fails, the instance keeps running at its
         source.
         """
-        self.call(ctxt, "1.19", "live_migrate_instances", uuids=uuids, migrations=migrations, host=host)
+        self.call(ctxt, "1.0", "live_migrate_instances", uuids=uuids, migrations=migrations, host=host)
 
     def abort_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Abort live migrations; the instances keep running at their sources. Idempotent.
@@ -213,7 +190,7 @@ class ConductorAPI(ServiceClient):
         Raises, before any change, UnknownMigration, or InstanceConflict for a migration that is not live, has ended, or
         has already stopped its instance at the source.
         """
-        self.call(ctxt, "1.19", "abort_migrations", uuids=uuids)
+        self.call(ctxt, "1.0", "abort_migrations", uuids=uuids)
 
     def force_complete_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Complete live migrations whose instances write memory faster than it is copied, by pausing them.
@@ -221,14 +198,14 @@ class ConductorAPI(ServiceClient):
         With [conductor] live_migration_post_copy they continue at their destinations at once, and memory follows.
         Raises, before any change, UnknownMigration, or InstanceConflict for a migration without a running copy.
         """
-        self.call(ctxt, "1.19", "force_complete_migrations", uuids=uuids)
+        self.call(ctxt, "1.0", "force_complete_migrations", uuids=uuids)
 
     def list_copies(self, ctxt: RequestContext, uuids: list[str]) -> objects.CopyPage:
         """Return the progress of live migrations; omits ended migrations and silent sources.
 
         Raises UnknownMigration.
         """
-        return self.call(ctxt, "1.19", "list_copies", uuids=uuids)
+        return self.call(ctxt, "1.0", "list_copies", uuids=uuids)
 
     def resize_instances(
         self,
@@ -250,7 +227,7 @@ class ConductorAPI(ServiceClient):
         """
         self.call(
             ctxt,
-            "1.21",
+            "1.0",
             "resize_instances",
             uuids=uuids,
             migrations=migrations,
@@ -264,15 +241,15 @@ class ConductorAPI(ServiceClient):
 
         Raises UnknownMigration, or InstanceConflict for a migration that is not finished, before any change.
         """
-        self.call(ctxt, "1.17", "confirm_migrations", uuids=uuids)
+        self.call(ctxt, "1.0", "confirm_migrations", uuids=uuids)
 
     def revert_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Move instances of finished migrations back to their sources; errors as in confirm_migrations."""
-        self.call(ctxt, "1.17", "revert_migrations", uuids=uuids)
+        self.call(ctxt, "1.0", "revert_migrations", uuids=uuids)
 
     def get_specs(self, ctxt: RequestContext, uuids: list[str]) -> list[objects.RequestSpec]:
         """Return the current request specs of instances, in order, resizes included; raises UnknownInstance."""
-        return self.call(ctxt, "1.17", "get_specs", uuids=uuids)
+        return self.call(ctxt, "1.0", "get_specs", uuids=uuids)
 
     def get_instances(self, ctxt: RequestContext, uuids: list[str]) -> objects.InstancePage:
         """Return instances in the order of ``uuids``; raises UnknownInstance."""
@@ -286,19 +263,19 @@ class ConductorAPI(ServiceClient):
 
     def get_migrations(self, ctxt: RequestContext, uuids: list[str]) -> objects.MigrationPage:
         """Return migrations in the order of ``uuids``; raises UnknownMigration."""
-        return self.call(ctxt, "1.12", "get_migrations", uuids=uuids)
+        return self.call(ctxt, "1.0", "get_migrations", uuids=uuids)
 
     def list_migrations(
         self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000
     ) -> objects.MigrationPage:
         """Return a page of migrations, oldest first, with ended ones until their retention has passed."""
-        return self.call(ctxt, "1.12", "list_migrations", marker=marker, limit=limit)
+        return self.call(ctxt, "1.0", "list_migrations", marker=marker, limit=limit)
 
     def list_guests(
         self, ctxt: RequestContext, host: str, marker: str | None = None, limit: int = 1000
     ) -> objects.GuestPage:
         """Return a page of the guests on a service host; raises Unavailable if its agent does not answer."""
-        return self.call(ctxt, "1.4", "list_guests", host=host, marker=marker, limit=limit)
+        return self.call(ctxt, "1.0", "list_guests", host=host, marker=marker, limit=limit)
 
     def adopt_instances(self, ctxt: RequestContext, partition: str, host: str, uuids: list[str]) -> None:
         """Record instances that a service host of ``partition`` runs under claims, but that have no record. Idempotent.
@@ -309,7 +286,7 @@ class ConductorAPI(ServiceClient):
         - InstanceConflict: The instance has another record, or no guest or claim on the host.
         - Unavailable: The agent does not answer.
         """
-        self.call(ctxt, "1.15", "adopt_instances", partition=partition, host=host, uuids=uuids)
+        self.call(ctxt, "1.0", "adopt_instances", partition=partition, host=host, uuids=uuids)
 
     def release_orphans(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> None:
         """Ask a service host to release confirmed claims without a guest.
@@ -320,7 +297,7 @@ class ConductorAPI(ServiceClient):
         - InstanceConflict: The host has a guest of the attempt, or a step of the instance is in progress.
         - Unavailable: The agent does not answer.
         """
-        self.call(ctxt, "1.16", "release_orphans", host=host, refs=refs)
+        self.call(ctxt, "1.0", "release_orphans", host=host, refs=refs)
 
     def compare_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Correct records by their claims now, without waiting for the periodic comparison to see a difference twice.
@@ -331,7 +308,7 @@ class ConductorAPI(ServiceClient):
         - InstanceConflict: A step of the instance is in progress.
         - Unavailable: A claims service does not answer.
         """
-        self.call(ctxt, "1.16", "compare_instances", uuids=uuids)
+        self.call(ctxt, "1.0", "compare_instances", uuids=uuids)
 
     def end_leaked_migrations(
         self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs, *, ends_running: bool = False
@@ -349,7 +326,7 @@ class ConductorAPI(ServiceClient):
         - Unavailable: The agent does not answer.
         """
         self.call(
-            ctxt, "1.22", "end_leaked_migrations", partition=partition, host=host, refs=refs, ends_running=ends_running
+            ctxt, "1.0", "end_leaked_migrations", partition=partition, host=host, refs=refs, ends_running=ends_running
         )
 
     def object_backport_versions(
@@ -363,12 +340,12 @@ class ConductorAPI(ServiceClient):
 
         A cast: conductors call the claims service, so a call back could block both.
         """
-        self._cast(ctxt, "1.3", "check_unverified", partition=partition, host=host, refs=refs)
+        self._cast(ctxt, "1.0", "check_unverified", partition=partition, host=host, refs=refs)
 
     def audit_hosts(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
         """Ask all agents to audit in ``epoch``, on behalf of schedulers, which cannot send to agents."""
-        self.call(ctxt, "1.1", "audit_hosts", partition=partition, epoch=epoch)
+        self.call(ctxt, "1.0", "audit_hosts", partition=partition, epoch=epoch)
 
     def list_hosts(self, ctxt: RequestContext, partition: str) -> objects.RecordedHosts:
         """Return the service hosts that may run instances of a partition, according to the records."""
-        return self.call(ctxt, "1.5", "list_hosts", partition=partition)
+        return self.call(ctxt, "1.0", "list_hosts", partition=partition)

@@ -29,27 +29,14 @@ class BusBackend(ServiceClient):
     """Backend that calls gantt's scheduler workers over the bus."""
 
     TOPIC = "scheduler"
-    VERSION = "1.11"
+    VERSION = "1.0"
     SHORT_CALLS = frozenset({"select_destinations"})
 
 
 class SchedulerAPI:
     """Client of the scheduler service, topic ``scheduler``.
 
-    1.0 - Initial version: select_destinations, update_resource_stats, get_host_state, list_host_state,
-          update_host_state, report_service
-    1.1 - Add explain
-    1.2 - Add delete_host_state, list_decisions, list_partitions and remove_host; list_host_state takes matching and
-          partition; update_host_state creates a document at version 0
-    1.3 - Add select_batch, update_aggregates, delete_aggregate, dry_run and list_filters
-    1.4 - select_destinations: add fresh
-    1.5 - Add exchange_stamps
-    1.6 - Add audit_nova
-    1.7 - report_service: add versions. Add get_oldest_versions
-    1.8 - dry_run: add scope
-    1.9 - select_batch: add details, and requests of several projects with deadlines of their own
-    1.10 - Add list_catalog
-    1.11 - report_service: add partition
+    1.0 - Initial version
     """
 
     VERSION = BusBackend.VERSION
@@ -74,7 +61,7 @@ class SchedulerAPI:
         """
         return self._backend.call(
             ctxt,
-            "1.4",
+            "1.0",
             "select_destinations",
             spec=spec,
             uuids=uuids,
@@ -91,7 +78,7 @@ class SchedulerAPI:
         They are decided together if the driver supports it, otherwise in rounds. The error of a request is its answer,
         with the error's fields if ``details``.
         """
-        return self._backend.call(ctxt, "1.9", "select_batch", requests=requests, details=details)
+        return self._backend.call(ctxt, "1.0", "select_batch", requests=requests, details=details)
 
     def update_resource_stats(
         self, ctxt: RequestContext, name: names.ResourceName, stats: objects.StatsReport
@@ -119,7 +106,7 @@ class SchedulerAPI:
         """
         return self._backend.call(
             ctxt,
-            "1.2",
+            "1.0",
             "list_host_state",
             namespace=namespace,
             marker=marker,
@@ -135,7 +122,7 @@ class SchedulerAPI:
 
         Allowed for clients of a single project. Operators write these documents as host state.
         """
-        return self._backend.call(ctxt, "1.10", "list_catalog", kind=kind, marker=marker, limit=limit)
+        return self._backend.call(ctxt, "1.0", "list_catalog", kind=kind, marker=marker, limit=limit)
 
     def update_host_state(self, ctxt: RequestContext, state: objects.HostState, writer: str) -> objects.HostState:
         """Merge ``state.document`` into the document at ``state.version`` and return the new state.
@@ -159,7 +146,7 @@ class SchedulerAPI:
         """
         self._backend.call(
             ctxt,
-            "1.2",
+            "1.0",
             "delete_host_state",
             namespace=namespace,
             name=names.canonical(name),
@@ -179,14 +166,14 @@ class SchedulerAPI:
         - InvalidRequest, InvalidName, InvalidHostState: An aggregate is invalid.
         - StoreUnavailable: A partition does not answer; repeat the call.
         """
-        self._backend.call(ctxt, "1.3", "update_aggregates", aggregates=aggregates)
+        self._backend.call(ctxt, "1.0", "update_aggregates", aggregates=aggregates)
 
     def delete_aggregate(self, ctxt: RequestContext, name: str, version: int | str | None = None) -> None:
         """Delete the aggregate with id ``name``; an unknown one is no error. Raises the errors of update_aggregates.
 
         The store keeps ``version`` after the deletion, so that late older updates are ignored.
         """
-        self._backend.call(ctxt, "1.3", "delete_aggregate", name=name, version=version)
+        self._backend.call(ctxt, "1.0", "delete_aggregate", name=name, version=version)
 
     def remove_host(self, ctxt: RequestContext, host: str) -> None:
         """Remove a service host and its nodes from its partition; an unknown host is no error.
@@ -198,11 +185,11 @@ class SchedulerAPI:
         - HostInUse: The host has live claims.
         - Conflict: The host would be fenced, but is up.
         """
-        self._backend.call(ctxt, "1.2", "remove_host", host=host)
+        self._backend.call(ctxt, "1.0", "remove_host", host=host)
 
     def list_partitions(self, ctxt: RequestContext) -> objects.PartitionList:
         """Return the partitions of the deployment as seen by the answering worker."""
-        return self._backend.call(ctxt, "1.2", "list_partitions")
+        return self._backend.call(ctxt, "1.0", "list_partitions")
 
     def exchange_stamps(self, ctxt: RequestContext, stamps: dict[str, str]) -> dict[str, str | None]:
         """Send the newest known stamp of each partition; return the current stamps, None for partitions without stamps.
@@ -210,7 +197,7 @@ class SchedulerAPI:
         A stamp newer than its store proves that the store was restored from a backup; the partition begins a new epoch
         before it answers. Partitions with an unreachable store are omitted.
         """
-        return self._backend.call(ctxt, "1.5", "exchange_stamps", stamps=stamps)
+        return self._backend.call(ctxt, "1.0", "exchange_stamps", stamps=stamps)
 
     def report_service(
         self,
@@ -225,7 +212,7 @@ class SchedulerAPI:
         ``partition`` defaults to the answering worker's partition. Raises UnknownPartition.
         """
         self._backend.call(
-            ctxt, "1.11", "report_service", binary=binary, host=host, versions=versions, partition=partition
+            ctxt, "1.0", "report_service", binary=binary, host=host, versions=versions, partition=partition
         )
 
     def get_oldest_versions(self, ctxt: RequestContext) -> dict[str, str | None]:
@@ -233,11 +220,11 @@ class SchedulerAPI:
 
         The claims services of all partitions share the topic ``claims``. Topics without a living service are omitted.
         """
-        return self._backend.call(ctxt, "1.7", "get_oldest_versions")
+        return self._backend.call(ctxt, "1.0", "get_oldest_versions")
 
     def explain(self, ctxt: RequestContext, request_id: str) -> objects.Decision:
         """Return a decision record; raises UnknownDecision."""
-        return self._backend.call(ctxt, "1.1", "explain", request_id=request_id)
+        return self._backend.call(ctxt, "1.0", "explain", request_id=request_id)
 
     def dry_run(
         self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1, scope: str = "all"
@@ -253,11 +240,11 @@ class SchedulerAPI:
         - InvalidSpec, PluginFailed, NotReady: See rpcapi.errors.
         - UnknownHost: The forced host is unknown.
         """
-        return self._backend.call(ctxt, "1.8", "dry_run", spec=spec, count=count, scope=scope)
+        return self._backend.call(ctxt, "1.0", "dry_run", spec=spec, count=count, scope=scope)
 
     def list_filters(self, ctxt: RequestContext, kind: str | None = None) -> objects.FilterList:
         """Return filters and weighers of the answering worker; ``kind`` is "filter", "weigher" or None for both."""
-        return self._backend.call(ctxt, "1.3", "list_filters", kind=kind)
+        return self._backend.call(ctxt, "1.0", "list_filters", kind=kind)
 
     def audit_nova(
         self, ctxt: RequestContext, *, fix: bool = False, marker: str | None = None, limit: int = 1000
@@ -266,7 +253,7 @@ class SchedulerAPI:
 
         Raises Unavailable if gantt-nova-bridge does not answer or could not read all of Nova's databases.
         """
-        return self._backend.call(ctxt, "1.6", "audit_nova", fix=fix, marker=marker, limit=limit)
+        return self._backend.call(ctxt, "1.0", "audit_nova", fix=fix, marker=marker, limit=limit)
 
     def list_decisions(
         self, ctxt: RequestContext, partition: str | None = None, marker: str | None = None, limit: int = 100
@@ -275,7 +262,7 @@ class SchedulerAPI:
 
         ``partition`` defaults to the scheduler's partition.
         """
-        return self._backend.call(ctxt, "1.2", "list_decisions", partition=partition, marker=marker, limit=limit)
+        return self._backend.call(ctxt, "1.0", "list_decisions", partition=partition, marker=marker, limit=limit)
 
 
 def _load(conf: cfg.ConfigOpts, transport: Any) -> SchedulerBackend:

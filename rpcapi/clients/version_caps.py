@@ -117,7 +117,7 @@ def _fetcher(transport: Any) -> Callable[[float], Versions]:
     )
 
     def fetch(wait_s: float) -> Versions:
-        prepared = client.prepare(version="1.7", timeout=wait_s)
+        prepared = client.prepare(version="1.0", timeout=wait_s)
         versions: Versions = prepared.call(context.new().with_timeout(wait_s), "get_oldest_versions")
         return versions
 

@@ -93,9 +93,9 @@ def test_nested_object_is_backported(current, scheduler):
 
 def test_missing_method_raises_unknown_method_and_a_cap_prevents_the_call(current, scheduler):
     conf, transport = current
-    with pytest.raises(errors.UnknownMethod, match=r"topic 'scheduler' has no method 'explain' in version 1\.1"):
+    with pytest.raises(errors.UnknownMethod, match=r"topic 'scheduler' has no method 'explain' in version 1\.0"):
         scheduler.explain(context.new(), "req-1")
-    conf.set_override("scheduler", "1.0", group="upgrade_levels")
+    conf.set_override("scheduler", "0.9", group="upgrade_levels")
     try:
         with pytest.raises(messaging.RPCVersionCapError):
             SchedulerAPI(conf, transport).explain(context.new(), "req-1")

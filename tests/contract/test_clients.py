@@ -39,10 +39,10 @@ ENDPOINTS = {
 
 # When methods or arguments of a client change: increase VERSION, add a line to its docstring, then update this table.
 FINGERPRINTS = {
-    "SchedulerAPI": "1.11-cc60cb3fb0cd18ac4f7b72a310e3eae7",
-    "ClaimsAPI": "1.12-8e8be6460ba677cf67793067af9e4cb6",
-    "ConductorAPI": "1.22-342f4f955a455dd669ab0fc100d67899",
-    "ComputeAPI": "1.6-7d5def9c21a8a8419393f84396d53bea",
+    "SchedulerAPI": "1.0-f26bb8101eda816371b4cfa857d91934",
+    "ClaimsAPI": "1.0-756b2fb835d5c89ead39592817de2ba9",
+    "ConductorAPI": "1.0-73e3165fb4a8935ff9f4ef8c3879f33c",
+    "ComputeAPI": "1.0-d02bec01c5a6dbf7d3bcfec63542f343",
 }
 
 
@@ -165,7 +165,7 @@ CAPPED = [
 @pytest.mark.parametrize(("service", "call"), CAPPED, ids=[service for service, _call in CAPPED])
 def test_call_newer_than_the_cap_is_not_sent(capped, service, call):
     conf, transport = capped
-    conf.set_override(service, "1.0", group="upgrade_levels")
+    conf.set_override(service, "0.9", group="upgrade_levels")
     with pytest.raises(messaging.RPCVersionCapError):
         call(conf, transport)
 

@@ -128,4 +128,4 @@ def test_library_works_without_dependencies_of_the_services():
 
 
 def test_backend_is_loaded_by_its_entry_point():
-    assert run(BACKEND_SCRIPT) == "('the transport', '1.1', 'explain')"
+    assert run(BACKEND_SCRIPT) == "('the transport', '1.0', 'explain')"

@@ -59,10 +59,10 @@ def test_call_after_its_deadline_does_not_wait(sender, options):
     assert 0 < sender.prepared["timeout"] < 0.01
 
 
-@pytest.mark.parametrize("refusal", [messaging.NoSuchMethod("audit_hosts"), messaging.UnsupportedVersion("1.1")])
+@pytest.mark.parametrize("refusal", [messaging.NoSuchMethod("audit_hosts"), messaging.UnsupportedVersion("1.0")])
 def test_missing_method_raises_unknown_method(sender, options, refusal):
     sender.fails_with(refusal)
-    with pytest.raises(errors.UnknownMethod, match=r"'conductor' has no method 'audit_hosts' in version 1\.1"):
+    with pytest.raises(errors.UnknownMethod, match=r"'conductor' has no method 'audit_hosts' in version 1\.0"):
         ConductorAPI(options, None).audit_hosts(context.new(), "cell1", 1)
 
 
