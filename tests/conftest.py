@@ -22,7 +22,7 @@ from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
 from rpcapi.access.rabbit_users import SERVICE_USERS, VHOST
 from rpcapi.access.rabbit_users import agent as agent_of
-from tests import seed
+from tests import seed, stride
 from tests.run_folders import claim_folder, release_folder, sweep
 from tests.run_order import spread
 from tests.time_limits import pytest_timeout_cancel_timer, pytest_timeout_set_timer  # noqa: F401  # hooks
@@ -52,8 +52,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         parser.addoption(f"--{name}", action="store_true", default=False, help=text)
 
 
-def pytest_report_header() -> str:
-    return seed.describe()
+def pytest_report_header() -> list[str]:
+    return [seed.describe(), stride.describe()]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -67,7 +67,10 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m selects by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in stride.cases_of_other_commits(items, stride.commit_number(), stride.named_files(config)):
+        item.add_marker(pytest.mark.long)
     disabled_marks = [name for name in OPT_IN if not config.getoption(f"--{name}")]
     selected: list[pytest.Item] = []
     deselected: list[pytest.Item] = []

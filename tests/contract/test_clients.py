@@ -146,7 +146,7 @@ def fingerprint(api):
     return f"{api.VERSION}-{hashlib.sha256(repr(lines).encode()).hexdigest()[:32]}"
 
 
-@pytest.mark.parametrize("endpoint", itertools.chain(*ENDPOINTS.values()), ids=lambda endpoint: endpoint.__name__)
+@pytest.mark.parametrize("endpoint", list(itertools.chain(*ENDPOINTS.values())), ids=lambda endpoint: endpoint.__name__)
 def test_only_exposed_methods_are_public(endpoint):
     public = {name for name, value in vars(endpoint).items() if inspect.isfunction(value) and not name.startswith("_")}
     assert public == set(exposed(endpoint))

@@ -10,6 +10,7 @@ from compute_agent.attempt import Stage
 from rpcapi.objects.operation import REBOOT, REBUILD
 from rpcapi.objects.transition import END, RUN, STOP
 from rpcapi.resources.claims import ClaimRole
+from tests.stride import offset
 from tests.unit.compute_agent.rig import AgentKilled, AgentRig, KillSwitch, ScriptedProfile
 
 INSTANCES = ["a", "b", "failing-1", "refused-1"]
@@ -117,13 +118,13 @@ def test_killed_at_every_step(name: str, tmp_path: Path) -> None:
         rig.stop()
 
 
-@pytest.mark.parametrize("stride", [7, pytest.param(2, marks=pytest.mark.long)])
-def test_killed_twice(stride: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [7, pytest.param(2, marks=pytest.mark.long)])
+def test_killed_twice(step: int, tmp_path: Path) -> None:
     name = "build and terminate"
     deliveries = SCENARIOS[name]
     steps = steps_of(tmp_path / "whole", deliveries)
-    for first in range(1, steps + 1, stride):
-        for second in range(1, steps + 1, stride):
+    for first in range(1 + offset(step), steps + 1, step):
+        for second in range(1 + offset(step), steps + 1, step):
             rig = AgentRig(tmp_path / f"killed-{first}-{second}", ScriptedProfile(boot_delay=1.0))
             delivered = play(rig, deliveries, KillSwitch(first))
             again = play(rig, deliveries[max(0, delivered - 1) :], KillSwitch(second))

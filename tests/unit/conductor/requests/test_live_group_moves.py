@@ -8,6 +8,7 @@ import pytest
 
 from compute_agent.simulator.profile import HostProfile
 from conductor.requests import moves
+from tests.stride import offset
 from tests.unit.conductor.live_cluster import CONVERGES, SPEC, LiveCluster
 from tests.unit.conductor.saga.simulated_cluster import CTXT, KillSwitch, migration_of, uuid_list
 
@@ -91,15 +92,15 @@ def test_abort_of_one_before_the_destinations_are_claimed_ends_all(cluster: Live
     check(cluster, ["error", "cancelled", "error"])
 
 
-@pytest.mark.parametrize("stride", [13, pytest.param(1, marks=pytest.mark.long)])
-def test_members_move_together_though_the_conductor_is_killed_at_any_call(stride: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [13, pytest.param(1, marks=pytest.mark.long)])
+def test_members_move_together_though_the_conductor_is_killed_at_any_call(step: int, tmp_path: Path) -> None:
     whole = make_cluster(tmp_path / "whole")
     counter = KillSwitch(0, after=False)
     whole.conductors.clear()
     whole.conductor(counter)
     whole.settle()
     assert counter.calls > 20
-    for at in range(1, counter.calls + 1, stride):
+    for at in range(1 + offset(step), counter.calls + 1, step):
         for after in (False, True):
             cluster = make_cluster(tmp_path / f"{at}-{after}")
             cluster.conductors.clear()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from compute_agent.simulator.profile import HostProfile
+from tests.stride import offset
 from tests.unit.compute_agent.rig import KillSwitch as AgentKillSwitch
 from tests.unit.conductor.live_cluster import CONVERGES, INSTANCE, MIGRATION, LiveCluster
 from tests.unit.conductor.saga.simulated_cluster import LIMITS, KillSwitch
@@ -94,9 +95,9 @@ def check(cluster: LiveCluster, when: str, *, may_be_lost: bool = False) -> None
     assert cluster.ledger.problems() == [], when
 
 
-@pytest.mark.parametrize("stride", [11, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", STORIES)
-def test_conductor_killed_at_every_call(name: str, stride: int, tmp_path: Path) -> None:
+def test_conductor_killed_at_every_call(name: str, step: int, tmp_path: Path) -> None:
     whole = make(tmp_path / "whole")
     counter = KillSwitch(0, after=False)
     whole.conductors.clear()
@@ -104,7 +105,7 @@ def test_conductor_killed_at_every_call(name: str, stride: int, tmp_path: Path) 
     STORIES[name](whole)
     check(whole, name)
     assert counter.calls > 20
-    for at in range(1, counter.calls + 1, stride):
+    for at in range(1 + offset(step), counter.calls + 1, step):
         for after in (False, True):
             cluster = make(tmp_path / f"{at}-{after}")
             cluster.conductors.clear()
@@ -115,17 +116,17 @@ def test_conductor_killed_at_every_call(name: str, stride: int, tmp_path: Path) 
             check(cluster, f"{name}, killed {'after' if after else 'before'} call {at}")
 
 
-@pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("host", ["h1", "h2"])
 @pytest.mark.parametrize("name", STORIES)
-def test_agent_killed_at_every_step(name: str, host: str, stride: int, tmp_path: Path) -> None:
+def test_agent_killed_at_every_step(name: str, host: str, step: int, tmp_path: Path) -> None:
     whole = make(tmp_path / "whole")
     counter = AgentKillSwitch()
     whole.hosts.start(host, counter)
     started = counter.steps
     STORIES[name](whole)
     assert counter.steps > started + 5
-    for at in range(started + 1, counter.steps + 1, stride):
+    for at in range(started + 1 + offset(step), counter.steps + 1, step):
         cluster = make(tmp_path / f"{host}-{at}")
         cluster.hosts.start(host, AgentKillSwitch(at))
         STORIES[name](cluster)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moves from one partition to another: the claim of the source stays in its own until the move is confirmed."""
 
+import itertools
 from collections.abc import Callable
 
 import pytest
 
 from conductor.reports import intake
 from rpcapi import errors, objects
+from tests.stride import offset
 from tests.unit.conductor.ledger import PARTITION, TTL_MS
 from tests.unit.conductor.saga.simulated_cluster import CTXT, LARGE, SPEC, KillSwitch, migration_of, uuid_list
 from tests.unit.conductor.two_partitions import WEST, TwoPartitionCluster
@@ -118,17 +120,15 @@ STORIES = {
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("stride", [SAMPLE, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [SAMPLE, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", STORIES)
-def test_conductor_killed_at_any_call(name: str, stride: int, after: bool) -> None:
+def test_conductor_killed_at_any_call(name: str, step: int, after: bool) -> None:
     play, places = STORIES[name]
     whole = make_cluster()
     play(whole)
     assert partitions(whole) == places
     whole.check(UUIDS)
-    calls = 1 - stride
-    while True:
-        calls += stride
+    for calls in itertools.count(1 + offset(step), step):
         kill_switch = KillSwitch(calls, after)
         cluster = make_cluster(kill_switch)
         play(cluster)
@@ -284,15 +284,13 @@ def make_group(kill_switch: KillSwitch | None = None) -> TwoPartitionCluster:
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("stride", [SAMPLE, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [SAMPLE, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("end", ["confirm", "revert"])
 def test_affinity_group_moves_to_the_host_that_takes_all_in_the_other_partition(
-    end: str, stride: int, after: bool
+    end: str, step: int, after: bool
 ) -> None:
     places = [(WEST, None)] * 2 if end == "confirm" else [(PARTITION, None)] * 2
-    calls = 1 - stride
-    while True:
-        calls += stride
+    for calls in itertools.count(1 + offset(step), step):
         kill_switch = KillSwitch(calls, after)
         cluster = make_group(kill_switch)
         cluster.migrate(UUIDS, allow_cross_cell=True)

@@ -21,7 +21,7 @@ AFFINITY = {"group_id": "g", "group_policy": "affinity"}
 class CrashScenario:
     """A scenario without other failures, and its expected final state.
 
-    The default run takes only every ``sample``-th of its calls.
+    The default run takes only every ``sample``-th of its calls, others with each commit.
     """
 
     play: Callable[[SimulatedCluster], None]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A conductor crashes, or pauses past its lease, at each of its calls; another one continues."""
 
-from collections.abc import Iterator
-from typing import Any
+import itertools
 
 import pytest
 
+from tests.stride import offset
 from tests.unit.conductor.ledger import FOREVER_MS
 from tests.unit.conductor.saga.crash_scenarios import STORIES, CrashScenario
 from tests.unit.conductor.saga.simulated_cluster import (
@@ -17,12 +17,11 @@ from tests.unit.conductor.saga.simulated_cluster import (
     uuid_list,
 )
 
-
-def parameters() -> Iterator[Any]:
-    """Yield each story with the number of calls from one crash to the next."""
-    for name, story in STORIES.items():
-        yield pytest.param(name, story.sample, id=name)
-        yield pytest.param(name, 1, id=f"{name}, all calls", marks=pytest.mark.long)
+# Each story with the number of calls from one crash to the next.
+CASES = [
+    *(pytest.param(name, story.sample, id=name) for name, story in STORIES.items()),
+    *(pytest.param(name, 1, id=f"{name}, all calls", marks=pytest.mark.long) for name in STORIES),
+]
 
 
 def run(story: CrashScenario, kill_switch: KillSwitch | None, ttl_ms: int = FOREVER_MS) -> SimulatedCluster:
@@ -47,8 +46,8 @@ def test_without_a_crash(name: str) -> None:
 
 @pytest.mark.parametrize("ttl_ms", [FOREVER_MS, LEASE_MS // 2], ids=["claims last", "claims expire"])
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize(("name", "stride"), parameters())
-def test_a_crash_at_every_call(name: str, stride: int, after: bool, ttl_ms: int) -> None:
+@pytest.mark.parametrize(("name", "step"), CASES)
+def test_a_crash_at_every_call(name: str, step: int, after: bool, ttl_ms: int) -> None:
     """Given a conductor that dies at call k, when another takes over, then the final state is the same.
 
     Where claims expire after they were recorded, that costs an attempt, and may cost the last one. Where they expire
@@ -59,9 +58,7 @@ def test_a_crash_at_every_call(name: str, stride: int, after: bool, ttl_ms: int)
     uuids = uuid_list(len(story.ends))
     whole = run(story, None, ttl_ms)
     attempts = [whole.record(uuid).attempt for uuid in uuids]
-    calls = 1 - stride
-    while True:
-        calls += stride
+    for calls in itertools.count(1 + offset(step), step):
         kill_switch = KillSwitch(calls, after)
         cluster = run(story, kill_switch, ttl_ms)
         if not kill_switch.blown:
@@ -82,14 +79,12 @@ def test_a_crash_at_every_call(name: str, stride: int, after: bool, ttl_ms: int)
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize(("name", "stride"), parameters())
-def test_a_pause_at_every_call(name: str, stride: int, after: bool) -> None:
+@pytest.mark.parametrize(("name", "step"), CASES)
+def test_a_pause_at_every_call(name: str, step: int, after: bool) -> None:
     """Given a conductor that pauses at call k past its lease, when it resumes, then it changes nothing."""
     story = STORIES[name]
     uuids = uuid_list(len(story.ends))
-    calls = 1 - stride
-    while True:
-        calls += stride
+    for calls in itertools.count(1 + offset(step), step):
         cluster = SimulatedCluster(story.capacities)
         pause = Pause(cluster, calls, after)
         cluster.conductor(pause)

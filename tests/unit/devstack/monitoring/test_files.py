@@ -55,7 +55,7 @@ def test_names_follow_the_scheme():
         assert re.fullmatch(rf"gantt_({'|'.join(metrics_page.SUBSYSTEMS)})_[a-z_]+", name), name
 
 
-@pytest.mark.parametrize(("title", "expr"), queries())
+@pytest.mark.parametrize(("title", "expr"), list(queries()))
 def test_queries_name_metrics_that_exist(title, expr):
     names = set(re.findall(r"\b[a-z_]+\b(?!\s*\()", SELECTORS_AND_LABELS.sub("", expr))) - OPERATORS
     patterns = NAME_PATTERN.findall(expr)

@@ -28,36 +28,11 @@ def sqlite_url() -> Iterator[str]:
 
 FOLLOWING = [pytest.param(f"redis_{kind}", marks=pytest.mark.long) for kind in KINDS]
 
-# PostgreSQL and SQLite run the same code but for locks, time-outs and upserts, so by default these files, in which each
-# verb occurs, run on PostgreSQL too, and the others only in the long form.
-ON_POSTGRESQL = {
-    *("test_aggregates.py", "test_log.py", "test_namespaces.py"),
-    *("test_audit.py", "test_collecting.py", "test_decisions.py", "test_ending.py", "test_fencing_steps.py"),
-    *(
-        "test_liveness.py",
-        "test_pinning.py",
-        "test_providing.py",
-        "test_reports_beside_api.py",
-        "test_retiring.py",
-        "test_allocating.py",
-        "test_allocating_agents.py",
-        "test_importing.py",
-        "test_prepare.py",
-        "test_prepare_groups.py",
-        "test_prepare_large.py",
-    ),
-    *("test_registration.py", "test_removal.py", "test_sizes.py", "test_states.py", "test_store.py"),
-}
+# The databases run the same code but for locks, time-outs and upserts.
+DATABASES = [pytest.param(name, marks=pytest.mark.sampled) for name in ("sqlite", "postgresql")]
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark tests on PostgreSQL as long outside those files."""
-    parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    if parameters.get("make_partition") == "postgresql" and item.path.name not in ON_POSTGRESQL:
-        item.add_marker(pytest.mark.long)
-
-
-@pytest.fixture(params=["memory", "redis", "sqlite", "postgresql", *FOLLOWING])
+@pytest.fixture(params=["memory", "redis", *DATABASES, *FOLLOWING])
 def make_partition(request: pytest.FixtureRequest) -> Iterator[Any]:
     """Return a function that creates partitions on the backend under test."""
     partitions = []

@@ -110,7 +110,7 @@ def test_every_route_with_parameters_is_walked():
     assert {name.rstrip("1") for _, _, name, *_ in parameters()} == {*PARAMETERS, "name"}
 
 
-@pytest.mark.parametrize("case", parameters(), ids=ids)
+@pytest.mark.parametrize("case", list(parameters()), ids=ids)
 def test_malformed_value_is_refused_alone_and_beside_a_valid_one(api, case):
     *_, valid, malformed = case
     valid = quote(valid)
@@ -120,7 +120,7 @@ def test_malformed_value_is_refused_alone_and_beside_a_valid_one(api, case):
             assert_refused(ask(api, case, *values), 400)
 
 
-@pytest.mark.parametrize("case", parameters(), ids=ids)
+@pytest.mark.parametrize("case", list(parameters()), ids=ids)
 def test_parameter_is_repeated_only_where_placement_gives_that_a_meaning(api, case):
     _, _, name, valid, _ = case
     answer = ask(api, case, quote(valid), quote(valid))
