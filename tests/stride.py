@@ -40,15 +40,18 @@ def cases_of_other_commits(items: Iterable[pytest.Item], number: int, named: Con
     """Yield the sampled cases that do not run with the commit of a number, except those of the named files.
 
     Consecutive cases of a test run with consecutive commits. The first one's depends on the test's name, so that tests
-    with few cases do not all run with the same commit.
+    with few cases do not all run with the same commit. Cases marked ``sampled(together=NAME)`` with the same name,
+    which share an expensive fixture, run with the same commit.
     """
     counts: Counter[str] = Counter()
     for item in items:
-        if item.get_closest_marker("sampled") is None:
+        mark = item.get_closest_marker("sampled")
+        if mark is None:
             continue
-        test = item.nodeid.partition("[")[0]
-        case = zlib.crc32(test.encode()) + counts[test]
-        counts[test] += 1
+        together = mark.kwargs.get("together")
+        family = together or item.nodeid.partition("[")[0]
+        case = zlib.crc32(family.encode()) + (0 if together else counts[family])
+        counts[family] += 1
         if (case - number) % COMMITS and item.path not in named:
             yield item
 

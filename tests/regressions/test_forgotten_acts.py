@@ -15,6 +15,7 @@ Steps = Iterator[None]
 Act = Callable[..., Steps]
 STORE_ACTS: tuple[Act, ...] = (*forgotten_claim_acts.ACTS, *forgotten_group_acts.ACTS, *forgotten_operator_acts.ACTS)
 RECORD_ACTS: tuple[Act, ...] = forgotten_record_acts.ACTS
+ALWAYS = ("memory", "redis")
 SQL = ("sqlite", "postgresql")  # in which conductors record nothing
 END = object()
 
@@ -55,10 +56,17 @@ def failure(error: BaseException) -> Steps:
     yield
 
 
+def case(kind: str) -> Any:
+    """Return a kind as a parameter; those whose servers take long to start and to fail are sampled."""
+    if kind in ALWAYS:
+        return kind
+    return pytest.param(kind, marks=pytest.mark.sampled(together=f"forgetful {kind}"))
+
+
 def on_kinds(kinds: Iterable[str], acts: Sequence[Act]) -> Callable[[Any], Any]:
     """Parametrize a test by store and act, so that the acts of a kind follow each other."""
     by_act = pytest.mark.parametrize("act", acts, ids=lambda act: act.__name__)
-    by_kind = pytest.mark.parametrize("forgotten", kinds, indirect=True, scope="module")
+    by_kind = pytest.mark.parametrize("forgotten", [case(kind) for kind in kinds], indirect=True, scope="module")
     return lambda test: by_act(by_kind(test))
 
 

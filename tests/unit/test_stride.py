@@ -17,8 +17,8 @@ from tests.stride import COMMITS, VARIABLE
 FILE = Path("/tests/test_cases.py")
 
 
-def case(nodeid: str, *, is_sampled: bool = True) -> SimpleNamespace:
-    marks = {"sampled": True} if is_sampled else {}
+def case(nodeid: str, mark: pytest.MarkDecorator | None = pytest.mark.sampled) -> SimpleNamespace:
+    marks = {} if mark is None else {mark.name: mark}
     return SimpleNamespace(nodeid=f"{FILE}::{nodeid}", path=FILE, get_closest_marker=marks.get)
 
 
@@ -48,8 +48,13 @@ def test_tests_with_one_case_are_spread_over_the_commits() -> None:
 
 
 def test_other_cases_always_run() -> None:
-    cases = [case(f"test_backend[{name}]", is_sampled=False) for name in ("memory", "redis")]
+    cases = [case(f"test_backend[{name}]", None) for name in ("memory", "redis")]
     assert all(len(run_with_commit(cases, number)) == 2 for number in range(COMMITS))
+
+
+def test_cases_of_one_fixture_run_together() -> None:
+    cases = [case(f"test_{number}", pytest.mark.sampled(together="server")) for number in range(20)]
+    assert sorted(len(run_with_commit(cases, number)) for number in range(COMMITS)) == [0] * (COMMITS - 1) + [20]
 
 
 def test_every_case_of_a_named_file_runs() -> None:

@@ -10,7 +10,7 @@ from tests.functional.failover.setups import KINDS
 from tests.unit.scheduler_svc.store.backends import failover_partition
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=[pytest.param(kind, marks=pytest.mark.sampled) for kind in KINDS])
 def make_partition(request: pytest.FixtureRequest) -> Iterator[Any]:
     """Create private partitions."""
     setup = request.getfixturevalue(f"redis_{request.param}")

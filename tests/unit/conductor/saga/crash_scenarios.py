@@ -26,7 +26,7 @@ class CrashScenario:
 
     play: Callable[[SimulatedCluster], None]
     ends: list[str]
-    sample: int = 3
+    sample: int = 7
     capacities: Mapping[str, int] = field(default_factory=lambda: CAPACITIES)
 
 
@@ -245,23 +245,23 @@ STORIES = {
     "evacuated, one of them off": CrashScenario(_evacuate, ["ACTIVE"] * 3 + ["SHUTOFF"]),
     "evacuated, one deleted meanwhile": CrashScenario(_evacuate_and_delete, ["ACTIVE"] * 3 + ["DELETED"]),
     "migrated, one stopped, three confirmed": CrashScenario(
-        _migrate, ["SHUTOFF", "ACTIVE", "ACTIVE", "VERIFY_RESIZE"], sample=7
+        _migrate, ["SHUTOFF", "ACTIVE", "ACTIVE", "VERIFY_RESIZE"], sample=13
     ),
     "resized, one stopped, three reverted": CrashScenario(
-        _resize_and_revert, ["SHUTOFF", "ACTIVE", "ACTIVE", "VERIFY_RESIZE"], sample=7
+        _resize_and_revert, ["SHUTOFF", "ACTIVE", "ACTIVE", "VERIFY_RESIZE"], sample=13
     ),
     "destinations refuse and fail": CrashScenario(
-        _migrate_to({**MOVED_REFUSALS, **MOVED_HOPELESS}), ["ACTIVE"] * 4, sample=7
+        _migrate_to({**MOVED_REFUSALS, **MOVED_HOPELESS}), ["ACTIVE"] * 4, sample=13
     ),
-    "deleted while moved": CrashScenario(_delete_moving(0), ["DELETED"] * 3 + ["ACTIVE"], sample=7),
-    "deleted while built elsewhere": CrashScenario(_delete_moving(2), ["DELETED"] * 3 + ["ACTIVE"], sample=7),
-    "deleted while reverted or confirmed": CrashScenario(_delete_ending, ["DELETED"] * 3 + ["ACTIVE"], sample=7),
-    "a group moves": CrashScenario(_move_group(None), ["VERIFY_RESIZE"] * 3, sample=7),
+    "deleted while moved": CrashScenario(_delete_moving(0), ["DELETED"] * 3 + ["ACTIVE"], sample=13),
+    "deleted while built elsewhere": CrashScenario(_delete_moving(2), ["DELETED"] * 3 + ["ACTIVE"], sample=13),
+    "deleted while reverted or confirmed": CrashScenario(_delete_ending, ["DELETED"] * 3 + ["ACTIVE"], sample=13),
+    "a group moves": CrashScenario(_move_group(None), ["VERIFY_RESIZE"] * 3, sample=13),
     "a group finds no host": CrashScenario(
-        _move_group(None), ["ACTIVE"] * 3, sample=7, capacities={"h1/n": 4, "h2/n": 3}
+        _move_group(None), ["ACTIVE"] * 3, sample=13, capacities={"h1/n": 4, "h2/n": 3}
     ),
     "a group moves, one deleted": CrashScenario(
-        _move_group(1), ["DELETED", "VERIFY_RESIZE", "VERIFY_RESIZE"], sample=7
+        _move_group(1), ["DELETED", "VERIFY_RESIZE", "VERIFY_RESIZE"], sample=13
     ),
     "no room": CrashScenario(_too_many, ["ERROR"] * 13),
 }
