@@ -24,7 +24,7 @@ from rpcapi.access.rabbit_users import SERVICE_USERS, VHOST
 from rpcapi.access.rabbit_users import agent as agent_of
 from tests import seed, stride
 from tests.run_folders import claim_folder, release_folder, sweep
-from tests.run_order import spread
+from tests.run_order import first_worker_alone, spread
 from tests.time_limits import pytest_timeout_cancel_timer, pytest_timeout_set_timer  # noqa: F401  # hooks
 
 # Of the processes that tests start: eventlet's resolver takes each of them a seventh of its start, and a test's servers
@@ -57,11 +57,12 @@ def pytest_report_header() -> list[str]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[None]:
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """Collect no garbage among the tests' modules and items, which live as long as the run: that took half the time."""
     gc.disable()
     try:
-        return (yield)
+        with first_worker_alone(session.config):
+            return (yield)
     finally:
         gc.freeze()
         gc.enable()

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of test files in a parallel run, in which tests that wait and tests that compute run side by side."""
+"""The order of work in a parallel run: of the processes' collections, and of the test files."""
 
-from collections.abc import Sequence
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +13,33 @@ LONGEST = "tests/functional/systemd/"  # minutes, most of them to make its machi
 
 # The share of the computing files at which the last waiting file begins: the run ends with short files on all cores.
 LAST_WAITING = 0.8
+
+FIRST_WORKER = "gw0"
+COLLECTION_SECONDS = 120.0
+
+
+@contextlib.contextmanager
+def first_worker_alone(config: pytest.Config) -> Iterator[None]:
+    """Let the other processes of a parallel run collect after the first one.
+
+    In a new checkout pytest compiles each test file, which is most of its collection. The other processes find the
+    files compiled instead of all doing the same work at once.
+    """
+    worker = getattr(config, "workerinput", {}).get("workerid")
+    if worker is None:
+        yield
+        return
+    collected = Path(config.option.basetemp).with_name("collected")
+    if worker == FIRST_WORKER:
+        try:
+            yield
+        finally:
+            collected.touch()
+        return
+    deadline = time.monotonic() + COLLECTION_SECONDS
+    while not collected.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    yield
 
 
 def spread(items: Sequence[pytest.Item]) -> list[pytest.Item]:

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that wait for servers run beside files that compute, from the beginning of a parallel run to near its end."""
 
+import threading
+from pathlib import Path
 from types import SimpleNamespace
 
-from tests.run_order import spread
+import pytest
+
+from tests.run_order import first_worker_alone, spread
 
 
 def nodeids(*files: str, tests: int = 2) -> list[str]:
@@ -40,3 +44,38 @@ def test_files_of_one_kind_keep_their_order() -> None:
     assert spread_files(*computing) == computing
     assert spread_files(*waiting) == waiting
     assert spread_files() == []
+
+
+def worker(folder: Path, number: int) -> SimpleNamespace:
+    option = SimpleNamespace(basetemp=str(folder / f"popen-gw{number}"))
+    return SimpleNamespace(option=option, workerinput={"workerid": f"gw{number}"})
+
+
+def collect(config: SimpleNamespace, collected: list[str]) -> None:
+    with first_worker_alone(config):
+        collected.append(config.workerinput["workerid"])
+
+
+def test_other_processes_collect_after_the_first(tmp_path: Path) -> None:
+    collected: list[str] = []
+    others = [threading.Thread(target=collect, args=(worker(tmp_path, number), collected)) for number in (1, 2)]
+    for other in others:
+        other.start()
+    others[0].join(0.3)
+    assert collected == []
+    collect(worker(tmp_path, 0), collected)
+    for other in others:
+        other.join()
+    assert collected[0] == "gw0" and sorted(collected) == ["gw0", "gw1", "gw2"]
+
+
+def test_a_collection_that_fails_is_awaited_no_longer(tmp_path: Path) -> None:
+    with pytest.raises(ImportError), first_worker_alone(worker(tmp_path, 0)):
+        raise ImportError
+    collect(worker(tmp_path, 1), collected := [])
+    assert collected == ["gw1"]
+
+
+def test_a_single_process_waits_for_nothing() -> None:
+    with first_worker_alone(SimpleNamespace()):
+        pass
