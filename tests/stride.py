@@ -6,8 +6,9 @@ import os
 import subprocess
 import zlib
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +32,16 @@ def offset(step: int) -> int:
     return commit_number() % step
 
 
+def in_turn(values: Sequence[object]) -> list[Any]:
+    """Return the values of a parameter of which each commit runs one, and as many commits in a row run all.
+
+    For fixtures of a module, whose cases belong together.
+    """
+    return [
+        pytest.param(value, marks=pytest.mark.sampled(case=index, of=len(values))) for index, value in enumerate(values)
+    ]
+
+
 def describe() -> str:
     """Return how to repeat the selection of this run."""
     return f"sampled cases: {VARIABLE}={commit_number()} modulo {COMMITS}"
@@ -40,19 +51,17 @@ def cases_of_other_commits(items: Iterable[pytest.Item], number: int, named: Con
     """Yield the sampled cases that do not run with the commit of a number, except those of the named files.
 
     Consecutive cases of a test run with consecutive commits. The first one's depends on the test's name, so that tests
-    with few cases do not all run with the same commit. Cases marked ``sampled(together=NAME)`` with the same name,
-    which share an expensive fixture, run with the same commit.
+    with few cases do not all run with the same commit. A mark may have a turn of its own, see ``in_turn``.
     """
     counts: Counter[str] = Counter()
     for item in items:
         mark = item.get_closest_marker("sampled")
         if mark is None:
             continue
-        together = mark.kwargs.get("together")
-        family = together or item.nodeid.partition("[")[0]
-        case = zlib.crc32(family.encode()) + (0 if together else counts[family])
-        counts[family] += 1
-        if (case - number) % COMMITS and item.path not in named:
+        test = item.nodeid.partition("[")[0]
+        case = mark.kwargs.get("case", zlib.crc32(test.encode()) + counts[test])
+        counts[test] += 1
+        if (case - number) % mark.kwargs.get("of", COMMITS) and item.path not in named:
             yield item
 
 

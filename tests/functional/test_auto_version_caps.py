@@ -11,13 +11,14 @@ from rpcapi import errors, objects
 from rpcapi.admin import waiting
 from rpcapi.clients.served_versions import SERVED, served_versions
 from tests.functional import clusters, truth
+from tests.stride import in_turn
 
 AUTO = {"upgrade_levels": dict.fromkeys(("scheduler", "claims", "conductor", "compute"), "auto")}
 SECONDS = 120.0
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("mode", in_turn(list(Mode)))
 def test_caps_follow_the_living_services(mode: Mode) -> None:
     overrides = dict.fromkeys(("scheduler", "conductor", "compute", "client"), AUTO)
     with clusters.running_cluster(clusters.with_mode(mode), overrides) as running:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A short form of the functional suites on each executor, by default on one bus; `tox -e executors` runs them whole."""
+"""A short form of the functional suites on a bus and an executor in turn; `tox -e executors` runs them whole."""
 
+import itertools
 import os
 import signal
 import threading
@@ -18,24 +19,17 @@ from devstack.layout import DAEMONS
 from rpcapi import objects
 from tests.functional import clusters, truth
 from tests.functional.clusters import RunningCluster
+from tests.stride import in_turn
 
 TINY = workload.WorkloadRequest("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 1)
 FIVE = workload.WorkloadRequest("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 5)
 DRAIN_SECONDS = 45.0
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param((mode, executor), id=f"{mode}-{executor}", marks=[] if is_short else pytest.mark.long)
-        for mode, executor, is_short in (
-            (Mode.EMBEDDED, "eventlet", False),
-            (Mode.EMBEDDED, "threading", True),
-            (Mode.STANDARD, "eventlet", True),
-            (Mode.STANDARD, "threading", False),
-        )
-    ],
-)
+BUSES_AND_EXECUTORS = list(itertools.product(Mode, ("eventlet", "threading")))
+
+
+@pytest.fixture(scope="module", params=in_turn(BUSES_AND_EXECUTORS), ids="-".join)
 def cluster(request: pytest.FixtureRequest) -> Iterator[RunningCluster]:
     """A cluster on one executor."""
     mode, executor = request.param

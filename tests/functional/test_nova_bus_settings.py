@@ -24,6 +24,7 @@ from tests.certificates import SERVER_NAME, write_certificates
 from tests.conftest import missing
 from tests.functional.servers.waiting import wait_until
 from tests.run_folders import claim_folder, release_folder
+from tests.stride import in_turn
 from tests.unit.scheduler_svc.fakes import nova_clouds
 from tests.unit.scheduler_svc.fakes.nova_clouds import NovaClient, NovaCloud, hosts_of, spec
 from tests.unit.scheduler_svc.fakes.workers import metric_value
@@ -151,7 +152,7 @@ def test_calls_and_refusals_are_answered_and_casts_to_all_arrive(make_cloud, bro
     assert broker.queue_kinds(setting) == QUEUES[setting]
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", in_turn(list(SETTINGS)))
 def test_call_whose_caller_gave_up_while_nobody_listened_claims_nothing(make_cloud, broker, setting, tmp_path):
     make_cloud(setting).stop()  # some worker must have declared the queue, or the call would be lost
     client = NovaClient(broker.url(setting), rabbit=broker.options(setting), lock_path=str(tmp_path))

@@ -9,6 +9,7 @@ import pytest
 from tests.regressions import forgotten_claim_acts, forgotten_group_acts, forgotten_operator_acts, forgotten_record_acts
 from tests.regressions.forgetful_kinds import KINDS, opened_stores
 from tests.regressions.forgotten_record_acts import RecordCluster
+from tests.stride import in_turn
 from tests.unit.conductor.saga.simulated_cluster import uuid_list
 
 Steps = Iterator[None]
@@ -16,6 +17,8 @@ Act = Callable[..., Steps]
 STORE_ACTS: tuple[Act, ...] = (*forgotten_claim_acts.ACTS, *forgotten_group_acts.ACTS, *forgotten_operator_acts.ACTS)
 RECORD_ACTS: tuple[Act, ...] = forgotten_record_acts.ACTS
 ALWAYS = ("memory", "redis")
+# Those whose servers take long to start and to fail.
+IN_TURN = in_turn([kind for kind in KINDS if kind not in ALWAYS])
 SQL = ("sqlite", "postgresql")  # in which conductors record nothing
 END = object()
 
@@ -56,25 +59,18 @@ def failure(error: BaseException) -> Steps:
     yield
 
 
-def case(kind: str) -> Any:
-    """Return a kind as a parameter; those whose servers take long to start and to fail are sampled."""
-    if kind in ALWAYS:
-        return kind
-    return pytest.param(kind, marks=pytest.mark.sampled(together=f"forgetful {kind}"))
-
-
-def on_kinds(kinds: Iterable[str], acts: Sequence[Act]) -> Callable[[Any], Any]:
+def on_kinds(kinds: Sequence[Any], acts: Sequence[Act]) -> Callable[[Any], Any]:
     """Parametrize a test by store and act, so that the acts of a kind follow each other."""
     by_act = pytest.mark.parametrize("act", acts, ids=lambda act: act.__name__)
-    by_kind = pytest.mark.parametrize("forgotten", [case(kind) for kind in kinds], indirect=True, scope="module")
+    by_kind = pytest.mark.parametrize("forgotten", kinds, indirect=True, scope="module")
     return lambda test: by_act(by_kind(test))
 
 
-@on_kinds(KINDS, STORE_ACTS)
+@on_kinds([*ALWAYS, *IN_TURN], STORE_ACTS)
 def test_act_on_a_partition(forgotten: dict[Act, Steps], act: Act) -> None:
     assert next(forgotten[act], END) is END
 
 
-@on_kinds([kind for kind in KINDS if kind not in SQL], RECORD_ACTS)
+@on_kinds([*ALWAYS, *(kind for kind in IN_TURN if kind.values[0] not in SQL)], RECORD_ACTS)
 def test_act_on_records(forgotten: dict[Act, Steps], act: Act) -> None:
     assert next(forgotten[act], END) is END

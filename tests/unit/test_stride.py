@@ -52,9 +52,12 @@ def test_other_cases_always_run() -> None:
     assert all(len(run_with_commit(cases, number)) == 2 for number in range(COMMITS))
 
 
-def test_cases_of_one_fixture_run_together() -> None:
-    cases = [case(f"test_{number}", pytest.mark.sampled(together="server")) for number in range(20)]
-    assert sorted(len(run_with_commit(cases, number)) for number in range(COMMITS)) == [0] * (COMMITS - 1) + [20]
+def test_one_value_of_a_fixture_runs_with_each_commit() -> None:
+    params = stride.in_turn(["a", "b", "c"])
+    cases = [case(f"test_{number}[{param.values[0]}]", param.marks[0]) for number in range(4) for param in params]
+    runs = [run_with_commit(cases, number) for number in range(3)]
+    assert [{nodeid[-2] for nodeid in run} for run in runs] == [{"a"}, {"b"}, {"c"}]
+    assert Counter(nodeid for run in runs for nodeid in run) == Counter(item.nodeid for item in cases)
 
 
 def test_every_case_of_a_named_file_runs() -> None:

@@ -16,6 +16,7 @@ from devstack.users.redis_users import NOVA_BRIDGE, SCHEDULER, STORE_USERS
 from scheduler_svc.nova.bridge import signals
 from scheduler_svc.store.redis import RedisStore
 from tests.functional.servers.waiting import wait_until
+from tests.stride import in_turn
 from tests.unit.scheduler_svc.nova.bridge.nova_databases import NovaClock, NovaDeployment, row_name
 
 SECONDS = 120
@@ -93,7 +94,7 @@ def test_a_change_is_read_at_once_when_it_is_requested(
         wait_until(lambda: len(store.list_state("aggregate")[0]) == 1, "the reading of the aggregate")
 
 
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("end", in_turn([signal.SIGKILL, signal.SIGTERM]))
 def test_a_waiting_bridge_takes_over(
     command: list[str], nova: NovaDeployment, store: RedisStore, end: signal.Signals
 ) -> None:

@@ -19,6 +19,7 @@ from scheduler_svc.cmd.placement_import import main as run
 from scheduler_svc.databases import DRIVERS
 from scheduler_svc.placement.migration import placement_tables as tables
 from tests.functional import truth
+from tests.stride import in_turn
 from tests.unit.scheduler_svc.placement.migration.placement_database import PlacementFile, small_cloud
 
 SECONDS = 300
@@ -33,7 +34,7 @@ BLOCKED = {
 }
 
 
-@pytest.fixture(params=["postgresql", "mariadb"])
+@pytest.fixture(params=in_turn(["postgresql", "mariadb"]))
 def backend(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

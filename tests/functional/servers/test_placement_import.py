@@ -17,6 +17,7 @@ from devstack.users.redis_users import PLACEMENT, SCHEDULER, STORE_USERS
 from scheduler_svc.placement.migration.store_reader import StoreReader
 from scheduler_svc.store.providers.changes import VOCABULARIES
 from scheduler_svc.store.redis import RedisStore
+from tests.stride import in_turn
 from tests.unit.scheduler_svc.placement.migration.placement_database import PlacementFile, small_cloud
 
 SECONDS = 300
@@ -87,7 +88,7 @@ def fill(database: PlacementFile) -> None:
     )
 
 
-@pytest.mark.parametrize("at_least", [1, PROVIDERS // 2])
+@pytest.mark.parametrize("at_least", in_turn([1, PROVIDERS // 2]))
 def test_an_import_that_was_killed_is_continued(
     command: list[str], database: PlacementFile, store: RedisStore, at_least: int
 ) -> None:
