@@ -17,7 +17,10 @@ from tests.unit.scheduler_svc.fakes import nova_clouds
 from tests.unit.scheduler_svc.fakes.nova_clouds import SIZES, NovaClient, NovaCloud, spec
 from tests.unit.scheduler_svc.fakes.workers import metric_value
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [
+    pytest.mark.timeout(300),
+    pytest.mark.filterwarnings("ignore:Using the 'executor' argument is deprecated:DeprecationWarning"),
+]
 
 WAIT_SECONDS = 30
 QUEUE = "gantt_shadow.default"

@@ -13,7 +13,7 @@ from tests.contract.embedded.processes import Processes
 @pytest.mark.timeout(300)
 def test_transport_suite_passes_on_green_threads() -> None:
     """Run the transport suite in a process with green threads."""
-    suite = ["-q", "-p", "no:cacheprovider", "-k", "embedded", "tests/contract/test_transport.py"]
+    suite = ["-q", "-W", "ignore", "-p", "no:cacheprovider", "-k", "embedded", "tests/contract/test_transport.py"]
     process = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", "tests.contract.green_pytest", *suite],
         capture_output=True,

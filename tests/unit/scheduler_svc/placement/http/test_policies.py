@@ -74,7 +74,8 @@ def test_readers_see_the_usages_of_their_own_project(conf, new_defaults):
 
 def test_former_rule_in_a_file_holds_beside_the_new_defaults(conf, tmp_path):
     (tmp_path / "policy.yaml").write_text('"admin_api": "role:operator"\n')
-    policies = Policies(conf)
+    with pytest.warns(UserWarning, match='"admin_api":"role:admin" was deprecated'):
+        policies = Policies(conf)
     assert allows(policies, "operator")
     assert not allows(policies, "member")
 
