@@ -24,7 +24,7 @@ from rpcapi.access.rabbit_users import SERVICE_USERS, VHOST
 from rpcapi.access.rabbit_users import agent as agent_of
 from tests import seed, stride
 from tests.run_folders import claim_folder, release_folder, sweep
-from tests.run_order import first_worker_alone, spread
+from tests.run_order import SharingScheduler, first_worker_alone, spread
 from tests.time_limits import pytest_timeout_cancel_timer, pytest_timeout_set_timer  # noqa: F401  # hooks
 
 # Of the processes that tests start: eventlet's resolver takes each of them a seventh of its start, and a test's servers
@@ -83,6 +83,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = selected
     if hasattr(config, "workerinput"):  # a process of a parallel run
         items[:] = spread(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharingScheduler | None:
+    return SharingScheduler(config, log) if config.option.dist == "loadfile" else None
 
 
 def pytest_sessionstart() -> None:

@@ -2,17 +2,28 @@
 """The order of work in a parallel run: of the processes' collections, and of the test files."""
 
 import contextlib
+import functools
+import re
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
+
+PROJECT = Path(__file__).parents[1]
 
 WAITING = ("tests/chaos/", "tests/contract/", "tests/functional/")  # mostly for servers, for a fourth of a core
 LONGEST = "tests/functional/systemd/"  # minutes, most of them to make its machine
 
 # The share of the computing files at which the last waiting file begins: the run ends with short files on all cores.
 LAST_WAITING = 0.8
+
+# Tests with these fixtures use a RabbitMQ node of the process, which takes five seconds of a core to start; contract
+# tests do by the fixture of their transports.
+RABBITMQ_FIXTURES = re.compile(r"\b(?:rabbit_node|managed_rabbit)\b")
+CONTRACT = "tests/contract/test_"
+RABBITMQ = "tests that share a RabbitMQ node"
 
 FIRST_WORKER = "gw0"
 COLLECTION_SECONDS = 120.0
@@ -42,17 +53,36 @@ def first_worker_alone(config: pytest.Config) -> Iterator[None]:
     yield
 
 
-def spread(items: Sequence[pytest.Item]) -> list[pytest.Item]:
-    """Return the items with the files that wait spread over those that compute, the longest file first.
+class SharingScheduler(LoadFileScheduling):
+    """Scheduler that runs a file's tests in one process, and those of all files with RabbitMQ in one process."""
 
-    The items of a file stay together and in their order. Every process of a run gets the same order.
+    def _split_scope(self, nodeid: str) -> str:
+        return unit_of(nodeid)
+
+
+def unit_of(nodeid: str) -> str:
+    """Return what runs in one process: a file, or the files that share a RabbitMQ node."""
+    return _unit_of_file(nodeid.partition("::")[0])
+
+
+@functools.cache
+def _unit_of_file(file: str) -> str:
+    path = PROJECT / file
+    uses_node = file.startswith(CONTRACT) or (path.is_file() and RABBITMQ_FIXTURES.search(path.read_text()))
+    return RABBITMQ if uses_node else file
+
+
+def spread(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Return the items with the files that wait spread over those that compute, the longest units first.
+
+    The items of a unit stay together and in their order. Every process of a run gets the same order.
     """
-    files: dict[str, list[pytest.Item]] = {}
+    units: dict[str, list[pytest.Item]] = {}
     for item in items:
-        files.setdefault(item.nodeid.partition("::")[0], []).append(item)
-    waiting = [file for file in files if file.startswith(WAITING)]
-    waiting.sort(key=lambda file: not file.startswith(LONGEST))
-    computing = [file for file in files if not file.startswith(WAITING)]
-    places = {file: LAST_WAITING * number / len(waiting) for number, file in enumerate(waiting)}
-    places |= {file: number / len(computing) for number, file in enumerate(computing)}
-    return [item for file in sorted(places, key=places.__getitem__) for item in files[file]]
+        units.setdefault(unit_of(item.nodeid), []).append(item)
+    waiting = [unit for unit in units if unit.startswith((*WAITING, RABBITMQ))]
+    waiting.sort(key=lambda unit: (not unit.startswith(LONGEST), unit != RABBITMQ))
+    computing = [unit for unit in units if unit not in waiting]
+    places = {unit: LAST_WAITING * number / len(waiting) for number, unit in enumerate(waiting)}
+    places |= {unit: number / len(computing) for number, unit in enumerate(computing)}
+    return [item for unit in sorted(places, key=places.__getitem__) for item in units[unit]]

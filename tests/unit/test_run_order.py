@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.run_order import first_worker_alone, spread
+from tests import conftest
+from tests.run_order import RABBITMQ, RABBITMQ_FIXTURES, first_worker_alone, spread, unit_of
 
 
 def nodeids(*files: str, tests: int = 2) -> list[str]:
@@ -40,10 +41,23 @@ def test_longest_file_is_first() -> None:
 
 def test_files_of_one_kind_keep_their_order() -> None:
     computing = ["tests/property/test_a.py", "tests/unit/test_b.py"]
-    waiting = ["tests/chaos/test_a.py", "tests/contract/test_b.py"]
+    waiting = ["tests/chaos/test_a.py", "tests/functional/test_b.py"]
     assert spread_files(*computing) == computing
     assert spread_files(*waiting) == waiting
     assert spread_files() == []
+
+
+def test_files_that_share_a_rabbitmq_node_are_one_unit_after_the_longest() -> None:
+    contract, fence = "tests/contract/test_expiry.py", "tests/chaos/test_fence.py"
+    notifications, longest = "tests/functional/test_notifications.py", "tests/functional/systemd/test_units.py"
+    assert [unit_of(f"{file}::test") for file in (contract, fence, notifications)] == [RABBITMQ, fence, RABBITMQ]
+    items = [SimpleNamespace(nodeid=nodeid) for nodeid in nodeids(contract, fence, notifications, longest)]
+    assert [item.nodeid for item in spread(items)] == nodeids(longest, contract, notifications, fence)
+
+
+def test_fixtures_of_rabbitmq_nodes_have_the_names_that_are_searched_for() -> None:
+    nodes = {name for name in vars(conftest) if "rabbit" in name and not name.startswith("make")}
+    assert {name for name in nodes if RABBITMQ_FIXTURES.fullmatch(name)} == {"rabbit_node", "managed_rabbit"}
 
 
 def worker(folder: Path, number: int) -> SimpleNamespace:
