@@ -66,49 +66,49 @@ class InvalidStats(InvalidRequest):
 class InvalidFact(InvalidRequest):
     """Raised when a host reports a fact of a wrong type or size; the rest of its report is kept."""
 
-    template = "Fact {fact!r} of {node!r} is ignored: it must be {why}"
+    template = "Ignored fact {fact!r} of {node!r}: it must be {why}"
 
 
 class UnknownFlavor(InvalidRequest):
     """Raised when a flavor is neither built in nor in the configuration."""
 
-    template = "There is no flavor {name!r}; known: {known}"
+    template = "Unknown flavor {name!r}; known: {known}"
 
 
 class UnknownImage(InvalidRequest):
     """Raised when an image is not in the configuration."""
 
-    template = "There is no image {name!r}; known: {known}"
+    template = "Unknown image {name!r}; known: {known}"
 
 
 class UnknownTrait(InvalidRequest):
     """Raised when a trait is neither standard (os-traits) nor ``CUSTOM_``."""
 
-    template = "There is no trait {name!r}: it is not a standard one and does not begin with CUSTOM_"
+    template = "Unknown trait {name!r}: use a standard trait, or a name that begins with CUSTOM_"
 
 
 class UnknownResourceClass(InvalidRequest):
     """Raised when a resource class is neither standard (os-resource-classes) nor ``CUSTOM_``."""
 
-    template = "There is no resource class {name!r}: it is not a standard one and does not begin with CUSTOM_"
+    template = "Unknown resource class {name!r}: use a standard class, or a name that begins with CUSTOM_"
 
 
 class UnknownDriver(InvalidRequest):
     """Raised when a request names an unknown scheduler driver, or a driver that requests may not select."""
 
-    template = "A request may not be decided by driver {name!r}; allowed: {known}"
+    template = "Requests may not select driver {name!r}; allowed: {known}"
 
 
 class UnknownNamespace(InvalidRequest):
     """Raised when a host state namespace is not declared."""
 
-    template = "There is no host state namespace {namespace!r}; declared: {known}"
+    template = "Unknown host state namespace {namespace!r}; declared: {known}"
 
 
 class WriterRefused(InvalidRequest):
     """Raised when the writer of an update is not the namespace's declared writer."""
 
-    template = "{writer!r} may not write namespace {namespace!r}: its writer is {declared!r}"
+    template = "{writer!r} may not write namespace {namespace!r}; its declared writer is {declared!r}"
 
 
 class CallerRefused(InvalidRequest):
@@ -126,19 +126,21 @@ class InvalidHostState(InvalidRequest):
 class UnknownPartition(InvalidRequest):
     """Raised when a partition is not configured in this deployment or this scheduler."""
 
-    template = "There is no partition {partition!r} here; configured: {known}"
+    template = "Unknown partition {partition!r}; configured here: {known}"
 
 
 class MalformedObject(InvalidRequest):
     """Raised when a payload is not a valid versioned object of its stated type."""
 
-    template = "The message holds a malformed {name}: {why}"
+    template = "Malformed {name}: {why}"
 
 
 class IncompatibleObject(InvalidRequest):
     """Raised when an object is newer than this service knows and could not be backported."""
 
-    template = "{name} {version} is newer than this service knows ({supported}); upgrade it, or cap the sender"
+    template = (
+        "{name} {version} is newer than this service supports ({supported}); upgrade the service, or cap the sender"
+    )
 
 
 class UnknownMethod(InvalidRequest):
@@ -156,7 +158,7 @@ class NotFound(GanttError):
 class UnknownHost(NotFound):
     """Raised when no host or node of that name has ever reported."""
 
-    template = "No host or node named {name!r} is known; see 'gantt host list'"
+    template = "Unknown host or node {name!r}; see 'gantt host list'"
 
 
 class UnknownInstance(NotFound):
@@ -174,7 +176,7 @@ class UnknownMigration(NotFound):
 class UnknownDecision(NotFound):
     """Raised when no decision of that request id is recorded."""
 
-    template = "No decision of request {request_id} is recorded; it may have been removed because of its age"
+    template = "No decision of request {request_id} is recorded; old decisions are removed"
 
 
 class NoValidHost(GanttError):
@@ -186,7 +188,9 @@ class NoValidHost(GanttError):
 class NotClaimed(GanttError):
     """Raised when a scheduler in shadow mode has decided; ``hosts`` are its unclaimed selections."""
 
-    template = "This scheduler runs in shadow mode: request {request_id} was decided and recorded, nothing was claimed"
+    template = (
+        "Request {request_id} was decided and recorded, but nothing was claimed: this scheduler runs in shadow mode"
+    )
 
 
 class DeadlinePassed(GanttError):
@@ -199,15 +203,15 @@ class RequestTooOld(InvalidRequest):
     """Raised when an unknown request was first sent so long ago that its record may have been forgotten."""
 
     template = (
-        "The request was first sent {age_s:.0f} s ago and is not known; requests may be repeated for {horizon_s:.0f} "
-        "s. It may have been served before its record was lost: check with 'gantt server list', then use new uuids"
+        "Unknown request, first sent {age_s:.0f} s ago; requests may be repeated for {horizon_s:.0f} s. Its record "
+        "may have been lost after it was served: check 'gantt server list', then use new uuids"
     )
 
 
 class Conflict(GanttError):
     """Raised when the state has changed; the caller must read it again."""
 
-    template = "{what} conflicts with what is recorded: {why}"
+    template = "{what} conflicts with the recorded state: {why}"
 
 
 class VersionConflict(Conflict):
@@ -226,8 +230,8 @@ class HostIsUp(Conflict):
     """Raised when a host to be fenced or evacuated still sends heartbeats."""
 
     template = (
-        "Host {host!r} is up: it still sends heartbeats, so its guests run. Power it off and wait until "
-        "'gantt host list' shows it down, or fence it with --force if it only seems to be up"
+        "Host {host!r} is up: it still sends heartbeats. Power it off and wait until 'gantt host list' shows it down, "
+        "or fence it with --force if it only seems to be up"
     )
 
 
@@ -236,8 +240,8 @@ class HostIdentityConflict(Conflict):
 
     code = "host_identity"
     template = (
-        "Host {host!r} is not served from this state folder: {why}. Restore the folder of that host or use another "
-        "host name; if its former machine is gone for good, declare it with 'gantt host replace {host}'"
+        "Host {host!r} cannot be served from this state folder: {why}. Restore the host's own folder, or use another "
+        "host name; if the former machine is gone for good, run 'gantt host replace {host}'"
     )
 
 
@@ -287,8 +291,8 @@ class ClaimClosed(ClaimError):
     """Raised when a claim is undecided: a host may run a lost claim or reports an unverified one."""
 
     template = (
-        "The claim of {consumer} (attempt {attempt}) waits for audits of hosts that may run it, or for the end of "
-        "unverified claims, which 'gantt audit' shows; try again"
+        "The claim of {consumer} (attempt {attempt}) is undecided until the hosts that may run it audit, or its "
+        "unverified claims end ('gantt audit' lists them); retry later"
     )
 
 
@@ -308,8 +312,8 @@ class NotReplicated(StoreUnavailable):
     """Raised when too few replicas acknowledged a write in time. The write stands; a repeated call waits again."""
 
     template = (
-        "{store}: {acknowledged} of {needed} replicas had the write after {wait_ms} ms; it is not acknowledged. Start "
-        "the missing replicas, then repeat the call"
+        "{store}: {acknowledged} of {needed} replicas had the write after {wait_ms} ms, so it is not acknowledged. "
+        "Start the missing replicas, then repeat the call"
     )
 
 
@@ -323,8 +327,8 @@ class StoreFull(GanttError):
     """Raised when a collection of a store is at its size limit; only work that ends is accepted."""
 
     template = (
-        "{store}: {collection} take {bytes} bytes, {option} allows {bound}; no new work is accepted until some of it "
-        "has ended and was removed, or the option is raised"
+        "{store}: {collection} take {bytes} bytes, {option} allows {bound}; new work is refused until entries end and "
+        "are removed, or the option is raised"
     )
 
 
@@ -350,8 +354,8 @@ class QuotaExceeded(GanttError):
     """Raised when a request exceeds a limit of its project; nothing was accepted."""
 
     template = (
-        "Project {project!r} may have {limit} {resource}: {used} are in use and {requested} more are requested; "
-        "delete instances, or let an operator raise the limit in [quota]"
+        "Project {project!r} may use {limit} {resource}: {used} in use, {requested} more requested; delete instances, "
+        "or have an operator raise the limit in [quota]"
     )
 
 
@@ -364,7 +368,7 @@ class NotReady(Unavailable):
 class PluginFailed(GanttError):
     """Raised when a filter or weigher plugin failed and [filter_scheduler] on_plugin_error is fatal."""
 
-    template = "The {kind} {name!r}, a plugin of {source}, failed: {why}; no decision was made"
+    template = "Plugin {kind} {name!r} of {source} failed: {why}; no decision was made"
 
 
 class BadConfiguration(GanttError):

@@ -10,10 +10,10 @@ from rpcapi import errors
 _ALERTS = {
     "CERTIFICATE_REQUIRED": "the server requires a client certificate",
     "HANDSHAKE_FAILURE": "the server refused the handshake: it may require a client certificate",
-    "UNKNOWN_CA": "the server does not trust the authority of the client certificate",
+    "UNKNOWN_CA": "the server does not trust the CA of the client certificate",
     "BAD_CERTIFICATE": "the server does not accept the client certificate",
     "CERTIFICATE_UNKNOWN": "the server does not accept the client certificate",
-    "UNSUPPORTED_CERTIFICATE": "the server does not accept the client certificate for this use",
+    "UNSUPPORTED_CERTIFICATE": "the server does not accept the client certificate for this purpose",
     "CERTIFICATE_EXPIRED": "the client certificate has expired",
     "CERTIFICATE_REVOKED": "the client certificate is revoked",
     "PROTOCOL_VERSION": "the server does not support this version of TLS",
@@ -36,7 +36,7 @@ def client_context(
     BadConfiguration with ``subject`` and file if a file cannot be used.
     """
     if key_file and not cert_file:
-        raise errors.BadConfiguration(why=f"{subject} has a key file of a client certificate, but no certificate")
+        raise errors.BadConfiguration(why=f"{subject} has a client key file, but no client certificate")
     for path in filter(None, (ca_file, cert_file, key_file)):
         _check_readable(subject, path)
     context = ssl.create_default_context()
@@ -95,7 +95,7 @@ def _load_authority(context: ssl.SSLContext, subject: str, ca_file: str | None, 
     try:
         context.load_verify_locations(ca_file or None, ca_path or None)
     except OSError as error:
-        why = f"{subject}: {ca_file or ca_path} has no certificate of an authority: {_reason(error)}"
+        why = f"{subject}: {ca_file or ca_path} has no CA certificate: {_reason(error)}"
         raise errors.BadConfiguration(why=why) from error
 
 
@@ -114,7 +114,7 @@ def _load_certificate(
         context.load_cert_chain(cert_file, key_file or None, password or "")
     except OSError as error:
         files = f"{cert_file} and {key_file}" if key_file else cert_file
-        why = f"{subject}: {files} are no {role} certificate and its key: {_reason(error)}"
+        why = f"{subject}: {files} are not a {role} certificate and its key: {_reason(error)}"
         raise errors.BadConfiguration(why=why) from error
 
 

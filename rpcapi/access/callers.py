@@ -150,12 +150,12 @@ class ServiceAccess:
     def check_role(self, method: str, sender: Sender | None) -> None:
         """Raise CallerRefused unless the sender's role may call the method."""
         if sender is None:
-            raise self._refusal(method, "a sender that the broker has not authenticated", "log in as a user of its own")
+            raise self._refusal(method, "an unauthenticated sender", "use a broker user of its own")
         rule = self._rules.get(method)
         roles = rule.roles if rule else frozenset()
         if sender.role not in roles | {SenderRole.ADMIN}:
             allowed = ", ".join(sorted(roles)) or "nobody"
-            raise self._refusal(method, f"user {sender.user!r}", f"it may be called by: {allowed}")
+            raise self._refusal(method, f"user {sender.user!r}", f"allowed callers: {allowed}")
 
     def check_host(self, method: str, sender: Sender, values: Mapping[str, Any]) -> None:
         """Raise CallerRefused unless an agent's call is about its own host."""
@@ -164,11 +164,11 @@ class ServiceAccess:
             return
         forbidden = [name for name in rule.not_by_agents if values.get(name) is not None]
         if forbidden:
-            raise self._refusal(method, f"user {sender.user!r}", f"an agent's call may not have {forbidden[0]}")
+            raise self._refusal(method, f"user {sender.user!r}", f"agents may not pass {forbidden[0]}")
         name = _argument(values, rule.host)
         if not sender.is_agent_of(name):
             raise self._refusal(
-                method, f"user {sender.user!r}", f"{rule.host} is {str(name)[:80]!r}, which is not a host of this agent"
+                method, f"user {sender.user!r}", f"{rule.host} is {str(name)[:80]!r}, not a host of this agent"
             )
 
     def check_project(self, method: str, sender: Sender, project: str | None, values: Mapping[str, Any]) -> None:
@@ -177,13 +177,13 @@ class ServiceAccess:
             return
         rule = self._rules.get(method)
         if rule is None or rule.project is None:
-            raise self._refusal(method, f"user {sender.user!r}", "it concerns all projects")
+            raise self._refusal(method, f"user {sender.user!r}", "clients of one project may not call it")
         projects = [project or sender.project]
         if rule.project not in (CONTEXT, RECORDS):
             projects.append(_argument(values, rule.project))
         for name in projects:
             if name != sender.project:
-                why = f"it acts for project {sender.project!r} only, not for {str(name)[:80]!r}"
+                why = f"the client acts for project {sender.project!r} only, not for {str(name)[:80]!r}"
                 raise self._refusal(method, f"user {sender.user!r}", why)
 
     def _refusal(self, method: str, caller: str, why: str) -> errors.CallerRefused:

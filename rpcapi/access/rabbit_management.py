@@ -41,7 +41,7 @@ class BrokerAdministration:
             context = tls.client_context("the URL of RabbitMQ's management API", **files)
             handlers.append(urllib.request.HTTPSHandler(context=context))
         elif files:
-            raise ValueError("the URL names files of TLS, which only https:// uses")
+            raise ValueError("TLS files in the URL need https://")
         self._opener = urllib.request.build_opener(*handlers)
         self._vhost = quote(unquote(parts.path.lstrip("/")) or VHOST, safe="")
         self._base = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/api"

@@ -46,7 +46,7 @@ def update_aggregate(
         if isinstance(version, str):
             raise errors.Conflict(
                 what=f"Changing aggregate {name!r}",
-                why=f"its owner set the non-integer version {version!r}: change it at its owner",
+                why=f"its owner versions it with the non-integer {version!r}: change it at its owner",
             )
         new_document = change(None if document is None or "deleted" in document else document)
         if new_document == document:

@@ -25,7 +25,8 @@ GROUPS = {
             "--volume",
             type=parse_pairs,
             metavar="K=V,...",
-            help="A volume: size=GIB creates one, pool=NAME is its present or future pool, boot=true is the root disk.",
+            help="A volume: size=GIB creates it, pool=NAME is its current or future pool, boot=true makes it the root "
+            "disk.",
         ),
         repeatable(
             "--port",
@@ -39,12 +40,12 @@ GROUPS = {
         repeatable(
             "--trait",
             metavar="T|!T|T,T",
-            help="Required trait of hosts; !T forbids it; T,T requires at least one of them. Repeatable.",
+            help="Required trait of hosts; !T forbids T; T,T requires one of them. Repeatable.",
         ),
         repeatable(
             "--member-of",
             metavar="A[,A]",
-            help="Host must be in this aggregate, or in one of these; repeatable.",
+            help="Host must be in this aggregate, or in one of several; repeatable.",
         ),
         repeatable(
             "--not-member-of",
@@ -77,7 +78,7 @@ GROUPS = {
             metavar="N",
             help="Maximum servers of the group on one node (1).",
         ),
-        Argument("--driver", metavar="NAME", help="Scheduler driver, if [scheduler] allows requests to choose one."),
+        Argument("--driver", metavar="NAME", help="Scheduler driver, if [scheduler] lets requests choose."),
     ),
 }
 

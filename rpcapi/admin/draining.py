@@ -59,7 +59,7 @@ def drain(
 
     with make_bar(total) as bar:
         for move in servers.arriving:
-            reason = f"its migration {move.uuid} to {host} is {move.status}: run the command again when it has ended"
+            reason = f"its migration {move.uuid} to {host} is {move.status}: run the command again after it has ended"
             moves.fail(move.instance, reason, bar)
         offloaded = _offload(session, servers.shelved, moves, timeout, bar)
         moves.run(groups.affinity_batches(session, host, servers.others), servers.leaving, start, bar)

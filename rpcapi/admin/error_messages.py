@@ -15,7 +15,7 @@ def describe_error(error: Exception) -> str:
         if isinstance(error, messaging.MessagingTimeout):
             return f"No reply in time: is the cluster up, and is this its configuration? ({_first_line(error)})"
         if isinstance(error, messaging.RemoteError):
-            return f"The service failed on this request: {error.exc_type}: {error.value}; see its log"
+            return f"Internal error of the service: {error.exc_type}: {error.value}; see its log"
         if isinstance(error, messaging.MessagingException):
             return f"The message bus cannot be used: {_first_line(error)}"
     return f"{type(error).__name__}: {_first_line(error)} (use --debug for a traceback)"

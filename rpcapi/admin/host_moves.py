@@ -156,7 +156,7 @@ class HostMoves:
 
     def _give_up(self) -> None:
         for migration, server in self._open.items():
-            reason = f"its migration {migration} is under way after {self._timeout:g} s; run the command again"
+            reason = f"its migration {migration} is still in progress after {self._timeout:g} s; run the command again"
             self.failures.append(MoveFailure(server, reason))
 
 

@@ -14,7 +14,7 @@ from rpcapi.resources import names
 COLUMNS = ("id", "name", "hosts", "metadata")
 
 
-_ID = Argument("id", type=names.canonical, help="The aggregate's id, as used in member_of of requests.")
+_ID = Argument("id", type=names.canonical, help="Aggregate id, as in member_of of requests.")
 
 
 def _hosts(effect: str) -> Argument:
@@ -22,7 +22,7 @@ def _hosts(effect: str) -> Argument:
         "--host",
         type=names.canonical,
         metavar="HOST",
-        help=f"A service host, node or other provider that {effect}; may be repeated.",
+        help=f"Service host, node or other provider that {effect}; may be repeated.",
     )
 
 
@@ -58,10 +58,12 @@ class SetAggregate(Command):
 
     ARGUMENTS = (
         _ID,
-        Argument("metadata", type=parse_pair, nargs="*", metavar="KEY=VALUE", help="Metadata; both are text."),
+        Argument(
+            "metadata", type=parse_pair, nargs="*", metavar="KEY=VALUE", help="Metadata as text; may be repeated."
+        ),
         _hosts("is added"),
-        Argument("--name", help="Display name. Default: the present one, or the id."),
-        Argument("--zone", help="Sets metadata availability_zone: the aggregate becomes this availability zone."),
+        Argument("--name", help="Display name. Default: the current name, or the id."),
+        Argument("--zone", help="Availability zone of the aggregate (metadata availability_zone)."),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:

@@ -25,21 +25,20 @@ REPAIR_PAUSE_SECONDS = 0.5  # between readings during repairs
 
 
 class AuditCluster(Lister):
-    """Compare what agents run with the claims and the records; exits 1 if anything differs.
+    """Compare agents' guests with claims and records; exits 1 if anything differs.
 
-    The three sides cannot be read at one instant, so what differs is read again after a pause, and only what differs
-    both times is shown. `gantt claim verify` compares the store with itself.
+    The three cannot be read at one instant: differences are read again after a pause, and only those found twice are
+    shown. `gantt claim verify` compares the store with itself.
 
-    With --fix, it prints a plan with an act for each difference, and carries out the acts that end no guest that may be
-    running: it adopts guests without a record, has hosts release claims under which nothing runs, corrects records by
-    their claims, and has hosts end the stopped guests at the sources of migrations that ended. Guests that may be
-    running are ended only with --yes. No plan ends a guest that may be the original or the only copy of its instance;
-    the plan then says why, and how you decide. Nothing is repaired if the host's agent does not answer, or while a step
-    of the instance is under way. Then all is read until the repaired differences are gone; exits 1 if any difference is
-    left.
+    --fix prints a plan with one act per difference and carries out the acts that end no possibly running guest: it
+    adopts guests without a record, releases claims without guests, corrects records by their claims, and ends stopped
+    guests at the sources of ended migrations. Guests that may be running are ended only with --yes. No plan ends a
+    guest that may be the original or the only copy of its instance; the plan then says why, and how to decide. Nothing
+    is repaired while the host's agent does not answer or a step of the instance is in progress. The command then waits
+    until the repaired differences are gone, and exits 1 if any difference is left.
 
-    With --nova: find the claims that gantt-scheduler made for Nova and that no instance on a host uses, because the
-    answer was lost. Exits 1 if any is left.
+    With --nova: list the claims made for Nova that no instance on a host uses, because an answer was lost; exits 1 if
+    any is left.
     """
 
     ARGUMENTS = (
@@ -48,29 +47,29 @@ class AuditCluster(Lister):
             type=float,
             default=PAUSE_SECONDS,
             metavar="SECONDS",
-            help=f"Time between the two readings; use more than a boot takes. Default: {PAUSE_SECONDS:g}.",
+            help=f"Seconds between the two readings; use more than a boot takes. Default: {PAUSE_SECONDS:g}.",
         ),
-        Argument("--nova", action="store_true", help="Compare the claims for Nova with Nova's instances."),
-        Argument("--fix", action="store_true", help="Repair; with --nova: end the claims that no instance uses."),
+        Argument("--nova", action="store_true", help="Compare claims made for Nova with Nova's instances."),
+        Argument("--fix", action="store_true", help="Repair differences; with --nova: end unused claims."),
         Argument("--yes", action="store_true", help="With --fix: also end guests that may be running."),
         repeatable(
             "--end",
             metavar="UUID",
-            help="With --fix: also end the guest of this instance at the source of its leaked migration, although it "
-            "may be the original copy: compare the copies first. Can be repeated.",
+            help="With --fix: also end the guest at the source of this instance's leaked migration, even if it may be "
+            "the original: compare the copies first. May be repeated.",
         ),
         Argument(
             "--timeout",
             type=float,
             default=60.0,
             metavar="SECONDS",
-            help="With --fix: limit of the wait until repairs are done. Default: 60.",
+            help="With --fix: seconds to wait for the repairs. Default: 60.",
         ),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         if (parsed_args.yes or parsed_args.end) and (parsed_args.nova or not parsed_args.fix):
-            raise CommandFailed("--yes and --end need --fix, and do not go with --nova, which ends no guests")
+            raise CommandFailed("--yes and --end need --fix and exclude --nova, which ends no guests")
         if parsed_args.nova:
             return self._audit_nova(fix=parsed_args.fix)
         reading = read(self.session)

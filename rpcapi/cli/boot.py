@@ -20,12 +20,12 @@ class BootServer(Lister):
 
     ARGUMENTS = (
         Argument(
-            "--count", type=int, default=1, metavar="N", help="Number of servers (1): all are scheduled, or none."
+            "--count", type=int, default=1, metavar="N", help="Number of servers (1); all are scheduled, or none."
         ),
-        Argument("--name", help="Name of the server; with --count N the servers are NAME-1 to NAME-N."),
-        Argument("--uuid", help="Uuid of the server (random); a repeated boot finds what runs under it."),
-        Argument("--wait", action="store_true", help="Return when every server is ACTIVE or in ERROR."),
-        Argument("--timeout", type=float, default=300.0, metavar="S", help="Limit of --wait in seconds (300)."),
+        Argument("--name", help="Server name; with --count N, NAME-1 to NAME-N."),
+        Argument("--uuid", help="Server uuid (random); repeating a boot with it finds the existing server."),
+        Argument("--wait", action="store_true", help="Wait until every server is ACTIVE or in ERROR."),
+        Argument("--timeout", type=float, default=300.0, metavar="S", help="Timeout of --wait in seconds (300)."),
         progress.OPTION,
     )
 

@@ -46,7 +46,7 @@ class CatalogCommand(SessionCommand):
             write_document(self.session, self.KIND, name, 0, document)
         except errors.VersionConflict as error:
             raise errors.Conflict(
-                what=f"Creating {self.KIND} {item.name!r}", why="there is one of this name; replace it with --replace"
+                what=f"Creating {self.KIND} {item.name!r}", why="the name is taken; --replace replaces it"
             ) from error
 
 
@@ -73,14 +73,14 @@ class CreateInCatalog(CatalogCommand, Command):
     """Base of the commands that store one item."""
 
     ARGUMENTS: ClassVar[Sequence[Argument]] = (
-        Argument("name", metavar="NAME", help="Name of what is created."),
+        Argument("name", metavar="NAME", help="The new name."),
         repeatable(
             "--property",
             type=parse_pair,
             metavar="K=V",
             help="Extra spec or property; may be repeated.",
         ),
-        Argument("--replace", action="store_true", help="Replace the one of this name, if there is one."),
+        Argument("--replace", action="store_true", help="Replace an existing one of this name."),
     )
 
     @abc.abstractmethod
@@ -100,7 +100,7 @@ class CreateInCatalog(CatalogCommand, Command):
 class DeleteFromCatalog(CatalogCommand, Command):
     """Base of the commands that delete items of the cluster."""
 
-    ARGUMENTS = (Argument("names", nargs="+", metavar="NAME", help="The names; all are deleted, or none."),)
+    ARGUMENTS = (Argument("names", nargs="+", metavar="NAME", help="Names; all are deleted, or none."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         stored = {document["name"] for document in self.session.list_catalog(self.KIND)}
@@ -121,9 +121,9 @@ class ImportToCatalog(CatalogCommand, Command):
             "file",
             type=argparse.FileType(encoding="utf-8"),
             metavar="FILE",
-            help="A JSON file, or - for standard input.",
+            help="JSON file, or - for standard input.",
         ),
-        Argument("--dry-run", action="store_true", help="Check the file, and write nothing."),
+        Argument("--dry-run", action="store_true", help="Check the file without importing it."),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -131,7 +131,7 @@ class ImportToCatalog(CatalogCommand, Command):
         if reasons:
             lines = "\n  ".join(reasons)
             raise CommandFailed(
-                f"Nothing is imported, because of {len(reasons)} of {len(items) + len(reasons)}:\n  {lines}"
+                f"Nothing imported: {len(reasons)} of {len(items) + len(reasons)} are invalid:\n  {lines}"
             )
         for item in items if not parsed_args.dry_run else ():
             self.store(item, replaces=True)
@@ -151,7 +151,7 @@ class ImportToCatalog(CatalogCommand, Command):
                 reasons.append(f"{item.name}: {error.sentence}")
             else:
                 if item.name in items:
-                    reasons.append(f"{item.name}: there are several of this name")
+                    reasons.append(f"{item.name}: duplicate name")
                 items[item.name] = item
         return list(items.values()), reasons
 

@@ -116,8 +116,8 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         late = {name: epochs[name] for name, epoch in acknowledged.items() if epoch < epochs.get(name, 0)}
         if late:
             details = [
-                f"partition {name} began epoch {epoch}: what the API's clients stored before may be missing. Restore "
-                f"it (docs/durability.md), then run: gantt partition acknowledge {name} {epoch}"
+                f"partition {name} began epoch {epoch}: records of Placement API clients may be missing. Restore them "
+                f"(docs/durability.md), then run: gantt partition acknowledge {name} {epoch}"
                 for name, epoch in late.items()
             ]
             return Result(Code.WARNING, "; ".join(details))

@@ -19,7 +19,7 @@ class ExportDecisions(Command):
 
     ARGUMENTS = (
         Argument("--output", type=Path, metavar="FILE", help="Write to this file. Default: standard output."),
-        Argument("--partition", metavar="NAME", help="Default: the partition of the scheduler that answers."),
+        Argument("--partition", metavar="NAME", help="Default: the partition of the answering scheduler."),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -33,5 +33,5 @@ class ExportDecisions(Command):
         except OSError as why:
             if path is None:
                 raise
-            raise CommandFailed(f"The decisions cannot be written to {path}: {why}") from why
+            raise CommandFailed(f"Cannot write the decisions to {path}: {why}") from why
         self.show_message(f"{count} decisions")

@@ -15,13 +15,12 @@ MAX_EXAMPLES = 3  # newest request ids per outcome
 
 
 class CompareDecisions(Lister):
-    """Summarize how a scheduler in shadow mode would have decided beside nova-scheduler.
+    """Summarize how a shadow scheduler's decisions differ from nova-scheduler's.
 
-    It reads the recorded comparisons of a partition, the oldest of which are dropped in time. `gantt explain` shows an
-    example.
+    Reads the comparisons that a partition has recorded; the oldest are dropped in time. `gantt explain` shows examples.
     """
 
-    ARGUMENTS = (Argument("--partition", metavar="NAME", help="Default: the partition of the scheduler that answers."),)
+    ARGUMENTS = (Argument("--partition", metavar="NAME", help="Default: the partition of the answering scheduler."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         instances: Counter[str] = Counter()

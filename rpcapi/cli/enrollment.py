@@ -19,10 +19,10 @@ BROKER_FILE = "GANTT_BROKER_FILE"
 _BROKER = Argument(
     "--broker-file",
     metavar="PATH",
-    help="File with one line, the URL of RabbitMQ's management API with an administrator's password, like "
+    help="File with the URL of RabbitMQ's management API and an administrator's password: "
     f"https://NAME:PASSWORD@HOST:15671/VHOST. Default: ${BROKER_FILE}. No service needs it.",
 )
-_CLIENT = Argument("name", help="The client, such as horizon.")
+_CLIENT = Argument("name", help="Client name, such as horizon.")
 
 
 class _BrokerCommand(Command):
@@ -32,11 +32,11 @@ class _BrokerCommand(Command):
         """Return the broker's management client; raises CommandFailed."""
         path = parsed_args.broker_file or os.environ.get(BROKER_FILE)
         if not path:
-            raise CommandFailed(f"Which broker? Use --broker-file PATH, or set {BROKER_FILE}")
+            raise CommandFailed(f"No broker is given: use --broker-file PATH, or set {BROKER_FILE}")
         try:
             return BrokerAdministration(Path(path).read_text(encoding="utf-8").strip())
         except (OSError, ValueError) as why:
-            raise CommandFailed(f"The broker's file {path} cannot be used: {why}") from why
+            raise CommandFailed(f"Cannot use broker file {path}: {why}") from why
 
     def enroll(self, parsed_args: argparse.Namespace, user: rabbit_users.RabbitUser) -> None:
         """Create the user or change its password, and print the password."""
@@ -51,9 +51,10 @@ class _BrokerCommand(Command):
 
 
 class EnrollHost(_BrokerCommand):
-    """Create the user of a host's agent at RabbitMQ, and print its password, which is new at each run.
+    """Create the RabbitMQ user of a host's agent, and print its new password.
 
-    The user is gantt-compute.HOST. An agent that runs with an earlier password stays connected until it reconnects.
+    The user is gantt-compute.HOST. Each run sets a new password; a connected agent keeps its connection until it
+    reconnects.
     """
 
     ARGUMENTS = (_BROKER, HOST)
@@ -66,10 +67,10 @@ class EnrollHost(_BrokerCommand):
 
 
 class RevokeHost(EndHostCommand, _BrokerCommand):
-    """Delete the user of a host's agent at RabbitMQ, which ends its connections, and fence the host.
+    """Delete the RabbitMQ user of a host's agent, close its connections, and fence the host.
 
-    The password is worth nothing afterwards. What runs on the host still runs: see the help of host fence. Another
-    machine may be enrolled under the name, as after host replace.
+    The host's guests keep running: see the help of host fence. Another machine can be enrolled under the name, as after
+    host replace.
     """
 
     CONSEQUENCES = "its agent is disconnected for good; its claims end; its guests are lost to gantt"
@@ -89,10 +90,10 @@ class RevokeHost(EndHostCommand, _BrokerCommand):
 
 
 class EnrollClient(_BrokerCommand):
-    """Create the user of a client at RabbitMQ, and print its password, which is new at each run.
+    """Create the RabbitMQ user of a client, and print its new password.
 
-    With --project PROJECT the client acts for this project only, as user client.NAME@PROJECT. Without, it is trusted to
-    act for all projects, as user client.NAME.
+    With --project PROJECT the client acts for this project only, as user client.NAME@PROJECT; otherwise for all
+    projects, as user client.NAME. Each run sets a new password.
     """
 
     ARGUMENTS = (_BROKER, _CLIENT)
@@ -106,7 +107,7 @@ class EnrollClient(_BrokerCommand):
 
 
 class RevokeClient(_BrokerCommand):
-    """Delete the user of a client at RabbitMQ, which ends its connections; --project as it was enrolled with."""
+    """Delete the RabbitMQ user of a client, and close its connections; give the --project of its enrollment."""
 
     ARGUMENTS = (_BROKER, _CLIENT)
 

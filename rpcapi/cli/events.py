@@ -29,11 +29,11 @@ def _position(text: str) -> tuple[str, LogPosition]:
 
 
 class FollowEvents(Lister):
-    """Print changes of host state, one line each, until interrupted.
+    """Print changes of host state, one per line, until interrupted.
 
-    Each line has partition, epoch and position, by which a later run continues (--after), and kind and payload as those
-    of a notification of host state. A change printed during the interruption may be printed again. After a change of
-    kind "resync" some are missing: read all documents again.
+    Each line has the partition, epoch and position to continue from (--after), and the kind and payload of a host state
+    notification. The change being printed at the interruption may be printed again. After kind "resync" changes are
+    missing: read all documents again.
     """
 
     ARGUMENTS = (
@@ -50,7 +50,7 @@ class FollowEvents(Lister):
             help="Only changes of this kind: provider, gone, used, service, alive, opened, state, epoch; may be "
             "repeated. Default: all but 'used', which changes with every claim.",
         ),
-        Argument("--once", action="store_true", help="End after the changes that there are by now."),
+        Argument("--once", action="store_true", help="Stop after the existing changes."),
         live_output.INTERVAL_OPTION,
         PARTITION_OPTION,
     )

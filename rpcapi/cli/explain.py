@@ -76,8 +76,8 @@ def _format_request_field(field: str, value: Any) -> str:
 class ExplainDecision(ShowOne):
     """Explain a decision: hosts rejected by each filter, the best scores, and the verdicts of the claim script.
 
-    With --dry-run, a scheduler worker decides a request of the options, which are those of `gantt boot`, on its
-    present replica, and nothing is claimed.
+    With --dry-run, a scheduler worker decides a request given by the options of `gantt boot` on its current replica,
+    and claims nothing.
     """
 
     ARGUMENTS = (
@@ -85,9 +85,9 @@ class ExplainDecision(ShowOne):
             "request_id",
             nargs="?",
             metavar="REQUEST_ID",
-            help="Request id, as `gantt boot` and `gantt server show` print it.",
+            help="Request id, from `gantt boot` or `gantt server show`.",
         ),
-        Argument("--dry-run", action="store_true", help="Decide a request of the options below, without claims."),
+        Argument("--dry-run", action="store_true", help="Decide a request given by the options below, without claims."),
         Argument("--count", type=int, default=1, metavar="N", help="Number of servers (1)."),
     )
 
@@ -130,7 +130,7 @@ class ExplainDecision(ShowOne):
 
     def _decision(self, args: argparse.Namespace) -> Any:
         if args.dry_run == (args.request_id is not None):
-            raise CommandFailed("Specify either a REQUEST_ID, or --dry-run with the options of `gantt boot`")
+            raise CommandFailed("Give either a REQUEST_ID, or --dry-run with the options of `gantt boot`")
         if not args.dry_run:
             return self.session.call(self.session.scheduler.explain, args.request_id)
         if args.flavor is None:

@@ -23,7 +23,7 @@ def _format_reads(item: Any) -> str:
 class _ListFunctions(Lister):
     kind: ClassVar[str]
 
-    ARGUMENTS = (Argument("--all", action="store_true", help="Include those that are not enabled."),)
+    ARGUMENTS = (Argument("--all", action="store_true", help="Include disabled ones."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         reply = self.session.call(self.session.scheduler.list_filters, self.kind)
@@ -54,7 +54,7 @@ def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
 class ListFilters(_ListFunctions):
     """List the filters that hosts must pass, in order: source, data read, and cost.
 
-    Built-in filters are measured in a sample of the decisions, plugins in each; calls counts the measured ones.
+    Plugins are measured in every decision, built-in filters in a sample; calls counts the measured calls.
     """
 
     kind = "filter"
@@ -63,7 +63,7 @@ class ListFilters(_ListFunctions):
 class ListWeighers(_ListFunctions):
     """List the weighers of a host's score: source, data read, and cost.
 
-    Built-in weighers are measured in a sample of the decisions, plugins in each; calls counts the measured ones.
+    Plugins are measured in every decision, built-in weighers in a sample; calls counts the measured calls.
     """
 
     kind = "weigher"

@@ -34,9 +34,9 @@ class _Flavors(catalog_documents.CatalogCommand):
 
 
 class ListFlavors(_Flavors, catalog_documents.ListCatalog):
-    """List the flavors: built-in ones, those of the cluster, and those of this client's configuration.
+    """List built-in flavors, flavors of the cluster, and flavors of this client's configuration.
 
-    Of several of one name, the client's configuration takes precedence, then the cluster.
+    If a name occurs more than once, the client's configuration takes precedence, then the cluster.
     """
 
 
@@ -45,7 +45,7 @@ class ShowFlavor(_Flavors, catalog_documents.ShowFromCatalog):
 
 
 class CreateFlavor(_Flavors, catalog_documents.CreateInCatalog):
-    """Create a flavor of the cluster, which every client finds."""
+    """Create a flavor in the cluster, for all clients."""
 
     ARGUMENTS = (
         *catalog_documents.CreateInCatalog.ARGUMENTS,
@@ -59,11 +59,11 @@ class CreateFlavor(_Flavors, catalog_documents.CreateInCatalog):
 
 
 class DeleteFlavors(_Flavors, catalog_documents.DeleteFromCatalog):
-    """Delete flavors of the cluster; servers keep what they were booted with."""
+    """Delete flavors of the cluster; existing servers are unchanged."""
 
 
 class ImportFlavors(_Flavors, catalog_documents.ImportToCatalog):
-    """Import flavors as `openstack flavor list --long -f json` or `show -f json` prints them: all, or none.
+    """Import the output of `openstack flavor list --long -f json` or `show -f json`: all flavors, or none.
 
-    One of a name that the cluster has is replaced. The disk is the sum of root, ephemeral disk and swap.
+    Flavors of the same name in the cluster are replaced. The disk is the sum of root disk, ephemeral disk and swap.
     """

@@ -14,7 +14,7 @@ COLUMNS = ("group", "policy", "state", "members", "hosts")
 
 
 class ListGroups(Lister):
-    """List server groups that have members; an affinity group with members on several nodes is `split`."""
+    """List server groups with members; an affinity group with members on several nodes is `split`."""
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         return COLUMNS, [
@@ -24,7 +24,7 @@ class ListGroups(Lister):
 
 
 class ShowGroup(ShowOne):
-    """Show a server group: its state, and where its members are."""
+    """Show a server group: its state and its members' hosts."""
 
     ARGUMENTS = (Argument("group", metavar="ID", help="The group."),)
 

@@ -135,7 +135,7 @@ class ShowHost(ShowOne):
     """Show a service host, one of its nodes, or a provider of the Placement API."""
 
     ARGUMENTS = (
-        Argument("name", help="A service host, a node as host/node, or the name or UUID of a provider of the API."),
+        Argument("name", help="Service host, node as host/node, or name or UUID of a Placement API provider."),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:

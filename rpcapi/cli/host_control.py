@@ -30,7 +30,7 @@ class _SetEnabled(Command):
 class EnableHost(_SetEnabled):
     """Allow new servers on a host again.
 
-    A host that is shown as a duplicate identity is one again only if its two agents still alternate.
+    A host shown as a duplicate identity is cleared; it is shown again only if its two agents still alternate.
     """
 
     enabled = True
@@ -61,11 +61,10 @@ class EndHostCommand(Command):
 
 
 class FenceHost(EndHostCommand):
-    """End all claims of a host that will not return, so that nothing waits for it any longer.
+    """End all claims of a host that will not return.
 
-    A host that still sends heartbeats is refused unless --force. Only an operator can know that nothing runs there. If
-    something does, an instance may run twice, until the host's agent audits again, learns that its claims ended, and
-    stops their guests.
+    Make sure that no guest runs there: otherwise an instance may run twice, until the host's agent audits, learns that
+    its claims ended, and stops their guests. A host that still sends heartbeats is refused unless --force.
     """
 
     CONSEQUENCES = "the machine is off or isolated; its claims end; its guests are lost to gantt"
@@ -84,12 +83,12 @@ class FenceHost(EndHostCommand):
 
 
 class ReplaceHost(EndHostCommand):
-    """Let a machine with a new state folder take over the name of a host whose former machine is gone for good.
+    """Let a machine with a new state folder take over a host's name; the former machine must be gone for good.
 
-    The agent of the new machine repeats its registration, and succeeds within [compute] retry_interval_max. All claims
-    of the host end, as with host fence: without --yes only a host that has audited and has no claims is replaced. A
-    host that still sends heartbeats is refused unless --force. If the former machine runs after all, its agent is
-    refused as soon as the new one has registered, and its guests run on: an instance may run twice.
+    The new agent repeats its registration, and succeeds within [compute] retry_interval_max. All claims of the host
+    end, as with host fence: without --yes only an audited host without claims is replaced. A host that still sends
+    heartbeats is refused unless --force. If the former machine runs after all, its agent is refused once the new one
+    has registered, but its guests keep running: an instance may run twice.
     """
 
     CONSEQUENCES = "the former machine is gone for good; its claims end; its guests are lost to gantt"
@@ -103,7 +102,7 @@ class ReplaceHost(EndHostCommand):
             # Only its name may be known, for example after the store forgot it.
             self.check_confirmed(parsed_args, f"Replacing {host}")
             self.session.call(self.session.scheduler.remove_host, host)
-            self.show_message(f"No host {host} is known; none is awaited any longer")
+            self.show_message(f"Host {host} is unknown; it is no longer awaited")
             return
         if not is_empty:
             self.check_confirmed(parsed_args, f"Replacing {host}")
@@ -114,7 +113,7 @@ class ReplaceHost(EndHostCommand):
 class RemoveHost(Command):
     """Remove a host with all its nodes; it must have no claims. It returns if its agent still reports.
 
-    A host that may run claims which the store forgot is fenced too, unless it is up: make sure that it is off.
+    A host that may run claims forgotten by the store is fenced too, unless it is up: make sure that it is off.
     """
 
     ARGUMENTS = (HOST,)

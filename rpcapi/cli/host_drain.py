@@ -14,14 +14,13 @@ COLUMNS = ("server", "reason")
 
 
 class DrainHost(Lister):
-    """Disable a host and move all its servers to other hosts; lists those that could not move, with the reason.
+    """Disable a host and move all its servers to other hosts; lists the failures with reasons.
 
-    Servers that run are copied while they run, or stopped on the way with --cold; stopped servers stay off, and shelved
-    ones are offloaded. The members of an affinity group move together: one of which some are off needs --cold.
-    Migrations are confirmed as they finish, also those of an earlier run; a resize that waits to be confirmed is left
-    to its user, and a server that is on its way to this host must arrive first. The records are the only state: a
-    command that is repeated continues, and tries again what failed. Exits 1 if any server is left. `gantt host enable`
-    lets the host take servers again.
+    Running servers are live-migrated, or stopped and moved with --cold; stopped servers stay off, shelved servers are
+    offloaded. Members of an affinity group move together; a group with stopped members needs --cold. Migrations are
+    confirmed as they finish, including those of an earlier run. A resize in VERIFY_RESIZE is left to its user; a server
+    on its way to this host must arrive first. Repeat the command to continue and to retry failures; exits 1 if any
+    server is left. `gantt host enable` lets the host take servers again.
     """
 
     ARGUMENTS = (
@@ -33,9 +32,9 @@ class DrainHost(Lister):
         parser = super().get_parser(prog_name)
         how = parser.add_mutually_exclusive_group()
         how.add_argument(
-            "--live", dest="is_live", action="store_true", default=True, help="Copy servers while they run (default)."
+            "--live", dest="is_live", action="store_true", default=True, help="Live-migrate running servers (default)."
         )
-        how.add_argument("--cold", dest="is_live", action="store_false", help="Stop servers to move them.")
+        how.add_argument("--cold", dest="is_live", action="store_false", help="Stop and move servers.")
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:

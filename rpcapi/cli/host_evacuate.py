@@ -18,10 +18,9 @@ PARALLEL = 50
 
 
 class EvacuateHost(Lister):
-    """Build all servers of a fenced host on other hosts; lists those that could not move, with the reason.
+    """Rebuild all servers of a fenced host on other hosts; lists the failures with reasons.
 
-    The records are the only state: a command that is repeated continues, and tries again what failed. Servers that were
-    stopped stay off. Exits 1 if any server is left.
+    Stopped servers stay off. Repeat the command to continue and to retry failures; exits 1 if any server is left.
     """
 
     ARGUMENTS = (

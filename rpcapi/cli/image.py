@@ -32,7 +32,7 @@ class _Images(catalog_documents.CatalogCommand):
 
 
 class ListImages(_Images, catalog_documents.ListCatalog):
-    """List the images of the cluster, and those of this client's configuration, which take precedence."""
+    """List images of the cluster and of this client's configuration, which takes precedence."""
 
 
 class ShowImage(_Images, catalog_documents.ShowFromCatalog):
@@ -40,14 +40,14 @@ class ShowImage(_Images, catalog_documents.ShowFromCatalog):
 
 
 class CreateImage(_Images, catalog_documents.CreateInCatalog):
-    """Create an image of the cluster: what a host must have to boot it, not its bytes."""
+    """Create an image in the cluster: its requirements on hosts, not its data."""
 
     ARGUMENTS = (
         *catalog_documents.CreateInCatalog.ARGUMENTS,
-        Argument("--id", default="", help="Id of the image. Default: its name."),
+        Argument("--id", default="", help="Image id. Default: the name."),
         Argument("--disk-format", metavar="FORMAT", help="Disk format, such as qcow2."),
-        Argument("--min-ram", type=int, default=0, metavar="MIB", help="Minimum memory in MiB of a flavor (0)."),
-        Argument("--min-disk", type=int, default=0, metavar="GIB", help="Minimum disk in GiB of a flavor (0)."),
+        Argument("--min-ram", type=int, default=0, metavar="MIB", help="Minimum flavor memory in MiB (0)."),
+        Argument("--min-disk", type=int, default=0, metavar="GIB", help="Minimum flavor disk in GiB (0)."),
     )
 
     def make_item(self, args: argparse.Namespace, properties: Mapping[str, str]) -> Any:
@@ -55,11 +55,11 @@ class CreateImage(_Images, catalog_documents.CreateInCatalog):
 
 
 class DeleteImages(_Images, catalog_documents.DeleteFromCatalog):
-    """Delete images of the cluster; servers keep what they were booted with."""
+    """Delete images of the cluster; existing servers are unchanged."""
 
 
 class ImportImages(_Images, catalog_documents.ImportToCatalog):
-    """Import images as `openstack image list --long -f json` or `show -f json` prints them: all, or none.
+    """Import the output of `openstack image list --long -f json` or `show -f json`: all images, or none.
 
     A list has no properties: import the output of `show` for images with requirements.
     """

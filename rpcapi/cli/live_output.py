@@ -22,7 +22,7 @@ INTERVAL_OPTION = Argument(
     type=parse_number(float, 0.1, 3600),
     default=DEFAULT_INTERVAL,
     metavar="S",
-    help=f"Seconds between two calls to the services while following ({DEFAULT_INTERVAL:g}).",
+    help=f"Seconds between polls while following ({DEFAULT_INTERVAL:g}).",
 )
 
 

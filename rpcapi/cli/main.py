@@ -35,7 +35,7 @@ class GanttApp(Application):
             default=[],
             metavar="PATH",
             help="Configuration file; may be repeated. Default: $GANTT_CONFIG_FILE, then gantt.conf in ~/.gantt or "
-            "/etc/gantt, then the run folder of a cluster that you started with devstack.",
+            "/etc/gantt, then the run folder of your devstack cluster.",
         )
         parser.add_argument(
             "--project",

@@ -61,10 +61,7 @@ def _percent(progress: CopyProgress | None) -> str | None:
 def _describe(progress: CopyProgress | None) -> str | None:
     if progress is None:
         return None
-    return (
-        f"{progress.phase}: {progress.remaining_mb} of {progress.total_mb} MiB are left, "
-        f"{progress.copied_mb} MiB were copied"
-    )
+    return f"{progress.phase}: {progress.remaining_mb} of {progress.total_mb} MiB left, {progress.copied_mb} MiB copied"
 
 
 def _hosts(migration: Any) -> set[str]:
@@ -109,7 +106,7 @@ class _ControlMigrations(Command):
     RESULT: ClassVar[str]
     METHOD: ClassVar[str]
 
-    ARGUMENTS = (Argument("migrations", nargs="+", metavar="UUID", help="The live migrations; all, or none."),)
+    ARGUMENTS = (Argument("migrations", nargs="+", metavar="UUID", help="Live migrations; all are changed, or none."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         self.session.call(getattr(self.session.conductor, self.METHOD), parsed_args.migrations)
@@ -117,12 +114,12 @@ class _ControlMigrations(Command):
 
 
 class AbortMigrations(_ControlMigrations):
-    """Abort live migrations: their servers run on at their hosts."""
+    """Abort live migrations; the servers keep running at the source."""
 
     RESULT, METHOD = "aborted", "abort_migrations"
 
 
 class ForceCompleteMigrations(_ControlMigrations):
-    """Complete live migrations whose servers write faster than they are copied: the servers stand still meanwhile."""
+    """Complete live migrations whose servers write memory faster than it is copied; pauses the servers meanwhile."""
 
     RESULT, METHOD = "completed", "force_complete_migrations"

@@ -19,14 +19,14 @@ def make_options(parallel: int) -> Sequence[Argument]:
             type=parse_parallel,
             default=parallel,
             metavar="N",
-            help=f"Number of servers that are moved at a time, up to {MAX_OPEN} ({parallel}).",
+            help=f"Servers moved at a time, up to {MAX_OPEN} ({parallel}).",
         ),
         Argument(
             "--timeout",
             type=float,
             default=300.0,
             metavar="S",
-            help="Limit of the wait for the next server in seconds (300).",
+            help="Seconds to wait for the next server (300).",
         ),
         progress.OPTION,
     )

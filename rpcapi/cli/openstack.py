@@ -28,7 +28,7 @@ def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentPar
         "--os-scheduler-config-file",
         metavar="PATH",
         default=os.environ.get(FILE_VARIABLE),
-        help=f"gantt's configuration file, with the transport_url. Default: ${FILE_VARIABLE}, then as `gantt` has it.",
+        help=f"gantt's configuration file, with transport_url. Default: ${FILE_VARIABLE}, then as for `gantt`.",
     )
     parser.add_argument(
         "--os-scheduler-api-version",
@@ -48,6 +48,6 @@ def make_client(instance: Any) -> Callable[[], "Session"]:
 
     token = instance.auth_ref
     if token is None or not token.project_id:
-        raise CommandFailed("openstack scheduler needs a token of Keystone for a project: see --os-project-name")
+        raise CommandFailed("openstack scheduler needs a project-scoped Keystone token: see --os-project-name")
     path = instance.get_configuration().get("scheduler_config_file")
     return functools.partial(Session, [path] if path else [], token.project_id, token.user_id)

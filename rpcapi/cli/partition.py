@@ -35,14 +35,14 @@ class ListPartitions(Lister):
 
 
 class AcknowledgeEpoch(Command):
-    """Acknowledge that clients of the Placement API lost nothing, or stored it again, up to an epoch.
+    """Acknowledge that Placement API clients lost no records up to an epoch, or have restored them.
 
-    `gantt-status upgrade check` warns of later epochs only.
+    `gantt-status upgrade check` then warns of later epochs only.
     """
 
     ARGUMENTS = (
         Argument("partition", help="The partition; see `gantt partition list`."),
-        Argument("epoch", type=int, help="The epoch that `gantt-status upgrade check` names."),
+        Argument("epoch", type=int, help="The epoch in the warning of `gantt-status upgrade check`."),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -51,6 +51,6 @@ class AcknowledgeEpoch(Command):
         if present is None:
             raise errors.UnknownPartition(partition=name, known=", ".join(self.session.partition_epochs()))
         if not 0 < epoch <= present:
-            raise errors.InvalidRequest(why=f"partition {name!r} is in epoch {present}; it had no epoch {epoch}")
+            raise errors.InvalidRequest(why=f"partition {name!r} is in epoch {present} and never had epoch {epoch}")
         update_document(self.session, NAMESPACE, name, {ACKNOWLEDGED: epoch})
         self.show_message(f"epoch {epoch} of partition {name} is acknowledged")

@@ -9,7 +9,7 @@ COLUMNS = ("resource", "used", "limit")
 
 
 class ShowQuota(Lister):
-    """Show what the project of --project uses and its limits, as configured in [quota]."""
+    """Show usage and limits of the project of --project; [quota] configures the limits."""
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         quota = self.session.call(self.session.conductor.get_quota, self.session.project)

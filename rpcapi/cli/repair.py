@@ -100,16 +100,19 @@ def _plan_adoption(reading: ClusterReading, difference: Difference) -> Act:
     others = [claim for claim in claims if claim is not own and (move is None or claim["migration"] != move)]
     if others:  # an adoption would end the guests of the other claims
         places = ", ".join(f"attempt {claim['attempt']} on {claim['host']}" for claim in others)
-        why = f"instance {instance} runs on {host} and has other claims: {places}"
-        return Act(difference, f"{NO_REPAIR}: {why}; compare its copies, then delete it or fence the wrong one's host")
+        why = f"instance {instance} runs on {host} but has other claims: {places}"
+        return Act(
+            difference,
+            f"{NO_REPAIR}: {why}; compare the copies, then delete the instance, or fence the host of the wrong copy",
+        )
     if own is not None and own["role"] == ClaimRole.DESTINATION:
-        why = f"{host} is the destination of migration {move}, which is adopted with the guest at its source"
+        why = f"{host} is the destination of migration {move}, which is adopted at its source"
         return Act(difference, f"{NO_REPAIR}: {why}; fence the source if its host is lost")
-    return Act(difference, f"adopt instance {instance}, which runs on {host}", _adopt, "adopted")
+    return Act(difference, f"adopt instance {instance} running on {host}", _adopt, "adopted")
 
 
 def _plan_release(reading: ClusterReading, difference: Difference) -> Act:
-    text = f"release the claim of {difference.instance} on {difference.host}, under which nothing runs"
+    text = f"release the unused claim of {difference.instance} on {difference.host}"
     return Act(difference, text, _release, "released")
 
 
@@ -122,8 +125,8 @@ def _plan_correction(reading: ClusterReading, difference: Difference) -> Act:
     ended = set() if record is None else {entry["attempt"] for entry in record.history}
     for claim in reading.claims:
         if claim["consumer"] == difference.instance and claim["attempt"] in ended:
-            why = f"the record has attempt {claim['attempt']} as ended, but {claim['host']} has its claim"
-            return Act(difference, f"{NO_REPAIR}: {why}, and may run it; delete the instance if nobody needs it")
+            why = f"the record says that attempt {claim['attempt']} ended, but {claim['host']} has its claim"
+            return Act(difference, f"{NO_REPAIR}: {why} and may run it; delete the instance if nobody needs it")
     text = f"correct the record of {difference.instance}, found on {difference.host}, by its claim"
     return Act(difference, text, _compare, "record corrected")
 
@@ -141,7 +144,7 @@ def _plan_end_of_source(reading: ClusterReading, difference: Difference) -> Act:
         return Act(difference, text, _compare, "record corrected")
     guest = next((item for item in reading.guests if item.place == difference[1:4]), None)
     if guest is None:
-        text = f"release the claim of {uuid} on {host}, the source of its migration, under which nothing runs"
+        text = f"release the unused claim of {uuid} on {host}, the source of its migration"
         return Act(difference, text, _end_migration, "ended at its host")
     migration = reading.migration_of(guest.place)
     if record is None and migration is None:
@@ -160,8 +163,8 @@ def _plan_end_of_guest(reading: ClusterReading, difference: Difference, migratio
     copy = f"the guest of instance {uuid} on {host}, the source of its migration"
     if migration is None:
         rival = f"its guest on {right_host}" if right_host else "another one"
-        why = f"nobody knows whether {copy}, or {rival} is the original, because the migration has no record"
-        text = f"{NO_REPAIR}: {why}; compare them, and only if this one is to go, repeat with --end {uuid}"
+        why = f"either {copy}, or {rival} is the original; the migration has no record"
+        text = f"{NO_REPAIR}: {why}; compare them, and to end this one repeat with --end {uuid}"
         return Act(difference, text, _end_running_migration, "ended at its host", Consent.END)
     if record is not None and right_host in (None, host) and record.status != OFFLOADED:
         return Act(difference, f"{NO_REPAIR}: {copy}, may be the only one; {describe_record(record)}")
@@ -225,8 +228,8 @@ PLANS: Mapping[str, Callable[[ClusterReading, Difference], Act]] = {
 }
 # Advice for the kinds without a repair.
 ADVICE: Mapping[str, str] = {
-    "guest without claim": "restart its agent, which audits; delete the instance if that does not help",
-    "second copy": "compare the copies, then delete the instance, or fence the host of the wrong one",
+    "guest without claim": "restart its agent, which audits; if that does not help, delete the instance",
+    "second copy": "compare the copies, then delete the instance, or fence the host of the wrong copy",
     "guest without journal": "restart its agent",
     "host not compared": "start its agent, or fence the host",
 }

@@ -38,7 +38,7 @@ class ListServers(Lister):
     """List servers, oldest first."""
 
     ARGUMENTS = (
-        Argument("--host", help="Only servers that are, or were last, on this host or node."),
+        Argument("--host", help="Only servers whose current or last host or node is this."),
         Argument("--status", type=str.upper, choices=STATUSES, help="Only servers in this status."),
         Argument("--request", metavar="REQUEST_ID", help="Only servers of this request."),
         Argument("--limit", type=parse_number(int, 1), metavar="N", help="At most N servers."),
@@ -46,7 +46,7 @@ class ListServers(Lister):
         Argument(
             "--watch",
             action="store_true",
-            help="Print each server on a line, and again when its status, host or reason changes, until interrupted.",
+            help="Print each server, and again when its status, host or reason changes, until interrupted.",
         ),
         live_output.INTERVAL_OPTION,
     )

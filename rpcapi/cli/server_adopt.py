@@ -12,19 +12,19 @@ from rpcapi.cli.service_host import parse_service_host
 
 
 class AdoptServers(Command):
-    """Record servers again that a host runs and no record knows.
+    """Record running servers that have no record.
 
-    `gantt audit` shows them as "guest without record", as after the conductors' store was restored from a backup. Host,
-    flavor, resources, server group, project and user are those of the host and its claims, and count in the project's
-    quota; names, images and hints are lost. Nothing changes for servers that are recorded as they run.
+    `gantt audit` lists them as "guest without record", for example after the conductors' store was restored from a
+    backup. Host, flavor, resources, server group, project and user come from the host and its claims, and count in the
+    project's quota; names, images and hints are lost. Servers whose record matches are unchanged.
     """
 
     ARGUMENTS = (
-        Argument("host", help="The service host that runs them."),
-        Argument("uuids", nargs="+", metavar="UUID", help="The servers; all are adopted, or none."),
-        Argument("--delete", action="store_true", help="Delete them as soon as they are recorded; none may be now."),
-        Argument("--wait", action="store_true", help="Return when they are as the host reports, or deleted."),
-        Argument("--timeout", type=float, default=120.0, metavar="S", help="Limit of --wait in seconds (120)."),
+        Argument("host", help="The service host of the servers."),
+        Argument("uuids", nargs="+", metavar="UUID", help="Server uuids; all are adopted, or none."),
+        Argument("--delete", action="store_true", help="Delete the servers once recorded; none may have a record yet."),
+        Argument("--wait", action="store_true", help="Wait until the servers are ACTIVE or SHUTOFF, or deleted."),
+        Argument("--timeout", type=float, default=120.0, metavar="S", help="Timeout of --wait in seconds (120)."),
         progress.OPTION,
     )
 
@@ -45,8 +45,8 @@ class AdoptServers(Command):
         recorded = [record.uuid for record in waiting.existing_instances(self.session, uuids)]
         if recorded:
             raise CommandFailed(
-                f"{len(recorded)} of {len(uuids)} are recorded: {', '.join(recorded[:5])}; "
-                "`gantt server delete` deletes those"
+                f"{len(recorded)} of {len(uuids)} are recorded: {', '.join(recorded[:5])}; delete those with `gantt "
+                "server delete`"
             )
 
     def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> None:

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from rpcapi.objects.request_spec import RequestSpec
 
 HOST_OPTION = Argument("--host", metavar="NAME", help="Only to this host, or node as host/node.")
-CROSS_CELL_OPTION = Argument(
-    "--allow-cross-cell", action="store_true", help="Also hosts in other partitions than that of the server."
-)
+CROSS_CELL_OPTION = Argument("--allow-cross-cell", action="store_true", help="Also hosts in other partitions.")
 
 
 class _MoveServers(ChangeServers):
@@ -47,9 +45,9 @@ class _MoveServers(ChangeServers):
 
 
 class MigrateServers(_MoveServers):
-    """Move servers to other hosts; they are stopped on the way. Confirm or revert them afterwards.
+    """Cold-migrate servers to other hosts; confirm or revert the moves afterwards.
 
-    Members of one affinity group move together: all of them get a destination, or none does.
+    Members of an affinity group move together: all get a destination, or none.
     """
 
     STATE, METHOD = "migrated", "migrate_instances"
@@ -61,9 +59,9 @@ class MigrateServers(_MoveServers):
 
 
 class LiveMigrateServers(_MoveServers):
-    """Copy servers to other hosts while they run; `gantt migration list` shows the progress.
+    """Live-migrate servers to other hosts; `gantt migration list` shows the progress.
 
-    Members of one affinity group move together: all of them get a destination, or none does.
+    Members of an affinity group move together: all get a destination, or none.
     """
 
     STATE, STATUSES, METHOD = "migrated live", ("ACTIVE",), "live_migrate_instances"
@@ -76,10 +74,10 @@ class LiveMigrateServers(_MoveServers):
 
 
 class EvacuateServers(_MoveServers):
-    """Build servers on other hosts whose host was fenced or removed; stopped servers stay off.
+    """Rebuild servers of fenced or removed hosts on other hosts; stopped servers stay off.
 
-    The host must be down, or have learned that it was fenced. A server that no host takes is in ERROR again, with the
-    reason of each attempt, and can be evacuated again. `gantt migration list` shows evacuations.
+    The host must be down, or know that it was fenced. A server that no host accepts is in ERROR again, with the reason
+    of each attempt, and can be evacuated again. `gantt migration list` shows evacuations.
     """
 
     STATE, STATUSES, METHOD = "evacuated", ("ACTIVE", "SHUTOFF"), "evacuate_instances"
@@ -93,9 +91,9 @@ class EvacuateServers(_MoveServers):
 
 
 class ResizeServers(_MoveServers):
-    """Give servers another flavor, on their hosts or on others. Confirm or revert them afterwards.
+    """Give servers another flavor, on the same or other hosts; confirm or revert the resizes afterwards.
 
-    Members of one affinity group move together: all of them get a destination, or none does.
+    Members of an affinity group move together: all get a destination, or none.
     """
 
     STATE, METHOD = "resized", "resize_instances"
@@ -146,12 +144,12 @@ class _EndMoves(ChangeServers):
 
 
 class ConfirmServers(_EndMoves):
-    """Confirm the moves of servers: their former hosts are released, and cannot be returned to."""
+    """Confirm moves of servers; their former hosts are released, and a revert is no longer possible."""
 
     STATE, METHOD = "confirmed", "confirm_migrations"
 
 
 class RevertServers(_EndMoves):
-    """Revert the moves of servers: they return to their former hosts and flavors."""
+    """Revert moves of servers; they return to their former hosts and flavors."""
 
     STATE, METHOD = "reverted", "revert_migrations"

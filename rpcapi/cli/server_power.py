@@ -29,13 +29,15 @@ class ChangeServers(Command):
         parser = super().get_parser(prog_name)
         least = "*" if self.BY_GROUP else "+"
         parser.add_argument(
-            "servers", nargs=least, metavar="SERVER", help="The servers, by uuid or name; all, or none."
+            "servers", nargs=least, metavar="SERVER", help="Servers by uuid or name; all are changed, or none."
         )
         if self.BY_GROUP:
-            parser.add_argument("--group", metavar="ID", help="Also all members of this server group.")
-        parser.add_argument("--wait", action="store_true", help=f"Return when they are {' or '.join(self.STATUSES)}.")
+            parser.add_argument("--group", metavar="ID", help="Also the members of this server group.")
         parser.add_argument(
-            "--timeout", type=float, default=120.0, metavar="S", help="Limit of --wait in seconds (120)."
+            "--wait", action="store_true", help=f"Wait until the servers are {' or '.join(self.STATUSES)}."
+        )
+        parser.add_argument(
+            "--timeout", type=float, default=120.0, metavar="S", help="Timeout of --wait in seconds (120)."
         )
         progress.OPTION.add_to(parser)
         return parser
@@ -76,25 +78,25 @@ class ChangeServers(Command):
 
 
 class StopServers(ChangeServers):
-    """Power servers off; they keep their disks and their claims."""
+    """Power servers off; they keep their disks and claims."""
 
     STATE, STATUSES, METHOD = "stopped", ("SHUTOFF",), "stop_instances"
 
 
 class StartServers(ChangeServers):
-    """Start servers that were stopped, on their hosts."""
+    """Start stopped servers on their hosts."""
 
     STATE, STATUSES, METHOD = "started", ("ACTIVE",), "start_instances"
 
 
 class RebootServers(ChangeServers):
-    """Reboot servers that run."""
+    """Reboot running servers."""
 
     STATE, STATUSES, METHOD = "rebooted", ("ACTIVE",), "reboot_instances"
 
     ARGUMENTS = (
         Argument(
-            "--hard", action="store_true", help="Also servers that are stopped, or in ERROR with a claim on a host."
+            "--hard", action="store_true", help="Also stopped servers, and servers in ERROR with a claim on a host."
         ),
     )
 
@@ -103,10 +105,10 @@ class RebootServers(ChangeServers):
 
 
 class RebuildServers(ChangeServers):
-    """Replace the disks of servers by new ones of their images; stopped servers stay off.
+    """Replace the disks of servers by new disks from their images; stopped servers stay off.
 
-    With --image they are of that image from then on; their hosts must be able to run it. Servers in ERROR whose host is
-    gone are evacuated.
+    With --image they switch to that image; their hosts must be able to run it. Servers in ERROR whose host is gone are
+    evacuated.
     """
 
     STATE, STATUSES, METHOD = "rebuilt", ("ACTIVE", "SHUTOFF"), "rebuild_instances"
@@ -122,23 +124,27 @@ class RebuildServers(ChangeServers):
 
 
 class ShelveServers(ChangeServers):
-    """Power servers off and keep their images; they leave their hosts after [conductor] shelved_offload_time."""
+    """Power servers off and save their disks as images; they leave their hosts after [conductor]
+    shelved_offload_time.
+    """
 
     STATE, STATUSES, METHOD = "shelved", ("SHELVED", "SHELVED_OFFLOADED"), "shelve_instances"
 
 
 class OffloadServers(ChangeServers):
-    """Remove shelved servers from their hosts at once."""
+    """Remove shelved servers from their hosts immediately."""
 
     STATE, STATUSES, METHOD = "offloaded", ("SHELVED_OFFLOADED",), "offload_instances"
 
 
 class UnshelveServers(ChangeServers):
-    """Start shelved servers: on their hosts, or, if they were offloaded, on hosts that the scheduler selects."""
+    """Start shelved servers on their hosts; offloaded servers are scheduled again."""
 
     STATE, STATUSES, METHOD = "unshelved", ("ACTIVE",), "unshelve_instances"
 
-    ARGUMENTS = (Argument("--host", metavar="NAME", help="Only on this host, or node as host/node; if offloaded."),)
+    ARGUMENTS = (
+        Argument("--host", metavar="NAME", help="Only on this host, or node as host/node; for offloaded servers."),
+    )
 
     def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
         return {} if args.host is None else {"host": args.host}
@@ -154,5 +160,5 @@ class DeleteServers(ChangeServers):
         instances = waiting.fetch_instances(self.session, super()._uuids(args))
         uuids = [instance.uuid for instance in instances if instance.status != "DELETED"]
         if len(uuids) < len(instances):
-            self.show_message(f"{len(instances) - len(uuids)} deleted already")
+            self.show_message(f"{len(instances) - len(uuids)} already deleted")
         return uuids

@@ -24,8 +24,8 @@ def _pair(text: str) -> tuple[str, Any]:
 
 
 _DOCUMENT = (
-    Argument("namespace", help="A namespace, for example aggregate, or one declared in the configuration."),
-    Argument("name", help="The document's name: usually a host, or a node as host/node."),
+    Argument("namespace", help="Namespace, such as aggregate, or one declared in the configuration."),
+    Argument("name", help="Document name: usually a host, or a node as host/node."),
 )
 _WRITER = Argument(
     "--writer",
@@ -38,7 +38,7 @@ class ListStates(Lister):
     """List the documents of a namespace."""
 
     ARGUMENTS = (
-        Argument("namespace", help="compute, service, aggregate, or another namespace."),
+        Argument("namespace", help="Namespace: compute, service, aggregate, or another."),
         Argument("--host", help="Only documents of this service host and its nodes."),
         repeatable(
             "--match",
@@ -68,7 +68,7 @@ class ShowState(ShowOne):
 
 
 class SetState(Command):
-    """Set keys of a document; creates it if necessary, and keeps other keys."""
+    """Set keys of a document and keep its other keys; creates it if necessary."""
 
     ARGUMENTS = (
         *_DOCUMENT,
@@ -77,7 +77,7 @@ class SetState(Command):
             type=_pair,
             nargs="+",
             metavar="KEY=VALUE",
-            help="VALUE is JSON, otherwise text; null removes the key.",
+            help="VALUE is JSON, or else text; null removes the key.",
         ),
         _WRITER,
     )
@@ -91,7 +91,7 @@ class SetState(Command):
 
 
 class DeleteState(Command):
-    """Delete a document; succeeds when there is none."""
+    """Delete a document if it exists."""
 
     ARGUMENTS = (
         *_DOCUMENT,

@@ -29,7 +29,9 @@ class TableFormatter(table.TableFormatter):
         omitted = fit(output, _width(parsed_args, stdout), may_omit=not parsed_args.columns)
         stdout.write(f"{output.get_string()}\n")
         if omitted:
-            stdout.write(f"Omitted to fit the terminal: {', '.join(omitted)}; choose columns with -c, or --max-width\n")
+            stdout.write(
+                f"Columns omitted to fit the terminal: {', '.join(omitted)}; choose with -c, or set --max-width\n"
+            )
 
     def emit_one(
         self, column_names: Sequence[str], data: Sequence[Any], stdout: TextIO, parsed_args: argparse.Namespace

@@ -20,8 +20,8 @@ PCI_OPTS = [
         "alias",
         default=[],
         sample_default=['{"name": "QuickAssist", "vendor_id": "8086", "product_id": "0443", "numa_policy": "legacy"}'],
-        help="A PCI alias, by which flavors request PCI devices, as JSON as in Nova; repeat the option for each alias. "
-        "'resource_class', or 'vendor_id' and 'product_id', select the devices, 'traits' are their required traits, "
+        help="PCI alias by which flavors request devices, in Nova's JSON format; repeat the option for each alias. "
+        "'resource_class', or 'vendor_id' and 'product_id', select the devices, 'traits' are required of them, "
         "'numa_policy' is their NUMA affinity to the guest: required, legacy, preferred or socket.",
     )
 ]
@@ -32,8 +32,8 @@ GUESTS_OPTS = [
         default=LARGE_PAGE_KB,
         min=5,
         max=MAX_AMOUNT,
-        help="Page size in KiB for hw:mem_page_size=large. A request is translated before hosts are considered, so "
-        "'large' is one size in the whole cloud.",
+        help="Page size in KiB for hw:mem_page_size=large. 'large' has one size in the whole cloud, because requests "
+        "are translated before hosts are considered.",
     )
 ]
 
@@ -42,8 +42,8 @@ PROFILE_OPTS = [
         "group",
         default=[],
         sample_default=["resources:FPGA=1, trait:CUSTOM_AES=required"],
-        help="The request group of one device of accel:device_profile=NAME: resources:CLASS=N and trait:NAME=required "
-        "or =forbidden, separated by commas; repeat the option for each device.",
+        help="Request group for one device of accel:device_profile=NAME: resources:CLASS=N and trait:NAME=required or "
+        "=forbidden, separated by commas; repeat the option for each device.",
     )
 ]
 

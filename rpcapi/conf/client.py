@@ -40,7 +40,7 @@ def files(config_files: Sequence[str] = ()) -> list[str]:
     paths = list(config_files) or [name for name in os.environ.get(FILE_VARIABLE, "").split(os.pathsep) if name]
     for name in paths:
         if not os.access(name, os.R_OK):
-            raise errors.BadConfiguration(why=f"configuration file {name} is missing or may not be read")
+            raise errors.BadConfiguration(why=f"configuration file {name} is missing or unreadable")
     return paths or cfg.find_config_files(project="gantt", prog="gantt") or _run_folder_file()
 
 

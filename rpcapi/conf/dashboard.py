@@ -27,52 +27,51 @@ OPTS: list[cfg.Opt] = [
         help="Whether a proxy adds TLS: the cookie is then sent over TLS only, as with tls_cert_file. Without either, "
         "host must be a loopback address.",
     ),
-    cfg.IntOpt("threads", default=8, min=1, max=64, help="Requests of browsers that are answered at a time."),
+    cfg.IntOpt("threads", default=8, min=1, max=64, help="Browser requests answered at a time."),
     cfg.StrOpt(
         "auth_strategy",
         default=TOKEN,
         choices=[
-            (TOKEN, "one token for all operators, in [dashboard] token"),
-            (KEYSTONE, "users of Keystone with one of [dashboard] roles in [dashboard] project_name"),
+            (TOKEN, "all operators share [dashboard] token"),
+            (KEYSTONE, "Keystone users with one of [dashboard] roles in [dashboard] project_name"),
         ],
-        help="How those who open the dashboard prove that they may.",
+        help="How dashboard users authenticate.",
     ),
     cfg.StrOpt(
         "token",
         default="",
         secret=True,
-        help=f"The token that opens the dashboard, of at least {MIN_TOKEN} characters; belongs in the secrets file.",
+        help=f"Sign-in token of at least {MIN_TOKEN} characters; keep it in the secrets file.",
     ),
     cfg.StrOpt("auth_url", default="", help="URL of Keystone's API version 3, with auth_strategy = keystone."),
     cfg.StrOpt(
-        "auth_ca_file", default="", help="PEM file with the authority of Keystone's certificate; else the system's."
+        "auth_ca_file", default="", help="PEM file with the CA of Keystone's certificate. Unset: the system's CAs."
     ),
-    cfg.StrOpt("project_name", default="admin", help="Project in Keystone in which a user needs a role to sign in."),
+    cfg.StrOpt("project_name", default="admin", help="Keystone project in which users need a role to sign in."),
     cfg.StrOpt("project_domain_name", default="Default", help="Domain of that project."),
-    cfg.ListOpt("roles", default=["admin", "reader"], help="Roles there of which a user needs one to sign in."),
-    cfg.IntOpt(
-        "session_time", default=28800, min=60, max=604800, help="Seconds after which a user has to sign in again."
-    ),
+    cfg.ListOpt("roles", default=["admin", "reader"], help="Roles in the project that may sign in; one is enough."),
+    cfg.IntOpt("session_time", default=28800, min=60, max=604800, help="Seconds until a user must sign in again."),
     cfg.IntOpt(
         "refresh_interval",
         default=10,
         min=1,
         max=3600,
-        help="Seconds between two reads of what the pages show, while a browser shows them.",
+        help="Seconds between reads of the pages' data while a browser shows them.",
     ),
     cfg.ListOpt(
         "exporters",
         default=[],
-        help="URLs of daemons' metrics, such as http://192.0.2.1:9402/metrics, which say how far each daemon's workers "
-        "are behind the store.",
+        help="Metrics URLs of daemons, such as http://192.0.2.1:9402/metrics; the dashboard shows their replica lag.",
     ),
     cfg.BoolOpt(
         "actions",
         default=False,
-        help="Whether hosts can be enabled, disabled, drained and fenced. transport_url needs the broker's user "
-        "'operator' for it, and otherwise 'reader', which can change nothing.",
+        help="Whether users can enable, disable, drain and fence hosts. If so, transport_url needs broker user "
+        "'operator', otherwise the read-only user 'reader'.",
     ),
-    cfg.ListOpt("action_roles", default=["admin"], help="Roles there of which a user needs one for these actions."),
+    cfg.ListOpt(
+        "action_roles", default=["admin"], help="Roles in the project that may use these actions; one is enough."
+    ),
 ]
 
 
@@ -93,8 +92,8 @@ def check(conf: cfg.ConfigOpts) -> None:
             raise errors.BadConfiguration(why=f"[dashboard] exporters has {url!r}, which is not an HTTP URL")
     if not (options.tls_cert_file or options.behind_tls_proxy or is_loopback(options.host)):
         raise errors.BadConfiguration(
-            why=f"[dashboard] host = {options.host} can be reached by others, and passwords would be sent "
-            "to it without TLS: set tls_cert_file, or behind_tls_proxy where a proxy adds TLS"
+            why=f"[dashboard] host = {options.host} can be reached from other machines, and passwords would be sent "
+            "without TLS: set tls_cert_file, or behind_tls_proxy if a proxy adds TLS"
         )
     if options.auth_strategy == KEYSTONE and not options.auth_url:
         raise errors.BadConfiguration(why="[dashboard] auth_strategy = keystone needs [dashboard] auth_url")

@@ -20,8 +20,8 @@ OPTS = [
         min=0,
         max=MAX_AMOUNT,
         sample_default=2,
-        help="Virtual CPUs (VCPU) of a server of this flavor. The group name contains the flavor name: "
-        "[flavor:c1.large] defines 'c1.large'. A built-in flavor of the same name is replaced.",
+        help="Virtual CPUs (VCPU) of the flavor. The group name contains the flavor name: [flavor:c1.large] defines "
+        "'c1.large'. A built-in flavor of the same name is replaced.",
     ),
     cfg.IntOpt(
         "memory_mb",
@@ -36,8 +36,8 @@ OPTS = [
         "extra_specs",
         default=[],
         sample_default=["trait:HW_CPU_X86_AVX2=required", "resources:CUSTOM_LICENCE=1", "hw:cpu_policy=dedicated"],
-        help="Extra specs as key=value, separated by commas; quote a pair when its value contains a comma. They are "
-        " those of Nova; docs/requests.md describes how each is translated.",
+        help="Nova's extra specs as key=value, separated by commas; quote a pair whose value contains a comma. "
+        "docs/requests.md describes their translation.",
     ),
 ]
 

@@ -17,7 +17,7 @@ OPTS = [
         "id",
         default="",
         sample_default="0f6f1f0e-5a35-4d6c-9e0b-b1a5d3f0c2a4",
-        help="The id of the image, which isolated hosts can refer to. Empty: its name. The name is in the group name: "
+        help="Image id, as used in isolated_images. Empty: the image's name. The group name contains the name: "
         "[image:debian-12] defines 'debian-12'.",
     ),
     cfg.StrOpt("disk_format", default="", sample_default="qcow2", help="Disk format of the image; empty: unknown."),
@@ -25,13 +25,11 @@ OPTS = [
         "properties",
         default=[],
         sample_default=["hw_architecture=x86_64", "trait:HW_CPU_X86_AVX2=required"],
-        help="Image properties as key=value, separated by commas; quote a pair when its value contains a comma. They "
-        " are those of Glance; docs/requests.md describes which of them a host must satisfy.",
+        help="Glance's image properties as key=value, separated by commas; quote a pair whose value contains a comma. "
+        "docs/requests.md describes which of them a host must satisfy.",
     ),
-    cfg.IntOpt(
-        "min_ram_mb", default=0, min=0, max=MAX_AMOUNT, help="Minimum memory in MiB of a flavor for this image."
-    ),
-    cfg.IntOpt("min_disk_gb", default=0, min=0, max=MAX_AMOUNT, help="Minimum disk in GiB of a flavor for this image."),
+    cfg.IntOpt("min_ram_mb", default=0, min=0, max=MAX_AMOUNT, help="Minimum flavor memory in MiB."),
+    cfg.IntOpt("min_disk_gb", default=0, min=0, max=MAX_AMOUNT, help="Minimum flavor disk in GiB."),
 ]
 
 

@@ -16,16 +16,16 @@ def tls_opts() -> list[cfg.Opt]:
         cfg.StrOpt(
             "tls_cert_file",
             default="",
-            help="PEM file with the server's certificate, and those between it and its authority. Without it there is "
-            "no TLS. SIGHUP reads the files of the three tls options again, for new connections.",
+            help="PEM file with the server's certificate and intermediate certificates. Unset: no TLS. SIGHUP rereads "
+            "the files of the three tls options for new connections.",
         ),
         cfg.StrOpt(
-            "tls_key_file", default="", help="PEM file with the certificate's key, where tls_cert_file has none."
+            "tls_key_file", default="", help="PEM file with the certificate's key. Unset: the key is in tls_cert_file."
         ),
         cfg.StrOpt(
             "tls_client_ca_file",
             default="",
-            help="PEM file with the authority of clients. With it, each client needs a certificate of this authority.",
+            help="PEM file with the CA of clients. If set, each client needs a certificate from this CA.",
         ),
     ]
 

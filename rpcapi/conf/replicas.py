@@ -17,17 +17,17 @@ OPTS: list[cfg.Opt] = [
         min=0,
         max=16,
         sample_default="1 with a Sentinel or Cluster URL, else 0",
-        help="Number of Redis replicas that must have received a write before it is acknowledged. With fewer reachable "
-        "replicas no write is acknowledged: calls fail with the figures until enough replicas are back. Run three "
-        "servers, so that one may fail. 0: no wait; a failover loses writes that are not replicated.",
+        help="Redis replicas that must receive a write before it is acknowledged. With fewer reachable replicas, "
+        "writing calls fail. Run three servers, so that one may fail. 0: no wait; a failover loses writes that are "
+        "not replicated.",
     ),
     cfg.FloatOpt(
         "wait_timeout",
         default=1.0,
         min=0.01,
         max=5.0,
-        help="Seconds to wait for the replicas. After that the write fails as if the store were unavailable, although "
-        "it is applied: the caller repeats it, and it is acknowledged when the replicas have it.",
+        help="Seconds to wait for the replicas. Then the call fails as if the store were unavailable, although the "
+        "write is applied; a repeated call is acknowledged once the replicas have it.",
     ),
 ]
 

@@ -15,15 +15,15 @@ OPTS = [
         "call_timeout",
         default=30.0,
         min=0.1,
-        help="Seconds a caller waits for an answer when its request has no earlier deadline. When a message is lost "
-        "with a killed service, its sender retries after this time.",
+        help="Seconds that a caller waits for an answer, unless its request has an earlier deadline. A message lost "
+        "with a killed service is sent again after this time.",
     ),
     cfg.FloatOpt(
         "call_monitor_timeout",
         default=10.0,
         min=0.1,
-        help="Seconds without a heartbeat of the service after which a waiting caller gives up a long call. Below 2, "
-        "or not below the timeout of the call, it has no effect: no heartbeats are requested.",
+        help="Seconds without a heartbeat from the service after which a caller gives up a long call. Without effect "
+        "if below 2, or not below the call's timeout.",
     ),
     cfg.StrOpt(
         "partition",
@@ -37,33 +37,33 @@ OPTS = [
         default=1000,
         min=1,
         max=MAX_INSTANCES,
-        help="Maximum number of instances in one request, which are all placed or none; a larger request is refused "
-        "and must be split.",
+        help="Maximum instances in one request, of which all are placed or none. A larger request is refused and must "
+        "be split.",
     ),
     cfg.IntOpt(
         "max_queue_length",
         default=20_000,
         min=100,
-        help="Messages that may wait in one queue of the message bus; further ones fail at their sender with "
-        "Overloaded. At least twice the number of hosts. On RabbitMQ the same for all services, and a change needs the "
-        "queues to be deleted while the services are stopped.",
+        help="Maximum messages waiting in one queue of the message bus; senders of further messages get Overloaded. "
+        "Use at least twice the number of hosts. With RabbitMQ, use the same value for all services; to change it, "
+        "stop the services and delete the queues.",
     ),
     cfg.IntOpt(
         "max_message_bytes",
         default=MAX_MESSAGE_BYTES,
         min=1024,
-        help="Maximum size in bytes of one message of the bus, a request or an answer, as JSON. A larger one is not "
-        "sent: the sender of a request gets RequestTooLarge, the caller of a service AnswerTooLarge. A larger one that "
-        "arrives is not decoded, which may take 25 times its size of memory, but becomes a dead letter. Use the same "
-        "value for all services, and for RabbitMQ's max_message_size or proto-max-bulk-len of the embedded bus.",
+        help="Maximum bytes of one bus message, request or answer, as JSON. For a larger message the caller gets "
+        "RequestTooLarge or AnswerTooLarge. A larger message that arrives becomes a dead letter; decoding it could "
+        "take 25 times its size in memory. Use the same value for all services, and for RabbitMQ's max_message_size "
+        "or proto-max-bulk-len of the embedded bus.",
     ),
     cfg.ListOpt(
         "shared_agent_hosts",
         default=[],
         sample_default=["compute[0-9]"],
-        help="Service hosts for which the broker's user 'compute' may speak; ranges as in [compute] hosts. For a "
-        "laboratory that simulates many hosts in one process; empty elsewhere, where each host has a user of its own, "
-        "'gantt-compute.HOST'. The same for schedulers and conductors.",
+        help="Service hosts that broker user 'compute' may act for; ranges as in [compute] hosts. Only for "
+        "laboratories that simulate many hosts in one process; elsewhere each host has its own user "
+        "'gantt-compute.HOST'. Use the same value for schedulers and conductors.",
     ),
 ]
 

@@ -10,7 +10,7 @@ OPTS = [
         "backend",
         default="bus",
         help="Entry point in 'gantt.scheduler_backends' that answers scheduler calls. 'bus' is gantt's own scheduler "
-        "over the message bus; a deployer's scheduler can sit behind the same calls under its own name.",
+        "over the message bus; a deployer can install another scheduler behind the same calls.",
     ),
 ]
 

@@ -18,9 +18,9 @@ OPTS: list[cfg.Opt] = [
         default=STORE,
         choices=[
             (STORE, "a service is up while its reports reach the scheduler's store"),
-            (TOOZ, "a service is up while it is in a group of the coordination service at backend_url"),
+            (TOOZ, "a service is up while it is a member of its group at backend_url"),
         ],
-        help="Driver that detects which services are up. It must be the same in all services of a partition.",
+        help="Driver that detects which services are up. Use the same value for all services of a partition.",
     ),
     cfg.StrOpt(
         "backend_url",
@@ -35,8 +35,8 @@ OPTS: list[cfg.Opt] = [
         default=30.0,
         min=4.0,
         max=3600.0,
-        help="Seconds after which a dead service is marked down and its hosts get no instances. Half of it is the "
-        "length of a session. Only with the driver 'tooz'; with 'store' it is [store] service_down_time.",
+        help="Seconds after which a dead service is marked down and its hosts get no instances; sessions last half as "
+        "long. Only with the driver 'tooz'; 'store' uses [store] service_down_time.",
     ),
 ]
 

@@ -54,8 +54,8 @@ def malformed_url() -> errors.BadConfiguration:
     """Return the error for a malformed URL, which is not shown because it may contain a password."""
     return errors.BadConfiguration(
         # No password in the example: logs mask everything that looks like credentials in a URL.
-        why="transport_url is malformed: write driver://host:port/virtual_host, where the host may have "
-        "user:password@ before it, with special characters as %nn"
+        why="transport_url is malformed: write driver://user:password@host:port/virtual_host, user and password being "
+        "optional, with special characters as %nn"
     )
 
 

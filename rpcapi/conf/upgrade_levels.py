@@ -11,8 +11,8 @@ OPTS = [
         service,
         regex=r"^(\d+\.\d+|auto)$",
         mutable=True,
-        help=f"The newest RPC version, such as '1.0', that may be sent to the {service} service. 'auto' is that of the "
-        "oldest living one, which the scheduler is asked for every 30 seconds; one that reports no version counts as "
+        help=f"Newest RPC version, such as '1.0', that may be sent to the {service} service. 'auto': the version of "
+        "its oldest living member, read from the scheduler every 30 seconds; a member without a version counts as "
         "the oldest supported release. Unset: no cap.",
     )
     for service in ("scheduler", "claims", "conductor", "compute")

@@ -13,14 +13,12 @@ from rpcapi.messaging.backlog import BACKLOG
 
 WAITING = metrics.gauge(
     "rpc_waiting_messages",
-    "Messages in the queue of a topic at the bus, which its servers share; those for one server are not among them",
+    "Messages in the shared queue of a topic; messages to single servers are not counted",
     ("topic",),
     "max",
 )
-BACKLOG_MESSAGES = metrics.gauge(
-    "rpc_backlog_messages", "Messages that workers have read and that wait for a thread", ("topic",)
-)
-DEAD_LETTERS = metrics.counter("rpc_dead_letters_total", "Messages to the daemon that it could not process")
+BACKLOG_MESSAGES = metrics.gauge("rpc_backlog_messages", "Messages that workers have read and not begun", ("topic",))
+DEAD_LETTERS = metrics.counter("rpc_dead_letters_total", "Messages that the daemon could not process")
 
 
 class BusMeasurement:

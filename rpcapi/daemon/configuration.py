@@ -42,7 +42,7 @@ def check_present(conf: cfg.ConfigOpts) -> None:
     if not files and transport.read_url(conf) is None:
         raise errors.BadConfiguration(
             why=f"no configuration file was found and transport_url is not set: write /etc/gantt/{conf.prog}.conf or "
-            "/etc/gantt/gantt.conf, or name a file with --config-file"
+            "/etc/gantt/gantt.conf, or pass --config-file"
         )
 
 

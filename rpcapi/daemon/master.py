@@ -136,7 +136,7 @@ class Master:
         if refusing:
             LOG.error("Reload refused by %s; see the errors logged before", ", ".join(refusing))
         if pending:
-            LOG.warning("Reload not finished after %d s by %s", RELOAD_LIMIT, ", ".join(pending))
+            LOG.warning("Reload timed out after %d s: %s", RELOAD_LIMIT, ", ".join(pending))
         if not refusing and not pending:
             LOG.info("Reloaded")
 

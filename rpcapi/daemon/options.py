@@ -10,26 +10,25 @@ DAEMON: list[cfg.Opt] = [
         "executor",
         default=DEFAULT_EXECUTOR,
         choices=[
-            ("threading", "native threads: a pool of them handles the requests"),
+            ("threading", "a pool of native threads handles requests"),
             ("eventlet", "green threads in one native thread; needs the package eventlet"),
         ],
-        help="Concurrency model of worker processes. It is read once, before the workers are forked. oslo.messaging "
-        "removes its support of eventlet, and gantt will follow.",
+        help="Concurrency model of worker processes. Read once, before workers are forked. Eventlet support ends when "
+        "oslo.messaging drops it.",
     ),
     cfg.IntOpt(
         "graceful_shutdown_timeout",
         default=30,
         min=1,
-        help="Seconds that a worker may take, after SIGTERM, to finish its requests in progress. Then it is killed, "
-        "and its callers see timeouts. The stop timeout of the service manager must be longer.",
+        help="Seconds that a worker has after SIGTERM to finish its requests. Then it is killed, and its callers time "
+        "out. The service manager's stop timeout must be longer.",
     ),
     cfg.IntOpt(
         "worker_hang_timeout",
         default=30,
         min=2,
-        help="Seconds without a heartbeat after which a serving worker process counts as hung: its stacks "
-        "are written to standard error, it is killed and replaced. During its start the limit is at "
-        "least two minutes.",
+        help="Seconds without a heartbeat after which a serving worker counts as hung: its stacks are written to "
+        "standard error, and it is killed and replaced. A starting worker has at least two minutes.",
     ),
 ]
 
@@ -39,16 +38,14 @@ METRICS: list[cfg.Opt] = [
     cfg.StrOpt(
         "listen",
         default="",
-        help="Address, as host:port or [IPv6]:port, on which the daemon serves the metrics of all its workers to "
-        "Prometheus. There is no authentication: use loopback or a management network. Empty means "
-        "disabled.",
+        help="Address, as host:port or [IPv6]:port, on which the daemon serves its workers' metrics to Prometheus. "
+        "There is no authentication: use loopback or a management network. Empty: disabled.",
     ),
     cfg.StrOpt(
         "folder",
         default="",
-        help="Folder of the workers' metrics; files of an earlier run are removed at "
-        "start. Empty means a private folder under the service manager's runtime folder, or the system's "
-        "temporary folder.",
+        help="Folder of the workers' metrics; files of an earlier run are removed at start. Empty: a private folder "
+        "under the service manager's runtime folder, or the system's temporary folder.",
     ),
 ]
 

@@ -8,7 +8,7 @@ from rpcapi import version
 from rpcapi.daemon import metrics
 
 PROCESS_ID = metrics.gauge(
-    "worker_process_id", "Process id of each worker that serves; label pid is the worker's number", across="all"
+    "worker_process_id", "Process id of each serving worker; label pid is the worker's number", across="all"
 )
 BUILD_INFO = metrics.gauge("build_info", "1, with the versions of gantt and of Python", ("version", "python"), "max")
 

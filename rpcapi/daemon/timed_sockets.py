@@ -99,5 +99,5 @@ def make_file(connection: socket.socket, mode: str, size: int) -> TimedReader | 
 
 def _refused(error: ssl.SSLError) -> Exception:
     """Return an error that closes the connection without an answer, which the client could not read."""
-    LOG.info("A connection is closed since TLS failed: %s", error)
+    LOG.info("Closed a connection: TLS failed: %s", error)
     return cheroot_errors.FatalSSLAlert(*error.args)

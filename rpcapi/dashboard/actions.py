@@ -55,7 +55,7 @@ class HostActions:
             return Page("error.html", {"status": 403, "why": f"{request.login.person.name} may not change hosts."}, 403)
         host = self._cluster.hosts.get().find(name)
         if host is None or names.is_api_provider(host.id):
-            raise PageNotFound(f"There is no agent's host {name[:80]}.")
+            raise PageNotFound(f"No agent serves a host {name[:80]}.")
         action = self._actions.get(request.http.POST.get("action", ""))
         if action is None:
             raise BadInput(f"action must be one of {', '.join(self._actions)}.")
@@ -80,7 +80,7 @@ class HostActions:
             if host in self._draining:
                 return "draining"
             if len(self._draining) >= MAX_DRAINS:
-                raise BadInput(f"{MAX_DRAINS} hosts are being drained. Drain {host} when one of them has ended.")
+                raise BadInput(f"{MAX_DRAINS} hosts are being drained. Drain {host} after one of them has finished.")
             self._draining.add(host)
             self.drain_results[host] = "The host is being drained."
         thread = threading.Thread(

@@ -87,7 +87,9 @@ class KeystoneSignIn:
         try:
             access = password.get_access(self._session)
         except (failures.Unauthorized, failures.BadRequest, failures.Forbidden, failures.NotFound):
-            raise SignInRefused("Keystone does not accept this user and password, or there is no role.") from None
+            raise SignInRefused(
+                "Keystone rejected this user and password, or the user has no role in the project."
+            ) from None
         except failures.ClientException as error:
             LOG.warning("Keystone cannot be used: %s", error)
             raise errors.Unavailable(what="Keystone", why="the log of gantt-dashboard says why") from error

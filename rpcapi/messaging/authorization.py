@@ -71,4 +71,4 @@ class AuthorizingDispatcher(StrictDispatcher):
         user = sender.user if sender else None
         if user not in self._logged_users and len(self._logged_users) < MAX_LOGGED:
             self._logged_users.add(user)
-            LOG.warning("%s. Further refusals of this sender are counted only.", error)
+            LOG.warning("%s. Further refusals of this sender are only counted.", error)

@@ -73,7 +73,7 @@ class CopyListener(BackgroundLoop):
 
     def handle_failure(self, error: Exception) -> float:
         """Log the first failure of a series."""
-        (LOG.debug if self._is_failing else LOG.warning)("No copies of calls are received: %s", error)
+        (LOG.debug if self._is_failing else LOG.warning)("Receiving no copies of calls: %s", error)
         self._is_failing = True
         return RETRY_SECONDS
 
@@ -93,12 +93,12 @@ class CopyListener(BackgroundLoop):
         try:
             check_message(message)
         except errors.MalformedObject as error:
-            LOG.warning("Ignored the copy of a message: %s", error)
+            LOG.warning("Ignored a copied message: %s", error)
             return
         try:
             self._handle(context.to_dict(), message["method"], message.get("args", {}))
         except Exception:  # one failure must not end the listener
-            LOG.exception("The copy of a call of %s could not be handled", message["method"])
+            LOG.exception("Failed to handle a copied call of %s", message["method"])
 
 
 class _CopyConsumer(Consumer):

@@ -139,7 +139,7 @@ class StrictServer(RPCServer):
         try:
             self._reply(message, answer, failure)
         except Exception as error:
-            LOG.error("The reply to message %s cannot be sent: %s", message.msg_id, error)
+            LOG.error("Cannot send the reply to message %s: %s", message.msg_id, error)
         finally:
             # Break the reference cycle: the traceback refers to this frame.
             del failure
@@ -151,6 +151,6 @@ class StrictServer(RPCServer):
         try:
             message.reply(answer)
         except MessageTooLarge as error:
-            LOG.error("The answer to message %s is not sent: %s", message.msg_id, error)
+            LOG.error("Not sending the answer to message %s: %s", message.msg_id, error)
             refusal = errors.AnswerTooLarge(size=error.size, option=error.option, bound=error.bound)
             message.reply(failure=(type(refusal), refusal, None))

@@ -71,7 +71,7 @@ def _set_lock_path(lock_path: str) -> None:
     from oslo_concurrency import lockutils  # noqa: PLC0415 - lazy: few buses need it
 
     if not lock_path:
-        raise errors.BadConfiguration(why="use_queue_manager is true, but no lock_path is set, in which it needs locks")
+        raise errors.BadConfiguration(why="use_queue_manager needs lock_path, which is not set")
     lockutils.set_defaults(lock_path)
 
 

@@ -51,7 +51,7 @@ class _MonitoredCall:
                 ended.wait(self._interval_s)
         except Exception as error:
             # The bus or the caller is away. A caller that still waits times out, as without a server.
-            LOG.debug("Heartbeats end: %s", error)
+            LOG.debug("Heartbeats ended: %s", error)
 
 
 class Heartbeats:
@@ -91,7 +91,7 @@ class Heartbeats:
             try:
                 call.begin_heartbeats()
             except RuntimeError as error:  # no thread can be started now; the next call may get one
-                LOG.warning("A call gets no heartbeats: %s", error)
+                LOG.warning("Sending no heartbeats for a call: %s", error)
 
     def _next_due(self) -> _MonitoredCall | None:
         """Return the next call when its first heartbeat is due; None after a while without calls."""

@@ -63,7 +63,7 @@ class LateCallDispatcher(StrictDispatcher):
         try:
             raise errors.DeadlinePassed(request_id=str(request_id), late=late_s)
         except errors.DeadlinePassed as error:
-            LOG.warning("Dropped a call whose caller has gone: %s", error)
+            LOG.warning("Dropped a call whose caller is gone: %s", error)
             raise messaging.ExpectedException() from error
 
     def _lateness(self, incoming: Any, timeout: float) -> float | None:

@@ -51,7 +51,7 @@ def _check_providers(spec: RequestSpec) -> None:
     traits_by_group = [*spec.required_traits, *spec.any_traits, *spec.forbidden_traits]
     if traits_by_group and not spec.resources:
         raise invalid_spec(
-            "it has traits but no resources in the group without a suffix; use root_required for traits of the host"
+            "the group without a suffix has traits but no resources; use root_required for traits of the host"
         )
     if traits_by_group:
         traits.check(spec.required_traits, spec.any_traits, spec.forbidden_traits)

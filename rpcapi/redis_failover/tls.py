@@ -35,7 +35,7 @@ class TlsConnection(redis.SSLConnection):
         try:
             secured = super()._wrap_socket_with_ssl(sock)  # type: ignore[no-untyped-call]
         except TimeoutError as error:
-            why = "there was no answer to the TLS handshake: does the server's port use TLS?"
+            why = "no answer to the TLS handshake: does the server's port use TLS?"
             raise self._failure(why) from error
         except OSError as error:
             raise self._failure(tls.describe(error, handshake=True)) from error

@@ -61,12 +61,10 @@ class Inventory:
         if inventory.reserved > inventory.total:
             raise errors.InvalidStats(
                 what=f"inventory of {resource_class}",
-                why=f"reserved {inventory.reserved} is more than the total {inventory.total}",
+                why=f"reserved {inventory.reserved} exceeds the total {inventory.total}",
             )
         if inventory.capacity > MAX_AMOUNT:
-            raise errors.InvalidStats(
-                what=f"inventory of {resource_class}", why=f"its capacity is more than {MAX_AMOUNT}"
-            )
+            raise errors.InvalidStats(what=f"inventory of {resource_class}", why=f"its capacity exceeds {MAX_AMOUNT}")
         return inventory
 
 

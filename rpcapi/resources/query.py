@@ -83,7 +83,7 @@ def parse(hint: Any) -> Term:
     if decoded is None or decoded in ([], {}, ""):
         return EVERYTHING
     if not isinstance(decoded, list):
-        raise _invalid_query(f"it must be a list that begins with an operator, not {_abbreviate(decoded)}")
+        raise _invalid_query(f"it must be a list starting with an operator, not {_abbreviate(decoded)}")
     if _count_parts(decoded, 1) > MAX_PARTS:
         raise _invalid_query(f"it may have at most {MAX_PARTS} operators and operands")
     return _term(decoded)
@@ -166,7 +166,7 @@ def _check_comparable(operator: str, operands: Sequence[Operand]) -> None:
         variables = sum(isinstance(operand, Variable) for operand in operands)
         if operator in ORDERS or variables > 1 or len(texts) != len(operands) - 1:
             raise _invalid_query(
-                f"names and addresses of hosts can only be compared with strings, by = or in, not {operator!r}"
+                f"host names and addresses can only be compared with strings, by = or in, not {operator!r}"
             )
         for text in texts:
             _check_name_or_address(TermType.ADDRESS in name_kinds, text)
@@ -185,9 +185,7 @@ def _check_name_or_address(address: bool, text: str) -> None:
 
 def _check_truth_values(operator: str, operands: Sequence[Operand]) -> None:
     if any(isinstance(operand, Variable) and operand.kind in (TermType.NAME, TermType.ADDRESS) for operand in operands):
-        raise _invalid_query(
-            f"names and addresses of hosts are not truth values and cannot be operands of {operator!r}"
-        )
+        raise _invalid_query(f"host names and addresses are not truth values and cannot be operands of {operator!r}")
 
 
 def _invalid_query(why: str) -> errors.InvalidSpec:

@@ -53,12 +53,12 @@ def read(flavor_image: FlavorImageProperties, draft: SpecDraft) -> CpuLayout:
         }
         for key, setting in settings.items():
             if setting:
-                raise flavor_image.invalid(key, "needs pinned cpus, but hw:cpu_policy does not pin any")
+                raise flavor_image.invalid(key, "needs pinned cpus, but hw:cpu_policy pins none")
     if mask and policy != MIXED:
         raise flavor_image.invalid("hw:cpu_dedicated_mask", f"needs hw:cpu_policy {MIXED!r}")
     if policy == MIXED and bool(mask) == bool(realtime):
         raise flavor_image.invalid(
-            "hw:cpu_policy", "is mixed and needs exactly one of hw:cpu_dedicated_mask and hw:cpu_realtime_mask"
+            "hw:cpu_policy", "is mixed, which needs exactly one of hw:cpu_dedicated_mask and hw:cpu_realtime_mask"
         )
     if trait is not None and thread_policy is not None:
         raise flavor_image.invalid(

@@ -49,7 +49,7 @@ class SpecDraft:
         """Add a group; raises InvalidSpec if its suffix is in use."""
         if group.suffix in self.groups:
             raise errors.InvalidSpec(
-                why=f"the suffix of group {group.suffix!r} is reserved; use another one in the flavor"
+                why=f"the suffix of group {group.suffix!r} is reserved; use another suffix in the flavor"
             )
         self.groups[group.suffix] = group
 

@@ -43,7 +43,7 @@ def split_into_cells(flavor_image: FlavorImageProperties, nodes: int) -> list[Ce
 def _split_evenly(flavor_image: FlavorImageProperties, nodes: int) -> list[CellShare]:
     flavor = flavor_image.flavor
     if flavor.vcpus % nodes or flavor.memory_mb % nodes:
-        why = f"is {nodes}, which does not divide {flavor.vcpus} cpus and {flavor.memory_mb} MiB"
+        why = f"is {nodes}, which does not evenly divide {flavor.vcpus} cpus and {flavor.memory_mb} MiB"
         raise flavor_image.invalid("hw:numa_nodes", f"{why}; use hw:numa_cpus.N and hw:numa_mem.N for an uneven split")
     share = flavor.vcpus // nodes
     return [(frozenset(range(n * share, (n + 1) * share)), flavor.memory_mb // nodes) for n in range(nodes)]

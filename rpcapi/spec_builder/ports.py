@@ -39,7 +39,7 @@ def read(texts: Mapping[str, str]) -> Port:
         raise errors.InvalidSpec(why=f"a port {problem}; known: {', '.join(KEYS)}")
     empty = next((key for key, text in texts.items() if not text), None)
     if empty is not None:
-        raise errors.InvalidSpec(why=f"{empty} of a port is empty")
+        raise errors.InvalidSpec(why=f"{empty} of a port must not be empty")
     bandwidth = {}
     for key, resource_class in AMOUNTS.items():
         amount = parse_integer(texts.get(key, "0"))

@@ -61,7 +61,7 @@ class FlavorImageProperties:
         flavor_value, image_value = self.flavor_value(key, prefix), self.image_value(key, prefix)
         return errors.InvalidSpec(
             why=f"flavor {self.flavor.name!r} sets {prefix}:{key}={flavor_value} and image {self.image.name!r} "
-            f"{prefix}_{key}={image_value}: the image may not set this value with this flavor"
+            f"{prefix}_{key}={image_value}: the flavor does not allow this image value"
         )
 
     def invalid(self, key: str, why: str) -> errors.InvalidSpec:

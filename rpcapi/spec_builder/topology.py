@@ -53,7 +53,7 @@ def _check_amounts(flavor_image: FlavorImageProperties, draft: SpecDraft, layout
     for suffix, group in draft.groups.items():
         cell_classes = [resource_class for resource_class in _OF_CELLS if group.resources.get(resource_class)]
         if suffix and cell_classes:
-            why = f"cannot be requested in group {suffix!r} with a NUMA topology, as its cells request it"
+            why = f"cannot be requested in group {suffix!r}: the cells of the NUMA topology request it"
             raise flavor_image.invalid(f"resources{suffix}:{cell_classes[0]}", why)
     for resource_class, amount in (
         (orc.VCPU, flavor_image.flavor.vcpus),
@@ -62,7 +62,7 @@ def _check_amounts(flavor_image: FlavorImageProperties, draft: SpecDraft, layout
         requested_amount = draft.unsuffixed.get(resource_class, amount)
         all_pinned = resource_class == orc.VCPU and layout.policy == topology.DEDICATED  # VCPU=0 is equivalent then
         if requested_amount != amount and not (all_pinned and requested_amount == 0):
-            why = f"is {requested_amount}, but the cells of the NUMA topology need the flavor's {amount}"
+            why = f"is {requested_amount}, but the cells of the NUMA topology request the flavor's {amount}"
             raise flavor_image.invalid(f"resources:{resource_class}", why)
 
 

@@ -36,7 +36,7 @@ def read(texts: Mapping[str, str]) -> Volume:
         problem = f"has unknown option {unknown[0]!r}" if unknown else "needs size, pool or both"
         raise errors.InvalidSpec(why=f"a volume {problem}; known: {', '.join(KEYS)}")
     if not texts.get("pool", "pool"):
-        raise errors.InvalidSpec(why="the pool of a volume must be the name of a provider, and not empty")
+        raise errors.InvalidSpec(why="the pool of a volume must be a provider name, not empty")
     size = parse_integer(texts["size"]) if "size" in texts else None
     if "size" in texts and not size:
         raise errors.InvalidSpec(

@@ -32,12 +32,12 @@ def _volume(volume: Any, groups: Mapping[str, Any]) -> None:
     pool, size = volume.get("pool"), volume.get("size_gb")
     if pool is not None:
         if not isinstance(pool, str):
-            raise invalid_spec(f"the pool of a volume must be the name of a provider, not {abbreviate(pool)}")
+            raise invalid_spec(f"the pool of a volume must be a provider name, not {abbreviate(pool)}")
         names.canonical(pool)
     if size is not None and not is_integer(size, 1, MAX_AMOUNT):
         raise invalid_spec(f"size_gb of a volume must be an integer of at least 1, not {abbreviate(size)}")
     if (size is None) != (volume.get("group") is None):
-        raise invalid_spec("a new volume needs both size_gb and the request group that requests its space")
+        raise invalid_spec("a new volume needs size_gb and the request group that requests its space")
     if size is None and pool is None:
         raise invalid_spec("an existing volume needs the name of its pool")
     _group("a volume", volume.get("group"), groups)
@@ -45,4 +45,4 @@ def _volume(volume: Any, groups: Mapping[str, Any]) -> None:
 
 def _group(label: str, group: Any, groups: Mapping[str, Any]) -> None:
     if group is not None and (not isinstance(group, str) or group not in groups):
-        raise invalid_spec(f"{label} has the group {abbreviate(group)}, which the request does not contain")
+        raise invalid_spec(f"{label} names group {abbreviate(group)}, which is not in the request")

@@ -36,7 +36,7 @@ def _group(suffix: str, group: Any, in_subtree: bool) -> None:
     check_keys(f"group {suffix!r}", group, KEYS)
     amounts.check(group.get("resources", {}), qualifier)
     if not group.get("resources") and not in_subtree:
-        raise invalid_spec(f"group {suffix!r} requests no resources; only a group that same_subtree names may")
+        raise invalid_spec(f"group {suffix!r} requests no resources; only groups named by same_subtree may")
     check_providers(group, qualifier)
 
 
@@ -53,5 +53,5 @@ def _subtrees(same_subtree: Any, groups: Mapping[str, Any]) -> None:
         check_texts("a list in same_subtree", suffixes, MAX_GROUPS)
         unknown = [suffix for suffix in suffixes if suffix not in groups]
         if unknown or not suffixes:
-            problem = f"group {abbreviate(unknown[0])}, which the request does not contain" if unknown else "no group"
+            problem = f"group {abbreviate(unknown[0])}, which is not in the request" if unknown else "no group"
             raise invalid_spec(f"same_subtree names {problem}")

@@ -74,7 +74,7 @@ def _near(hints: Mapping[str, Any]) -> None:
 
 def _cidr(hints: Mapping[str, Any]) -> None:
     if "build_near_host_ip" not in hints:
-        raise invalid_spec("hint 'cidr' needs hint 'build_near_host_ip', which is missing")
+        raise invalid_spec("hint 'cidr' needs hint 'build_near_host_ip'")
 
 
 CHECKS: Mapping[str, Callable[[Mapping[str, Any]], object]] = {

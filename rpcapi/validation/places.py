@@ -56,7 +56,7 @@ def check_aggregates(member_of: Any, forbidden: Any, qualifier: str = "") -> Non
             raise invalid_spec(f"a list in member_of{qualifier} is empty: it must name at least one aggregate")
         if set(alternatives) <= set(forbidden):
             raise invalid_spec(
-                f"member_of{qualifier} requires one of {join_names(alternatives)}, all of which are forbidden"
+                f"member_of{qualifier} requires one of {join_names(alternatives)}, but all are forbidden"
             )
     for name in (*forbidden, *(name for alternatives in member_of for name in alternatives)):
         check_text("name of an aggregate", name)
@@ -67,6 +67,6 @@ def check_tree(in_tree: Any, qualifier: str = "") -> None:
     if in_tree is None:
         return
     if not isinstance(in_tree, str):
-        raise invalid_spec(f"in_tree{qualifier} must be the name of a provider, not {abbreviate(in_tree)}")
+        raise invalid_spec(f"in_tree{qualifier} must be a provider name, not {abbreviate(in_tree)}")
     if names.canonical(in_tree) != in_tree:
         raise errors.InvalidName(name=in_tree, why="it is not in its canonical form")

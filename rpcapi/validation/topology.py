@@ -61,14 +61,14 @@ def _cell(number: int, cell: Any) -> None:
     label = f"cell {number} of the NUMA topology"
     check_keys(label, cell, CELL_KEYS)
     if not is_integer(cell.get("id"), number, number):
-        raise invalid_spec(f"{label} has the id {abbreviate(cell.get('id'))}: cells are numbered from 0")
+        raise invalid_spec(f"{label} has id {abbreviate(cell.get('id'))}: cells are numbered from 0")
     for key in ("cpus", "pcpus"):
         check_list(f"{key} of {label}", cell.get(key), MAX_CPUS)
         for cpu in cell[key]:
             if not is_integer(cpu, 0, MAX_CPUS - 1):
                 raise invalid_spec(f"{key} of {label} must be integers from 0 to {MAX_CPUS - 1}, not {abbreviate(cpu)}")
         if len(set(cell[key])) < len(cell[key]):
-            raise invalid_spec(f"{key} of {label} contain a cpu twice")
+            raise invalid_spec(f"{key} of {label} list a cpu twice")
     if not cell["cpus"]:
         raise invalid_spec(f"{label} has no cpus: a guest may not have more cells than cpus")
     if not set(cell["pcpus"]) <= set(cell["cpus"]):
@@ -119,7 +119,7 @@ def _pages(page_size_kb: Any, cells: list[Any]) -> None:
     for cell in cells:
         if cell["memory_mb"] * 1024 % page_size_kb:
             raise invalid_spec(
-                f"pages of {page_size_kb} KiB do not divide the {cell['memory_mb']} MiB of cell {cell['id']}"
+                f"pages of {page_size_kb} KiB do not evenly divide the {cell['memory_mb']} MiB of cell {cell['id']}"
             )
 
 
@@ -127,7 +127,7 @@ def _devices(devices: Any, groups: Mapping[str, Any]) -> None:
     check_mapping("the devices of the NUMA topology", devices, len(groups))
     for group, policy in devices.items():
         if group not in groups:
-            raise invalid_spec(f"the NUMA topology names group {abbreviate(group)}, which the request does not contain")
+            raise invalid_spec(f"the NUMA topology names group {abbreviate(group)}, which is not in the request")
         if policy not in DEVICE_POLICIES:
             raise invalid_spec(
                 f"unknown NUMA policy {abbreviate(policy)} of devices; known: {', '.join(DEVICE_POLICIES)}"
@@ -138,7 +138,7 @@ def _group(numa: Mapping[str, Any], number: int, cell: Mapping[str, Any], groups
     group = cell.get("group")
     if not isinstance(group, str) or group not in groups:
         raise invalid_spec(
-            f"cell {number} of the NUMA topology has the group {abbreviate(group)}, which the request does not contain"
+            f"cell {number} of the NUMA topology names group {abbreviate(group)}, which is not in the request"
         )
     required_resources = cell_resources(numa, number)
     if groups[group].get("resources", {}) != required_resources:

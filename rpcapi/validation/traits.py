@@ -7,7 +7,7 @@ from rpcapi.resources import vocabulary
 from rpcapi.validation.text import check_list, check_texts, invalid_spec, join_names
 
 MAX_TRAITS = 100  # per group, over all its lists
-UNSATISFIABLE = "no host can have that"
+UNSATISFIABLE = "no host can satisfy that"
 
 
 def check(required: Any, any_of: Any, forbidden: Any, qualifier: str = "") -> None:
@@ -37,5 +37,5 @@ def _contradictions(required: Any, any_of: Any, forbidden: Any, qualifier: str) 
     for alternatives in any_of:
         if set(alternatives) <= set(forbidden):
             raise invalid_spec(
-                f"it requires any of {join_names(alternatives)}{qualifier} and forbids them all: {UNSATISFIABLE}"
+                f"it requires one of {join_names(alternatives)}{qualifier}, but forbids all: {UNSATISFIABLE}"
             )

@@ -110,7 +110,7 @@ def test_typed_errors_are_raised_at_the_caller(current, older):
     primitive = spec().obj_to_primitive()
     with pytest.raises(errors.IncompatibleObject) as caught:
         conductor.object_backport_versions(context.new(), primitive, {"RequestSpec": "1.99"})
-    sentence = f"RequestSpec 1.99 is newer than this service knows ({next_release.NEXT})"
+    sentence = f"RequestSpec 1.99 is newer than this service supports ({next_release.NEXT})"
     assert caught.value.sentence.startswith(sentence)
     empty, versions = primitive | {"gantt_object.data": {}}, {"RequestSpec": next_release.PRESENT}
     with pytest.raises(errors.MalformedObject, match="RequestSpec"):

@@ -31,8 +31,8 @@ CATALOG = Catalog(pci_aliases.parse(ALIASES), large_page_kb=LARGE_KB)
 
 # Refused by gantt only: part of the error text -> reason.
 OURS = {
-    "as its cells request it": "a class of the cells in a group of the flavor",
-    "but the cells of the NUMA topology need": "amounts beside those of the cells",
+    "the cells of the NUMA topology request it": "a class of the cells in a group of the flavor",
+    "but the cells of the NUMA topology request": "amounts beside those of the cells",
     "requires and forbids": "a trait that is required and forbidden, which Placement refuses for Nova",
     "requests no resources": "a group of traits alone, which Placement refuses for Nova",
 }

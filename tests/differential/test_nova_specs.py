@@ -30,7 +30,7 @@ OURS = {
     "hw:cpu_realtime_mask": "a mask that does not fit, which Nova's API refuses",
     "cannot be combined with hw:cpu_thread_policy": "a trait beside the policy, which Nova's API refuses",
     "the number of cpus to pin": "another number of pinned CPUs, which Nova's API refuses",
-    "may not set this value": "an image that contradicts the flavor, which Nova's API refuses",
+    "does not allow this image value": "an image that contradicts the flavor, which Nova's API refuses",
     "'resources' needs": "a request without resources",
 }
 

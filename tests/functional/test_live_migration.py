@@ -57,7 +57,7 @@ def settled(cluster: RunningCluster, server: str) -> tuple[objects.Instance, dic
 def test_forced_migration_completes_at_its_destination(cluster: RunningCluster) -> None:
     server, migration = begin(cluster)
     shown = json.loads(booting.gantt(cluster, "migration", "show", migration, "-f", "json"))
-    assert shown["progress"].startswith("running: ") and " MiB are left, " in shown["progress"]
+    assert shown["progress"].startswith("running: ") and " MiB left, " in shown["progress"]
     booting.gantt(cluster, "migration", "force-complete", migration)
     instance, ended = settled(cluster, server.uuid)
     assert (instance.status, ended["status"]) == ("ACTIVE", "completed")

@@ -105,7 +105,7 @@ def test_lost_binding_is_reported_by_the_sender_and_restored_by_the_service(
     deployment.admin.queue_unbind(SERVED, EXCHANGE, SERVED)
     with caplog.at_level(logging.WARNING):
         assert not deployment.is_answered()
-    assert f"No queue is bound to key '{SERVED}' of exchange '{EXCHANGE}'" in caplog.text
+    assert f"no queue is bound to key '{SERVED}' of exchange '{EXCHANGE}'" in caplog.text
     # Its next check restores it
     monkeypatch.setattr(rabbit_bindings, "CHECK_SECONDS", 0.5)
     check_now(deployment)

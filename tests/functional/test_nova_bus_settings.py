@@ -173,7 +173,7 @@ def test_call_whose_caller_gave_up_while_nobody_listened_claims_nothing(make_clo
 
 
 def test_names_of_queues_need_a_folder_for_locks(broker):
-    with pytest.raises(errors.BadConfiguration, match="use_queue_manager is true, but no lock_path is set"):
+    with pytest.raises(errors.BadConfiguration, match="use_queue_manager needs lock_path, which is not set"):
         NovaCloud(broker.url("managed-names"), broker.options("managed-names")).start()
 
 

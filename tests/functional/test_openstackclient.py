@@ -20,7 +20,7 @@ SMALLEST = "m1.tiny"
 SECONDS = 120
 NO_USER = dict.fromkeys(("OS_USERNAME", "OS_PASSWORD", "OS_USER_DOMAIN_NAME"), "")
 NO_PROJECT = dict.fromkeys(("OS_PROJECT_NAME", "OS_PROJECT_DOMAIN_NAME"), "")
-NO_TOKEN = "needs a token of Keystone for a project"  # noqa: S105 - a message
+NO_TOKEN = "needs a project-scoped Keystone token"  # noqa: S105 - a message
 
 pytestmark = [pytest.mark.openstack, pytest.mark.timeout(900)]
 
@@ -184,7 +184,7 @@ def test_configuration_file_of_a_cloud_is_used(document, keystone, running, tmp_
 
 def test_missing_configuration_file_is_named(run):
     answer = run("host", "list", **{openstack.FILE_VARIABLE: "/nowhere/gantt.conf"})
-    assert answer.stderr == "Bad configuration: configuration file /nowhere/gantt.conf is missing or may not be read\n"
+    assert answer.stderr == "Bad configuration: configuration file /nowhere/gantt.conf is missing or unreadable\n"
 
 
 def test_revoked_token_changes_nothing(run, content, keystone):

@@ -165,7 +165,7 @@ REFUSALS = {
     ),
     "client certificate of another authority": (
         {"ssl_cert_file": "{folder}/stranger.pem", "ssl_key_file": "{folder}/stranger.key"},
-        "does not trust the authority of the client|may require a client certificate that it trusts",
+        "does not trust the CA of the client|may require a client certificate that it trusts",
     ),
 }
 

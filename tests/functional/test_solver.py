@@ -149,4 +149,4 @@ def test_request_with_solver_driver_is_decided_by_the_solver():
         session.call(session.conductor.build_instances, spec, [refused])
         instance = waiting.wait_for_status(session, [refused], exercise.FINAL_STATUSES, 60, SilentProgress())[refused]
         assert instance.status == "ERROR"
-        assert "may not be decided by driver 'chance'" in instance.reason
+        assert "may not select driver 'chance'" in instance.reason

@@ -14,7 +14,7 @@ class MessageTooLarge(BusError, exceptions.MessageUndeliverable):
     """Raised when a message exceeds the size allowed by `option`; nothing was sent. For its base see QueueFull."""
 
     def __init__(self, size: int, bound: int, option: str = "[rpc] max_message_bytes") -> None:
-        Exception.__init__(self, f"A message of {size} bytes is too large: {option} allows {bound}.")
+        Exception.__init__(self, f"A message of {size} bytes is too large; {option} allows {bound}.")
         self.size = size
         self.bound = bound
         self.option = option
@@ -49,7 +49,7 @@ class ReceiversLost(BusError):
     """Raised when too many receivers of a message in turn ended or hung before they started it."""
 
     def __init__(self, receivers: int) -> None:
-        super().__init__(f"{receivers} receivers in turn ended or hung before they began it.")
+        super().__init__(f"{receivers} receivers ended or hung in turn before they began it.")
 
 
 class ClaimedElsewhere(BusError):

@@ -66,7 +66,7 @@ class BusIncoming(RpcIncomingMessage):
         try:
             self._send(reply_to, wire.WireReply(self.msg_id, reply, text))
         except (TypeError, ValueError) as error:
-            LOG.error("The reply to %s cannot be sent: %s", self.msg_id, error)
+            LOG.error("Cannot send the reply to %s: %s", self.msg_id, error)
             self._send(reply_to, wire.WireReply(self.msg_id, failure=serialize_remote_exception(sys.exc_info())))
 
     def heartbeat(self) -> None:
@@ -90,4 +90,4 @@ class BusIncoming(RpcIncomingMessage):
         except MessageTooLarge:
             raise
         except (BusError, exceptions.MessageDeliveryFailure) as error:
-            LOG.error("The reply to %s is lost, its caller will time out: %s", self.msg_id, error)
+            LOG.error("Lost the reply to %s, its caller will time out: %s", self.msg_id, error)

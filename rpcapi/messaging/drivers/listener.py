@@ -94,18 +94,16 @@ class BusListener(Listener):
         if not acknowledged:
             raise ClaimedElsewhere(f"Message {request.id} was given to another server of {self.listen_target.label}.")
         if request.expired():
-            raise MessageExpired(
-                f"Message {request.id} outlived its deadline before {self.listen_target.label} began it."
-            )
+            raise MessageExpired(f"Message {request.id} expired before {self.listen_target.label} began it.")
         if not self._begun_ids.add_if_new(request.id):
-            raise ClaimedElsewhere(f"Message {request.id} was sent twice, {self.listen_target.label} ran it already.")
+            raise ClaimedElsewhere(f"Message {request.id} was sent twice; {self.listen_target.label} already ran it.")
 
     def _requeue(self, tag: str) -> None:
         self._release(tag)
         try:
             self._outbox.channel.requeue(tag)
         except Exception:  # the visibility timeout requeues it later anyway
-            LOG.warning("%s could not requeue a message; it is redelivered later", self.listen_target.label)
+            LOG.warning("%s could not requeue a message; it will be redelivered", self.listen_target.label)
 
     def _release(self, tag: str | None) -> None:
         with self._lock:

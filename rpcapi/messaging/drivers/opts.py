@@ -14,57 +14,53 @@ OPTS: list[cfg.Opt] = [
         "visibility_timeout",
         default=10,
         min=1,
-        help="Seconds after which a message is redelivered to another server when the one that received it died "
-        "before acknowledging it. A running server renews its unacknowledged messages, so a low value costs "
-        "only one write every third of this time.",
+        help="Seconds until a message is redelivered if its server died before acknowledging it. Running servers "
+        "renew their messages, so a low value costs only one write every third of this time.",
     ),
     cfg.IntOpt(
         "prefetch",
         default=8,
         min=1,
-        help="Maximum messages that one RPC server may have received but not begun. A higher value feeds a busy "
-        "server better; a lower one balances load more evenly and leaves less to redeliver when it dies.",
+        help="Maximum messages that one RPC server has received but not begun. A higher value feeds a busy server "
+        "better; a lower value balances load and leaves less to redeliver when the server dies.",
     ),
     cfg.IntOpt(
         "request_ttl",
         default=3600,
         min=1,
-        help="Seconds that a request without a timeout of its own (a cast) waits for a server before it is "
-        "dropped, and that a queue without any server is kept after the last message sent to it.",
+        help="Seconds that a cast waits for a server before it is dropped, and that a queue without servers is kept "
+        "after its last message.",
     ),
     cfg.IntOpt(
         "reply_ttl",
         default=60,
         min=3,
-        help="Seconds that replies and fan-out messages are kept for a process that stopped reading. "
-        "They are deleted afterwards, so that a client or server that died leaves nothing behind.",
+        help="Seconds that replies and fan-out messages are kept for a process that stopped reading.",
     ),
     cfg.IntOpt(
         "max_connections",
         default=16,
         min=2,
-        help="Maximum connections to Redis that one process opens for sending; further senders wait for a "
-        "free one. Receiving uses one more, however many RPC servers the process runs.",
+        help="Maximum connections to Redis for sending, per process; further senders wait. Receiving uses one more.",
     ),
     cfg.FloatOpt(
         "socket_timeout",
         default=5.0,
         min=0.1,
-        help="Seconds that one command to Redis may take before the connection is closed and reopened.",
+        help="Seconds that a Redis command may take before its connection is reopened.",
     ),
     cfg.FloatOpt(
         "send_timeout",
         default=10.0,
         min=0,
-        help="Seconds that sending a cast or a reply is retried while Redis is unreachable, before it fails. "
-        "A call is retried until its own timeout. Keep this well below [conductor] lease, which a conductor holds "
-        "while it casts.",
+        help="Seconds that a cast or reply is retried while Redis is unreachable; calls are retried until their "
+        "timeout. Keep it well below [conductor] lease, which a conductor holds while it casts.",
     ),
     cfg.FloatOpt(
         "reconnect_backoff",
         default=0.1,
         min=0.01,
-        help="Seconds before the first retry when Redis is unreachable; each further pause is twice as long.",
+        help="Seconds before the first retry when Redis is unreachable; each further delay doubles.",
     ),
     cfg.FloatOpt(
         "reconnect_backoff_max",

@@ -51,7 +51,7 @@ class BindingCheck:
         channel.close()
         if name in self._missing:
             self._missing.discard(name)
-            LOG.warning("Exchange %s exists again: queue %s is bound to it", name, consumer.queue_name)
+            LOG.warning("Exchange %s exists again; bound queue %s to it", name, consumer.queue_name)
 
 
 def _interval() -> float:

@@ -65,7 +65,7 @@ class RabbitConnection(Connection):
             try:
                 self._binding_check.run(connection, list(self._consumers))
             except (amqp.AMQPError, OSError) as error:
-                LOG.info("The bindings were not checked: %s", error)  # consuming connects again
+                LOG.info("Bindings were not checked: %s", error)  # consuming connects again
 
     def declare_consumer(self, consumer: Consumer) -> None:
         """Consume a queue on an exchange of the deployment.

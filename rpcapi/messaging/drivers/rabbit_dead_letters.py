@@ -49,7 +49,7 @@ def read(connect: Connect) -> list[DeadLetter] | None:
     except amqp.NotFound:
         return None
     except amqp.AccessRefused as error:
-        raise oslo_messaging.MessageDeliveryFailure(f"Dead letters cannot be read: {tls.describe(error)}") from error
+        raise oslo_messaging.MessageDeliveryFailure(f"Cannot read dead letters: {tls.describe(error)}") from error
     return sorted(letters, key=lambda letter: letter.received_at, reverse=True)
 
 
@@ -97,6 +97,6 @@ class DeadLetterOutbox:
         try:
             self._publish(letter)
         except Exception as error:  # whatever the error, each letter has been logged
-            LOG.warning("Dead letters are not kept for %d s: %r", PAUSE, error)
+            LOG.warning("Not keeping dead letters for %d s: %r", PAUSE, error)
             self._letters.clear()
             self._next_try = max(self._next_try, time.monotonic() + PAUSE)

@@ -30,7 +30,7 @@ class BoundedPool(ConnectionPool):
         """
         if not self._slots.acquire(timeout=deadline.remaining_seconds()):
             raise oslo_messaging.MessageDeliveryFailure(
-                "All connections to RabbitMQ are in use and none became free in time: it is slow or unreachable, or "
+                "No connection to RabbitMQ became free in time: RabbitMQ is slow or unreachable, or "
                 "[oslo_messaging_rabbit] rpc_conn_pool_size is too low."
             )
         try:

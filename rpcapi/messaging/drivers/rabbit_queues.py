@@ -50,7 +50,7 @@ def lengths(connect: Connect, queues: Sequence[str]) -> dict[str, int]:
                 with contextlib.suppress(amqp.NotFound):  # for example a classic queue on a lost node
                     counts[queue] = use_channel(context.connection, functools.partial(_length, queue))
     except amqp.AccessRefused as error:
-        raise oslo_messaging.MessageDeliveryFailure(f"Queues cannot be measured: {tls.describe(error)}") from error
+        raise oslo_messaging.MessageDeliveryFailure(f"Cannot measure queues: {tls.describe(error)}") from error
     return counts
 
 

@@ -67,7 +67,7 @@ class RabbitReplyWaiter(ReplyWaiter):
         message.acknowledge()
         if user not in self._logged_users and len(self._logged_users) < MAX_LOGGED:
             self._logged_users.add(user)
-            LOG.warning("Dropped a reply of user %r, which was not called; further ones are not logged", user)
+            LOG.warning("Dropped a reply from user %r, who was not called; further ones are not logged", user)
 
     def wait(self, msg_id: str, timeout: float | None, call_monitor_timeout: float | None, reply_q: str) -> Any:
         """Return the server's reply within the time left by connecting and sending; raises MessagingTimeout."""

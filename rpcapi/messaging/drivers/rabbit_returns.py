@@ -23,7 +23,7 @@ def report_unroutable(exchange: str, routing_key: str) -> None:
     if len(_logged) < MAX_KEYS:
         _logged[key] = now
         LOG.warning(
-            "No queue is bound to key %r of exchange %r, so that a message was dropped: its server does not run, or "
-            "its binding is missing",
+            "Dropped a message: no queue is bound to key %r of exchange %r; its server does not run, or the binding "
+            "is missing",
             *(routing_key, exchange),
         )

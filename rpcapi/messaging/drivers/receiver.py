@@ -70,7 +70,7 @@ class Receiver(BackgroundLoop):
         try:
             self._outbox.wake(self._own_inbox)
         except CONNECTION_ERRORS:
-            LOG.debug("Bus unreachable; the receiver updates its queues after reconnecting")
+            LOG.debug("Bus unreachable; updating queues after reconnecting")
 
     def add(self, listener: BusListener) -> None:
         """Start reading for a listener. Later fan-outs will reach it.
@@ -251,7 +251,7 @@ class Receiver(BackgroundLoop):
         """Hand a queue's message to its listener, or an inbox message to all concerned."""
         is_request = isinstance(body, wire.WireRequest) and body.fanout is None
         if is_request == (listener is None):
-            raise MessageForeign("an inbox is for replies and fan-out requests, and a queue for other requests")
+            raise MessageForeign("inboxes take replies and fan-out requests, queues take other requests")
         if isinstance(body, wire.WireReply):
             self._on_reply(body, sender)
         elif listener is None:

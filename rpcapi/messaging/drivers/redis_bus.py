@@ -150,7 +150,7 @@ class RedisBusDriver(BaseDriver):
             try:
                 self._outbox.send(names.inbox(self._outbox.user, process), request, deadline)
             except errors.QueueFull as error:
-                LOG.warning("A process has stopped reading and misses a fan-out of %s: %s", target.topic, error)
+                LOG.warning("Fan-out of %s dropped for a process that stopped reading: %s", target.topic, error)
 
     def listen(self, target: Target, batch_size: int, batch_timeout: float | None) -> BusListener:
         """Listen for an RPC server: to its topic, its name and fan-outs.

@@ -155,7 +155,7 @@ class BusChannel:
         """Add a message to the dead letters. With ``size``, ``body`` is only its beginning."""
         letter = dead_letters.describe(queue, body, f"{type(error).__name__}: {error}", size)
         dead_letters.write(self.client, self.user, letter)
-        LOG.warning("A message of %s is a dead letter: %s", queue, letter.reason)
+        LOG.warning("Message of %s became a dead letter: %s", queue, letter.reason)
 
     def bury_large(self, queue: str, beginning: bytes, size: int) -> None:
         """Add an oversized message to the dead letters."""

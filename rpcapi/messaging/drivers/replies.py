@@ -53,7 +53,7 @@ class PendingReplies:
             reply_queue.put(reply)
         elif user not in self._logged_users:  # bounded by the number of bus users
             self._logged_users.add(user)
-            LOG.warning("Dropped a reply of user %r, which was not called; further ones are not logged", user)
+            LOG.warning("Dropped a reply from user %r, who was not called; further ones are not logged", user)
 
     def wait(
         self, reply_queue: "queue.Queue[wire.WireReply]", description: str, deadline: float, monitor: float | None

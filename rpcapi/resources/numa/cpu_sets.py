@@ -18,7 +18,7 @@ def parse(text: str) -> frozenset[int]:
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         match = _PART.fullmatch(part)
         if match is None:
-            raise ValueError(f"{part!r} is not a CPU number, a range such as 0-3, or one of these after '^'")
+            raise ValueError(f"{part!r} is not a CPU number or a range such as 0-3, with '^' to exclude it")
         sign, first, last = match[1], int(match[2]), int(match[3] or match[2])
         if not first <= last <= MAX_CPU:
             raise ValueError(f"{part!r} is an empty range, or exceeds {MAX_CPU}")

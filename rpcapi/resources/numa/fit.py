@@ -86,7 +86,7 @@ def fit(
     served = {demand.guest.id for _, demand in demands if demand.guest is not None}
     for guest_cell in guest.cells:
         if guest_cell.id not in served:
-            return f"cell {guest_cell.id} of the guest has no NUMA cell of the host of its own"
+            return f"cell {guest_cell.id} of the guest needs a NUMA cell of the host to itself"
     placements = []
     for cell, demand in demands:
         placement = _place(cell, guest, demand)
@@ -141,7 +141,7 @@ def _place(cell: HostCell, guest: GuestTopology, demand: CellDemand) -> CellPlac
     guest_cell = demand.guest
     floating = guest_cell.cpus if guest_cell else tuple(range(demand.cpus))
     if len(floating) > len(cell.shared):
-        return f"{len(floating)} floating CPUs of one guest need as many shared CPUs, the cell has {len(cell.shared)}"
+        return f"{len(floating)} floating CPUs of one guest need as many shared CPUs; the cell has {len(cell.shared)}"
     for size, count in demand.pages.items():
         free_pages = cell.pages[size] - cell.used_pages.get(size, 0)
         if count > free_pages:

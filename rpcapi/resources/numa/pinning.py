@@ -8,9 +8,9 @@ Core = Sequence[int]  # the CPUs (threads) of one core
 
 # Refusal reasons; the caller adds the amounts.
 NOT_ENOUGH = "too few CPUs are free"
-NO_THREADS = "its cores have a single thread each, but the thread policy 'require' needs thread siblings"
+NO_THREADS = "its cores have no thread siblings, which the thread policy 'require' needs"
 THREADS = "its cores have several threads, which the thread policy 'isolate' forbids"
-BROKEN = "too few cores have free thread siblings, which the thread policy 'require' needs"
+BROKEN = "too few cores have the free thread siblings that the thread policy 'require' needs"
 
 
 class ThreadPolicy(StrEnum):

@@ -159,7 +159,7 @@ def test_reply_of_a_role_that_was_not_called_is_dropped(cluster: Cluster, caplog
             text = wire.encode(wire.WireReply(request_id, "forged"))
             with cluster.server.client("scheduler") as scheduler:
                 scheduler.lpush(forged, text)
-            eventually(lambda: "Dropped a reply of user 'scheduler'" in caplog.text, "the forged reply is dropped")
+            eventually(lambda: "Dropped a reply from user 'scheduler'" in caplog.text, "the forged reply is dropped")
             return host
 
     cluster.peers("conductor", "conductor").start(Forging(), "s1", serializer=GanttSerializer())

@@ -85,5 +85,5 @@ def test_wrong_password_is_refused(visitor: Visitor) -> None:
     answer = sign_in(visitor, ADMINISTRATOR, "wrong")
 
     assert answer.status == 401
-    assert "Keystone does not accept" in answer.alert
+    assert "Keystone rejected" in answer.alert
     assert visitor.get("/hosts").heading == "Sign in"

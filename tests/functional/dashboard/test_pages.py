@@ -243,7 +243,7 @@ def test_dry_run_decides_and_claims_nothing(visitor: Visitor, cluster: RunningCl
         ("/refusals?minutes=7", 400, "minutes must be one of 15, 60, 360, 1440, not '7'."),
         ("/dry-run?flavor=m1.tiny&count=0", 400, "count must be a number from 1 to "),
         ("/dry-run?flavor=m1.tiny&count=9999999999999999999999", 400, "count must be a number from 1 to "),
-        ("/dry-run?flavor=none", 400, "There is no flavor 'none'"),
+        ("/dry-run?flavor=none", 400, "Unknown flavor 'none'"),
         ("/dry-run?flavor=m1.tiny&options=--unknown", 400, "unrecognized arguments: --unknown"),
         ("/dry-run?flavor=m1.tiny&options='", 400, "options cannot be read"),
         ("/hosts/none", 404, "There is no host none."),

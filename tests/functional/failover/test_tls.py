@@ -120,7 +120,7 @@ REFUSALS = {
     "client certificate of another authority": (
         "/client.",
         "/stranger.",
-        "does not trust the authority of the client|may require a client certificate that it trusts",
+        "does not trust the CA of the client|may require a client certificate that it trusts",
     ),
     "no TLS": ("rediss://", "redis://", "Connection reset|Connection closed"),
 }
@@ -150,8 +150,8 @@ def test_port_without_tls_is_named(redis_server: RedisServer, certificates: Path
     ("old", "new", "message"),
     [
         ("/ca.pem", "/none.pem", r"none\.pem cannot be read: No such file"),
-        ("/ca.pem", "/client.key", r"client\.key has no certificate of an authority"),
-        ("/client.key", "/server.key", r"client\.pem and .*server\.key are no client certificate and its key"),
+        ("/ca.pem", "/client.key", r"client\.key has no CA certificate"),
+        ("/client.key", "/server.key", r"client\.pem and .*server\.key are not a client certificate and its key"),
     ],
 )
 def test_unusable_file_is_named_before_anything_is_sent(certificates: Path, old: str, new: str, message: str) -> None:

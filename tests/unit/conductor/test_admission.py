@@ -23,7 +23,7 @@ def test_limit_of_what_is_not_requested_refuses_nothing() -> None:
 def test_limit_is_inclusive(count: int, is_refused: bool) -> None:
     admission = Admission({"instances": 1, "VCPU": 2}, {"VCPU": 10})
     if is_refused:
-        with pytest.raises(errors.QuotaExceeded, match="may have 10 VCPU: 6 are in use and 6 more are requested"):
+        with pytest.raises(errors.QuotaExceeded, match="may use 10 VCPU: 6 in use, 6 more requested"):
             admission.check_quota("p", {"VCPU": 6}, count)
     else:
         admission.check_quota("p", {"VCPU": 6}, count)

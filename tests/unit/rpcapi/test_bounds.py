@@ -27,8 +27,8 @@ def test_new_work_is_refused_at_the_bound_and_accepted_below_it(bounds: StoreBou
     with pytest.raises(errors.StoreFull) as refusal:
         bounds.check("others", "things")
     assert str(refusal.value) == (
-        "The store: things take 1000 bytes, [a] thing_bytes allows 1000; no new work is accepted until some of it has "
-        "ended and was removed, or the option is raised"
+        "The store: things take 1000 bytes, [a] thing_bytes allows 1000; new work is refused until entries end and "
+        "are removed, or the option is raised"
     )
     bounds.observe({"things": CollectionSize(9, 900)})
     bounds.check("things")

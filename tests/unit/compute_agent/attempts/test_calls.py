@@ -76,7 +76,7 @@ def test_calls_of_a_host_name_its_state_folder_and_share_the_rest() -> None:
 
 
 def test_call_of_a_namesake_raises_identity_refused() -> None:
-    with pytest.raises(IdentityRefused, match="verb was refused: Host 'h1' is not served from this state folder"):
+    with pytest.raises(IdentityRefused, match="verb was refused: Host 'h1' cannot be served from this state folder"):
         ServiceCalls(5.0).call("verb", raising(errors.HostIdentityConflict(host="h1", why="x")))
 
 

@@ -150,7 +150,7 @@ def test_rejected_report_is_followed_by_a_full_report(
 def test_refused_fact_is_logged_and_the_report_is_applied(rig: AgentRig, caplog: pytest.LogCaptureFixture) -> None:
     rig.scheduler.refused = [{"node": "alpha/node0", "fact": "location", "why": "a text"}]
     rig.reporter.report()
-    assert "Fact 'location' of 'alpha/node0' is ignored: it must be a text" in caplog.text
+    assert "Ignored fact 'location' of 'alpha/node0': it must be a text" in caplog.text
     rig.reporter.report()
     assert kinds(rig) == ["full", "beat"]
 

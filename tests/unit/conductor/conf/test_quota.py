@@ -34,7 +34,7 @@ def test_limits_of_a_project_replace_those_of_the_same_name(options: cfg.ConfigO
 @pytest.mark.parametrize(
     ("option", "value", "why"),
     [
-        ("limits", ["VCPUS=1"], "There is no resource class"),
+        ("limits", ["VCPUS=1"], "Unknown resource class"),
         ("limits", ["VCPU=many"], "invalid literal"),
         ("limits", ["VCPU=-2"], "a limit is -1"),
         ("limits", ["VCPU"], "must be key=value"),

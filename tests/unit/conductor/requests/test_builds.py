@@ -60,7 +60,7 @@ def test_time_of_first_sending_must_be_a_number(store, build, first_sent):
 
 def test_unknown_request_that_is_older_than_the_horizon_is_refused(store, build):
     now = time.time()
-    with pytest.raises(errors.RequestTooOld, match=r"first sent 9\d\d s ago .* repeated for 900 s.*new uuids"):
+    with pytest.raises(errors.RequestTooOld, match=r"first sent 9\d\d s ago; .* repeated for 900 s.*new uuids"):
         build(UUIDS, first_sent=now - 910)
     assert list_names(store) == {}
     build(UUIDS, first_sent=now - 800)
@@ -92,7 +92,7 @@ def test_request_beyond_the_quota_of_its_project_is_refused(store):
     limits = AdmissionLimits({"VCPU": 1})
     parts = make_parts(store, limits=limits)
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
-    with pytest.raises(errors.QuotaExceeded, match="Project 'p' may have 1 VCPU"):
+    with pytest.raises(errors.QuotaExceeded, match="Project 'p' may use 1 VCPU"):
         builds.build(parts, context.new("p"), spec, UUIDS)
     builds.build(parts, context.new("p"), spec, UUIDS[:1])
     parts.limits = AdmissionLimits({"VCPU": 1}, {"p": {"VCPU": 2}})

@@ -120,7 +120,7 @@ def test_recorded_instances_count_in_any_state_until_they_are_purged(
     uuids = record(bench, "a", 2)
     set_status(bench, uuids, status, SagaStep.DONE)
     assert bench.store.usage("p")["recorded_instances"] == 2
-    with pytest.raises(errors.QuotaExceeded, match="may have 2 recorded_instances: 2 are in use"):
+    with pytest.raises(errors.QuotaExceeded, match="may use 2 recorded_instances: 2 in use"):
         record(bench, "b", 1, recorded_instances=2)
     set_status(bench, uuids, InstanceStatus.DELETED, SagaStep.DONE)
     assert bench.store.usage("p") == {"recorded_instances": 2}

@@ -18,7 +18,7 @@ from rpcapi.admin.error_messages import describe_error
         ),
         (
             messaging.RemoteError("KeyError", "'x'", ["Traceback"]),
-            "The service failed on this request: KeyError: 'x'; see its log",
+            "Internal error of the service: KeyError: 'x'; see its log",
         ),
         (messaging.MessageDeliveryFailure("refused"), "The message bus cannot be used: refused"),
         (ValueError("first\nsecond"), "ValueError: first (use --debug for a traceback)"),

@@ -22,13 +22,13 @@ def test_set_fails_after_too_many_concurrent_changes(aggregates, gantt, cluster)
 def test_aggregate_with_a_text_version_is_not_changed(aggregates, gantt):
     aggregates["az2"]["version"] = "2026-01-01"
     result = gantt("aggregate", "set", "az2", "--host", "h8")
-    assert result.code == 1 and "its owner set the non-integer version '2026-01-01'" in result.err
+    assert result.code == 1 and "its owner versions it with the non-integer '2026-01-01'" in result.err
     assert aggregates["az2"]["hosts"] == ["h2"]
 
 
 def test_set_rejects_an_unknown_host_and_changes_nothing(aggregates, gantt):
     result = gantt("aggregate", "set", "ssd", "--host", "h3", "--host", "nobody")
-    assert (result.code, result.err) == (1, "No host or node named 'nobody' is known; see 'gantt host list'\n")
+    assert (result.code, result.err) == (1, "Unknown host or node 'nobody'; see 'gantt host list'\n")
     assert aggregates["ssd"]["version"] == 4
     assert gantt("aggregate", "set", "fast", "--host", "h2/n1").code == 0
     assert aggregates["fast"]["hosts"] == ["h2/n1"]

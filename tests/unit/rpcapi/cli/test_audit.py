@@ -115,8 +115,8 @@ def test_each_difference_is_repaired_and_a_second_run_finds_none(running, gantt)
         },
     )
     assert plans(result) == {
-        "a": "adopt instance a, which runs on host1",
-        "b": "release the claim of b on host1, under which nothing runs",
+        "a": "adopt instance a running on host1",
+        "b": "release the unused claim of b on host1",
         "c": "correct the record of c, found on host1, by its claim",
     }
     assert all(f"plan: {text}\n" in result.err for text in plans(result).values())
@@ -183,7 +183,7 @@ def test_leftover_guest_that_is_off_and_claim_without_guest_are_ended_without_co
         0,
         {
             "a": f"end {COPY}, which keeps its guest on host1",
-            "z": "release the claim of z on host2, the source of its migration, under which nothing runs",
+            "z": "release the unused claim of z on host2, the source of its migration",
         },
     )
     calls = [("default", "host2", [(uuid, 1)], False) for uuid in "az"]
@@ -211,8 +211,8 @@ def test_guest_that_may_be_the_original_is_ended_only_by_name(leaked, gantt, is_
         assert (result.code, repairs(result)) == (1, {("leaked migration", "a"): "none: needs --end a"})
         (plan,) = plans(result).values()
         assert plan == (
-            f"none: nobody knows whether {COPY}, or its guest on host1 is the original, because the migration has no "
-            "record; compare them, and only if this one is to go, repeat with --end a"
+            f"none: either {COPY}, or its guest on host1 is the original; the migration has no "
+            "record; compare them, and to end this one repeat with --end a"
         )
         assert leaked.conductor.ended_migrations == []
     assert gantt(*FIX, "--end", "a").code == 0
@@ -268,8 +268,8 @@ def test_move_without_any_record_is_adopted_by_the_guest_at_its_source(leaked, g
     result = gantt(*FIX, "--yes", "--timeout", "0")
     assert repairs(result) == {("leaked migration", "a"): "adopted", ("guest without record", "a"): "none"}
     assert [row["plan"] for row in result.json] == [
-        "adopt instance a, which runs on host2",
-        "none: host1 is the destination of migration m, which is adopted with the guest at its source; fence the "
+        "adopt instance a running on host2",
+        "none: host1 is the destination of migration m, which is adopted at its source; fence the "
         "source if its host is lost",
     ]
     assert leaked.conductor.adopted == [("default", "host2", ["a"])]
@@ -290,7 +290,7 @@ def test_adoption_or_correction_that_would_end_another_guest_is_not_planned(runn
     assert result.code == 1
     assert repairs(result) == {("unverified claim", "f"): "none", ("guest and record differ", "g"): "none"}
     assert "has other claims: attempt 1 on host1/node1" in plans(result)["f"]
-    assert "the record has attempt 1 as ended, but host2/node1 has its claim" in plans(result)["g"]
+    assert "the record says that attempt 1 ended, but host2/node1 has its claim" in plans(result)["g"]
     assert running.conductor.adopted == [] and running.conductor.instances["g"].status == "ERROR"
 
 
@@ -316,7 +316,7 @@ def test_what_is_refused_or_cannot_be_repaired_is_shown_with_its_reason(running,
     assert set(repairs(result).values()) == {"none"}
     assert plans(result) == {
         "f": "none: restart its agent",
-        "a": "none: compare the copies, then delete the instance, or fence the host of the wrong one",
+        "a": "none: compare the copies, then delete the instance, or fence the host of the wrong copy",
     }
     assert (running.conductor.adopted, running.conductor.released) == ([], [])
 

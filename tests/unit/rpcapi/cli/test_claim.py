@@ -111,7 +111,7 @@ def test_explain_prints_hints_as_key_value_pairs(cluster, gantt):
 
 
 def test_explain_shows_the_reason_of_a_refusal_without_hosts(cluster, gantt):
-    reason = "No host or node named 'h9' is known; see 'gantt host list'"
+    reason = "Unknown host or node 'h9'; see 'gantt host list'"
     cluster.scheduler.decisions["req-1"] = {"outcome": "refused", "hosts": 0, "why": reason}
     output = gantt("explain", "req-1").out
     assert "refused" in output and reason in output

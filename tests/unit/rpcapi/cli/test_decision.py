@@ -38,7 +38,7 @@ def test_output_option_writes_a_file(decisions, gantt, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--output", "/dev/null/no"], "The decisions cannot be written to /dev/null/no"),
+        (["--output", "/dev/null/no"], "Cannot write the decisions to /dev/null/no"),
         (["--partition", "elsewhere"], "elsewhere"),
     ],
 )

@@ -75,8 +75,8 @@ def test_dry_run_takes_boot_options_and_shows_candidates(cluster, gantt, config_
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        ((), "Specify either a REQUEST_ID, or --dry-run"),
-        (("req-1", "--dry-run"), "Specify either a REQUEST_ID, or --dry-run"),
+        ((), "Give either a REQUEST_ID, or --dry-run"),
+        (("req-1", "--dry-run"), "Give either a REQUEST_ID, or --dry-run"),
         (("--dry-run",), "--dry-run needs --flavor"),
         (("--dry-run", "--flavor", "none"), "none"),
     ],

@@ -43,7 +43,7 @@ def test_existing_flavor_is_replaced_only_by_request(cluster, gantt):
     assert gantt("flavor", "create", "f", *SIZE).code == 0
     assert gantt("flavor", "create", "f", *SIZE).code == 0, "a repeated call is the same request"
     result = gantt("flavor", "create", "f", "--vcpus", "4", "--ram", "1024")
-    assert result.code == 1 and "replace it with --replace" in result.err
+    assert result.code == 1 and "the name is taken" in result.err
     assert gantt("flavor", "create", "f", "--vcpus", "4", "--ram", "1024", "--replace").code == 0
     assert gantt("flavor", "show", "f", "-f", "json").json["vcpus"] == 4
 
@@ -113,7 +113,7 @@ def test_shown_flavor_is_imported_from_standard_input(cluster, gantt, monkeypatc
         ("text", "number 3: it is not an object"),
         ({"Name": "x", "RAM": 1, "VCPUs": 1, "Properties": "nonsense"}, "x: its properties are not an object"),
         ({"Name": "x", "RAM": 1, "VCPUs": 1, "Properties": {"trait:BAD": "required"}}, "x: "),
-        ({"Name": "c1", "RAM": 1, "VCPUs": 1}, "c1: there are several of this name"),
+        ({"Name": "c1", "RAM": 1, "VCPUs": 1}, "c1: duplicate name"),
     ],
 )
 def test_nothing_is_imported_unless_all_are_valid(cluster, gantt, tmp_path, row, reason):
@@ -121,7 +121,7 @@ def test_nothing_is_imported_unless_all_are_valid(cluster, gantt, tmp_path, row,
     path.write_text(json.dumps([*LISTED, row]))
     result = gantt("flavor", "import", str(path))
     assert result.code == 1
-    assert result.err.startswith("Nothing is imported, because of 1 of 3:\n") and reason in result.err
+    assert result.err.startswith("Nothing imported: 1 of 3 are invalid:\n") and reason in result.err
     assert cluster.scheduler.state["flavor"] == {}
 
 

@@ -54,7 +54,7 @@ def test_table_fits_the_terminal_by_default(cluster, gantt, narrow_terminal):
     cluster.scheduler.service("host1")
     *table, note = gantt("host", "list").out.splitlines()
     assert max(len(line) for line in table) <= 60
-    assert note.startswith("Omitted to fit the terminal: vcpu_used, memory_mb_free, memory_mb_used")
+    assert note.startswith("Columns omitted to fit the terminal: vcpu_used, memory_mb_free, memory_mb_used")
     assert max(len(line) for line in gantt("host", "show", "host1").out.splitlines()) <= 60
 
 

@@ -105,4 +105,4 @@ def test_show_node_lists_cpus_and_pages_of_numa_cells(hosts, gantt):
 @pytest.mark.parametrize("name", ["host9", "host1/node9"])
 def test_unknown_host_is_one_line(hosts, gantt, name):
     result = gantt("host", "show", name)
-    assert (result.code, result.err) == (1, f"No host or node named {name!r} is known; see 'gantt host list'\n")
+    assert (result.code, result.err) == (1, f"Unknown host or node {name!r}; see 'gantt host list'\n")

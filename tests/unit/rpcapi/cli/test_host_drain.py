@@ -106,7 +106,7 @@ def test_servers_that_are_on_their_way_to_the_host_are_named_and_those_still_els
         destination_host="host1/node1",
     )
     result = gantt(*DRAIN)
-    why = "its migration mx to host1 is migrating: run the command again when it has ended"
+    why = "its migration mx to host1 is migrating: run the command again after it has ended"
     assert (result.code, result.json) == (1, [{"server": "x", "reason": why}])
     assert moved(full) == list("abcde")
 
@@ -144,7 +144,7 @@ def test_repeated_command_confirms_what_an_earlier_one_moved_and_leaves_resizes_
 
 
 def test_unknown_host_and_wrong_arguments_move_nothing(full, gantt):
-    assert gantt("host", "drain", "host9").err == "No host or node named 'host9' is known; see 'gantt host list'\n"
+    assert gantt("host", "drain", "host9").err == "Unknown host or node 'host9'; see 'gantt host list'\n"
     assert "only a service host" in gantt("host", "drain", "host1/node1").err
     assert gantt(*DRAIN, "--parallel", "0").code == 2
     assert full.conductor.moves == [] and full.scheduler.state["service"]["host1"]["enabled"] is True

@@ -92,7 +92,7 @@ def test_wait_ends_and_names_what_is_still_under_way(fenced, gantt):
     result = gantt(*EVACUATE, "--parallel", "2", "--timeout", "0")
     assert result.code == 1
     assert [row["server"] for row in result.json] == ["a", "b"]
-    assert "is under way after 0 s; run the command again" in result.json[0]["reason"]
+    assert "is still in progress after 0 s; run the command again" in result.json[0]["reason"]
 
 
 def test_host_that_is_up_ends_the_command_at_its_first_call(fenced, gantt):

@@ -29,7 +29,7 @@ def test_fence_without_yes_explains_and_does_nothing(cluster, gantt):
 
 def test_fence_of_an_unknown_host_is_one_line(cluster, gantt):
     result = gantt("host", "fence", "host9", "--yes")
-    assert (result.code, result.err) == (1, "No host or node named 'host9' is known; see 'gantt host list'\n")
+    assert (result.code, result.err) == (1, "Unknown host or node 'host9'; see 'gantt host list'\n")
 
 
 def test_host_is_fenced_in_its_own_partition(cluster_of_two, gantt):

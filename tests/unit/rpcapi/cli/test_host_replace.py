@@ -41,4 +41,4 @@ def test_unknown_host_is_no_longer_awaited(cluster, gantt):
     assert gantt("host", "replace", "host9").code == 1
     result = gantt("host", "replace", "host9", "--yes")
     assert (result.code, cluster.scheduler.removed) == (0, ["host9"])
-    assert "No host host9 is known; none is awaited any longer" in result.err
+    assert "Host host9 is unknown; it is no longer awaited" in result.err

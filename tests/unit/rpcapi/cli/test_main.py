@@ -59,4 +59,4 @@ def test_bad_configuration_is_one_line(gantt, config_file, text, message):
 
 def test_unreadable_file_is_named(gantt):
     result = gantt("--config-file", "/nowhere/gantt.conf", "flavor", "list")
-    assert result.err == "Bad configuration: configuration file /nowhere/gantt.conf is missing or may not be read\n"
+    assert result.err == "Bad configuration: configuration file /nowhere/gantt.conf is missing or unreadable\n"

@@ -100,7 +100,7 @@ def test_each_command_has_a_request_id_of_its_own(cluster, run):
 @pytest.mark.parametrize("token", [None, SimpleNamespace(project_id=None, user_id="77aa")])
 def test_command_without_a_token_for_a_project_calls_nobody(cluster, client_manager, run, token):
     client_manager.auth_ref = token
-    with pytest.raises(CommandFailed, match="a token of Keystone for a project"):
+    with pytest.raises(CommandFailed, match="a project-scoped Keystone token"):
         run("boot", "--flavor", "m1.tiny")
     assert not cluster.conductor.contexts
 

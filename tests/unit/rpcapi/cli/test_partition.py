@@ -64,7 +64,7 @@ def test_verify_checks_all_partitions(cluster_of_two, gantt):
 
 def test_unknown_partition_is_rejected_with_the_known_ones(cluster_of_two, gantt):
     result = gantt("claim", "verify", "--partition", "third")
-    assert (result.code, result.err) == (1, "There is no partition 'third' here; configured: default, second\n")
+    assert (result.code, result.err) == (1, "Unknown partition 'third'; configured here: default, second\n")
 
 
 def test_acknowledged_epoch_is_recorded(cluster, gantt):
@@ -80,7 +80,7 @@ def test_epoch_that_did_not_begin_cannot_be_acknowledged(cluster, gantt, epoch):
     cluster.scheduler.state["placement"]["default"] = {"acknowledged_epoch": 1}
     result = gantt("partition", "acknowledge", "default", epoch)
     assert result.code == 1
-    assert f"partition 'default' is in epoch 7; it had no epoch {epoch}" in result.err
+    assert f"partition 'default' is in epoch 7 and never had epoch {epoch}" in result.err
     assert cluster.scheduler.state["placement"]["default"] == {"acknowledged_epoch": 1}
 
 

@@ -120,9 +120,9 @@ def test_delete_wait_fails_at_its_timeout(cluster, gantt):
 def test_delete_reports_servers_that_are_deleted_already(cluster, gantt):
     add_instances(cluster, "a", "b", status="DELETED", host=None)
     add_instances(cluster, "c")
-    assert gantt("server", "delete", "a", "b").err == "2 deleted already\n"
+    assert gantt("server", "delete", "a", "b").err == "2 already deleted\n"
     assert {cluster.conductor.instances[name].status for name in "ab"} == {"DELETED"}
-    assert gantt("server", "delete", "a", "b", "c", "--wait").err == "2 deleted already\n1 deleted\n"
+    assert gantt("server", "delete", "a", "b", "c", "--wait").err == "2 already deleted\n1 deleted\n"
 
 
 @pytest.fixture

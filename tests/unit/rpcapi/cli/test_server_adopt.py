@@ -26,7 +26,7 @@ def test_partition_is_that_of_the_host(running, gantt):
 def test_recorded_servers_are_not_deleted_by_an_adoption(cluster, running, gantt):
     gantt("server", "adopt", "host1", "a")
     result = gantt("server", "adopt", "host1", "a", "--delete")
-    assert (result.code, result.err) == (1, "1 of 1 are recorded: a; `gantt server delete` deletes those\n")
+    assert (result.code, result.err) == (1, "1 of 1 are recorded: a; delete those with `gantt server delete`\n")
     assert cluster.conductor.instances["a"].status != "DELETING"
 
 

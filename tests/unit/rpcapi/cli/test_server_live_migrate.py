@@ -52,5 +52,5 @@ def test_progress_is_shown_while_it_is_copied(cluster, gantt):
     rows = gantt("migration", "list", "-f", "json").json
     assert [row["progress"] for row in rows] == ["75 %", None, None]
     shown = gantt("migration", "show", "m", "-f", "json").json
-    assert shown["progress"] == "running: 1000 of 4000 MiB are left, 3500 MiB were copied"
+    assert shown["progress"] == "running: 1000 of 4000 MiB left, 3500 MiB copied"
     assert gantt("migration", "show", "n", "-f", "json").json["progress"] is None

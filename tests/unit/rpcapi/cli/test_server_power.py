@@ -76,7 +76,7 @@ def test_rebuild_with_another_image_sends_what_the_configuration_says_of_it(clus
     config_file.write_text(f"{config_file.read_text()}[image:debian]\nid = 77\nproperties = hw_architecture=x86_64\n")
     add_instances(cluster, "a", status="SHUTOFF")
     result = gantt("server", "rebuild", "a", "--image", "nothing")
-    assert (result.code, result.err) == (1, "There is no image 'nothing'; known: debian\n")
+    assert (result.code, result.err) == (1, "Unknown image 'nothing'; known: debian\n")
     assert cluster.conductor.rebuild_images == []
     for arguments in ((), ("--image", "debian"), ("--image", "77")):
         assert gantt("server", "rebuild", "a", *arguments, "--wait").err == "1 rebuilt\n"

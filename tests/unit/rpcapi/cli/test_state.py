@@ -32,7 +32,7 @@ def test_show_prints_one_document(racks, gantt):
     columns = gantt("state", "show", "rack", "h2", "-f", "json").json
     assert (columns["name"], columns["version"], columns["document"]) == ("h2", 1, {"power": "on", "row": 7})
     result = gantt("state", "show", "rack", "h9")
-    assert (result.code, result.err) == (1, "No host or node named 'h9' is known; see 'gantt host list'\n")
+    assert (result.code, result.err) == (1, "Unknown host or node 'h9'; see 'gantt host list'\n")
 
 
 def test_delete_is_idempotent(racks, gantt):

@@ -31,7 +31,7 @@ def test_token_or_keystone_is_enough() -> None:
         ({}, "token must have at least 20 characters"),
         ({"token": TOKEN[:-1]}, "token must have at least 20 characters"),
         ({"auth_strategy": "keystone"}, "auth_strategy = keystone needs .* auth_url"),
-        ({"token": TOKEN, "host": "192.0.2.1"}, "host = 192.0.2.1 can be reached by others"),
+        ({"token": TOKEN, "host": "192.0.2.1"}, "host = 192.0.2.1 can be reached from other machines"),
         ({"token": TOKEN, "host": "::"}, "without TLS"),
         ({"token": TOKEN, "exporters": ["file:///etc/passwd"]}, "exporters has 'file:///etc/passwd'"),
         ({"token": TOKEN, "exporters": ["http://[::1/metrics"]}, "is not an HTTP URL"),

@@ -48,7 +48,7 @@ def test_each_group_is_a_flavor(tmp_path):
             "with each key once",
         ),
         ("vcpus = 1\nmemory_mb = 1\nextra_specs = group_policy=red", "'group_policy' of flavor 'odd'"),
-        ("vcpus = 1\nmemory_mb = 1\nextra_specs = trait:NOPE=required", "no trait 'NOPE'"),
+        ("vcpus = 1\nmemory_mb = 1\nextra_specs = trait:NOPE=required", "Unknown trait 'NOPE'"),
         ("vcpus = 0\nmemory_mb = 0", "got 0"),
     ],
 )

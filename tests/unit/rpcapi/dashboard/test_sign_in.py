@@ -102,7 +102,7 @@ def test_user_without_a_role_is_refused(keystone: http.server.HTTPServer) -> Non
 
 
 def test_wrong_password_is_refused_without_saying_what_is_wrong(keystone: http.server.HTTPServer) -> None:
-    with pytest.raises(SignInRefused, match="does not accept this user and password, or there is no role"):
+    with pytest.raises(SignInRefused, match="rejected this user and password, or the user has no role"):
         sign_in(keystone.server_port).check({**FORM, "password": "wrong"})
 
 

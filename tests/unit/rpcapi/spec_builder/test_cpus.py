@@ -82,8 +82,8 @@ EXAMPLES = {
 
 CONTRADICTIONS = [
     ({"hw:cpu_policy": "mine"}, {}, "must be one of shared, dedicated, mixed"),
-    ({"hw:cpu_policy": "shared"}, {"hw_cpu_policy": "dedicated"}, "may not set this value with this flavor"),
-    ({"hw:cpu_policy": "mixed", "hw:cpu_dedicated_mask": "0"}, {"hw_cpu_policy": "dedicated"}, "may not set this"),
+    ({"hw:cpu_policy": "shared"}, {"hw_cpu_policy": "dedicated"}, "does not allow this image value"),
+    ({"hw:cpu_policy": "mixed", "hw:cpu_dedicated_mask": "0"}, {"hw_cpu_policy": "dedicated"}, "does not allow this"),
     ({"hw:cpu_policy": "mixed"}, {}, "exactly one of hw:cpu_dedicated_mask and hw:cpu_realtime_mask"),
     ({"hw:cpu_policy": "mixed", "hw:cpu_dedicated_mask": "0-3"}, {}, "must pin at least one cpu, but not all"),
     ({"hw:cpu_policy": "mixed", "hw:cpu_dedicated_mask": "9"}, {}, "contains cpus beyond the 4"),
@@ -95,7 +95,11 @@ CONTRADICTIONS = [
     ({"hw:emulator_threads_policy": "isolate"}, {}, "needs pinned cpus"),
     ({"hw:cpu_realtime": "true", "hw:cpu_realtime_mask": "^0"}, {}, "needs pinned cpus"),
     ({"hw:cpu_policy": "dedicated", "hw:cpu_realtime": "true"}, {}, "and not all cpus unless"),
-    ({"hw:cpu_policy": "dedicated", "hw:cpu_thread_policy": "isolate"}, {"hw_cpu_thread_policy": "require"}, "may not"),
+    (
+        {"hw:cpu_policy": "dedicated", "hw:cpu_thread_policy": "isolate"},
+        {"hw_cpu_thread_policy": "require"},
+        "does not allow",
+    ),
     (
         {"hw:cpu_policy": "dedicated", "hw:cpu_thread_policy": "isolate", "trait:HW_CPU_HYPERTHREADING": "required"},
         {},

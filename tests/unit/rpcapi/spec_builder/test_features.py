@@ -43,7 +43,7 @@ EXAMPLES = {
 
 CONTRADICTIONS = [
     ({"hw:mem_encryption": "true"}, {}, "needs an image with hw_firmware_type=uefi"),
-    ({"hw:mem_encryption": "true"}, {"hw_mem_encryption": "false"}, "the image may not set"),
+    ({"hw:mem_encryption": "true"}, {"hw_mem_encryption": "false"}, "the flavor does not allow this image value"),
     ({"hw:mem_encryption": "true", "hw:mem_encryption_model": "rot13"}, {"hw_firmware_type": "uefi"}, "must be one of"),
     ({"hw:tpm_version": "1.2", "hw:tpm_model": "tpm-crb"}, {}, "needs hw:tpm_version 2.0"),
     ({"os:secure_boot": "maybe"}, {}, "must be one of required, disabled, optional"),

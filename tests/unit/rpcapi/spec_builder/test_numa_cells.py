@@ -42,7 +42,7 @@ EXAMPLES = {
 CONTRADICTIONS = [
     ({"hw:numa_nodes": "0"}, {}, "integer from 1 to 128"),
     ({"hw:numa_nodes": "two"}, {}, "integer from 1 to 128"),
-    ({"hw:numa_nodes": "3"}, {}, "does not divide 4 cpus"),
+    ({"hw:numa_nodes": "3"}, {}, "does not evenly divide 4 cpus"),
     ({"hw:numa_nodes": "2", "hw:numa_cpus.0": "0,1", "hw:numa_cpus.1": "2,3"}, {}, "must both be set for each of 2"),
     ({"hw:numa_nodes": "1", "hw:numa_cpus.0": "0-4", "hw:numa_mem.0": "4096"}, {}, "contains cpu 4"),
     ({"hw:numa_nodes": "1", "hw:numa_cpus.0": "0-2", "hw:numa_mem.0": "4096"}, {}, "lacks cpus 3"),

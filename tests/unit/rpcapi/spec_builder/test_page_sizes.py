@@ -31,7 +31,7 @@ CONTRADICTIONS = [
     ({"hw:mem_page_size": "huge"}, {}, "a size such as 2MB"),
     ({"hw:mem_page_size": "3"}, {"hw_mem_page_size": "2048"}, "which needs hw:mem_page_size any or large"),
     ({}, {"hw_mem_page_size": "2048"}, "which needs hw:mem_page_size any or large"),
-    ({"hw:mem_page_size": "3MB"}, {}, "pages of 3072 KiB do not divide"),
+    ({"hw:mem_page_size": "3MB"}, {}, "pages of 3072 KiB do not evenly divide"),
 ]
 
 

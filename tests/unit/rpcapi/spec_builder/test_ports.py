@@ -27,7 +27,7 @@ def test_port_requests_bandwidth_on_its_network_or_keeps_its_physnet():
         ({}, "needs at least one option"),
         ({"egress_kbps": "-1"}, "non-negative integer"),
         ({"vnic": "direct"}, "needs egress_kbps or ingress_kbps"),
-        ({"physnet": ""}, "physnet of a port is empty"),
+        ({"physnet": ""}, "physnet of a port must not be empty"),
         ({"colour": "red"}, "has unknown option 'colour'"),
     ],
 )

@@ -10,8 +10,8 @@ from rpcapi.spec_builder.properties import FlavorImageProperties, parse_integer
 from tests.unit.rpcapi.spec_builder.plain_request import request
 
 CONTRADICTIONS = [
-    ({"hw:numa_nodes": "2"}, {"hw_numa_nodes": "2"}, "the image may not set this value with this flavor"),
-    ({"os:secure_boot": "optional"}, {"os_secure_boot": "required"}, "the image may not set"),
+    ({"hw:numa_nodes": "2"}, {"hw_numa_nodes": "2"}, "the flavor does not allow this image value"),
+    ({"os:secure_boot": "optional"}, {"os_secure_boot": "required"}, "the flavor does not allow this image value"),
 ]
 
 

@@ -8,7 +8,7 @@ from tests.unit.rpcapi.spec_builder.plain_request import cell, group, numa, requ
 
 CONTRADICTIONS = [
     ({"resources:PCPU": "4", "resources:MEMORY_MB": "1"}, {}, "is 1, but the cells"),
-    ({"hw:cpu_policy": "dedicated", "resources1:MEMORY_MB": "1"}, {}, "with a NUMA topology, as its cells request it"),
+    ({"hw:cpu_policy": "dedicated", "resources1:MEMORY_MB": "1"}, {}, ": the cells of the NUMA topology request it"),
     ({"hw:locked_memory": "true"}, {}, "needs hw:mem_page_size"),
     ({"resources:VCPU": "0", "hw:numa_nodes": "1"}, {}, "is 0, but the cells"),
 ]

@@ -18,10 +18,10 @@ def test_valid_volumes_and_ports_pass():
     ("volume", "sentence"),
     [
         ({}, "needs the name of its pool"),
-        ({"size_gb": 1}, "needs both size_gb and the request group"),
-        ({"pool": "pool1", "group": "1"}, "needs both size_gb and the request group"),
+        ({"size_gb": 1}, "needs size_gb and the request group"),
+        ({"pool": "pool1", "group": "1"}, "needs size_gb and the request group"),
         ({"size_gb": 0, "group": "1"}, "size_gb of a volume"),
-        ({"size_gb": 1, "group": "2"}, "a volume has the group '2', which the request does not contain"),
+        ({"size_gb": 1, "group": "2"}, "a volume names group '2', which is not in the request"),
         ({"pool": 3}, "pool of a volume"),
         ({"colour": "red"}, "a volume has an unknown key 'colour'"),
     ],
@@ -42,7 +42,7 @@ def test_pool_must_be_a_resource_name():
     [
         ({"physnet": ""}, "physnet of a port"),
         ({"segment": 7}, "segment of a port"),
-        ({"group": "2"}, "a port has the group '2', which the request does not contain"),
+        ({"group": "2"}, "a port names group '2', which is not in the request"),
         ({"colour": "red"}, "a port has an unknown key 'colour'"),
     ],
 )

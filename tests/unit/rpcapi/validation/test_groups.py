@@ -67,7 +67,7 @@ def test_unknown_policy_is_refused():
     ("same_subtree", "sentence"),
     [
         ("1", "same_subtree must be a list"),
-        ([["1", "2"]], "same_subtree names group '2', which the request does not contain"),
+        ([["1", "2"]], "same_subtree names group '2', which is not in the request"),
         ([[]], "same_subtree names no group"),
         ([[["1"]]], "must contain strings only"),
         ([["1"]] * 65, "same_subtree may contain at most 64 elements"),

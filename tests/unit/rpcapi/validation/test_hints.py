@@ -40,7 +40,7 @@ def test_valid_hints_pass(valid):
         ({"build_near_host_ip": "here"}, "is not a network"),
         ({"build_near_host_ip": "10.0.0.1", "cidr": "/40"}, "is not a network"),
         ({"build_near_host_ip": "10.0.0.1", "cidr": "24"}, "is not a network"),
-        ({"cidr": "/24"}, "'build_near_host_ip', which is missing"),
+        ({"cidr": "/24"}, "needs hint 'build_near_host_ip'"),
         ({"query": "[what?"}, "query"),
     ],
 )

@@ -35,7 +35,7 @@ def test_invalid_hosts_are_refused_with_the_reason(ignored, forced, error_class,
     ("member_of", "forbidden", "sentence"),
     [
         ([[]], [], "must name at least one aggregate"),
-        ([["a", "b"]], ["b", "a"], "member_of of group '1' requires one of a, b, all of which are forbidden"),
+        ([["a", "b"]], ["b", "a"], "member_of of group '1' requires one of a, b, but all are forbidden"),
         ([[1]], [], "must contain strings only"),
         ("a", [], "must be a list"),
         ([], [""], "name of an aggregate"),

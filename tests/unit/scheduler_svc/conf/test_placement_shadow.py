@@ -37,9 +37,12 @@ def test_two_ends_are_accepted(conf):
         ({"tls_key_file": "server.key"}, "need tls_cert_file"),
         ({"tls_cert_file": "absent.pem"}, r"absent\.pem cannot be read"),
         ({"gantt_ca_file": "ca.pem"}, "gantt_ca_file needs an https URL"),
-        ({"placement_ca_file": "server.key"}, "placement_url: .* has no certificate of an authority"),
-        ({"client_key_file": "client.key"}, "but no certificate"),
-        ({"client_cert_file": "client.pem", "client_key_file": "server.key"}, "are no client certificate and its key"),
+        ({"placement_ca_file": "server.key"}, "placement_url: .* has no CA certificate"),
+        ({"client_key_file": "client.key"}, "but no client certificate"),
+        (
+            {"client_cert_file": "client.pem", "client_key_file": "server.key"},
+            "are not a client certificate and its key",
+        ),
     ],
 )
 def test_files_of_tls_are_checked(conf, tmp_path, options, message):

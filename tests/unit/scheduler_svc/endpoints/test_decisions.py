@@ -30,7 +30,7 @@ def test_refusal_of_unknown_forced_host_is_explained(worker):
         worker.select(2, ctxt, force_hosts=["nowhere"])
     document = worker.scheduler.explain(context.new(), ctxt.request_id).document
     assert (document["outcome"], document["instances"], document["hosts"]) == ("refused", 2, 0)
-    assert document["why"].startswith("No host or node named 'nowhere' is known")
+    assert document["why"].startswith("Unknown host or node 'nowhere'")
     assert document["spec"]["force_hosts"] == ["nowhere"]
 
 

@@ -68,7 +68,7 @@ def test_wrong_version_raises_conflict_and_changes_nothing(states):
 def test_missing_document_and_missing_host_have_distinct_messages(states):
     with pytest.raises(errors.UnknownHost, match="no document 'h1' in namespace 'rack'"):
         states.get("rack", "h1")
-    with pytest.raises(errors.UnknownHost, match="No host or node named 'h1'"):
+    with pytest.raises(errors.UnknownHost, match="Unknown host or node 'h1'"):
         states.get("service", "h1")
 
 

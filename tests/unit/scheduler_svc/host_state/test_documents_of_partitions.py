@@ -51,7 +51,7 @@ def test_listing_can_be_limited_to_an_existing_partition(cells):
         "n/1",
     ]
     assert [document.name for document in cells.states.list("compute", None, 9, {"host": "n"})[0]] == ["n/1"]
-    with pytest.raises(errors.UnknownPartition, match="'c' here; configured: a, b"):
+    with pytest.raises(errors.UnknownPartition, match="'c'; configured here: a, b"):
         cells.states.list("compute", None, 9, partition="c")
 
 

@@ -47,7 +47,7 @@ def test_delta_has_changes_and_heartbeat_is_empty():
         ({"inventories": VCPU, "colour": "red"}, "unknown keys"),
         ({"inventories": {"VCPU": {"total": -1}}}, "from 0"),
         ({"inventories": {"VCPU": {"total": 2**40}}}, "from 0"),
-        ({"inventories": {"VCPU": {"total": 4, "reserved": 5}}}, "more than the total"),
+        ({"inventories": {"VCPU": {"total": 4, "reserved": 5}}}, "exceeds the total"),
         ({"inventories": {"VCPU": {"total": 1.5}}}, "integer"),
         ({"inventories": {"VCPU": {"total": 4, "allocation_ratio": float("nan")}}}, "a number"),
         ({"inventories": {"VCPU": {"total": 4, "step_size": 0}}}, "from 1"),

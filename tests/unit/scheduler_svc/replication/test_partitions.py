@@ -111,5 +111,5 @@ def test_decision_is_explained_from_its_partition(cells):
     ids=["report", "documents", "decisions"],
 )
 def test_unknown_partition_is_a_typed_error(cells, ask):
-    with pytest.raises(errors.UnknownPartition, match="'third' here; configured: default, second"):
+    with pytest.raises(errors.UnknownPartition, match="'third'; configured here: default, second"):
         ask(cells)

@@ -47,7 +47,7 @@ class ShadowPartition:
 
 def test_shadow_mode_names_the_hosts_and_claims_nothing():
     partition = ShadowPartition()
-    with pytest.raises(errors.NotClaimed, match="shadow mode: request req-1 was decided and recorded") as caught:
+    with pytest.raises(errors.NotClaimed, match="Request req-1 was decided and recorded") as caught:
         partition.ask("c-1", "c-2")
     assert caught.value.kwargs["request_id"] == "req-1"
     assert set(caught.value.kwargs["hosts"]) <= set(FOUR)

@@ -37,16 +37,16 @@ def test_node_with_cells_has_its_cpus_and_memory_in_them():
 
 
 def test_reservation_above_the_total_names_the_shape():
-    with pytest.raises(errors.BadConfiguration, match=r"\[shape:x\].*reserved 5 is more than the total"):
+    with pytest.raises(errors.BadConfiguration, match=r"\[shape:x\].*reserved 5 exceeds the total"):
         flat.inventory("shape:x", "VCPU", total=4, reserved=5)
 
 
 def test_unknown_class_names_the_shape():
-    with pytest.raises(errors.BadConfiguration, match=r"\[shape:x\].*no resource class 'GPUS'"):
+    with pytest.raises(errors.BadConfiguration, match=r"\[shape:x\].*Unknown resource class 'GPUS'"):
         flat.inventory("shape:x", "GPUS", total=4)
 
 
 def test_traits_are_sorted_and_checked():
     assert flat.traits("shape:x", ["HW_CPU_X86_AVX2", "CUSTOM_FAST"]) == ("CUSTOM_FAST", "HW_CPU_X86_AVX2")
-    with pytest.raises(errors.BadConfiguration, match=r"\[shape:x\].*no trait 'FAST'"):
+    with pytest.raises(errors.BadConfiguration, match=r"\[shape:x\].*Unknown trait 'FAST'"):
         flat.traits("shape:x", ["FAST"])

@@ -98,7 +98,7 @@ def test_reply_is_repeated_without_a_receipt() -> None:
 
 def test_too_large_message_is_sent_once() -> None:
     outbox, channel = open_outbox(MessageTooLarge(20, 10))
-    with pytest.raises(MessageTooLarge, match=r"20 bytes is too large: \[rpc\] max_message_bytes allows 10"):
+    with pytest.raises(MessageTooLarge, match=r"20 bytes is too large; \[rpc\] max_message_bytes allows 10"):
         outbox.send(QUEUE, REQUEST, soon())
     assert len(channel.sent) == 1
 

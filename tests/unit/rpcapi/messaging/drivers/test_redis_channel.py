@@ -124,7 +124,7 @@ def test_message_whose_receivers_are_lost_is_a_dead_letter_after_two_redeliverie
     assert not channel.client.hlen(channel.received_key)
     letter = take_letter(channel)
     assert (letter.queue, "poison" in letter.text) == (QUEUE, True)
-    assert "3 receivers in turn ended or hung" in letter.reason
+    assert "3 receivers ended or hung in turn" in letter.reason
 
 
 def test_message_that_a_receiver_returns_is_not_counted(channel: BusChannel) -> None:

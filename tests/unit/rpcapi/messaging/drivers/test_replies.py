@@ -91,4 +91,4 @@ def test_reply_of_a_user_who_was_not_called_is_dropped_and_logged_once(
             replies.deliver(WireReply("m", value), "compute")
         replies.deliver(WireReply("m", 3), "conductor")
         assert reply_queue.get_nowait().result == 3
-    assert caplog.text.count("Dropped a reply of user 'compute'") == 1
+    assert caplog.text.count("Dropped a reply from user 'compute'") == 1

@@ -55,15 +55,25 @@ def test_guest_without_topology_is_pinned_too() -> None:
 @pytest.mark.parametrize(
     ("guest", "group_paths", "amounts", "why"),
     [
-        (TWO, {"_numa0": "numa0", "_numa1": "numa0"}, AMOUNTS, "cell 1 of the guest has no NUMA cell"),
-        (TWO, {"_numa0": "numa0", "_numa1": ""}, AMOUNTS, "cell 1 of the guest has no NUMA cell"),
+        (
+            TWO,
+            {"_numa0": "numa0", "_numa1": "numa0"},
+            AMOUNTS,
+            "cell 1 of the guest needs a NUMA cell of the host to itself",
+        ),
+        (
+            TWO,
+            {"_numa0": "numa0", "_numa1": ""},
+            AMOUNTS,
+            "cell 1 of the guest needs a NUMA cell of the host to itself",
+        ),
         (TWO, PATHS, AMOUNTS | {"numa1": {"PCPU": 1}}, "2 CPUs must be pinned, but 1 PCPU are claimed"),
         (GuestTopology(), {}, {"numa0": {"PCPU": 7}}, "NUMA cell 0: 7 dedicated CPUs: too few CPUs are free"),
         (
             GuestTopology(),
             {},
             {"numa0": {"VCPU": 3}},
-            "3 floating CPUs of one guest need as many shared CPUs, the cell has 2",
+            "3 floating CPUs of one guest need as many shared CPUs; the cell has 2",
         ),
         (GuestTopology(), {}, {"numa0": {MB_2: 1025}}, "it has 512 free pages of 2048 kB, not 513"),
         (GuestTopology(), {}, {"numa0": {MB_2: 1026}}, "it has 512 free pages of 2048 kB, not 513"),

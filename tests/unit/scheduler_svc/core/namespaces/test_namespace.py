@@ -30,7 +30,7 @@ def test_endlessly_recursive_schema_is_refused():
 
 def test_only_the_declared_writer_may_write():
     Namespace("rack", "rackd", RACK).check_writer("rackd")
-    with pytest.raises(errors.WriterRefused, match="its writer is 'rackd'"):
+    with pytest.raises(errors.WriterRefused, match="its declared writer is 'rackd'"):
         Namespace("rack", "rackd", RACK).check_writer("gantt")
 
 

@@ -87,7 +87,7 @@ def test_failing_filter_with_skip_has_no_effect_and_is_logged_and_counted(plugin
 @pytest.mark.parametrize("what", FILTERS)
 def test_failing_filter_with_fatal_fails_the_request(plugin_installer, what):
     plugin_installer.install(HEAD + f"    BAD = {what}\n", {"Bad": "BAD"})
-    with pytest.raises(errors.PluginFailed, match=f"'Bad', a plugin of acme 1.2, failed: .*{FILTERS[what]}"):
+    with pytest.raises(errors.PluginFailed, match=f"'Bad' of acme 1.2 failed: .*{FILTERS[what]}"):
         decide(make_conf(enabled_filters=["ComputeFilter", "Bad"]))
 
 
@@ -103,7 +103,7 @@ def test_failing_weigher_with_skip_adds_nothing(plugin_installer, what):
 @pytest.mark.parametrize("what", WEIGHERS)
 def test_failing_weigher_with_fatal_fails_the_request(plugin_installer, what):
     plugin_installer.install(HEAD + f"    BAD = {what}\n", weighers={"Bad": "BAD"})
-    with pytest.raises(errors.PluginFailed, match=f"weigher 'Bad', .*{WEIGHERS[what]}"):
+    with pytest.raises(errors.PluginFailed, match=f"weigher 'Bad' .*{WEIGHERS[what]}"):
         decide(make_conf(enabled_weighers=["Bad"]))
 
 

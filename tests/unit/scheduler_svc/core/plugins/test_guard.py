@@ -62,7 +62,7 @@ def test_failure_is_counted_and_replaced_by_the_default(counted):
 
 def test_fatal_failure_names_plugin_and_distribution(counted):
     plugin_guard = make_guard(counted, fatal=True)
-    with pytest.raises(errors.PluginFailed, match=r"filter 'Acme', a plugin of acme 1.2, failed: ZeroDivisionError"):
+    with pytest.raises(errors.PluginFailed, match=r"filter 'Acme' of acme 1.2 failed: ZeroDivisionError"):
         plugin_guard.call(lambda: 1 / 0, None, hosts=7)
     assert counted == [("filter", "Acme")]
     assert plugin_guard.timings.calls == 1

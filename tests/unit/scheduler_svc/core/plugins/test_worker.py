@@ -32,7 +32,7 @@ def spec():
 
 def test_failing_plugin_is_named_in_the_error_and_in_explain(worker):
     ctxt = context.new("p", "u")
-    why = "The filter 'BrokenFilter', a plugin of acme 1.2, failed: AttributeError: .*'rack'.*at host h0"
+    why = "Plugin filter 'BrokenFilter' of acme 1.2 failed: AttributeError: .*'rack'.*at host h0"
     with pytest.raises(errors.PluginFailed, match=why):
         worker.select(ctxt=ctxt)
     record = worker.scheduler.explain(context.new(), ctxt.request_id).document

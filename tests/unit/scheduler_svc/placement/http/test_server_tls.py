@@ -115,7 +115,7 @@ def test_reload_serves_a_renewed_certificate_and_keeps_the_former_one_if_it_is_m
     server.reset()
     assert get(server, context_of(renewed)) == b"https"
     (folder / "server.key").write_text("no key")
-    with pytest.raises(errors.BadConfiguration, match=r"server\.key are no server certificate and its key"):
+    with pytest.raises(errors.BadConfiguration, match=r"server\.key are not a server certificate and its key"):
         server.reset()
     assert get(server, context_of(renewed)) == b"https"
 
@@ -124,8 +124,8 @@ def test_reload_serves_a_renewed_certificate_and_keeps_the_former_one_if_it_is_m
     ("files", "message"),
     [
         ({"cert_file": "absent.pem"}, r"the option: .*absent\.pem cannot be read"),
-        ({"key_file": "client.key"}, "no server certificate and its key"),
-        ({"client_ca_file": "server.key"}, "has no certificate of an authority"),
+        ({"key_file": "client.key"}, "not a server certificate and its key"),
+        ({"client_ca_file": "server.key"}, "has no CA certificate"),
     ],
 )
 def test_file_that_cannot_be_used_is_a_bad_configuration(start, files, message):
