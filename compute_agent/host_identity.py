@@ -58,7 +58,7 @@ def _read(path: Path, host: str) -> tuple[str, bool]:
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is damaged ({error!r}): restore it from a copy of the folder") from error
     if type(schema) is int and schema > SCHEMA:
-        raise NewerState(path, f"it has schema {schema}, and this agent supports {SCHEMA}")
+        raise NewerState(path, f"it has schema {schema}; this agent supports {SCHEMA}")
     if not is_uuid(text) or type(is_served) is not bool:
         raise ValueError(f"{path} is damaged: restore it from a copy of the folder")
     if owner != host:
@@ -103,7 +103,8 @@ def rename_refusal(host: str, guests: dict[str, int]) -> str:
     names = ", ".join(f"{number} of host {name}" for name, number in list(guests.items())[:MAX_NAMED])
     former = next(iter(guests))
     text = (
-        f"host {host} takes no new guests: its state path has guests that no host of this agent serves ({names}). If "
-        f"the host was renamed, start its agent as {former}, run 'gantt host drain {former}', then rename it"
+        f"host {host} takes no new guests: its state path has guests of hosts that this agent does not serve "
+        f"({names}). If the host was renamed, start its agent as {former}, run 'gantt host drain {former}', then "
+        "rename it"
     )
     return textwrap.shorten(text, MAX_REFUSAL)

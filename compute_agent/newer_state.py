@@ -34,5 +34,5 @@ def read_word(record: str, name: str, words: type[Word], word: str) -> Word:
     except ValueError:
         if not isinstance(word, str):
             raise
-        why = f"its {name} is {word!r}, and this agent knows only {', '.join(words)}"
+        why = f"its {name} is {word!r}; this agent knows only {', '.join(words)}"
         raise NewerState(record, why) from None

@@ -40,7 +40,7 @@ class StampFile:
             try:
                 state_files.replace(self._path, json.dumps({"partition": self._partition, "stamp": stamp}))
             except OSError as error:
-                LOG.warning("The stamp is only in memory, lost by a restart, file=%s: %s", self._path, error)
+                LOG.warning("Cannot save the stamp, file=%s: %s", self._path, error)
 
     def _read(self) -> str | None:
         try:
@@ -49,6 +49,6 @@ class StampFile:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            LOG.warning("The stamp is ignored, and replaced by the next one, file=%s: %s", self._path, error)
+            LOG.warning("Ignored the stamp until the next one, file=%s: %s", self._path, error)
             return None
         return stamp if isinstance(stamp, str) else None

@@ -73,9 +73,9 @@ class OwnedFolder:
             owned = os.path.samestat(os.fstat(self._fd), (self.path / "lock").stat())
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise FolderInUse(f"{self.path} is not owned by this gantt-compute any more: {error}") from error
+            raise FolderInUse(f"{self.path} is no longer owned by this gantt-compute: {error}") from error
         if not owned:
-            raise FolderInUse(f"{self.path} is not owned by this gantt-compute any more: its lock file was replaced")
+            raise FolderInUse(f"{self.path} is no longer owned by this gantt-compute: its lock file was replaced")
 
     def release(self) -> None:
         if self._fd >= 0:

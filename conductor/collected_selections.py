@@ -93,7 +93,7 @@ class CollectingSchedulerAPI(SchedulerAPI):
             )
             answers = self.select_batch(_common_context(together), requests, details=True)
         except errors.InvalidRequest as error:  # a request is invalid, or the batch too large
-            LOG.info("%d selections are sent one by one: %s", len(calls), error)
+            LOG.info("Sending %d selections one by one: %s", len(calls), error)
             return [None] * len(calls)
         outcomes = map(answers.outcome, range(len(together)))
         return [next(outcomes) if is_sent else None for is_sent in is_distinct]

@@ -13,24 +13,26 @@ STORE_BYTES = metrics.gauge("conductor_records_bytes", "Bytes of the store's col
 STORE_BOUND = metrics.gauge(
     "conductor_records_bound_bytes", "Bytes at which requests are refused.", _COLLECTION, across="max"
 )
-STEPS = metrics.counter("conductor_saga_steps", "Saga steps taken, by step; one may serve many instances.", ["step"])
+STEPS = metrics.counter(
+    "conductor_saga_steps", "Saga steps taken, by step; one step may serve many instances.", ["step"]
+)
 STEP_SECONDS = metrics.histogram("conductor_saga_step_seconds", "Time of a saga step, by step.", ["step"])
 STEP_AGE = metrics.histogram(
     "conductor_saga_age_seconds",
-    "Time since an instance last changed when its next step is taken, by step.",
+    "Time from an instance's last change to its next step, by step.",
     ["step"],
     buckets=(0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600),
 )
 RETRIES = metrics.counter("conductor_saga_retries", "Instance steps postponed for a retry, by step.", ["step"])
 MIGRATIONS = metrics.counter(
-    "conductor_migrations_total", "Migrations that ended, evacuations too, by kind and status.", ["kind", "status"]
+    "conductor_migrations_total", "Ended migrations, including evacuations, by kind and status.", ["kind", "status"]
 )
-RECASTS = metrics.counter("conductor_build_recasts", "Build messages sent again to a silent host, by instance.")
+RECASTS = metrics.counter("conductor_build_recasts", "Build messages sent again to silent hosts, per instance.")
 TAKEOVERS = metrics.counter("conductor_saga_takeovers", "Requests taken over from a conductor after its lease expired.")
 LOST_LEASES = metrics.counter("conductor_saga_leases_lost", "Requests that another conductor took over from this one.")
 SELECTIONS_PER_CALL = metrics.histogram(
     "conductor_selections_per_call",
-    "Requests that were sent to the scheduler in one call.",
+    "Requests sent to the scheduler in one call.",
     buckets=(1, 2, 4, 8, 16, 32, 64),
 )
 CALLS = metrics.counter("conductor_calls", "RPC calls answered, by method and result code.", ["method", "code"])

@@ -70,7 +70,7 @@ def _list_of_host(
     try:
         page: objects.CopyPage = clients.call_agent(ctxt, host, clients.compute.list_copies, list(uuids))
     except NO_ANSWER_ERRORS as error:
-        LOG.info("No progress of copies from host %s: %s", host, error)
+        LOG.info("Cannot read the progress of copies from host %s: %s", host, error)
         return None
     return page
 

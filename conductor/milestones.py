@@ -51,7 +51,7 @@ def _ended_migration(record: InstanceRecord) -> MigrationRecord | None:
 
 
 def _log_errors(failed: Collection[InstanceRecord]) -> None:
-    reasons = Counter(" ".join((record.reason or "no reason is recorded").split()) for record in failed)
+    reasons = Counter(" ".join((record.reason or "no reason recorded").split()) for record in failed)
     for reason, count in reasons.most_common(MAX_REASONS):
         LOG.info("%d instances are %s: %s", count, InstanceStatus.ERROR, reason)
     other_count = sum(count for _, count in reasons.most_common()[MAX_REASONS:])

@@ -24,5 +24,5 @@ def check_project(store: ConductorStore, records: Iterable[InstanceRecord], proj
                 caller=f"a client of project {project!r}",
                 service="conductor",
                 method=method,
-                why=f"instance {record.uuid} is of another project",
+                why=f"instance {record.uuid} belongs to another project",
             )

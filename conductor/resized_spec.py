@@ -27,7 +27,7 @@ def resize_spec(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> objec
     attached = {item["group"] for item in (*spec.volumes, *spec.ports) if item.get("group")}
     kept_groups = {suffix: group for suffix, group in spec.groups.items() if suffix in attached}
     for suffix in kept_groups.keys() & flavor.groups.keys():
-        raise errors.InvalidSpec(why=f"the new flavor has a group {suffix!r}, as has a volume or port of the server")
+        raise errors.InvalidSpec(why=f"the new flavor has group {suffix!r}, which a volume or port of the server uses")
     groups = {**flavor.groups, **kept_groups}
     policy = flavor.groups_policy if flavor.groups_policy or len(groups) < 2 else NONE
     resources = dict(flavor.resources)
@@ -46,7 +46,7 @@ def flavor_with_image(
     for flavor in flavors:
         if flavor.image == image:
             return flavor
-    raise errors.InvalidSpec(why=f"none of the specs of the new flavor has the image of instance {instance}")
+    raise errors.InvalidSpec(why=f"no spec of the new flavor has the image of instance {instance}")
 
 
 def larger_amounts(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:

@@ -7,20 +7,20 @@ CALLS = metrics.counter(
     "scheduler_calls_total", "Calls served, by method and by error code or 'ok'", ("method", "code")
 )
 DROPPED_CALLS = metrics.counter(
-    "scheduler_dropped_calls_total", "Calls on Nova's bus that were dropped since their caller had gone", ("method",)
+    "scheduler_dropped_calls_total", "Calls on Nova's bus that were dropped because their caller was gone", ("method",)
 )
 CALL_SECONDS = metrics.histogram("scheduler_call_seconds", "Time from reading a call to its answer", ("method",))
 DECISION_SECONDS = metrics.histogram(
-    "scheduler_decision_seconds", "Time to rank hosts for one request, the claim excepted"
+    "scheduler_decision_seconds", "Time to rank hosts for one request, without the claim"
 )
 CLAIM_SECONDS = metrics.histogram(
-    "scheduler_claim_seconds", "Time of the store to claim for all calls that were decided together"
+    "scheduler_claim_seconds", "Time of the store to claim for calls that were decided together"
 )
 ROUND_CALLS = metrics.histogram(
     "scheduler_round_calls", "Calls that were decided and claimed together", buckets=(1, 2, 4, 8, 16, 32, 64)
 )
 BATCH_SECONDS = metrics.histogram(
-    "scheduler_batch_seconds", "Time to rank a batch of requests together, the claims excepted"
+    "scheduler_batch_seconds", "Time to rank a batch of requests together, without the claims"
 )
 BATCHED_REQUESTS = metrics.counter("scheduler_batched_requests_total", "Requests that were ranked together with others")
 UNBATCHED_REQUESTS = metrics.counter(
@@ -28,9 +28,7 @@ UNBATCHED_REQUESTS = metrics.counter(
 )
 INSTANCES_PLACED = metrics.counter("scheduler_instances_placed_total", "Instances that got a host and a claim")
 VERDICTS = metrics.counter("scheduler_verdicts_total", "Verdicts of the store on the candidates it tried", ("verdict",))
-FIRST_CHOICES = metrics.counter(
-    "scheduler_first_choices_total", "Instances that got their first choice, without a candidate lost to others"
-)
+FIRST_CHOICES = metrics.counter("scheduler_first_choices_total", "Instances that got their first choice")
 CONFLICTS = metrics.counter("scheduler_conflicts_total", "Decisions repeated because others had claimed the candidates")
 CLAIMS = metrics.counter("scheduler_claims_total", "Answers to claim verbs", ("verb", "answer"))
 LIVE_CLAIMS = metrics.gauge(
@@ -41,24 +39,24 @@ STORE_ENTRIES = metrics.gauge("store_entries", "Entries of a store's collections
 STORE_BYTES = metrics.gauge("store_bytes", "Bytes of a store's collections", _COLLECTION_LABELS, "max")
 STORE_BOUND = metrics.gauge(
     "store_bound_bytes",
-    "Bytes at which a store's collection is full, or loses its oldest entries",
+    "Bytes at which a store's collection is full, or drops its oldest entries",
     _COLLECTION_LABELS,
     "max",
 )
 REFUSALS = metrics.counter(
     "scheduler_refusals_total",
-    "Requests without a valid host, for each reason that rejected one of the hosts",
+    "Requests without a valid host, counted for each reason that rejected a host",
     ("reason",),
 )
 REAP_REMAINS = metrics.gauge(
     "store_reap_remains",
-    "Whether claims were still past their deadline, or tombstones past their age, after the last reaper pass",
+    "Whether overdue claims or tombstones were left after the last reaper pass",
     ("partition",),
     "max",
 )
 PREPARED_CLAIM_AGE = metrics.gauge(
     "store_prepared_claim_seconds",
-    "Age of the prepared claim whose deadline is the next one, the oldest where all live equally long; 0 without one",
+    "Age of the prepared claim with the next deadline, usually the oldest; 0 without one",
     ("partition",),
     "max",
 )
@@ -77,19 +75,26 @@ SILENCE = metrics.gauge(
 )
 HOSTS = metrics.gauge(
     "replica_hosts",
-    "Hosts by state: schedulable, disabled, awaiting_audit, down, too_old, set_aside. Those of Nova are schedulable: "
-    "the bridge knows more",
+    "Hosts by state: schedulable, disabled, awaiting_audit, down, too_old, set_aside. Nova's hosts count as "
+    "schedulable: see the bridge's metrics",
     ("partition", "state"),
     "max",
 )
 CAPACITY = metrics.gauge(
     "replica_capacity",
-    "Capacity of all hosts and of the providers below them, reserved amounts subtracted",
+    "Capacity of all hosts and the providers below them, without reserved amounts",
     ("partition", "resource_class"),
     "max",
 )
-RESERVED = metrics.gauge("replica_reserved", "Reserved amounts of the same", ("partition", "resource_class"), "max")
-USED = metrics.gauge("replica_used", "Claimed amounts of the same", ("partition", "resource_class"), "max")
+RESERVED = metrics.gauge(
+    "replica_reserved",
+    "Reserved amounts of all hosts and the providers below them",
+    ("partition", "resource_class"),
+    "max",
+)
+USED = metrics.gauge(
+    "replica_used", "Claimed amounts of all hosts and the providers below them", ("partition", "resource_class"), "max"
+)
 AGGREGATE_CAPACITY = metrics.gauge(
     "replica_aggregate_capacity",
     "Capacity of an aggregate's hosts, of the first 100 aggregates by name",
@@ -97,10 +102,16 @@ AGGREGATE_CAPACITY = metrics.gauge(
     "max",
 )
 AGGREGATE_RESERVED = metrics.gauge(
-    "replica_aggregate_reserved", "Reserved amounts of the same", ("aggregate", "resource_class"), "max"
+    "replica_aggregate_reserved",
+    "Reserved amounts of all hosts and the providers below them",
+    ("aggregate", "resource_class"),
+    "max",
 )
 AGGREGATE_USED = metrics.gauge(
-    "replica_aggregate_used", "Claimed amounts of the same", ("aggregate", "resource_class"), "max"
+    "replica_aggregate_used",
+    "Claimed amounts of all hosts and the providers below them",
+    ("aggregate", "resource_class"),
+    "max",
 )
 SNAPSHOTS = metrics.counter("replica_snapshots_total", "Full snapshots loaded by workers", _PARTITION_LABEL)
 OUTAGES = metrics.counter("replica_store_outages_total", "Store outages noticed by workers", _PARTITION_LABEL)
@@ -109,7 +120,7 @@ GROUP_MEMBERS = metrics.gauge(
 )
 GROUP_AWAY = metrics.counter(
     "scheduler_service_group_away_total",
-    "Polls of the service group without an answer; the liveness of services was kept as it was",
+    "Polls of the service group without an answer; the services' liveness was kept",
     ("partition",),
 )
 NOTIFICATIONS = metrics.counter(
@@ -119,11 +130,11 @@ PLUGIN_ERRORS = metrics.counter(
     "scheduler_plugin_errors_total", "Failures of filters and weighers, gantt's own included", ("kind", "name")
 )
 REFUSED_FACTS = metrics.counter(
-    "scheduler_refused_facts_total", "Facts that hosts reported with a wrong type or size, and that were not stored"
+    "scheduler_refused_facts_total", "Facts with a wrong type or size that hosts reported and that were not stored"
 )
 HTTP_REQUESTS = metrics.counter(
     "placement_requests_total",
-    "Requests of Placement's HTTP API, by method, path of the route and status",
+    "Requests of Placement's HTTP API, by method, route and status",
     ("method", "route", "status"),
 )
 HTTP_SECONDS = metrics.histogram(
@@ -133,7 +144,7 @@ HTTP_SECONDS = metrics.histogram(
 )
 SHADOWED_REQUESTS = metrics.counter(
     "placement_shadow_requests_total",
-    "Requests to another Placement by what became of them on gantt",
+    "Requests to another Placement, by their outcome on gantt",
     ("kind", "outcome"),
 )
 SHADOW_REFUSED_WRITES = metrics.counter(
@@ -142,29 +153,35 @@ SHADOW_REFUSED_WRITES = metrics.counter(
     ("method", "route", "status", "code"),
 )
 BRIDGE_WRITES = metrics.counter(
-    "nova_bridge_writes_total", "Documents that the bridge to Nova wrote or deleted", ("namespace",)
+    "nova_bridge_writes_total", "Documents that the Nova bridge wrote or deleted", ("namespace",)
 )
 BRIDGE_PASS_SECONDS = metrics.histogram(
-    "nova_bridge_pass_seconds", "Time to read Nova's databases, all or what changed, and to write it", ("kind",)
+    "nova_bridge_pass_seconds", "Time of a pass over Nova's databases, full or of changes, writes included", ("kind",)
 )
 BRIDGE_LAG = metrics.gauge(
-    "nova_bridge_lag_seconds", "Age of what the bridge last read from Nova's API database, by the bridge", (), "max"
+    "nova_bridge_lag_seconds", "Age of the bridge's last read of Nova's API database, measured by the bridge", (), "max"
 )
 BRIDGE_CELL_AGE = metrics.gauge(
-    "nova_bridge_cell_age_seconds", "Time since a cell's database did not answer, 0 while it does", ("cell",), "max"
+    "nova_bridge_cell_age_seconds",
+    "Time since a cell's database stopped answering; 0 while it answers",
+    ("cell",),
+    "max",
 )
 BRIDGE_UNMAPPED = metrics.gauge(
     "nova_bridge_unmapped_hosts", "Compute hosts that are not mapped to their cell", (), "max"
 )
-BRIDGE_ACTIVE = metrics.gauge("nova_bridge_active", "Whether this bridge has the lease, and others wait", (), "max")
+BRIDGE_ACTIVE = metrics.gauge("nova_bridge_active", "Whether this bridge holds the lease", (), "max")
 NOVA_STATE_AGE = metrics.gauge(
-    "nova_state_age_seconds", "Age of what the bridge last read from Nova's API database, by the scheduler", (), "max"
+    "nova_state_age_seconds",
+    "Age of the bridge's last read of Nova's API database, measured by the scheduler",
+    (),
+    "max",
 )
 NOVA_SHADOW_INSTANCES = metrics.counter(
-    "nova_shadow_instances_total", "Instances that nova-scheduler and gantt decided on, by what differs", ("outcome",)
+    "nova_shadow_instances_total", "Instances decided by nova-scheduler and gantt, by difference", ("outcome",)
 )
 NOVA_SHADOW_SKIPPED = metrics.counter(
-    "nova_shadow_skipped_total", "Requests to nova-scheduler that were not compared, by the reason", ("reason",)
+    "nova_shadow_skipped_total", "Requests to nova-scheduler that were not compared, by reason", ("reason",)
 )
 
 

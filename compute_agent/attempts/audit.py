@@ -94,13 +94,13 @@ class HostAuditor:
                 ended.append(attempt.to_ended(attempt.outcome_if_ended, reason, ClaimEnd.NOTHING, now_ms))
             elif answer == Answer.UNVERIFIED:
                 LOG.warning(
-                    "The store does not know the claim of instance %s (attempt %d), which runs on this host; it is "
-                    "unverified until the conductor's record names it",
+                    "Claim of running instance %s (attempt %d) is unknown to the store; it is unverified until the "
+                    "conductor's record names it",
                     *attempt.ref,
                 )
             elif answer == Answer.UNKNOWN and attempt.stage is not Stage.INTENT:
                 LOG.error(
-                    "The store does not accept the claim of instance %s (attempt %d), which runs on this host",
+                    "Claim of running instance %s (attempt %d) is not accepted by the store",
                     *attempt.ref,
                 )
         self._guest_manager.end_attempts(ended)

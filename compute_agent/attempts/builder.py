@@ -65,7 +65,7 @@ def _admit_intent(guest_manager: GuestManager, intent: Attempt, requirements: Bu
         return guest_manager.refusal
     others = guest_manager.journal.of_instance(intent.uuid)
     if intent.is_incoming and any(other.live for other in others):
-        return f"the instance is on host {guest_manager.host} already"
+        return f"the instance is already on host {guest_manager.host}"
     latest = max((max(other.attempt, other.transition) for other in others), default=0)
     if latest > intent.attempt:
         return f"attempt {latest} of the instance is newer"

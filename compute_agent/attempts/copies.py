@@ -72,7 +72,7 @@ def _apply_first(guest_manager: GuestManager, attempt: Attempt, copy: GuestCopy)
     elif copy.action == START and (
         attempt.stage is not Stage.SPAWNED or not guest_manager.hypervisor.is_on(attempt.ref)
     ):
-        _fail(guest_manager, attempt, state, "its guest does not run")
+        _fail(guest_manager, attempt, state, "its guest is not running")
     elif copy.action == START:
         _put(guest_manager, attempt, state)
         memory_mb, disk_mb = _sizes(attempt)
@@ -124,12 +124,12 @@ def _stop_source(guest_manager: GuestManager, attempt: Attempt, phase: str) -> N
     if attempt.copy is not None:
         stopped = replace(attempt, stage=Stage.STOPPED, stopped_for=attempt.migration)
         _put(guest_manager, stopped, replace(attempt.copy, phase=phase))
-    LOG.info("Instance %s (attempt %d) is stopped, its copy is %s", *attempt.ref, phase)
+    LOG.info("Stopped instance %s (attempt %d); its copy is %s", *attempt.ref, phase)
 
 
 def _fail(guest_manager: GuestManager, attempt: Attempt, state: CopyState, reason: str) -> None:
     _put(guest_manager, attempt, replace(state, phase=FAILED, reason=reason))
-    LOG.warning("The copy of instance %s (attempt %d) failed: %s", *attempt.ref, reason)
+    LOG.warning("Copy of instance %s (attempt %d) failed: %s", *attempt.ref, reason)
 
 
 def _put(guest_manager: GuestManager, attempt: Attempt, state: CopyState) -> None:

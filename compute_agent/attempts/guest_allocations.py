@@ -53,7 +53,7 @@ class GuestManager:
         if guest_count and not self.journal.all():
             raise JournalDamaged(
                 f"host {self.host} has {guest_count} guests but an empty journal: restore the journal, or remove the "
-                "guests folder if these guests may be deleted"
+                "guests folder to delete the guests"
             )
         for attempt in self.journal.live():
             self.tracker.hold(attempt)
@@ -90,9 +90,9 @@ class GuestManager:
             metrics.DAMAGED_GUESTS.inc()
             live = [attempt for attempt in self.journal.of_instance(uuid) if attempt.live]
             for attempt in live:
-                LOG.error("Guest %s lost its state; by the journal, attempt %d is %s", *attempt.ref, attempt.stage)
+                LOG.error("Guest %s lost its state; the journal has attempt %d as %s", *attempt.ref, attempt.stage)
             if not live:
-                LOG.warning("The damaged file of guest %s is ignored: it has no live claim", uuid)
+                LOG.warning("Ignored the damaged file of guest %s: it has no live claim", uuid)
 
     def add_intents(self, intents: Sequence[Attempt]) -> None:
         """Journal admitted attempts and hold their resources."""

@@ -95,9 +95,9 @@ class JournalFile:
         header = contents[0] if contents else "nothing"
         schema = header.get("schema") if isinstance(header, dict) else None
         if type(schema) is int and schema > SCHEMA:
-            raise NewerState(self._path, f"it has schema {schema}, and this agent supports {SCHEMA}")
+            raise NewerState(self._path, f"it has schema {schema}; this agent supports {SCHEMA}")
         if header != self._header:
-            raise JournalDamaged(f"the journal {self._path} begins with {header}, where {self._header} is expected")
+            raise JournalDamaged(f"the journal {self._path} begins with {header} instead of {self._header}")
 
 
 def _encode(content: Any) -> str:

@@ -64,10 +64,10 @@ def _source_reason(guest_manager: GuestManager, instance: str, attempt: Attempt 
     if attempt is None:
         return f"its guest is not on host {guest_manager.host}"
     if attempt.stage is not Stage.SPAWNED:
-        return f"its guest does not run: it is {attempt.stage}"
+        return f"its guest is not running: it is {attempt.stage}"
     devices = [kind for kind in DEVICE_KINDS if attempt.assignments.get(kind)]
     if devices:
-        return f"it has devices ({', '.join(devices)}), which cannot be copied"
+        return f"it has devices ({', '.join(devices)}) that cannot be copied"
     if guest_manager.hypervisor.profile().migration_check_fails(guest_manager.host, instance):
         return "simulated failure of the check at the source"
     return ""
@@ -84,11 +84,11 @@ def _destination_reason(
         return f"host {guest_manager.host} does not have that node"
     for name in ("architecture", "hypervisor_type"):
         if source.get(name) and facts.get(name) and source[name] != facts[name]:
-            return f"its {name.replace('_', ' ')} is {facts[name]}, that of the source is {source[name]}"
+            return f"its {name.replace('_', ' ')} is {facts[name]}, the source's is {source[name]}"
     if (facts.get("hypervisor_version") or 0) < (source.get("hypervisor_version") or 0):
         return f"its hypervisor version {facts['hypervisor_version']} is older than {source['hypervisor_version']}"
     if any(attempt.live and attempt.uuid == instance for attempt in guest_manager.journal.all()):
-        return f"host {guest_manager.host} has the instance already"
+        return f"host {guest_manager.host} already has the instance"
     if guest_manager.hypervisor.profile().migration_check_fails(guest_manager.host, instance):
         return "simulated failure of the check at the destination"
     return ""

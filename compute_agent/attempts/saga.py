@@ -95,7 +95,7 @@ class AttemptSaga:
                     LOG.error("%s", error)
                     self._unfinished = True
                 except CallUnanswered as error:
-                    LOG.warning("%s; it will be retried", error)
+                    LOG.warning("%s; retrying later", error)
                     self._unfinished = True
                     return
 

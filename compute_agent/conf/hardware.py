@@ -14,17 +14,17 @@ PCI_OPTS = [
         default=1,
         min=1,
         max=255,
-        help="Number of guests that share one device, each by a virtual function. 1: a device is assigned as a whole.",
+        help="Guests that share one device, each by a virtual function. 1: the device is assigned as a whole.",
     ),
     cfg.StrOpt(
         "resource_class",
         default="",
-        help="Resource class of the device. Empty: CUSTOM_PCI_VENDOR_PRODUCT, with both in capitals.",
+        help="Resource class of the device. Empty: CUSTOM_PCI_VENDOR_PRODUCT, in capitals.",
     ),
     cfg.StrOpt(
         "physical_network",
         default="",
-        help="Network that the device is connected to; reported as the trait CUSTOM_PHYSNET_NAME. Empty: none.",
+        help="Network of the device, reported as the trait CUSTOM_PHYSNET_NAME. Empty: none.",
     ),
     cfg.ListOpt("traits", default=[], help="Traits of the device."),
 ]

@@ -10,7 +10,7 @@ OPTS = [
     cfg.IntOpt("memory_mb", default=131072, min=0, help="Memory of a node of this shape, in MiB."),
     cfg.IntOpt("disk_gb", default=2000, min=0, help="Local disk of a node of this shape, in GiB."),
     cfg.FloatOpt(
-        "cpu_allocation_ratio", default=4.0, min=0.0, help="Virtual CPUs that may be allocated per existing one."
+        "cpu_allocation_ratio", default=4.0, min=0.0, help="Virtual CPUs that may be allocated per existing CPU."
     ),
     cfg.FloatOpt("ram_allocation_ratio", default=1.0, min=0.0, help="Memory that may be allocated per existing MiB."),
     cfg.FloatOpt("disk_allocation_ratio", default=1.0, min=0.0, help="Disk that may be allocated per existing GiB."),
@@ -27,16 +27,16 @@ OPTS = [
         "kind",
         default="compute",
         choices=["compute", "volume", "network"],
-        help="What a node of this shape provides: compute is a host of servers, volume a storage pool, network a "
-        "network of ports. Each request is for one of them.",
+        help="Service of a node of this shape: compute is a host of servers, volume a storage pool, network a network "
+        "of ports. Each request is for one of them.",
     ),
     cfg.IntOpt(
         "numa_cells",
         default=0,
         min=0,
         max=64,
-        help="NUMA cells of a node, among which its CPUs and memory are divided evenly; each becomes a provider below "
-        "the node. 0: CPUs and memory belong to the node itself, and no guest is pinned.",
+        help="NUMA cells of a node, with an even share of its CPUs and memory each; every cell is a provider below "
+        "the node. 0: CPUs and memory belong to the node itself, and guests cannot be pinned.",
     ),
     cfg.IntOpt("numa_cells_per_socket", default=1, min=1, max=64, help="NUMA cells of one processor socket."),
     cfg.IntOpt(
@@ -44,26 +44,26 @@ OPTS = [
         default=1,
         min=1,
         max=8,
-        help="Threads of a CPU core, on nodes with NUMA cells. Of n cores, CPU i is a thread of core i modulo n.",
+        help="Threads per CPU core, on nodes with NUMA cells. With n cores, CPU i is a thread of core i modulo n.",
     ),
     cfg.StrOpt(
         "cpu_dedicated_set",
         default="",
-        help="CPUs of a node that guests are pinned to, such as '4-15,20-31,^8', on nodes with NUMA cells; the "
-        "others are shared. They are allocated as PCPU, without overcommit.",
+        help="Dedicated CPUs of a node with NUMA cells, such as '4-15,20-31,^8', allocated as PCPU without "
+        "overcommit; the others are shared.",
     ),
     cfg.Opt(
         "huge_pages",
         type=types.Dict(key_value_separator=":", value_type=types.Integer(min=1)),
         default={},
-        help="Huge pages of each NUMA cell, by their size in kB, such as '2048:4096,1048576:16'. They are a part of "
-        "memory_mb, and allocated separately.",
+        help="Huge pages of each NUMA cell by size in kB, such as '2048:4096,1048576:16': a part of memory_mb, "
+        "allocated separately.",
     ),
     cfg.ListOpt(
         "pci_devices",
         default=[],
         help="PCI devices of a node as NAME:COUNT or NAME:COUNT@CELL, such as 'nic:2@0,gpu:1'. Group "
-        "[pci_device:NAME] describes the device, CELL is the NUMA cell that it is attached to.",
+        "[pci_device:NAME] describes the device, CELL is its NUMA cell.",
     ),
     cfg.ListOpt(
         "devices",
@@ -80,8 +80,7 @@ OPTS = [
     cfg.ListOpt(
         "supported_instances",
         default=[],
-        help="Guests that a node can run, each as ARCHITECTURE:HYPERVISOR:MODE, such as 'x86_64:kvm:hvm'. Empty: not "
-        "reported.",
+        help="Guest types of a node as ARCHITECTURE:HYPERVISOR:MODE, such as 'x86_64:kvm:hvm'. Empty: not reported.",
     ),
     cfg.Opt(
         "cpu_info",
@@ -92,11 +91,11 @@ OPTS = [
     cfg.ListOpt(
         "counted_image_properties",
         default=[],
-        help="Image properties, such as os_distro. A node counts its guests by their values for the scheduler's "
-        "ImagePropertiesWeigher: the same ones as in its image_props_weight_setting.",
+        help="Image properties, such as os_distro, by whose values a node counts its guests for the scheduler's "
+        "ImagePropertiesWeigher: those of its image_props_weight_setting.",
     ),
     cfg.ListOpt("traits", default=[], help="Traits of a node of this shape, such as HW_CPU_X86_AVX2."),
-    cfg.StrOpt("availability_zone", help="Availability zone of the nodes of this shape; unset: that of their host."),
+    cfg.StrOpt("availability_zone", help="Availability zone of nodes of this shape. Unset: their host's zone."),
     cfg.IntOpt(
         "share", default=1, min=1, max=1000, help="Number of nodes with this shape per node with a shape of share 1."
     ),

@@ -10,7 +10,7 @@ OPTS = [
         "seed",
         default="gantt",
         mutable=True,
-        help="Seed of all simulated random events. With the same seed, an instance has the same events on every run.",
+        help="Seed of simulated random events. With the same seed, an instance has the same events on every run.",
     ),
     cfg.FloatOpt(
         "spawn_failure_rate",
@@ -49,8 +49,8 @@ OPTS = [
         min=0.0,
         max=1.0,
         mutable=True,
-        help="Share of nodes, from 0 to 1, with a new cpu.percent at each report interval. "
-        "0: nodes report no cpu.percent, and change only with their instances.",
+        help="Share of nodes, from 0 to 1, with a new cpu.percent at each report. 0: nodes report no cpu.percent and "
+        "change only with their instances.",
     ),
     cfg.FloatOpt(
         "external_use_rate",
@@ -58,7 +58,7 @@ OPTS = [
         min=0.0,
         max=1.0,
         mutable=True,
-        help="Share of those changes, from 0 to 1, that also change the memory used by the host itself: the node's "
+        help="Share of these changes, from 0 to 1, that also change the memory used by the host itself: the node's "
         "reserved MEMORY_MB.",
     ),
     cfg.FloatOpt(
@@ -67,8 +67,8 @@ OPTS = [
         min=0.0,
         max=1.0,
         mutable=True,
-        help="Maximum memory used by the host itself in that way, as a share of the node's memory. It never exceeds "
-        "the memory that is free of guests.",
+        help="Maximum memory that the host itself uses, as a share of the node's memory. It never exceeds the memory "
+        "free of guests.",
     ),
     cfg.FloatOpt(
         "silence_rate",
@@ -76,16 +76,16 @@ OPTS = [
         min=0.0,
         max=1.0,
         mutable=True,
-        help="Probability, from 0 to 1, at each report that the service host falls silent: it sends no report for "
-        "silence_time seconds and then goes on. It still answers messages.",
+        help="Probability, from 0 to 1, at each report that the service host falls silent: it sends no reports for "
+        "silence_time seconds, but answers messages.",
     ),
     cfg.FloatOpt(
         "silence_time",
         default=120.0,
         min=0.0,
         mutable=True,
-        help="Seconds that a silent service host stays silent. Longer than [store] service_down_time, and the host "
-        "counts as down.",
+        help="Seconds that a silent service host stays silent. The host counts as down if this exceeds [store] "
+        "service_down_time.",
     ),
     cfg.FloatOpt(
         "restart_rate",
@@ -93,38 +93,38 @@ OPTS = [
         min=0.0,
         max=1.0,
         mutable=True,
-        help="Probability, from 0 to 1, at each report that the service host's agent restarts instead: a new "
-        "agent takes over journal and guests, reports in full and audits before it serves. The process goes on.",
+        help="Probability, from 0 to 1, at each report that the service host's agent restarts instead: a new agent in "
+        "the same process takes over journal and guests, reports in full and audits before it serves.",
     ),
     cfg.StrOpt(
         "shared_storage",
         default="",
         mutable=True,
-        help="Name of the shared storage that has the guests' disks. A live migration between hosts of the same one "
-        "copies memory only. Empty: the disks are local, and are copied as well.",
+        help="Shared storage of the guests' disks, by name. A live migration within one storage copies memory only. "
+        "Empty: disks are local and are also copied.",
     ),
     cfg.FloatOpt(
         "copy_rate",
         default=1000.0,
         min=0.001,
         mutable=True,
-        help="MiB per second of memory and disk that a live migration copies.",
+        help="MiB of memory and disk that a live migration copies per second.",
     ),
     cfg.FloatOpt(
         "dirty_rate",
         default=100.0,
         min=0.0,
         mutable=True,
-        help="MiB per second of memory that a guest writes to while it is copied, and that are copied again. At "
-        "copy_rate or above, a copy of more memory than copy_downtime allows never ends by itself.",
+        help="MiB of memory that a guest writes per second during its copy, to be copied again. At copy_rate or "
+        "above, a copy of more memory than copy_downtime allows never ends by itself.",
     ),
     cfg.FloatOpt(
         "copy_downtime",
         default=0.5,
         min=0.0,
         mutable=True,
-        help="Seconds for which a guest may be stopped at the end of its copy. It is stopped when the rest can be "
-        "copied in that time.",
+        help="Seconds that a guest may be stopped at the end of its copy; it is stopped once the rest can be copied "
+        "in this time.",
     ),
     cfg.FloatOpt(
         "migration_check_failure_rate",
@@ -132,8 +132,8 @@ OPTS = [
         min=0.0,
         max=1.0,
         mutable=True,
-        help="Share of pairs of a host and an instance, from 0 to 1, for which the check before a live migration "
-        "fails, at the source or at a destination.",
+        help="Share of pairs of host and instance, from 0 to 1, whose check before a live migration fails, at source "
+        "or destination.",
     ),
     cfg.FloatOpt(
         "copy_failure_rate",
@@ -149,8 +149,8 @@ OPTS = [
         min=0.0,
         max=1.0,
         mutable=True,
-        help="Share of copies, from 0 to 1, in the middle of which the source's host loses its power: its guests stop, "
-        "and it sends and answers nothing until its process is started again.",
+        help="Share of copies, from 0 to 1, during which the source host loses power: its guests stop, and it stays "
+        "silent until its process is started again.",
     ),
     cfg.FloatOpt(
         "post_migration_failure_rate",

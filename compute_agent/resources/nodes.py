@@ -101,7 +101,7 @@ def _host_names(conf: cfg.ConfigOpts) -> list[str]:
     patterns = conf.compute.hosts or [socket.gethostname()]
     hosts = [name for pattern in patterns for name in host_patterns.expand(pattern)]
     if len(set(hosts)) != len(hosts):
-        raise errors.BadConfiguration(why=f"[compute] hosts = {', '.join(patterns)} contains a host twice")
+        raise errors.BadConfiguration(why=f"[compute] hosts = {', '.join(patterns)} lists a host twice")
     for name in hosts:
         try:
             names.canonical((name, "node0"))

@@ -218,4 +218,4 @@ def _node_amounts(node: str, allocations: Allocations) -> Allocations:
 def _misfit_message(provider: str, resource_class: str, inventory: Inventory | None, used: int, amount: int) -> str:
     if inventory is None:
         return f"provider {provider} has no {resource_class}"
-    return f"provider {provider} cannot give {amount} {resource_class}: {used} of {inventory.capacity} are in use"
+    return f"provider {provider} cannot provide {amount} {resource_class}: {used} of {inventory.capacity} are in use"

@@ -65,7 +65,7 @@ class AuditSchedule:
             answer = self._auditor.audit(epoch)
         except (CallUnanswered, CallRejected) as error:
             # The next answer to a report or this timer repeats the audit, whichever is first.
-            LOG.warning("%s; the audit of host %s will be retried", error, self._host)
+            LOG.warning("%s; retrying the audit of host %s", error, self._host)
             self._request_after(self._intervals().retry_max, epoch)
             return
         finally:

@@ -109,12 +109,12 @@ class ReportSchedule:
         except CallUnanswered as error:
             LOG.warning("%s; host %s will report again", error, self._host.name)
         except IdentityRefused as error:
-            LOG.error("Host %s is no longer served: %s", self._host.name, error)
+            LOG.error("Stopped serving host %s: %s", self._host.name, error)
             self._restart()
         except CallRejected as error:
             LOG.error("%s", error)
         except FolderInUse as error:
-            LOG.error("Host %s is served no more: another agent superseded this one, and %s", self._host.name, error)
+            LOG.error("Stopped serving host %s: superseded by another agent, and %s", self._host.name, error)
             self._leave()
         else:
             self._host.follow(answer)

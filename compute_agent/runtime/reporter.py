@@ -152,9 +152,7 @@ class StatsReporter:
             try:
                 self._identity.set_served(True)
             except OSError as error:
-                LOG.warning(
-                    "The mark of a served folder is only in memory, host=%s: %s", self._guest_manager.host, error
-                )
+                LOG.warning("Cannot save the mark of a served folder, host=%s: %s", self._guest_manager.host, error)
 
     def _current_states(self) -> dict[str, State]:
         instances = self._guest_manager.tracker.instances()

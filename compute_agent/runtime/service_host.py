@@ -107,7 +107,7 @@ class ServiceHost:
             self._saga_timer = None
         if self.guest_manager.audit_duty.is_due:
             # Journalled attempts may have moved elsewhere meanwhile. The audit ends those, then advances the rest.
-            LOG.info("Host %s may have been fenced unnoticed: it audits before it acts", self.name)
+            LOG.info("Host %s may have been fenced unnoticed: auditing before further actions", self.name)
             self.audits.repeat()
             return
         # A pass that fails, such as on a full disk, is retried as well.

@@ -168,7 +168,7 @@ class HostSupervisor:
 
     def die(self) -> None:
         """Simulate a power loss: the guests stop, and the host does nothing until a restart of the process."""
-        LOG.warning("Host %s lost its power (simulated fault)", self.name)
+        LOG.warning("Host %s lost power (simulated fault)", self.name)
         metrics.INJECTED_FAULTS.labels("death").inc()
         for guest in self.guest_manager.hypervisor.list():
             self.guest_manager.hypervisor.power_off(guest.ref)

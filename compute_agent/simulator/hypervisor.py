@@ -78,7 +78,7 @@ class Hypervisor:
             try:
                 guest = _read(path)
             except ValueError as error:
-                LOG.error("%s; it is renamed to %s%s", error, path.name, _DAMAGED)
+                LOG.error("%s; renaming it to %s%s", error, path.name, _DAMAGED)
                 path.replace(path.with_name(path.name + _DAMAGED))
                 damaged.append(path.stem.partition(_ATTEMPT)[0])
             else:
@@ -221,7 +221,7 @@ def _read(path: Path) -> Guest:
         guest = Guest(**document)
         is_typed = all(type(getattr(guest, entry.name)) is entry.type for entry in fields(Guest))
         if _file_name(guest.ref) != path.stem or not is_typed:
-            raise ValueError("it does not describe the guest that it is named after")
+            raise ValueError("it describes another guest than its name says")
     except (ValueError, TypeError) as error:
         raise ValueError(f"the guest file {path} is damaged: {error}") from error
     return guest

@@ -20,20 +20,18 @@ OPTS = [
         default=[],
         sample_default=["instances=1000", "VCPU=4000", "MEMORY_MB=16000000"],
         mutable=True,
-        help="What each project may use, as NAME=LIMIT separated by commas. A name is a resource class, instances, or "
-        "recorded_instances: all whose records are kept, also failed ones, and deleted ones during [conductor_store] "
-        f"retention; each leaves a tombstone of each of its attempts, so this bounds those. It is {DEFAULT_RECORDED} "
-        "unless it is set. Any other name that is missing, and any that has limit -1, is unlimited. An instance counts "
-        "until it is deleted, or is in ERROR and its claim has ended. Claims of other services, such as those made "
-        "through Placement's API, are not counted.",
+        help="Limits of each project, as NAME=LIMIT separated by commas. NAME is a resource class, instances, or "
+        "recorded_instances: all kept records, including failed instances and, during [conductor_store] retention, "
+        f"deleted ones; it also bounds the tombstones of their attempts. Default: {DEFAULT_RECORDED} "
+        "recorded_instances. Missing names and limit -1 are unlimited. An instance counts until it is deleted, or is "
+        "in ERROR without a claim. Claims of other services, such as through Placement's API, are not counted.",
     ),
     cfg.MultiStrOpt(
         "project_limits",
         default=[],
         sample_default=["PROJECT instances=5000, VCPU=-1"],
         mutable=True,
-        help="Limits of one project, which replace those of the same names in limits; repeat the option for each "
-        "project.",
+        help="Limits of one project, which replace limits of the same names; repeat the option for each project.",
     ),
 ]
 

@@ -11,11 +11,11 @@ MEMORY = "memory://"
 
 BOUNDS = (
     ("record_bytes", 8 << 30, "requests and their instances that are not deleted, about 1 kB an instance."),
-    ("queue_bytes", 1 << 30, "the queue of requests and instances with a step to take."),
+    ("queue_bytes", 1 << 30, "the queue of requests and instances with a pending step."),
     (
         "deleted_bytes",
         8 << 30,
-        "records of deleted instances, which are kept for the seconds of retention, about 1 kB each.",
+        "records of deleted instances, kept during retention, about 1 kB each.",
     ),
 )
 
@@ -24,19 +24,19 @@ OPTS = [
         "url",
         default="redis://127.0.0.1:6379/0",
         secret=True,
-        help="The Redis that holds requests and instances: redis://user:password@host:port/0, rediss:// for TLS, or "
-        "unix://user:password@/path/to/socket?db=0; redis+sentinel://user:password@host1:26379,host2:26379/service/0 "
-        "or redis+cluster://user:password@host1:6379,host2:6379 (rediss+... for TLS) for failover. All "
-        "conductors of a cluster share it; their keys begin with "
-        "'gantt:{conductor}:'. Configure it to persist every acknowledged write (appendonly yes, appendfsync "
-        "always), or requests accepted just before a crash are lost. memory:// stores everything in this process: for "
-        "trials only.",
+        help="URL of the Redis that stores requests and instances: redis://user:password@host:port/0, rediss:// for "
+        "TLS, or unix://user:password@/path/to/socket?db=0; "
+        "redis+sentinel://user:password@host1:26379,host2:26379/service/0 or "
+        "redis+cluster://user:password@host1:6379,host2:6379 (rediss+... for TLS) for failover. All conductors of a "
+        "cluster share it; their keys begin with 'gantt:{conductor}:'. Configure it with appendonly yes and "
+        "appendfsync always, or a crash loses requests accepted just before it. memory:// stores everything in this "
+        "process: for trials only.",
     ),
     cfg.FloatOpt(
         "retention",
         default=86400.0,
         min=0.0,
-        help="Seconds for which the record of a deleted instance is kept. Until then it can be listed, and a delayed "
+        help="Seconds that the record of a deleted instance is kept. Meanwhile it can be listed, and a delayed "
         "duplicate of its request does not build it again.",
     ),
     cfg.StrOpt(
@@ -47,17 +47,17 @@ OPTS = [
             ("everysec", "appendfsync everysec: a second of writes may be lost with the machine"),
         ],
         help="Durability that this Redis is configured for. Only with 'always' does a restart continue in the same "
-        "epoch; otherwise instances that were not yet sent to a host wait until every host has been audited. A value "
-        "above the real setting of Redis may hide lost requests. It has no effect for Sentinel and Redis Cluster.",
+        "epoch; otherwise instances not yet sent to a host wait until every host is audited. A value stronger than "
+        "Redis's real setting may hide lost requests. Without effect for Sentinel and Redis Cluster.",
     ),
     cfg.FloatOpt(
         "max_clock_step",
         default=15.0,
         min=1.0,
         max=3600.0,
-        help="Seconds by which one step of the store server's clock can advance the store's time, by which leases, "
-        "retries and retention are judged; a step back does not turn it back. While no conductor runs, the store's "
-        "time stands still beyond this step. All conductors must have the same value.",
+        help="Maximum seconds by which one step of the store server's clock advances the store's time, which leases, "
+        "retries and retention use; it never goes back, and stands still beyond this step while no conductor runs. "
+        "Use the same value for all conductors.",
     ),
     *(
         cfg.IntOpt(
@@ -65,8 +65,8 @@ OPTS = [
             default=default,
             min=1 << 20,
             max=1 << 40,
-            help=f"Maximum size in bytes of {text} At the bound no new request is accepted; instances can be deleted, "
-            "and those that are recorded are continued.",
+            help=f"Maximum bytes of {text} At the bound new requests are refused; recorded instances continue and can "
+            "be deleted.",
         )
         for option, default, text in BOUNDS
     ),
@@ -82,5 +82,5 @@ def check(conf: cfg.ConfigOpts) -> None:
     if retention < horizon:
         raise errors.BadConfiguration(
             why=f"[conductor_store] retention is {retention:g} s, but [conductor] repeat_horizon is {horizon:g} s: a "
-            "request whose record was removed could be repeated; make retention at least as long"
+            "request could be repeated after its record was removed; make retention at least as long"
         )

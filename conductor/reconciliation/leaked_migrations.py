@@ -62,7 +62,7 @@ def end(
         consumers=[claim["consumer"] for claim in sources], attempts=[claim["attempt"] for claim in sources]
     )
     parts.clients.compute.terminate_instances(ctxt, host, source_refs)
-    LOG.info("Requested host %s to end what %d leaked migrations hold", host, len(sources))
+    LOG.info("Requested host %s to end the claims of %d leaked migrations", host, len(sources))
 
 
 def _check_ended(store: ConductorStore, sources: Sequence[Mapping[str, Any]]) -> None:
@@ -108,7 +108,7 @@ def _check_guest(
     is_known = migration in parts.store.migrations([migration])
     is_deleted = record is not None and record.status == InstanceStatus.DELETED
     if not ends_running and state != guest.STOPPED:
-        why = f"its guest on {claim['host']} may be running; only an operator may end it"
+        why = f"its guest on {claim['host']} may be running; only operators may end it"
         raise errors.InstanceConflict(uuid=uuid, why=why)
     if not ends_running and not is_deleted and not is_known:
         why = f"its migration {migration} has no record, and the guest on {claim['host']} may be the original copy"
@@ -116,7 +116,7 @@ def _check_guest(
     if is_known if record is None else record.status in WITHOUT_GUEST:
         return
     if record is not None and record.attempt == claim["attempt"]:
-        why = f"its record names the guest on {claim['host']}, which may be the only copy; compare them first"
+        why = f"its record names the guest on {claim['host']}, which may be the only copy; compare the copies first"
         raise errors.InstanceConflict(uuid=uuid, why=why)
     client = parts.clients.claims_of(record.partition if record is not None else partition)
     others = client.list_claims(ctxt, consumer=uuid).claims

@@ -31,7 +31,7 @@ def release(parts: ConductorParts, ctxt: RequestContext, host: str, refs: object
     # Check again: the agent may have got a build in between.
     _check_idle(parts.store, refs)
     parts.clients.compute.terminate_instances(ctxt, host, refs)
-    LOG.info("Requested host %s to release %d claims that it runs nothing under", host, len(refs.consumers))
+    LOG.info("Requested host %s to release %d claims without guests", host, len(refs.consumers))
 
 
 def _check_idle(store: ConductorStore, refs: objects.ClaimRefs) -> None:
@@ -42,5 +42,5 @@ def _check_idle(store: ConductorStore, refs: objects.ClaimRefs) -> None:
             why = f"its migration {migration.uuid} is {migration.status}; confirm or revert it, or wait"
             raise errors.InstanceConflict(uuid=uuid, why=why)
         if uuid in records and records[uuid].step != SagaStep.DONE:
-            why = f"it is {records[uuid].status}, and its step {records[uuid].step} is under way; retry"
+            why = f"it is {records[uuid].status}, and its step {records[uuid].step} is in progress; retry"
             raise errors.InstanceConflict(uuid=uuid, why=why)

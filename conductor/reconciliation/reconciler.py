@@ -98,7 +98,7 @@ class RecordReconciler(BackgroundLoop):
         records = find_instances(self._parts.store, uuids)
         for uuid, record in records.items():
             if record.step != SagaStep.DONE and not _is_settled(record):
-                why = f"it is {record.status}, and its step {record.step} is under way; retry"
+                why = f"it is {record.status}, and its step {record.step} is in progress; retry"
                 raise errors.InstanceConflict(uuid=uuid, why=why)
         compared = [
             record for record in records.values() if record.status in ON_HOST or record.status == InstanceStatus.ERROR
@@ -135,7 +135,7 @@ class RecordReconciler(BackgroundLoop):
             return [update for row in rows if (update := self._update(*row)) is not None]
         except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
             LOG.warning(
-                "Comparison of %d records with claims of partition %s failed; the next one repeats it: %s",
+                "Comparison of %d records with claims of partition %s failed; the next comparison repeats it: %s",
                 len(claims),
                 partition or self._parts.clients.partition,
                 summarize_error(error),
@@ -162,7 +162,7 @@ class RecordReconciler(BackgroundLoop):
         begun = answers.count(Answer.CONFIRMED)
         if begun:
             LOG.info(
-                "Began %d moves again that partition %s had forgotten",
+                "Restarted %d moves that partition %s had forgotten",
                 begun,
                 partition or self._parts.clients.partition,
             )

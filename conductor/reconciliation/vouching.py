@@ -28,7 +28,7 @@ def check(parts: ConductorParts, partition: str, host: str, refs: objects.ClaimR
     matches = [ref for ref in refs.pairs() if is_named(records.get(ref[0]), ref[1], host)]
     without_record = len(refs.consumers) - len(matches)
     if without_record:
-        LOG.warning("No record names %d unverified attempts of host %s: see 'gantt audit'", without_record, host)
+        LOG.warning("No records for %d unverified attempts of host %s: see 'gantt audit'", without_record, host)
     if not matches:
         return
     match_refs = objects.ClaimRefs.of(
@@ -46,7 +46,7 @@ def check(parts: ConductorParts, partition: str, host: str, refs: objects.ClaimR
             *(len(matches), host, summarize_error(error)),
         )
         return
-    LOG.info("Vouched for %d claims of host %s, which their records name", len(vouched), host)
+    LOG.info("Vouched for %d claims of host %s that match their records", len(vouched), host)
 
 
 def _end_earlier_attempts(

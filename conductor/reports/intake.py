@@ -184,7 +184,7 @@ def _log_unknown_guests(host: str, results: Sequence[BuildResult]) -> None:
         if result.kind == ACTIVE:
             LOG.warning(
                 "Host %s runs attempt %d of instance %s, which has no record; it keeps running under its claim. "
-                "Boot it again with this uuid to record it",
+                "Record it with 'gantt server adopt'",
                 *(host, result.attempt, result.uuid),
             )
 
@@ -261,7 +261,7 @@ def _end_incoming(instance: InstanceRecord) -> InstanceRecord | None:
     is_built = instance.status == InstanceStatus.BUILDING and instance.step in BUILT
     if not is_built and (instance.status, instance.step) != (InstanceStatus.ERROR, SagaStep.DONE):
         return None
-    reason = "its live migration did not get to the end of the copy"
+    reason = "its live migration did not finish the copy"
     ended = end_attempt(instance, "failed", reason)
     return set_step(ended, SagaStep.TERMINATE, status=InstanceStatus.ERROR, reason=as_sentence(reason))
 

@@ -132,7 +132,7 @@ def _claim_of(guest: RunningGuest, claims: Sequence[Mapping[str, Any]]) -> Mappi
     others = [claim for claim in claims if claim not in own]
     if not own or own[0]["state"] == ClaimState.PREPARED:
         state = own[0]["state"] if own else "unknown to its partition"
-        why = f"the claim of attempt {guest.attempt} on {guest.node} is {state}; its host's next audit decides on it"
+        why = f"the claim of attempt {guest.attempt} on {guest.node} is {state}; the host's next audit decides on it"
         raise errors.InstanceConflict(uuid=guest.uuid, why=why)
     role, migration = own[0]["role"], own[0]["migration"]
     if own[0]["type"] != INSTANCE and role == ClaimRole.ONLY:

@@ -22,7 +22,7 @@ def abort(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecor
     if migration.copy_request == ABORT and (migration.status == MigrationStatus.CANCELLED or not migration.has_ended):
         return None
     if migration.has_ended or instance.step not in ABORTABLE or instance.status != InstanceStatus.MIGRATING:
-        raise _conflict(instance, migration, "it can be aborted until its server is stopped at its source")
+        raise _conflict(instance, migration, "it can be aborted until its server is stopped at the source")
     return set_step(instance, instance.step, migration=replace(migration, copy_request=ABORT))
 
 
@@ -36,13 +36,16 @@ def force_complete(instance: InstanceRecord, migration: MigrationRecord) -> Inst
         return None
     is_copying = instance.step == SagaStep.COPY and migration.status == MigrationStatus.MIGRATING
     if not is_copying or migration.copy_request == ABORT or instance.status != InstanceStatus.MIGRATING:
-        raise _conflict(instance, migration, "it can be completed by force while its server is copied")
+        raise _conflict(instance, migration, "it can be forced to complete while its server is copied")
     return set_step(instance, instance.step, migration=replace(migration, copy_request=FORCE))
 
 
 def _check_live(migration: MigrationRecord) -> None:
     if migration.kind != MigrationKind.LIVE:
-        why = f"its migration {migration.uuid} is a {migration.kind}; only a {MigrationKind.LIVE} is aborted or forced"
+        why = (
+            f"its migration {migration.uuid} is a {migration.kind}; only a {MigrationKind.LIVE} migration "
+            "can be aborted or forced"
+        )
         raise errors.InstanceConflict(uuid=migration.instance, why=why)
 
 

@@ -68,7 +68,7 @@ def plan(
         _check_status(record)
     for uuid, migration in parts.store.migrations([migrations[record.uuid] for record in new]).items():
         raise errors.InstanceConflict(
-            uuid=migration.instance, why=f"migration {uuid} is an earlier one of it; use another uuid"
+            uuid=migration.instance, why=f"migration {uuid} is an earlier migration of it; use another uuid"
         )
     answers = _answers(parts.clients, ctxt, new)
     hosts_in_use = {
@@ -159,7 +159,7 @@ def _source_host(record: InstanceRecord) -> str:
 
 def _check_not_source(record: InstanceRecord, target: str) -> None:
     if names.host_of(target) == _source_host(record):
-        raise errors.InvalidRequest(why=f"the target {target} is the host that {record.uuid} is evacuated from")
+        raise errors.InvalidRequest(why=f"target {target} is the host that {record.uuid} leaves")
 
 
 def _is_recorded(record: InstanceRecord, migration: str) -> bool:
@@ -177,9 +177,9 @@ def _check_status(record: InstanceRecord) -> None:
         allowed: Collection[InstanceStatus] = (*sorted(ON_DISK), InstanceStatus.ERROR)
         why = f"it is {record.shown_status}; an evacuation is possible from {', '.join(allowed)}"
     elif record.step not in RESTING:
-        why = f"its step {record.step} is under way; retry"
+        why = f"its step {record.step} is in progress; retry"
     elif is_lost(record) or (record.host is not None and not record.has_ended(record.attempt)):
         return
     else:
-        why = "it is in ERROR because it was never built; delete it, and boot another one"
+        why = "it is in ERROR because it was never built; delete it and boot a new instance"
     raise errors.InstanceConflict(uuid=record.uuid, why=why)

@@ -106,7 +106,7 @@ def resize(
     instance that has this flavor or whose image has no spec, and QuotaExceeded.
     """
     if len(flavors) > max(1, len(uuids)):
-        raise errors.InvalidRequest(why=f"{len(uuids)} instances have at most as many images, got {len(flavors)}")
+        raise errors.InvalidRequest(why=f"{len(uuids)} instances can have at most as many images, got {len(flavors)}")
     for flavor in flavors:
         check_spec(flavor)
     move = Move(ctxt.request_id, None, allow_cross_cell, flavors)
@@ -150,11 +150,11 @@ def _check_migrations(store: ConductorStore, migration_uuids: Mapping[str, str])
     """Return the instances whose migration is already recorded; raises InvalidRequest for a uuid in other use."""
     recorded = store.migrations(list(migration_uuids.values()))
     for uuid in store.get(list(migration_uuids.values())):
-        raise errors.InvalidRequest(why=f"{uuid} is the uuid of an instance, and cannot be that of a migration")
+        raise errors.InvalidRequest(why=f"{uuid} is the uuid of an instance and cannot identify a migration")
     repeated = set()
     for instance, uuid in migration_uuids.items():
         if uuid in recorded and recorded[uuid].instance != instance:
-            raise errors.InvalidRequest(why=f"migration {uuid} is that of instance {recorded[uuid].instance}")
+            raise errors.InvalidRequest(why=f"migration {uuid} belongs to instance {recorded[uuid].instance}")
         repeated |= {instance} if uuid in recorded else set()
     return repeated
 
@@ -188,7 +188,7 @@ def begin(
     if instance.status not in movable or instance.step != SagaStep.DONE or instance.host is None:
         what = {MigrationKind.LIVE: "migrated live", MigrationKind.RESIZE: "resized"}.get(move.kind, "migrated")
         raise errors.InstanceConflict(
-            uuid=instance.uuid, why=f"it is {instance.status}; only one that is {' or '.join(movable)} can be {what}"
+            uuid=instance.uuid, why=f"it is {instance.status}; it must be {' or '.join(movable)} to be {what}"
         )
     migration = MigrationRecord(
         uuid=uuid,
@@ -223,7 +223,7 @@ def _begin_resize(
     flavor = flavors[0] if len(flavors) == 1 else flavor_with_image(flavors, spec.image, instance.uuid)
     resized = resize_spec(spec, flavor)
     if resized.obj_to_primitive() == spec.obj_to_primitive():
-        raise errors.InvalidSpec(why=f"instance {instance.uuid} has flavor {flavor.flavor!r} already")
+        raise errors.InvalidSpec(why=f"instance {instance.uuid} already has flavor {flavor.flavor!r}")
     check_spec(resized)
     amounts = larger_amounts(instance.amounts or count_amounts(spec), count_amounts(resized))
     resizing = replace(migration, spec=resized.obj_to_primitive(), new_flavor=resized.flavor)
@@ -251,10 +251,10 @@ def _is_finished(
 ) -> bool:
     """Return True if the move waits for confirm or revert, False if ``done``; raises InstanceConflict otherwise."""
     if instance.migration is None or instance.migration.uuid != migration.uuid:
-        raise errors.InstanceConflict(uuid=instance.uuid, why=f"migration {migration.uuid} is not its last one")
+        raise errors.InstanceConflict(uuid=instance.uuid, why=f"migration {migration.uuid} is not its last migration")
     if migration.status in done:
         return False
     if migration.status != MigrationStatus.FINISHED or instance.status != InstanceStatus.VERIFY_RESIZE:
-        why = f"it is {instance.status}, and its migration {migration.status}; only a finished one can {what}"
+        why = f"it is {instance.status}, and its migration {migration.status}; only a finished migration can {what}"
         raise errors.InstanceConflict(uuid=instance.uuid, why=why)
     return True

@@ -79,7 +79,7 @@ def rebuild(
         if record.uuid not in specs:
             return marked
         if marked is None and record.spec != specs[record.uuid]:
-            raise errors.InstanceConflict(uuid=record.uuid, why="it is being rebuilt already; retry")
+            raise errors.InstanceConflict(uuid=record.uuid, why="it is already being rebuilt; retry")
         return marked and replace(marked, spec=specs[record.uuid])
 
     requested_changes.apply(parts, uuids, change, "rebuild_instances", project)

@@ -26,6 +26,6 @@ def _mark(instance: InstanceRecord, status: InstanceStatus) -> InstanceRecord | 
     if instance.status != ALLOWED[status]:
         raise errors.InstanceConflict(
             uuid=instance.uuid,
-            why=f"it is {instance.shown_status}; only one that is {ALLOWED[status]} becomes {status}",
+            why=f"it is {instance.shown_status}; it must be {ALLOWED[status]} to become {status}",
         )
     return set_numbered_step(instance, SagaStep.POWER, status=status)

@@ -32,7 +32,7 @@ def specs_with_image(
     """
     check_image(image)
     if not image:
-        raise errors.InvalidSpec(why="the image of a rebuild must have at least an id or a name")
+        raise errors.InvalidSpec(why="the image of a rebuild needs an id or a name")
     requests = parts.store.requests(sorted({record.request for record in records}))
     specs = {}
     for record in records:

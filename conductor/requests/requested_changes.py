@@ -82,7 +82,7 @@ def apply_to_migrations(
     check_uuids(migrations, parts.max_instances, "migration")
     by_instance = {record.instance: record for record in find_migrations(parts.store, migrations).values()}
     if len(by_instance) < len(migrations):
-        raise errors.InvalidRequest(why="two of the migrations are of the same instance")
+        raise errors.InvalidRequest(why="two migrations are of the same instance")
 
     def change_instance(instance: InstanceRecord) -> InstanceRecord | None:
         record, current = by_instance[instance.uuid], instance.migration

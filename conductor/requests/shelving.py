@@ -117,5 +117,5 @@ def unshelve(instance: InstanceRecord, target: str | None = None) -> InstanceRec
 def _check_status(instance: InstanceRecord, allowed: Collection[InstanceStatus], what: str) -> None:
     if instance.status not in allowed:
         raise errors.InstanceConflict(
-            uuid=instance.uuid, why=f"it is {instance.shown_status}; only one that is {' or '.join(allowed)} can {what}"
+            uuid=instance.uuid, why=f"it is {instance.shown_status}; it must be {' or '.join(allowed)} to {what}"
         )

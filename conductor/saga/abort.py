@@ -27,7 +27,7 @@ def abort(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Inst
         group = [instance for instance in instances if instance.partition == partition]
         answers = claims.abort(saga_pass, group, include_next=True)
         if answers is None:
-            changed += [saga_pass.retry_later(instance, "the claims gave no answer") for instance in group]
+            changed += [saga_pass.retry_later(instance, "the claims service did not answer") for instance in group]
         else:
             changed += [_apply_answers(saga_pass, instance, answers) for instance in group]
     return changed

@@ -64,7 +64,7 @@ def _prepare(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> list[Insta
             saga_pass, group, dict.fromkeys(uuids, f"the request for an alternate is invalid: {summarize_error(error)}")
         )
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-        LOG.warning("Preparing alternates for %d instances got no answer: %s", len(group), summarize_error(error))
+        LOG.warning("No answer about alternates for %d instances: %s", len(group), summarize_error(error))
         return [saga_pass.retry_later(instance, error) for instance in group]
     results = [(instance, answers[instance.uuid, instance.next_attempt]) for instance in group]
     if saga_pass.spec_of(group[0]).group_policy == GroupPolicy.AFFINITY:
@@ -147,7 +147,7 @@ def handle_confirmed_claim(saga_pass: SagaPass, instance: InstanceRecord) -> Ins
     if not instance.asked:
         return set_step(instance, SagaStep.CAST, asked=True)
     seconds = saga_pass.limits.build_timeout_ms / 1000
-    reason = f"Host unreachable, claim kept: {instance.host} has confirmed it, but sent no report for {seconds:g} s"
+    reason = f"Host unreachable, claim kept: {instance.host} confirmed it but sent no report for {seconds:g} s"
     if instance.open_migration is not None:
         return revert_move(instance, reason)
     return finish(instance, InstanceStatus.ERROR, reason=reason)

@@ -74,7 +74,7 @@ def abort(
             answer = client.abort_claims(saga_pass.context(), claim_refs, destinations=list(destinations))
             answers.update(results_by_claim(answer))
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-        LOG.warning("Aborting %d claims got no answer: %s", len(rows), summarize_error(error))
+        LOG.warning("No answer about aborting %d claims: %s", len(rows), summarize_error(error))
         return None
     return answers
 

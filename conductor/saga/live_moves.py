@@ -151,7 +151,7 @@ def lose_destination(instance: InstanceRecord, outcome: str, reason: str) -> Ins
     if not has_run:
         return fail(ended, f"its destination failed after the copy: {reason}")
     booting = replace(ended, migration=replace(ended.move, copy_phase=""))
-    return fail(booting, f"its destination ended it after the copy, so it boots at its source: {reason}")
+    return fail(booting, f"its destination ended it after the copy; it boots at its source: {reason}")
 
 
 def keeps_memory(instance: InstanceRecord) -> bool:

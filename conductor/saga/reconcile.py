@@ -80,10 +80,10 @@ def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[s
     if instance.has_ended(attempt):
         # The host reported that nothing runs but still has the claim; terminate makes it release the claim.
         cast.send_terminate(saga_pass, names.host_of(host), [replace(instance, attempt=attempt)])
-        return saga_pass.retry_later(instance, f"attempt {attempt} has ended, but its claim is still live")
+        return saga_pass.retry_later(instance, f"attempt {attempt} ended, but its claim is still live")
     if attempt != instance.attempt:
         instance = unknown_moves.with_amounts_of(saga_pass, instance, claim)
-        instance = end_attempt(instance, "lost", f"attempt {attempt} has replaced it")
+        instance = end_attempt(instance, "lost", f"replaced by attempt {attempt}")
     # Send the build in any case: the host reports its current state.
     allocations = claim["allocations"]
     plain = allocations == {host: saga_pass.spec_of(instance).resources}

@@ -104,7 +104,7 @@ class BuildSaga:
             )
             saga_pass.context().update_store()
             if new:
-                LOG.info("Takeover of this request: the lease of its conductor expired")
+                LOG.info("Took over this request: the lease of its conductor expired")
                 new = False
             for step, run_step, max_instances in STEPS:
                 self._run_step(

@@ -41,7 +41,7 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
             fresh=fresh,
         )
     except (errors.ClaimClosed, *NO_ANSWER_ERRORS) as error:
-        LOG.warning("Selecting hosts for %d instances got no answer: %s", len(instances), summarize_error(error))
+        LOG.warning("No answer about hosts for %d instances: %s", len(instances), summarize_error(error))
         may_run = isinstance(error, (errors.ClaimClosed, errors.StoreUnavailable)) and not fresh
         wait = _wait_for_audits if may_run else _wait_or_fail
         return [wait(saga_pass, instance, error) for instance in instances]

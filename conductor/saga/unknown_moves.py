@@ -17,7 +17,7 @@ from rpcapi.resources import names
 
 Claim = Mapping[str, Any]
 
-LOST_RECORD = "the record of the migration was lost"
+LOST_RECORD = "the migration's record was lost"
 
 
 class AgentAttempt(NamedTuple):

@@ -152,7 +152,7 @@ def _word(record: str, name: str, words: type[Word], word: str) -> Word:
     try:
         return words(word)
     except ValueError:
-        why = f"its {name} is {word!r}, and this conductor knows only {', '.join(words)}"
+        why = f"its {name} is {word!r}; this conductor knows only {', '.join(words)}"
         raise errors.NewerRecord(record=record, why=why) from None
 
 
@@ -170,6 +170,6 @@ def _load(text: str, record: str, known_names: Collection[str]) -> dict[str, Any
     values = json.loads(text)
     schema = values.pop("schema", None)
     if schema != SCHEMA:
-        raise errors.NewerRecord(record=record, why=f"it has schema {schema}, and this conductor supports {SCHEMA}")
+        raise errors.NewerRecord(record=record, why=f"it has schema {schema}; this conductor supports {SCHEMA}")
     _check_fields(record, values, known_names)
     return values

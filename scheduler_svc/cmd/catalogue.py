@@ -35,8 +35,8 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     result = argparse.ArgumentParser(
         prog=f"gantt-placement {COMMAND}",
-        description="Print the openstack commands that enter the API into Keystone's catalogue. Run them as an "
-        "administrator, once; where the service exists already, its endpoints only.",
+        description="Print the openstack commands that add the API to Keystone's catalogue. Run them once, as an "
+        "administrator; if the service exists, run only those for endpoints.",
     )
     result.add_argument(
         "url", type=_url, help="URL of the public endpoint, such as https://cloud.example.org/placement"
@@ -54,5 +54,5 @@ def _url(text: str) -> str:
     except ValueError:
         is_valid = False
     if not is_valid:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a URL with http or https and a host")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an http or https URL with a host")
     return text.rstrip("/")

@@ -46,8 +46,8 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     result = argparse.ArgumentParser(
         prog="gantt-nova-config",
-        description="Translate what nova-scheduler reads of nova.conf into the configuration of gantt-scheduler. "
-        "Standard error tells what is not carried over; the exit code is 1 if placements would differ for it.",
+        description="Translate nova-scheduler's options in nova.conf to a configuration of gantt-scheduler. Standard "
+        "error lists options that are not carried over; exits 1 if placements would differ.",
     )
     result.add_argument("files", nargs="+", metavar="FILE", help="nova.conf, and files that override it, in order")
     return result

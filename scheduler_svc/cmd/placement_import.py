@@ -35,14 +35,13 @@ EX_DIFFERENT = 1  # both differ, or something could not be carried
 EX_INTERRUPTED = 130
 
 EPILOG = f"""
-SOURCE is the path of a placement.conf, whose [placement_database] connection is used, or the URL of a database
-(mysql, postgresql, sqlite), or of Placement's HTTP API (http, https; it authenticates with OS_TOKEN, or with
-OS_AUTH_URL, OS_USERNAME, OS_PASSWORD and so on). It may also be in the environment variable
-{SOURCE_VARIABLE}, where a password is not shown in the list of processes. The command may be
-interrupted and repeated: it continues.
+SOURCE is a placement.conf, whose [placement_database] connection is used, the URL of a database (mysql, postgresql,
+sqlite), or the URL of Placement's HTTP API (http, https; with OS_TOKEN, or OS_AUTH_URL, OS_USERNAME, OS_PASSWORD and
+so on). {SOURCE_VARIABLE} may have it instead, which keeps a password out of the list of processes.
+An interrupted command continues when it is repeated.
 
-Exit status: 0 all is carried, or equal; 1 something could not be carried, or differs; 69 one end does not answer;
-78 the configuration is wrong; 130 interrupted.
+Exit status: 0 all is copied, or equal; 1 something was not copied, or differs; 69 a server does not answer; 78 the
+configuration is wrong; 130 interrupted.
 """
 
 
@@ -74,34 +73,34 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     command = argparse.ArgumentParser(
         PROG,
-        description="Copy all that another Placement has to gantt, as it is.",
+        description="Copy all records of another Placement to gantt.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.add_argument("source", nargs="?", default=os.environ.get(SOURCE_VARIABLE), help="the other Placement")
     command.add_argument(
-        "--config-file", action="append", default=[], help="gantt's configuration; by default as for gantt-placement"
+        "--config-file", action="append", default=[], help="gantt's configuration. Default: as for gantt-placement"
     )
-    command.add_argument("--dry-run", action="store_true", help="write nothing, and say what would be written")
+    command.add_argument("--dry-run", action="store_true", help="list what would be written, write nothing")
     task = command.add_mutually_exclusive_group()
-    task.add_argument("--export", action="store_true", help="copy in the other direction: all that gantt has to SOURCE")
-    task.add_argument("--verify", action="store_true", help="write nothing, and list what differs")
     task.add_argument(
-        "--follow", action="store_true", help="repeat for what changed, until interrupted; then once more"
+        "--export", action="store_true", help="copy in the other direction: all of gantt's records to SOURCE"
     )
-    command.add_argument("--until-equal", action="store_true", help="with --follow: end when nothing was left to write")
+    task.add_argument("--verify", action="store_true", help="list differences, write nothing")
+    task.add_argument("--follow", action="store_true", help="repeat for changes until interrupted, then once more")
+    command.add_argument("--until-equal", action="store_true", help="with --follow: end once nothing is left to write")
     command.add_argument(
         "--overwrite",
         action="store_true",
-        help="replace and delete also what clients of gantt, or a shadow, wrote to it, so that it has what SOURCE has",
+        help="also replace and delete records written to gantt by its clients or a shadow, so that it equals SOURCE",
     )
     command.add_argument(
         "--beside-clients",
         action="store_true",
-        help="import though clients of gantt wrote to it: their records stay, but consumers that they ended come back",
+        help="import although clients wrote to gantt: their records stay, but consumers that they ended come back",
     )
     command.add_argument("--interval", type=float, default=5.0, help="with --follow: seconds between passes")
-    command.add_argument("--report", type=Path, help="file for the whole report; at the terminal lists are shortened")
+    command.add_argument("--report", type=Path, help="file for the full report; the terminal shows shortened lists")
     return command
 
 
@@ -111,14 +110,14 @@ def _mistakes(arguments: argparse.Namespace) -> Sequence[tuple[bool, str]]:
     return (
         (not arguments.source, f"SOURCE is missing, as an argument and as {SOURCE_VARIABLE}"),
         (arguments.until_equal and not arguments.follow, "--until-equal needs --follow"),
-        (arguments.overwrite and is_no_copy, "--overwrite goes with a copy to gantt only"),
+        (arguments.overwrite and is_no_copy, "--overwrite needs a copy to gantt"),
         (
             arguments.beside_clients and (arguments.overwrite or is_no_copy),
-            "--beside-clients goes with a copy to gantt only, and not with --overwrite",
+            "--beside-clients needs a copy to gantt, and excludes --overwrite",
         ),
         (
             arguments.dry_run and (arguments.verify or arguments.follow),
-            "--dry-run rehearses one copy: it goes with neither --verify nor --follow",
+            "--dry-run rehearses one copy: it excludes --verify and --follow",
         ),
     )
 

@@ -36,7 +36,7 @@ class NovaBridgeService:
         loop = self._loop = build(self._conf, store)
         wait_for("The store", store.check_identity, self._stopping, retry_on=(errors.Unavailable,))
         loop.start()
-        LOG.info("The bridge writes to partition %s", self._conf.rpc.partition)
+        LOG.info("Bridge writes to partition %s", self._conf.rpc.partition)
 
     def stop(self) -> None:
         """Begin no more passes."""

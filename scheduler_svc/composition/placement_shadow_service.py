@@ -51,7 +51,7 @@ class PlacementShadowService:
         """Serve; raises BadConfiguration where the address cannot be bound."""
         for part in (self._report, self._mirror, self._server):
             part.start()
-        LOG.info("The shadow of Placement serves %s", self._server.url)
+        LOG.info("Placement shadow serves %s", self._server.url)
 
     def stop(self) -> None:
         """Accept no more requests."""

@@ -11,9 +11,9 @@ OPTS: list[cfg.Opt] = [
         "auth_strategy",
         default=KEYSTONE,
         choices=[
-            (KEYSTONE, "tokens are validated by Keystone, as [keystone_authtoken] configures"),
-            (NO_AUTHENTICATION, "every token is believed: 'admin' is an administrator. For development only"),
+            (KEYSTONE, "Keystone validates tokens, see [keystone_authtoken]"),
+            (NO_AUTHENTICATION, "every token is accepted, 'admin' as an administrator. For development only"),
         ],
-        help="How gantt-placement authenticates requests. It is read when a process starts.",
+        help="How gantt-placement authenticates requests. Read at start.",
     ),
 ]

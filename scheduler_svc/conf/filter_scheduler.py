@@ -20,8 +20,8 @@ OPTS: list[cfg.Opt] = [
         min=1,
         max=1000,
         mutable=True,
-        help="Each instance is placed on a random host of this many best ones. A value above 1 reduces collisions "
-        "between workers that decide at the same time, for slightly worse placement.",
+        help="Number of best hosts from which each instance's host is drawn at random. A value above 1 reduces "
+        "collisions between concurrent workers, for slightly worse placement.",
     ),
 ]
 

@@ -20,20 +20,18 @@ OPTS: list[cfg.Opt] = [
         "enabled_filters",
         default=list(DEFAULT_FILTERS),
         mutable=True,
-        help="Filters that a host must pass. Their order is fixed, cheapest first. docs/scheduling.md describes what "
-        "each does and reads; a hint or an extra spec has no effect if its filter is not enabled. MembershipFilter is "
-        "always applied. Without ResourcesFilter full hosts are tried and the store refuses the claim; allocations "
-        "never exceed the capacity. With [nova] enabled the default is Nova's own, and those for what Placement "
-        "decides.",
+        help="Filters that a host must pass; their order is fixed, cheapest first. docs/scheduling.md describes them; "
+        "a hint or extra spec has no effect if its filter is not enabled. MembershipFilter is always applied. Without "
+        "ResourcesFilter full hosts are tried and the store refuses the claim. With [nova] enabled the default is "
+        "Nova's filters and those that replace Placement's decisions.",
     ),
     cfg.IntOpt(
         "max_io_ops_per_host",
         default=8,
         min=0,
         mutable=True,
-        help="IoOpsFilter and AggregateIoOpsFilter reject hosts on which this many instances or more are being built, "
-        "moved or copied. Aggregate metadata of the same name overrides it for member hosts; of several aggregates "
-        "the minimum applies.",
+        help="IoOpsFilter and AggregateIoOpsFilter reject hosts that build, move or copy this many instances or more. "
+        "Aggregate metadata of the same name overrides it for member hosts; the minimum of several aggregates applies.",
     ),
     cfg.IntOpt(
         "max_instances_per_host",
@@ -41,20 +39,20 @@ OPTS: list[cfg.Opt] = [
         min=1,
         mutable=True,
         help="NumInstancesFilter and AggregateNumInstancesFilter reject hosts with this many instances or more. "
-        "Aggregate metadata of the same name overrides it for member hosts; of several aggregates the minimum applies.",
+        "Aggregate metadata of the same name overrides it for member hosts; the minimum of several aggregates applies.",
     ),
     cfg.StrOpt(
         "image_properties_default_architecture",
         sample_default="x86_64",
         mutable=True,
-        help="Architecture that ImagePropertiesFilter assumes for images without property hw_architecture. Unset: such "
-        "an image may run on any host.",
+        help="Architecture that ImagePropertiesFilter assumes for images without property hw_architecture. Unset: "
+        "such images may run on any host.",
     ),
     cfg.ListOpt(
         "isolated_images",
         default=[],
         mutable=True,
-        help="Ids of images whose servers IsolatedHostsFilter places on isolated_hosts and nowhere else.",
+        help="Ids of images whose servers IsolatedHostsFilter places only on isolated_hosts.",
     ),
     cfg.ListOpt(
         "isolated_hosts",
@@ -66,13 +64,13 @@ OPTS: list[cfg.Opt] = [
         "restrict_isolated_hosts_to_isolated_images",
         default=True,
         mutable=True,
-        help="Whether isolated_hosts are excluded for servers of all other images.",
+        help="Whether isolated_hosts exclude servers of all other images.",
     ),
     cfg.StrOpt(
         "aggregate_image_properties_isolation_namespace",
         mutable=True,
-        help="AggregateImagePropertiesIsolation compares only aggregate metadata and image properties with keys that "
-        "begin with this and the separator. Unset: all keys.",
+        help="AggregateImagePropertiesIsolation compares only metadata and image properties whose keys begin with "
+        "this and the separator. Unset: all keys.",
     ),
     cfg.StrOpt(
         "aggregate_image_properties_isolation_separator",
@@ -121,6 +119,6 @@ def _check_novas_hosts(conf: cfg.ConfigOpts) -> None:
     undecided = [name for name in nova.UNDECIDED_FILTERS if name in enabled(conf)]
     if undecided:
         raise errors.BadConfiguration(
-            why=f"[{GROUP}] enabled_filters: {', '.join(undecided)} cannot decide for hosts of Nova, whose NUMA cells "
-            "and PCI pools gantt does not read; nova-compute checks them. Remove it"
+            why=f"[{GROUP}] enabled_filters: {', '.join(undecided)} cannot decide for Nova's hosts: gantt does not "
+            "read their NUMA cells and PCI pools; nova-compute checks them. Remove it"
         )

@@ -53,17 +53,17 @@ BUILD_TIMEOUT = ("DEFAULT", "instance_build_timeout")  # seconds after which Nov
 # Options that do not affect placements, with the reason why gantt lacks them.
 NEEDLESS: Mapping[str, Mapping[str, str]] = {
     "DEFAULT": {
-        "rpc_response_timeout": "each call says how long its caller waits",
-        "long_rpc_timeout": "each call says how long its caller waits",
+        "rpc_response_timeout": "each call carries its caller's timeout",
+        "long_rpc_timeout": "each call carries its caller's timeout",
         "report_interval": "computes report to Nova's databases as before",
     },
     "scheduler": {
         "discover_hosts_in_cells_interval": "run 'nova-manage cell_v2 discover_hosts' by a timer: see docs/nova.md",
-        "max_placement_results": "gantt limits no number of candidates",
+        "max_placement_results": "gantt does not limit the number of candidates",
     },
     "filter_scheduler": {
-        "track_instance_changes": "gantt counts claims and reads no instances",
-        "shuffle_best_same_weighed_hosts": "among hosts with the best score the choice is always random",
+        "track_instance_changes": "gantt counts claims instead of instances",
+        "shuffle_best_same_weighed_hosts": "gantt always chooses randomly among hosts with the best score",
     },
 }
 # Options of other Nova services, in sections that nova-scheduler reads too.
@@ -128,7 +128,7 @@ def _translate_option(translation: Translation, section: str, option: str, value
         if reason:
             translation.refused.append(f"[{section}] {option} = {values[-1]}: {reason}")
     elif section in SECTIONS and option not in OF_OTHERS.get(section, ()):
-        translation.refused.append(f"[{section}] {option}: gantt knows no such option of Nova; is it a plugin's?")
+        translation.refused.append(f"[{section}] {option}: gantt does not know this option of Nova; is it a plugin's?")
 
 
 def _translate_build_timeout(translation: Translation, value: str) -> None:
@@ -171,9 +171,9 @@ def _translate_filters(translation: Translation, settings: Settings) -> None:
     own = set(built_in.names(built_in.FILTERS)) - set(nova.UNDECIDED_FILTERS)
     for name in enabled:
         if name in nova.UNDECIDED_FILTERS:
-            why = "decides by NUMA cells or PCI pools, which gantt does not read; nova-compute checks them"
+            why = "needs NUMA cells or PCI pools, which gantt does not read; nova-compute checks them"
         elif name not in own:
-            why = "is not a filter of Nova's own; write it as a plugin of gantt: see docs/plugins.md"
+            why = "is not one of Nova's filters; write it as a plugin of gantt: see docs/plugins.md"
         else:
             continue
         translation.refused.append(f"[filter_scheduler] enabled_filters: {name} {why}")
@@ -195,7 +195,7 @@ def _translate_weighers(translation: Translation, settings: Settings) -> None:
             foreign.append(path)
     if foreign:
         translation.refused.append(
-            f"[filter_scheduler] weight_classes: {', '.join(foreign)} is not a weigher of Nova's own; write it as a "
+            f"[filter_scheduler] weight_classes: {', '.join(foreign)} is not one of Nova's weighers; write it as a "
             "plugin of gantt: see docs/plugins.md"
         )
     if "MetricsWeigher" in enabled and not settings.get("metrics", {}).get("weight_setting"):
@@ -211,7 +211,7 @@ def _split(values: Sequence[str] | None, default: Sequence[str]) -> list[str]:
 
 def _check_available_filters(values: Sequence[str]) -> str:
     foreign = [value for value in values if value != ALL_FILTERS and not value.startswith(FILTER_MODULES)]
-    return f"{', '.join(foreign)} is not of Nova's own; write it as a plugin of gantt" if foreign else ""
+    return f"{', '.join(foreign)} is not one of Nova's; write it as a plugin of gantt" if foreign else ""
 
 
 def _check_image_multiplier(values: Sequence[str]) -> str:
@@ -219,7 +219,7 @@ def _check_image_multiplier(values: Sequence[str]) -> str:
         is_off = float(values[-1]) == 0
     except ValueError:
         return "is not a number"
-    return "" if is_off else "gantt does not count the images of the instances on hosts of Nova"
+    return "" if is_off else "gantt does not count images of instances on Nova's hosts"
 
 
 def _refuse_if_true(reason: str, values: Sequence[str]) -> str:
@@ -229,16 +229,16 @@ def _refuse_if_true(reason: str, values: Sequence[str]) -> str:
 # {(section, option): function that returns why values cannot be carried over, '' if they need not be}
 _CHECKS: Mapping[tuple[str, str], Callable[[Sequence[str]], str]] = {
     ("DEFAULT", "servicegroup_driver"): lambda values: (
-        "" if values[-1] == "db" else "only driver 'db' is supported, whose records gantt-nova-bridge reads"
+        "" if values[-1] == "db" else "gantt-nova-bridge supports only driver 'db'"
     ),
     ("filter_scheduler", "available_filters"): _check_available_filters,
     ("filter_scheduler", "enabled_filters"): lambda _values: "",
     ("filter_scheduler", "weight_classes"): lambda _values: "",
     ("filter_scheduler", "image_props_weight_multiplier"): _check_image_multiplier,
     ("filter_scheduler", "pci_in_placement"): partial(
-        _refuse_if_true, "PCI devices as providers are not yet requested"
+        _refuse_if_true, "PCI devices as providers are not supported yet"
     ),
     (prefilters.GROUP, prefilters.ROUTED_NETWORKS): partial(
-        _refuse_if_true, "it needs a client of Neutron, which gantt does not have"
+        _refuse_if_true, "it needs a Neutron client, which gantt does not have"
     ),
 }

@@ -18,28 +18,28 @@ OPTS: list[cfg.Opt] = [
         default=[],
         sample_default=["cpu.percent=-1.0", "temperature=-0.5"],
         mutable=True,
-        help="How MetricsWeigher weighs hosts: metric=ratio, separated by commas. A host's figure is the sum of ratio "
-        "x metric. Agents report the metrics named here, and no others.",
+        help="Metrics of MetricsWeigher: metric=ratio, separated by commas. A host's figure is the sum of ratio x "
+        "metric. Agents report only these metrics.",
     ),
     cfg.FloatOpt(
         "weight_multiplier",
         default=1.0,
         mutable=True,
-        help="Weight of the metrics in a host's score. Figures are scaled to 0 to 1 over the hosts that passed the "
-        "filters and multiplied by this.",
+        help="Weight of the metrics in a host's score. Figures are normalized to 0 to 1 over the hosts that passed "
+        "the filters and multiplied by this.",
     ),
     cfg.BoolOpt(
         "required",
         default=True,
         mutable=True,
-        help="Whether a host must report every metric of weight_setting. If so, MetricsFilter must be enabled, and a "
-        "host that lacks one takes nothing. If not, its figure is weight_of_unavailable.",
+        help="Whether a host must report every metric of weight_setting. If so, MetricsFilter must be enabled and "
+        "rejects hosts that lack one. Otherwise their figure is weight_of_unavailable.",
     ),
     cfg.FloatOpt(
         "weight_of_unavailable",
         default=NO_METRIC_WEIGHTS.unavailable,
         mutable=True,
-        help="Figure of a host that lacks one of the metrics, where they are not required.",
+        help="Figure of a host that lacks a metric, if metrics are not required.",
     ),
 ]
 
@@ -73,6 +73,6 @@ def check(conf: cfg.ConfigOpts) -> None:
     weighs = load(conf).ratios and "MetricsWeigher" in weighers
     if weighs and conf.metrics.required and "MetricsFilter" not in filters:
         raise errors.BadConfiguration(
-            why=f"[{GROUP}] required is true, but MetricsFilter, which enforces it, is not in [filter_scheduler] "
-            "enabled_filters; enable it, or set required to false"
+            why=f"[{GROUP}] required is true, but [filter_scheduler] enabled_filters lacks MetricsFilter, which "
+            "enforces it; enable it, or set required to false"
         )

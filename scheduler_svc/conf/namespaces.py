@@ -23,14 +23,14 @@ OPTS: list[cfg.Opt] = [
         "writer",
         regex=r"^[^\s]{1,200}$",
         sample_default="rackd",
-        help="Name of the only service that may write this namespace; other writers are rejected. The group name "
-        "contains the namespace: [namespace:rack] describes 'rack'.",
+        help="Only service that may write this namespace. The group name contains the namespace: [namespace:rack] "
+        "describes 'rack'.",
     ),
     cfg.StrOpt(
         "schema",
         sample_default="/etc/gantt/rack.schema.json",
-        help="File with the JSON Schema (draft 2020-12) that every document must match; it may only refer to itself. "
-        "Unset: any JSON object is valid.",
+        help="File with the JSON Schema (draft 2020-12) that every document must match; references to other files are "
+        "not allowed. Unset: any JSON object is valid.",
     ),
 ]
 
@@ -39,7 +39,7 @@ def load(conf: cfg.ConfigOpts) -> NamespaceRegistry:
     """Return the built-in and declared namespaces, after ``conf`` has read its files. Raises BadConfiguration."""
     names = conf.scheduler.namespaces
     if len(set(names)) < len(names):
-        raise errors.BadConfiguration(why="[scheduler] namespaces: a name is repeated")
+        raise errors.BadConfiguration(why="[scheduler] namespaces: duplicate name")
     try:
         return NamespaceRegistry([*nova_namespaces.build(), *(_read(conf, name) for name in names)])
     except ValueError as error:
@@ -76,8 +76,8 @@ def _read_schema(path: str) -> dict[str, object]:
     with Path(path).open("rb") as file:
         text = file.read(MAX_SCHEMA + 1)
     if len(text) > MAX_SCHEMA:
-        raise ValueError(f"it has more than the maximum of {MAX_SCHEMA} bytes")
+        raise ValueError(f"it has more than {MAX_SCHEMA} bytes")
     schema = json.loads(text)
     if not isinstance(schema, dict):
-        raise ValueError("it does not hold a JSON object")
+        raise ValueError("it is not a JSON object")
     return schema

@@ -12,15 +12,15 @@ OPTS: list[cfg.Opt] = [
     cfg.BoolOpt(
         "enabled",
         default=False,
-        help="Whether changes of host state are published as oslo.messaging notifications, at least once and in order. "
-        "One scheduler worker at a time publishes those of a partition.",
+        help="Whether to publish changes of host state as oslo.messaging notifications, at least once and in order. "
+        "One scheduler worker at a time publishes for a partition.",
     ),
     cfg.StrOpt(
         "transport_url",
         default="",
         secret=True,
-        help="Where to publish: rabbit://, kafka:// or any other URL with an oslo.messaging driver. Empty means "
-        "[DEFAULT] transport_url; the embedded bus does not support notifications.",
+        help="URL to publish to: rabbit://, kafka:// or any other oslo.messaging driver. Empty: [DEFAULT] "
+        "transport_url; the embedded bus does not support notifications.",
     ),
     cfg.StrOpt(
         "driver",
@@ -30,20 +30,20 @@ OPTS: list[cfg.Opt] = [
     cfg.ListOpt(
         "topics",
         default=["gantt_host_state"],
-        help="Topics to publish on; the notifications have priority 'info'.",
+        help="Topics to publish to, with priority 'info'.",
     ),
     cfg.ListOpt(
         "kinds",
         default=list(DEFAULT_KINDS),
-        help="Kinds of changes that are published. 'used', the sums of live claims, changes with every claim.",
+        help="Kinds of changes to publish. 'used', the sums of live claims, changes with every claim.",
     ),
     cfg.FloatOpt(
         "lease",
         default=15.0,
         min=1.0,
         max=3600.0,
-        help="Seconds without a renewal by the publishing worker after which another worker takes over and continues "
-        "at the last recorded position.",
+        help="Seconds without a renewal after which another worker takes over publishing at the last recorded "
+        "position.",
     ),
 ]
 

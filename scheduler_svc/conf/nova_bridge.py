@@ -17,6 +17,6 @@ def check(conf: cfg.ConfigOpts) -> None:
         module.check(conf)
     if not conf.nova.api_database:
         raise errors.BadConfiguration(
-            why="[nova] api_database is not set: gantt-nova-bridge reads the cells and aggregates there; take it from "
-            "[api_database] connection in nova.conf, with a user that may only read"
+            why="[nova] api_database is not set: gantt-nova-bridge reads cells and aggregates there; copy "
+            "[api_database] connection from nova.conf, with a read-only user"
         )

@@ -42,11 +42,11 @@ def url(conf: cfg.ConfigOpts, name: str) -> str:
 def check(conf: cfg.ConfigOpts) -> None:
     configured = names(conf)
     if len(set(configured)) < len(configured):
-        raise errors.BadConfiguration(why="[scheduler] partitions: a name is repeated")
+        raise errors.BadConfiguration(why="[scheduler] partitions: duplicate name")
     if conf.rpc.partition not in configured:
         raise errors.BadConfiguration(
-            why=f"[scheduler] partitions: {conf.rpc.partition!r}, the own partition of this service ([rpc] partition), "
-            f"is not in {', '.join(configured)}"
+            why=f"[scheduler] partitions: {conf.rpc.partition!r}, this service's own partition ([rpc] partition), is "
+            f"not in {', '.join(configured)}"
         )
     unknown = sorted(set(claims_partitions(conf)) - set(configured))
     if unknown:

@@ -24,8 +24,8 @@ OPTS: list[cfg.Opt] = [
         "prefix",
         default="",
         regex=r"^(/[\w.~-]+)*$",
-        help="Path such as /placement with which all links and locations begin, where a proxy serves the API below it. "
-        "Requests may have it or not. A proxy that sends X-Forwarded-Prefix needs no prefix here.",
+        help="Path, such as /placement, below which a proxy serves the API: links and locations begin with it, "
+        "requests may. Not needed if the proxy sends X-Forwarded-Prefix.",
     ),
     cfg.IntOpt(
         "workers",
@@ -33,47 +33,46 @@ OPTS: list[cfg.Opt] = [
         sample_default="<number of processors>",
         min=1,
         max=256,
-        help="Number of processes that serve the API. Each has its own replica of all providers, 2 to 3 kB for each.",
+        help="Number of processes that serve the API. Each has a replica of all providers, of 2 to 3 kB per provider.",
     ),
     cfg.IntOpt(
         "threads",
         default=4,
         min=1,
         max=64,
-        help="Requests that one process serves at a time. They wait for the store most of the time.",
+        help="Requests that one process serves at a time; they mostly wait for the store.",
     ),
     cfg.StrOpt(
         "incomplete_consumer_project_id",
         default=UNKNOWN_OWNER,
-        help="Project of consumers whose allocations were made before microversion 1.8, in which they have none.",
+        help="Project of consumers allocated before microversion 1.8, which has no projects.",
     ),
     cfg.StrOpt(
         "incomplete_consumer_user_id",
         default=UNKNOWN_OWNER,
-        help="User of consumers whose allocations were made before microversion 1.8, in which they have none.",
+        help="User of consumers allocated before microversion 1.8, which has no users.",
     ),
     cfg.IntOpt(
         "max_allocation_candidates",
         default=100_000,
         min=1,
         max=1_000_000,
-        help="Number of allocation candidates that a query gets at most, with a larger limit or none. An answer has "
-        "about 150 bytes for each of them, and 500 for each of their providers.",
+        help="Maximum allocation candidates per query. An answer takes about 150 bytes per candidate and 500 per "
+        "provider.",
     ),
     cfg.FloatOpt(
         "allocation_candidates_timeout",
         default=10.0,
         min=0.1,
         max=600.0,
-        help="Seconds within which a query for allocation candidates is answered. The search ends after half of them. "
-        "Then a query with limit gets what was found; one without limit, or for which nothing was found, is answered "
-        "503.",
+        help="Seconds within which a query for allocation candidates is answered. The search ends after half of them: "
+        "a query with a limit then gets the candidates found; a query without a limit or without candidates gets 503.",
     ),
     cfg.BoolOpt(
         "insecure_public",
         default=False,
-        help="Whether [api] auth_strategy = noauth2, which believes every token, may be used on another address than "
-        "this machine's loopback ones: any client that reaches it can change all allocations.",
+        help="Whether [api] auth_strategy = noauth2, which accepts every token, is allowed on other than loopback "
+        "addresses: any client that reaches it can change all allocations.",
     ),
 ]
 
@@ -88,6 +87,7 @@ def check(conf: cfg.ConfigOpts) -> None:
         and not listener_tls.is_loopback(options.host)
     ):
         raise errors.BadConfiguration(
-            why=f"[api] auth_strategy = {api.NO_AUTHENTICATION} believes every token, and [placement] host = "
-            f"{options.host} can be reached by others: use {api.KEYSTONE}, or set [placement] insecure_public = true"
+            why=f"[api] auth_strategy = {api.NO_AUTHENTICATION} accepts every token, and [placement] host = "
+            f"{options.host} can be reached from other machines: use {api.KEYSTONE}, or set [placement] "
+            "insecure_public = true"
         )

@@ -19,46 +19,49 @@ OPTS: list[cfg.Opt] = [
     cfg.URIOpt(
         "placement_url",
         schemes=SCHEMES,
-        help="The Placement whose answers clients get, with its path prefix if it has one. Required.",
+        help="URL of the Placement that answers clients, with its path prefix if any. Required.",
     ),
     cfg.URIOpt(
         "gantt_url",
         schemes=SCHEMES,
-        help="The gantt-placement that gets the same requests afterwards, with its path prefix. Required.",
+        help="URL of the gantt-placement that gets the same requests afterwards, with its path prefix if any. "
+        "Required.",
     ),
     cfg.StrOpt(
         "placement_ca_file",
         default="",
-        help="PEM file with the authority of the certificate at an https placement_url. Without it the system's "
-        "authorities count.",
+        help="PEM file with the CA of the certificate at an https placement_url. Unset: the system's CAs.",
     ),
     cfg.StrOpt(
         "gantt_ca_file",
         default="",
-        help="PEM file with the authority of the certificate at an https gantt_url. Without it the system's "
-        "authorities count.",
+        help="PEM file with the CA of the certificate at an https gantt_url. Unset: the system's CAs.",
     ),
     cfg.StrOpt(
         "client_cert_file",
         default="",
-        help="PEM file with the certificate for ends that require one of their clients. SIGHUP reads this and the "
-        "other files of both ends again, for new connections.",
+        help="PEM file with the client certificate for servers that require one. SIGHUP rereads the TLS files for new "
+        "connections.",
     ),
-    cfg.StrOpt("client_key_file", default="", help="PEM file with its key, where client_cert_file has none."),
-    cfg.IntOpt("threads", default=32, min=1, max=256, help="Requests that are passed on at a time."),
-    cfg.FloatOpt("timeout", default=60.0, min=0.1, help="Seconds that each end may take to answer."),
+    cfg.StrOpt(
+        "client_key_file",
+        default="",
+        help="PEM file with the client certificate's key. Unset: the key is in client_cert_file.",
+    ),
+    cfg.IntOpt("threads", default=32, min=1, max=256, help="Requests passed on at a time."),
+    cfg.FloatOpt("timeout", default=60.0, min=0.1, help="Seconds that each server may take to answer."),
     cfg.IntOpt(
         "max_waiting",
         default=10_000,
         min=1,
-        help="Requests that may wait for gantt, with bodies of up to 256 MiB; those beyond are answered as ever, and "
-        "not repeated on gantt. Reads take half of that at most, so that there is space for writes.",
+        help="Requests that may wait for gantt, with bodies of up to 256 MiB in all; further requests are answered "
+        "but not repeated on gantt. Reads may take half, which leaves space for writes.",
     ),
     cfg.FloatOpt(
         "summary_interval",
         default=300.0,
         min=1.0,
-        help="Seconds between two summaries in the log. Between them the first 100 differences have a line each.",
+        help="Seconds between summaries in the log; the first 100 differences in between get a line each.",
     ),
 ]
 
@@ -72,7 +75,7 @@ def check(conf: cfg.ConfigOpts) -> None:
     options = conf[GROUP]
     for name in (PLACEMENT, GANTT):
         if not options[f"{name}_url"]:
-            raise errors.BadConfiguration(why=f"[{GROUP}] {name}_url is not set: use the URL of that end")
+            raise errors.BadConfiguration(why=f"[{GROUP}] {name}_url is not set")
     if options.placement_url.rstrip("/") == options.gantt_url.rstrip("/"):
         raise errors.BadConfiguration(why=f"[{GROUP}] placement_url and gantt_url are both {options.gantt_url}")
     listener_tls.check(conf, GROUP)

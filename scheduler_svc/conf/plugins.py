@@ -14,20 +14,20 @@ OPTS: list[cfg.Opt] = [
         "on_plugin_error",
         default=FATAL,
         choices=[
-            (FATAL, "the request is refused with the name of the plugin: nothing is placed without its result"),
+            (FATAL, "the request is refused with the name of the plugin"),
             (SKIP, "the decision continues without the plugin"),
         ],
         mutable=True,
-        help="What happens when a filter or weigher plugin raises an error or returns an invalid column. In both cases "
-        "the failure is logged and counted: see 'gantt filter list' and gantt_scheduler_plugin_errors_total. Use "
-        "'skip' only if a request may be placed on a host that the plugin would have rejected.",
+        help="What to do when a filter or weigher plugin raises an error or returns an invalid column. Either way the "
+        "failure is logged and counted: see 'gantt filter list' and gantt_scheduler_plugin_errors_total. Use 'skip' "
+        "only if requests may be placed on hosts that the plugin would reject.",
     ),
     cfg.DictOpt(
         "plugin_weight_multipliers",
         default={},
         sample_default="RackWeigher:2.0",
         mutable=True,
-        help="Multipliers of enabled weigher plugins, by name; the default is 1.0. Weights are normalized to 0 to 1 "
+        help="Multipliers of enabled weigher plugins, by name. Default: 1.0 each. Weights are normalized to 0 to 1 "
         "over the hosts that passed the filters and multiplied by this.",
     ),
 ]

@@ -14,8 +14,8 @@ OPTS: list[cfg.Opt] = [
         "limit_tenants_to_placement_aggregate",
         default=False,
         mutable=True,
-        help="Whether a project is limited to aggregates with its id in metadata filter_tenant_id, or in a key with "
-        "that prefix. Other projects may still use these hosts: see AggregateMultiTenancyIsolation.",
+        help="Whether a project is limited to aggregates whose metadata filter_tenant_id, or a key with that prefix, "
+        "has its id. Other projects may still use these hosts: see AggregateMultiTenancyIsolation.",
     ),
     cfg.BoolOpt(
         "placement_aggregate_required_for_tenants",
@@ -46,8 +46,8 @@ OPTS: list[cfg.Opt] = [
     cfg.BoolOpt(
         ROUTED_NETWORKS,
         default=False,
-        help="Must be false: Nova's prefilter for routed networks asks Neutron for the segments of ports, which gantt "
-        "cannot. It exists so that a scheduler whose operator relies on it does not start.",
+        help="Must be false: Nova's prefilter for routed networks needs Neutron, for which gantt has no client. A "
+        "scheduler with true does not start.",
     ),
 ]
 
@@ -55,7 +55,7 @@ OPTS: list[cfg.Opt] = [
 def check(conf: cfg.ConfigOpts) -> None:
     if conf.scheduler[ROUTED_NETWORKS]:
         raise errors.BadConfiguration(
-            why=f"[{GROUP}] {ROUTED_NETWORKS} is true, but gantt has no client of Neutron and would place servers on "
+            why=f"[{GROUP}] {ROUTED_NETWORKS} is true, but gantt has no Neutron client and would place servers on "
             "hosts that their routed networks do not reach"
         )
 

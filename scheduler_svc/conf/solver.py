@@ -16,9 +16,9 @@ OPTS: list[cfg.Opt] = [
             (PACK, "use as few empty hosts as possible, and fill the fullest"),
             (SPREAD, "distribute the load evenly over hosts"),
         ],
-        help="Objective among the solutions that place the maximum number of requests. For this driver "
-        "it also stands for [filter_scheduler] placement, and sets the sign of the multipliers of FreeShareWeigher, "
-        "RAMWeigher, CPUWeigher and DiskWeigher; other weighers apply as configured.",
+        help="Objective among solutions that place the maximum number of requests. It replaces [filter_scheduler] "
+        "placement for this driver, and sets the sign of the multipliers of FreeShareWeigher, RAMWeigher, CPUWeigher "
+        "and DiskWeigher; other weighers apply as configured.",
     ),
     cfg.IntOpt(
         "work_limit",
@@ -26,10 +26,10 @@ OPTS: list[cfg.Opt] = [
         min=1,
         max=1_000_000_000,
         mutable=True,
-        help="Maximum work to solve one batch: the search's steps, about one for each relaxation that HiGHS solves, "
-        "times the columns of its problem, about one for each pair of a kind of request and a host. After that the "
-        "best solution so far is used, which is never worse than deciding the requests one after the other. The same "
-        "batch on the same hosts has the same solution again, on any machine; 20,000 take 0.1 to 0.3 s.",
+        help="Maximum work to solve one batch: steps, about one per relaxation that HiGHS solves, times columns, "
+        "about one per pair of request kind and host. After that the best solution so far is used, which is never "
+        "worse than deciding requests one by one. Unlike a time limit, it gives the same batch on the same hosts the "
+        "same solution on any machine; 20,000 take 0.1 to 0.3 s.",
     ),
     cfg.IntOpt(
         "time_limit",
@@ -37,8 +37,8 @@ OPTS: list[cfg.Opt] = [
         min=1,
         max=60_000,
         mutable=True,
-        help="Maximum milliseconds to solve one batch, a guard for slow machines: a solution cut off by it depends on "
-        "the machine. Its decision record says so.",
+        help="Maximum milliseconds to solve one batch, a guard for slow machines: solutions cut off by it depend on "
+        "the machine, as their decision records say.",
     ),
     cfg.IntOpt(
         "hosts",
@@ -46,8 +46,8 @@ OPTS: list[cfg.Opt] = [
         min=1,
         max=10_000,
         mutable=True,
-        help="Number of best hosts considered for each kind of request; at least the number of instances in the "
-        "batch. A larger value can improve placement and takes longer.",
+        help="Best hosts considered for each kind of request; at least the number of instances in the batch. A larger "
+        "value can improve placement and takes longer.",
     ),
     cfg.IntOpt(
         "max_pairs",
@@ -55,23 +55,23 @@ OPTS: list[cfg.Opt] = [
         min=1,
         max=1_000_000,
         mutable=True,
-        help="Maximum number of pairs of a kind of request and a host; a larger batch is not solved: each request is "
-        "decided separately, as by driver 'filter'.",
+        help="Maximum pairs of request kind and host; in a larger batch each request is decided separately, as by "
+        "driver 'filter'.",
     ),
     cfg.IntOpt(
         "window",
         default=0,
         min=0,
         max=1_000,
-        help="Milliseconds that a request waits in its worker for other requests, to be placed together. With 0 each "
-        "request is placed separately; the requests of select_batch are always solved together.",
+        help="Milliseconds that a request waits in its worker for others to be placed together. 0: each request is "
+        "placed separately; requests of select_batch are always solved together.",
     ),
     cfg.IntOpt(
         "max_batch",
         default=200,
         min=1,
         max=1_000,
-        help="Maximum number of requests in one batch; the window closes early when this many wait, and a select_batch "
-        "call with more is refused.",
+        help="Maximum requests in one batch; the window closes when this many wait, and select_batch calls with more "
+        "are refused.",
     ),
 ]

@@ -8,7 +8,7 @@ from scheduler_svc.store import url as store_url
 
 GROUP = "store"
 
-REFUSED = "nothing that an instance on a host depends on is removed or refused."
+REFUSED = "nothing that instances on hosts depend on is removed or refused."
 BOUNDS = (
     (
         "claim_bytes",
@@ -25,26 +25,28 @@ BOUNDS = (
     (
         "pin_bytes",
         1 << 30,
-        "the recorded partitions of requests and server groups, where there are several partitions. At the bound no "
-        "host is selected for which one would be recorded here.",
+        (
+            "the recorded partitions of requests and server groups, if there are several partitions. At the bound "
+            "requests that need a new record here get no host."
+        ),
     ),
     (
         "host_bytes",
         4 << 30,
-        "hosts, their nodes and services in a partition, 1 to 3 kB each. At the bound no new host registers; the "
-        "reports of others are applied.",
+        "hosts, their nodes and services in a partition, 1 to 3 kB each. At the bound no new host registers; reports "
+        "of known hosts are applied.",
     ),
     (
         "document_bytes",
         1 << 30,
-        "the documents of declared namespaces in a partition, those in memcached excepted. At the bound no new one is "
-        "written; others can be changed and deleted.",
+        "the documents of declared namespaces in a partition, except in memcached. At the bound no document is "
+        "created; existing ones can be changed and deleted.",
     ),
     (
         "log_bytes",
         1 << 30,
-        "a partition's log, which log_length limits too. At the bound the oldest changes are removed, and a worker "
-        "that has not read them loads a full snapshot.",
+        "a partition's log, which log_length also limits. At the bound the oldest changes are removed, and workers "
+        "that have not read them load a full snapshot.",
     ),
 )
 
@@ -71,27 +73,27 @@ OPTS: list[cfg.Opt] = [
             ),
         ],
         help="Durability that the store's Redis is configured for. Only with 'always' does a restart continue in the "
-        "same epoch; otherwise every host is audited before it accepts instances again. A value above the real "
-        "setting of Redis may hide lost claims. SQL: 'always' enables synchronous commits; 'everysec' leaves "
-        "PostgreSQL as configured, and SQLite may lose its last commits with the machine.",
+        "same epoch; otherwise every host is audited before it accepts instances again. A value stronger than Redis's "
+        "real setting may hide lost claims. SQL: 'always' enables synchronous commits; 'everysec' leaves PostgreSQL "
+        "as configured, and SQLite may lose its last commits with the machine.",
     ),
     cfg.IntOpt(
         "log_length",
         default=100000,
         min=1000,
         max=100000000,
-        help="Number of changes in the store's log; a worker that falls further behind loads a full snapshot.",
+        help="Changes kept in the store's log; a worker that falls further behind loads a full snapshot.",
     ),
     cfg.IntOpt(
         "decision_bytes",
         default=33554432,
         min=1048576,
         max=1099511627776,
-        help="Maximum size in bytes of the decisions that the store keeps for 'gantt explain', the oldest are removed. "
-        "A decision for one instance takes about 2 kB, one for a thousand instances up to 1 MB.",
+        help="Maximum bytes of the decisions kept for 'gantt explain'; the oldest are removed. A decision takes about "
+        "2 kB for one instance, up to 1 MB for a thousand.",
     ),
     *(
-        cfg.IntOpt(option, default=default, min=1 << 20, max=1 << 40, help=f"Maximum size in bytes of {text}")
+        cfg.IntOpt(option, default=default, min=1 << 20, max=1 << 40, help=f"Maximum bytes of {text}")
         for option, default, text in BOUNDS
     ),
     cfg.FloatOpt(
@@ -100,7 +102,7 @@ OPTS: list[cfg.Opt] = [
         min=1.0,
         max=86400.0,
         mutable=True,
-        help="Seconds without a report after which a service counts as down and its hosts accept no instances.",
+        help="Seconds without a report after which a service is down and its hosts accept no instances.",
     ),
     cfg.FloatOpt(
         "tombstone_ttl",
@@ -108,8 +110,8 @@ OPTS: list[cfg.Opt] = [
         min=60.0,
         max=315360000.0,
         mutable=True,
-        help="Seconds for which the tombstone of an ended claim is kept. It must be longer than the longest retry: a "
-        "message delayed further could recreate an ended claim.",
+        help="Seconds that the tombstone of an ended claim is kept. Longer than the longest retry: a later message "
+        "could recreate the claim.",
     ),
     cfg.FloatOpt(
         "reap_interval",
@@ -117,19 +119,20 @@ OPTS: list[cfg.Opt] = [
         min=0.1,
         max=3600.0,
         mutable=True,
-        help="Seconds, plus or minus a quarter, between a worker's cleanups of expired claims, silent services and old "
-        "tombstones. Deadlines apply without it; it determines how soon workers see freed capacity and dead services.",
+        help="Seconds, plus or minus a quarter, between a worker's cleanups of expired claims, silent services and "
+        "old tombstones. Deadlines apply regardless; it determines how soon workers see freed capacity and dead "
+        "services.",
     ),
     cfg.FloatOpt(
         "max_clock_step",
         default=15.0,
         min=1.0,
         max=3600.0,
-        help="Seconds by which one step of the store server's clock can advance a partition's time, by which deadlines "
-        "and ages are judged; a step back does not turn it back. Choose well below service_down_time and [scheduler] "
-        "claim_ttl, so that a clock that leaps forward neither marks services down nor ends claims. While no worker "
-        "uses a partition, its time stands still beyond this step. Workers clean up at least twice within it, whatever "
-        "reap_interval says. All workers of a partition must have the same value.",
+        help="Maximum seconds by which one step of the store server's clock advances a partition's time, which "
+        "deadlines and ages use; it never goes back. Choose well below service_down_time and [scheduler] claim_ttl, "
+        "so that a leap of the clock neither marks services down nor ends claims. The time stands still beyond this "
+        "step while no worker uses the partition; workers clean up at least twice within it, regardless of "
+        "reap_interval. Use the same value for all workers of a partition.",
     ),
     cfg.FloatOpt(
         "collect_timeout",
@@ -137,18 +140,16 @@ OPTS: list[cfg.Opt] = [
         min=1.0,
         max=86400.0,
         mutable=True,
-        help="Seconds for which a partition that may have forgotten something waits for the names of hosts that it may "
-        "have forgotten: from workers, which have tables of hosts, and from the conductor, whose records name hosts. "
-        "Meanwhile attempts that may run somewhere are not repeated. Longer than [compute] report_interval, so "
-        "that every live host reports in that time.",
+        help="Seconds that a partition whose store may have lost data waits for the names of forgotten hosts, from "
+        "workers' host tables and conductors' records. Meanwhile attempts that may run somewhere are not repeated. "
+        "Longer than [compute] report_interval, so that every live host reports meanwhile.",
     ),
     cfg.StrOpt(
         "known_hosts_file",
         sample_default="/etc/gantt/known-hosts",
-        help="File with the service hosts of the partition [rpc] partition, one on each line; lines that begin with "
-        "'#' are comments. When the partition may have forgotten something, its hosts are awaited although neither the "
-        "store nor a worker nor a record may know them. It is read then; a host that is listed and gone is awaited "
-        "until it is fenced or removed.",
+        help="File with the service hosts of [rpc] partition, one per line; lines that begin with '#' are comments. "
+        "When the partition's store may have lost data, the file is read and its hosts are awaited, even if no store, "
+        "worker or record knows them. A listed host that is gone is awaited until it is fenced or removed.",
     ),
     cfg.FloatOpt(
         "audit_grace",
@@ -156,22 +157,22 @@ OPTS: list[cfg.Opt] = [
         min=0.0,
         max=86400.0,
         mutable=True,
-        help="Seconds for which a confirmed claim that its host does not report is kept before it is released.",
+        help="Seconds until a confirmed claim that its host does not report is released.",
     ),
     cfg.StrOpt(
         "state_url",
         secret=True,
         sample_default="memcached://127.0.0.1:11211",
-        help="A memcached for the documents of state_namespaces: memcached://host:port, or "
-        "memcached:///path/memcached.sock. Evicted or lost documents are missing until their writer writes them again; "
-        "claims are never stored there.",
+        help="URL of a memcached for the documents of state_namespaces: memcached://host:port, or "
+        "memcached:///path/memcached.sock. Evicted documents are missing until their writer writes them again; claims "
+        "are never stored there.",
     ),
     cfg.ListOpt(
         "state_namespaces",
         default=[],
         sample_default="volume,network",
-        help="Namespaces of host state stored at state_url. Their writers must rewrite all documents at intervals; "
-        "workers see changes after up to half a second.",
+        help="Host state namespaces stored at state_url. Their writers must rewrite all documents at intervals; "
+        "workers see changes within half a second.",
     ),
     *replicas.OPTS,
 ]

@@ -24,12 +24,10 @@ SPREAD, PACK = "spread", "pack"
 
 _SCALED = (
     " Weights are normalized to 0 to 1 over the hosts that passed the filters and multiplied by this. Aggregate "
-    "metadata of the same name overrides it for member hosts; of several aggregates the minimum applies."
+    "metadata of the same name overrides it for member hosts; the minimum of several aggregates applies."
 )
-_FREE = (
-    "Weight of free {} in a host's score: a positive number spreads instances, a negative one packs them, 0 ignores it."
-)
-_FREE_AMOUNT = _FREE + " For a weigher of Nova's, which is enabled by default with [nova] enabled only." + _SCALED
+_FREE = "Weight of free {} in a host's score: positive spreads instances, negative packs them, 0 ignores it."
+_FREE_AMOUNT = _FREE + " For a Nova weigher, enabled by default only with [nova] enabled." + _SCALED
 
 
 def _multiplier(option: str, default: float | None, text: str) -> cfg.Opt:
@@ -43,26 +41,26 @@ OPTS: list[cfg.Opt] = [
         mutable=True,
         help="Weighers that contribute to a host's score. Also available: RAMWeigher, CPUWeigher and DiskWeigher, "
         "which are Nova's policy if FreeShareWeigher and BalanceWeigher are left out; HypervisorVersionWeigher, "
-        "NumInstancesWeigher, IoOpsWeigher, ImagePropertiesWeigher and MetricsWeigher, each of which makes agents "
-        "report more. With [nova] enabled the default is all of Nova's weighers.",
+        "NumInstancesWeigher, IoOpsWeigher, ImagePropertiesWeigher and MetricsWeigher, for which agents report more. "
+        "Default with [nova] enabled: all of Nova's weighers.",
     ),
     cfg.StrOpt(
         "placement",
         default=SPREAD,
         choices=[
-            (SPREAD, "weighers of free capacity have their multipliers: emptier hosts first"),
-            (PACK, "the sign of these multipliers is inverted: fuller hosts first, empty hosts last"),
+            (SPREAD, "emptier hosts first: the multipliers apply as they are"),
+            (PACK, "fuller hosts first, empty hosts last: the multipliers' signs are inverted"),
         ],
         mutable=True,
-        help="Whether servers are spread over hosts or packed onto few. The weighers of free capacity are "
-        "FreeShareWeigher, RAMWeigher, CPUWeigher and DiskWeigher. A multiplier from aggregate metadata is not "
-        "inverted.",
+        help="Whether to spread servers over hosts or pack them onto few, by the multipliers of FreeShareWeigher, "
+        "RAMWeigher, CPUWeigher and DiskWeigher. Multipliers from aggregate metadata are not inverted.",
     ),
     _multiplier(
         "free_share_weight_multiplier",
         1.0,
-        _FREE.format("shares of processors and memory") + " For FreeShareWeigher, which Nova does not have: equal "
-        "servers are spread over equal hosts one by one, and over unlike hosts in proportion to their sizes." + _SCALED,
+        _FREE.format("shares of processors and memory")
+        + " For FreeShareWeigher, which Nova lacks: equal servers are spread evenly over equal hosts, and "
+        "over unlike hosts in proportion to their sizes." + _SCALED,
     ),
     _multiplier("ram_weight_multiplier", 1.0, _FREE_AMOUNT.format("memory")),
     _multiplier("cpu_weight_multiplier", 1.0, _FREE_AMOUNT.format("processors")),
@@ -70,32 +68,31 @@ OPTS: list[cfg.Opt] = [
     _multiplier(
         "balance_weight_multiplier",
         None,
-        "Weight of how much a server makes the free shares of a host's processors and memory more equal, for "
-        "BalanceWeigher, which Nova does not have: it avoids free memory without processors and vice versa. By default "
-        f"{PACKED_BALANCE:g} if servers are packed, so that free shares decide between hosts of about the same effect, "
-        "else 0, since it gathers servers of unlike flavors on few hosts." + _SCALED,
+        "Weight of how much a server evens out the free shares of a host's processors and memory, for BalanceWeigher, "
+        "which Nova lacks: it avoids free memory without processors and vice versa. Default: "
+        f"{PACKED_BALANCE:g} if servers are packed, so that free shares decide between hosts of similar balance; "
+        "otherwise 0, because it gathers unlike flavors on few hosts." + _SCALED,
     ),
     _multiplier(
         "hypervisor_version_weight_multiplier",
         1.0,
-        "Weight of the hypervisor's version: a positive number prefers newer ones." + _SCALED,
+        "Weight of the hypervisor's version: positive prefers newer ones." + _SCALED,
     ),
     _multiplier(
         "num_instances_weight_multiplier",
         0.0,
-        "Weight of the number of instances on a host: a negative number spreads, a positive one packs." + _SCALED,
+        "Weight of the number of instances on a host: negative spreads, positive packs." + _SCALED,
     ),
     _multiplier(
         "io_ops_weight_multiplier",
         -1.0,
-        "Weight of the number of instances that a host is building or moving: a negative number prefers idle hosts."
-        + _SCALED,
+        "Weight of the number of instances that a host is building or moving: negative prefers idle hosts." + _SCALED,
     ),
     _multiplier(
         "image_props_weight_multiplier",
         0.0,
-        "Weight of the number of instances on a host that were booted from images with the request's properties: a "
-        "positive number groups such instances, a negative one separates them." + _SCALED,
+        "Weight of the number of instances on a host whose images have the request's properties: positive groups such "
+        "instances, negative separates them." + _SCALED,
     ),
     cfg.ListOpt(
         "image_props_weight_setting",
@@ -103,42 +100,40 @@ OPTS: list[cfg.Opt] = [
         sample_default=["os_distro=2", "os_type=1"],
         mutable=True,
         help="Image properties and their weights for ImagePropertiesWeigher: property=weight, separated by commas. "
-        "Agents count instances only by these properties; if empty, the weigher has no effect.",
+        "Agents count instances by these properties only. Empty: no effect.",
     ),
     _multiplier(
         "pci_weight_multiplier",
         1.0,
-        "Weight of having few free PCI devices: a positive number reserves hosts with devices for requests that need "
-        "them, and fills hosts with few devices first." + _SCALED,
+        "Weight of having few free PCI devices: positive reserves hosts with devices for requests that need them, and "
+        "fills hosts with few devices first." + _SCALED,
     ),
     _multiplier(
         "soft_affinity_weight_multiplier",
         1.0,
-        "Weight of members of the request's server group on a host, where its policy is soft-affinity." + _SCALED,
+        "Weight of members of the request's server group on a host, for policy soft-affinity." + _SCALED,
     ),
     _multiplier(
         "soft_anti_affinity_weight_multiplier",
         1.0,
-        "Weight of the absence of members of the request's server group, where its policy is soft-anti-affinity."
-        + _SCALED,
+        "Weight of the absence of members of the request's server group, for policy soft-anti-affinity." + _SCALED,
     ),
     _multiplier(
         "build_failure_weight_multiplier",
         1_000_000.0,
-        "Weight against builds that failed on a host since the last success. So large that other weighers only decide "
-        "between hosts with equal counts." + _SCALED,
+        "Weight against builds that failed on a host since its last success. Large, so that other weighers decide "
+        "only between hosts with equal counts." + _SCALED,
     ),
     _multiplier(
         "cross_cell_move_weight_multiplier",
         1_000_000.0,
-        "Weight of the partition that an instance moves from, against all others: negative prefers the others."
-        + _SCALED,
+        "Weight of the partition that an instance moves from: negative prefers other partitions." + _SCALED,
     ),
     _multiplier(
         "volume_near_weight_multiplier",
         10.0,
         "Weight of being in the same location as the storage pools of the request's volumes. Large, so that free "
-        "capacity only decides between hosts that are equally near." + _SCALED,
+        "capacity decides only between equally near hosts." + _SCALED,
     ),
 ]
 
@@ -181,8 +176,8 @@ def check(conf: cfg.ConfigOpts) -> None:
     multiplier = conf.filter_scheduler.image_props_weight_multiplier
     if conf.nova.enabled and multiplier and nova.UNCOUNTED_WEIGHER in enabled(conf):
         raise errors.BadConfiguration(
-            why=f"[{GROUP}] image_props_weight_multiplier is {multiplier:g}, but {nova.UNCOUNTED_WEIGHER} cannot weigh "
-            "hosts of Nova, whose images gantt does not count; set it to 0"
+            why=f"[{GROUP}] image_props_weight_multiplier is {multiplier:g}, but {nova.UNCOUNTED_WEIGHER} cannot "
+            "weigh Nova's hosts, whose images gantt does not count; set it to 0"
         )
     for name, value in multipliers(conf, packed=packs(conf)).items():
         if not math.isfinite(value):

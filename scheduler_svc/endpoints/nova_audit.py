@@ -20,7 +20,7 @@ WAIT_SECONDS = 20.0  # longest wait for the bridge's answer
 POLL_SECONDS = 0.1
 SHOWN = ("consumer", "host", "request_id", "created_ms", "allocations")  # fields of a claim; the time is the store's
 BRIDGE = "gantt-nova-bridge"
-ASKED_MEANWHILE = "it was asked something else meanwhile; try again"
+ASKED_MEANWHILE = "another request replaced this one; try again"
 
 
 class NovaAuditEndpoint(MeteredEndpoint):
@@ -50,9 +50,7 @@ class NovaAuditEndpoint(MeteredEndpoint):
         try:
             number = signals.ask(self._store, instances)
         except errors.VersionConflict as error:
-            raise errors.Unavailable(
-                what=BRIDGE, why="it was asked something else at this moment; try again"
-            ) from error
+            raise errors.Unavailable(what=BRIDGE, why="it is busy with another request; try again") from error
         deadline = time.monotonic() + ctxt.remaining(WAIT_SECONDS)
         while time.monotonic() < deadline:
             answer = signals.answer(self._store)

@@ -126,6 +126,8 @@ def _is_later(name: str, document: Mapping[str, Any], current: Mapping[str, Any]
     if new_version is None or current_version is None:
         return True
     if isinstance(new_version, str) is not isinstance(current_version, str):
-        why = f"version {new_version!r} cannot be compared with {current_version!r}: one is a number, one a string"
+        why = (
+            f"version {new_version!r} cannot be compared with {current_version!r}: one is a number, the other a string"
+        )
         raise errors.InvalidHostState(name=name, namespace=NAMESPACE, why=why)
     return bool(new_version > current_version)

@@ -183,7 +183,7 @@ def _update_composed(
     if namespace == "service":
         reported = sorted(document.keys() & {RPC_VERSIONS, OLDER_SEEN_MS})
         if reported:
-            raise errors.InvalidRequest(why=f"{', '.join(reported)} of a service can be changed by its reports only")
+            raise errors.InvalidRequest(why=f"{', '.join(reported)} of a service can be changed only by its reports")
         current = store.get_state(namespace, name)[1]
         document = {key: current[key] for key in _CHANGEABLE} | document
     store.put_state(namespace, name, version, document)

@@ -12,7 +12,7 @@ KINDS = ("provider", "gone", "used", "service", "alive", "opened", "state", "epo
 DEFAULT_KINDS = tuple(kind for kind in KINDS if kind != "used")  # which changes with every claim
 RESYNC = "resync"
 NEW_EPOCH = "the store may have lost data"
-GAP = "the log no longer reaches back to the last position"
+GAP = "the log was trimmed past the last position"
 
 
 class HostStateChange(NamedTuple):

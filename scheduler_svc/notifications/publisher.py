@@ -93,7 +93,7 @@ class NotificationPublisher(BackgroundLoop):
         self._published = None
         pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE)
         if isinstance(error, errors.Unavailable):
-            LOG.warning("Publishing the changes of %s is postponed for %.1f s: %s", self._store.partition, pause, error)
+            LOG.warning("Postponed publishing the changes of %s for %.1f s: %s", self._store.partition, pause, error)
         else:
             LOG.exception("Publishing the changes of %s failed; retrying in %.1f s", self._store.partition, pause)
         return pause

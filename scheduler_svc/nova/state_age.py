@@ -42,9 +42,7 @@ class NovaStateAge:
             return request
         bridge = self._bridge_document(view)
         if bridge is None:
-            raise errors.NoValidHost(
-                reason="Nova's databases were never read: gantt-nova-bridge has not run", reasons={}
-            )
+            raise errors.NoValidHost(reason="Nova's databases were never read: start gantt-nova-bridge", reasons={})
         age_s = _age_s(now_ms, bridge["read_ms"])
         if age_s > self._refused_s:
             raise errors.NoValidHost(reason=f"Nova's databases were last read {age_s:.0f} s ago", reasons={})

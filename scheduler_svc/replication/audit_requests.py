@@ -63,8 +63,8 @@ class AuditAnnouncer:
     def check_unverified(self, partition: str, host: str, claims: Sequence[ClaimResult]) -> None:
         """Ask the conductor whether its records name unverified claims of ``host``; best effort."""
         LOG.warning(
-            "The audit of host %s reports %d attempts that partition %s does not know; they count on that host until "
-            "the conductor's records name them, 'gantt audit' shows them",
+            "Audit of host %s reported %d attempts unknown to partition %s; they count on that host until the "
+            "conductor's records name them ('gantt audit' shows them)",
             *(host, len(claims), partition),
         )
         refs = objects.ClaimRefs.of(
@@ -73,7 +73,7 @@ class AuditAnnouncer:
         try:
             self._conductor.check_unverified(context.new(), partition, host, refs)
         except (errors.GanttError, messaging.MessagingException, OSError) as error:
-            LOG.warning("The conductor could not be asked about host %s; its next audit repeats it: %s", host, error)
+            LOG.warning("Cannot ask the conductor about host %s; its next audit asks again: %s", host, error)
 
     def _call_conductor(self, replica: Replica, epoch: int) -> None:
         if replica.collects_names and self._known_hosts_file is not None and replica.partition == self._partition:
@@ -101,7 +101,7 @@ class AuditAnnouncer:
             hosts = known_hosts.read(path)
             replica.name_hosts(epoch, hosts, complete=False)
         except errors.GanttError as error:
-            LOG.error("Known hosts of partition %s are not named: %s", replica.partition, error)
+            LOG.error("Cannot name the known hosts of partition %s: %s", replica.partition, error)
         else:
             LOG.info("Named %d hosts of partition %s from %s", len(hosts), replica.partition, path)
 

@@ -17,7 +17,7 @@ def read(path: str) -> list[str]:
     try:
         lines = [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
-        raise errors.BadConfiguration(why=f"[store] known_hosts_file {path}: it cannot be read: {error}") from error
+        raise errors.BadConfiguration(why=f"[store] known_hosts_file {path}: cannot be read: {error}") from error
     hosts: dict[str, None] = {}
     for number, line in enumerate(lines, 1):
         if not line or line.startswith(COMMENT):

@@ -162,7 +162,7 @@ class Replica(BackgroundLoop):
         entries = self._store.follow(position, block_ms)
         self.presence.record_answer()
         if entries is None:
-            LOG.warning("The log of %s no longer reaches back to %d: loading a snapshot", self.partition, position)
+            LOG.warning("The log of %s was trimmed past %d: loading a snapshot", self.partition, position)
             self.load()
             return False
         if any(entry.kind == "epoch" for entry in entries):
@@ -191,7 +191,7 @@ class Replica(BackgroundLoop):
                 self._apply(entries)
                 self.presence.record_answer()
         except Exception:  # the claims are valid in any case
-            LOG.exception("Cannot apply the log of partition %s that came with claims", self.partition)
+            LOG.exception("Cannot apply the log entries of partition %s from claim answers", self.partition)
             is_carried = False
         finally:
             self._applying.release()

@@ -37,7 +37,7 @@ class SizeMeasurement:
             metrics.STORE_BOUND.labels(**labels).set(size.bound)
             if size.is_full and name not in self._full:
                 LOG.warning(
-                    "Partition %s refuses new work: its %s take %d bytes of at most %d",
+                    "Partition %s refuses new work: %s take %d of at most %d bytes",
                     self._store.partition,
                     name,
                     size.bytes,

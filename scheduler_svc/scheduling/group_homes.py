@@ -94,7 +94,7 @@ class GroupHomes:
         partition = self._partitions[name]
         try:
             if partition.presence.away:
-                raise errors.StoreUnavailable(why="its store is away")
+                raise errors.StoreUnavailable(why="its store is unavailable")
             return verb(partition.store)
         except errors.Unavailable as error:
             partition.presence.record_failure()

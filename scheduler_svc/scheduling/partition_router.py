@@ -160,7 +160,7 @@ class PartitionRouter:
         away_s = self._partitions.find(partition).presence.away_s
         if away_s < self._claim_ttl_s:
             raise errors.StoreUnavailable(
-                why=f"partition {partition!r}, which serves this request, is unavailable; its claims may still live"
+                why=f"partition {partition!r}, which serves this request, is unavailable; its claims may be live"
             )
 
     def _agree(self, call: SelectionCall, proposed: str, instead_of: str | None = None) -> str:

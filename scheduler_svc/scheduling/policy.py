@@ -38,7 +38,7 @@ class SchedulingPolicy:
         if request.driver is None:
             return self.driver
         if request.driver not in self.drivers:
-            allowed = ", ".join(self.drivers) or "none, the configured one alone"
+            allowed = ", ".join(self.drivers) or "only the configured driver"
             raise errors.UnknownDriver(name=request.driver, known=allowed)
         return self.drivers[request.driver]
 

@@ -28,6 +28,6 @@ def certain(repeats: RepeatCounter, write: Callable[[], T]) -> T:
     before = repeats.count
     answer = write()
     if isinstance(answer, Refusal) and repeats.count != before:
-        why = "it did not answer in between, and the request may have been carried out: read again before a repetition"
+        why = "the connection was lost, and the request may have been carried out: read again before repeating it"
         raise errors.StoreUnavailable(why=why)
     return answer

@@ -82,7 +82,7 @@ class ExternalStates:
             entries = self._changes(position)
         except errors.Unavailable as error:
             if not self._is_unavailable:
-                LOG.warning("Host state not refreshed, namespaces=%s: %s", ", ".join(sorted(self._namespaces)), error)
+                LOG.warning("Cannot refresh host state, namespaces=%s: %s", ", ".join(sorted(self._namespaces)), error)
             self._is_unavailable = True
             return []
         self._is_unavailable = False

@@ -32,7 +32,7 @@ def check(namespace: str, declared: Collection[str]) -> None:
 
 def check_document(namespace: str, document: Mapping[str, Any]) -> None:
     if namespace == COMPUTE:
-        raise validation.refuse(f"namespace {namespace!r} can be changed by host reports only")
+        raise validation.refuse(f"namespace {namespace!r} can be changed only by host reports")
     is_aggregate = namespace == aggregates.NAMESPACE
     validation.check_state(document, validation.MAX_AGGREGATE if is_aggregate else validation.MAX_STATE)
     if namespace == SERVICE:
@@ -48,7 +48,9 @@ def check_deletable(namespace: str) -> None:
 def _check_service(changes: Mapping[str, Any]) -> None:
     unknown = sorted(changes.keys() - {"enabled", "disabled_reason", DUPLICATE, RPC_VERSIONS, OLDER_SEEN_MS})
     if unknown:
-        raise validation.refuse(f"cannot set {', '.join(unknown)} of a service; only enabled and disabled_reason")
+        raise validation.refuse(
+            f"cannot set {', '.join(unknown)} of a service; only enabled and disabled_reason can be set"
+        )
     if changes.get(DUPLICATE) is not None:
         raise validation.refuse(f"{DUPLICATE} can only be cleared, with null")
     if not isinstance(changes.get("enabled", True), bool):

@@ -32,7 +32,7 @@ def check_delta(nodes: Mapping[str, Mapping[str, Any]], stored: Mapping[str, Map
         recorded = stored[name]
         for part, value in (("parent", recorded["parent"]), ("kind", kind_of(recorded))):
             if node.get(part, value) != value:
-                raise _refusal(name, f"its {part} is {value!r} and can be changed in a full report only")
+                raise _refusal(name, f"its {part} is {value!r} and can be changed only in a full report")
         if recorded["parent"] is not None:
             _check_child(name, node)
     return {name: stored[name]["root"] for name in nodes}

@@ -28,7 +28,7 @@ class TakeoverObstacle(StrEnum):
 
 
 _WHY = {
-    TakeoverObstacle.AWAITED: "it may run guests that the store forgot, which this new folder does not know",
+    TakeoverObstacle.AWAITED: "it may run guests that the store forgot and this new folder does not know",
     TakeoverObstacle.CLAIMS: "it has {claims} claims",
     TakeoverObstacle.FENCED: "it was fenced: its guests end when its agent returns",
     TakeoverObstacle.UP: "its agent is up",

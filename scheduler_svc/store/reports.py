@@ -19,8 +19,8 @@ from scheduler_svc.store.registrations import MAX_INCARNATION, REFUSAL, AppliedR
 COMPUTE = "gantt-compute"  # binary of services that report nodes
 AWAITED = "it may run claims that the store forgot: let it audit, or fence it first"
 AWAITED_AND_UP = "it is up, and may run claims that the store forgot: power it off, or let it audit"
-API_CHILDREN = "providers made by the Placement API are below its nodes: delete or move those first"
-SHARED = "claims on other hosts hold what it shares: delete or move those first"
+API_CHILDREN = "providers of the Placement API are below its nodes: delete or move them first"
+SHARED = "claims on other hosts use its shared resources: delete or move them first"
 MAX_REFUSAL = 1000  # characters
 MAX_COUNTER = 10**20 - 1  # largest report number
 _EMPTY: Mapping[str, Any] = {
@@ -85,7 +85,7 @@ def check(host: str, report: HostReport) -> None:
     for name in report.nodes:
         validation.check_name(name)
         if names.host_of(name) != host:
-            raise validation.refuse(f"host {host!r} may not report {name!r}, which is a node of another host")
+            raise validation.refuse(f"host {host!r} may not report {name!r}, a node of another host")
 
 
 def report_handling(last: AppliedReport | None, report: HostReport) -> ReportHandling:

@@ -13,8 +13,8 @@ SQL = (SQLITE, POSTGRESQL)
 MEMCACHED = "memcached"
 SCHEMES = (*redis_url.SCHEMES, *redis_nodes.SCHEMES, *SQL, redis_url.MEMORY)
 NO_CLAIMS = (
-    "memcached cannot store claims: a request claims on several hosts atomically, but memcached changes one document "
-    "at a time and may evict acknowledged writes. It can store declared host state: [store] state_url"
+    "memcached cannot store claims: it has no atomic change of several documents and may evict acknowledged writes. "
+    "It can store declared host state: [store] state_url"
 )
 _POSTGRESQL_OPTIONS = frozenset(
     {"host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl", "target_session_attrs", "passfile"}

@@ -90,7 +90,7 @@ def _check_intent(intent: Intent, resources: Amounts) -> None:
         if candidate.allocations is not None:
             check_allocations(candidate.allocations)
         elif not resources:
-            raise refuse(f"candidate {candidate.host!r} has no allocations and the request no resources")
+            raise refuse(f"candidate {candidate.host!r} has no allocations, and the request no resources")
 
 
 def check_allocations(allocations: Allocations) -> None:
@@ -110,7 +110,7 @@ def check_running(host: str, running: Sequence[RunningClaim]) -> None:
         check_ref(ClaimRef(claim.consumer, claim.attempt))
         check_name(claim.host)
         if names.host_of(claim.host) != host:
-            raise refuse(f"the audit of {host!r} contains {claim.host!r}, which is a node of another host")
+            raise refuse(f"the audit of {host!r} contains {claim.host!r}, a node of another host")
         check_allocations(claim.allocations)
         for what in ("type", "project", "user", "request_id"):
             check_text(what, getattr(claim, what))

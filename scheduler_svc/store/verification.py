@@ -169,7 +169,7 @@ def _report_problems(dump: StoreDump) -> Iterator[str]:
                 claim_amount = claim.allocations.get(provider, {}).get(resource_class, 0)
                 yield (
                     f"{resource_class} at {provider}: the guest of {claim.ref.consumer}@{claim.attempt} on "
-                    f"{claim.host} uses {amount} by its agent's report, its claim holds {claim_amount}"
+                    f"{claim.host} uses {amount} by its agent's report; its claim holds {claim_amount}"
                 )
 
 
@@ -177,6 +177,6 @@ def _excess_problems(dump: StoreDump, sums: Mapping[tuple[str, str], int]) -> It
     over = {key for key, amount in sums.items() if amount > _capacity(dump, *key)}
     for provider, resource_class in sorted(over - dump.excess.keys()):
         amount, capacity = sums[provider, resource_class], _capacity(dump, provider, resource_class)
-        yield f"{resource_class} at {provider}: claims use {amount} of {capacity}, which is not flagged as excess"
+        yield f"{resource_class} at {provider}: claims use {amount} of {capacity}, not flagged as excess"
     for provider, resource_class in sorted(dump.excess.keys() - over):
         yield f"{resource_class} at {provider}: flagged as excess but within capacity"

@@ -66,7 +66,7 @@ def parse_devices(conf: cfg.ConfigOpts, group: str, option: str, prefix: str) ->
             raise errors.BadConfiguration(why=f"[{group}] {option}: there is no group [{prefix}{name}] in the file")
         if cell is not None and int(cell) >= cells:
             raise errors.BadConfiguration(
-                why=f"[{group}] {option}: {item!r} has a cell that does not exist: the node has {cells}"
+                why=f"[{group}] {option}: {item!r} names a missing cell: the node has {cells}"
             )
         for _ in range(int(count)):
             yield prefix + name, "" if cell is None else f"numa{int(cell)}", next(numbers)

@@ -20,8 +20,8 @@ from scheduler_svc.core.weighers import scoring
 
 RECORDED_HOSTS = 5
 SPREAD_HOSTS = 128  # leading hosts from which several instances draw near candidates
-SAMPLED = 8  # after a lost try, one in SAMPLED hosts is considered
-REASON_COUNT = "no room beside the rest of this request"
+SAMPLED = 8  # after a lost try, one host of SAMPLED is considered
+REASON_COUNT = "capacity taken by the rest of this request"
 
 
 class FilterDriver(Driver):

@@ -15,7 +15,7 @@ from scheduler_svc.core.table.view import View
 
 MAX_SAMPLES = 5  # hosts per reason
 PASSED, ABSENT = -1, -2  # codes of rows without a reason
-REASON_ABSENT = "it is not among the hosts"
+REASON_ABSENT = "not among the hosts"
 TOLERANCE = 1e-5  # precision of scores kept as 32-bit floats
 
 

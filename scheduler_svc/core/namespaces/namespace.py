@@ -44,9 +44,7 @@ class Namespace:
 def _validator(schema: Schema) -> jsonschema.Draft202012Validator:
     external_reference = next((reference for reference in _references(schema) if not reference.startswith("#")), None)
     if external_reference is not None:
-        raise ValueError(
-            f"it refers to {external_reference!r}, but only references within the same file ('#/...') are allowed"
-        )
+        raise ValueError(f"it refers to {external_reference!r}; only references within the file ('#/...') are allowed")
     try:
         jsonschema.Draft202012Validator.check_schema(schema)
     except jsonschema.SchemaError as error:

@@ -37,11 +37,11 @@ def explain_key(namespace: str, key: str) -> str:
         return f"key {key!r} of namespace {namespace!r} is not a state column: use view.{members[key]}"
     if members and not (namespace == "compute" and key.startswith(METRIC_PREFIX)):
         return f"key {key!r} of namespace {namespace!r} is not stored by workers; a view has {', '.join(members)}"
-    return f"key {key!r} of namespace {namespace!r} has no column: the filter or weigher must list it in its reads"
+    return f"key {key!r} of namespace {namespace!r} has no column: list it in the reads of the filter or weigher"
 
 
 def explain_namespace(namespace: str) -> str:
     if namespace in COMPOSED:
         members = ", ".join(f"view.{member} ({key})" for key, member in MEMBERS[namespace].items())
-        return f"namespace {namespace!r} has no documents in a worker, its keys are columns: {members}"
-    return f"namespace {namespace!r} is not stored: the filter or weigher must list it in its reads"
+        return f"namespace {namespace!r} has no documents in a worker; its keys are columns: {members}"
+    return f"namespace {namespace!r} is not stored: list it in the reads of the filter or weigher"

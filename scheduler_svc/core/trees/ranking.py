@@ -14,7 +14,7 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.core.trees.finder import AllocationFinder
 
 MAX_RANKINGS = 3  # rankings of one instance with a candidate; more would only find worse ones
-REASON_REQUEST_TREES = "no provider tree fits beside the rest of this request"
+REASON_REQUEST_TREES = "no provider tree fits with the rest of this request"
 
 
 def rank(driver: Driver, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:

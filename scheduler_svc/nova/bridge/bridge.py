@@ -128,8 +128,8 @@ class NovaBridge:
         new = sorted(set(unmapped) - set(self._unmapped))
         if new:
             LOG.warning(
-                "%d compute hosts are not mapped to their cell and take no instance until 'nova-manage cell_v2 "
-                "discover_hosts' has run, first of them %s",
+                "%d compute hosts are not mapped to a cell and take no instances, first %s; run 'nova-manage cell_v2 "
+                "discover_hosts'",
                 len(new),
                 ", ".join(new[:5]),
             )

@@ -60,15 +60,15 @@ class CellReader:
             self._report(databases.first_line(error))
             return
         except Exception:
-            LOG.exception("Cell %s could not be read", self._name)
+            LOG.exception("Failed to read cell %s", self._name)
             return
         self._needs_everything = False
         if self._is_away:
-            LOG.info("Cell %s is read again", self._name)
+            LOG.info("Cell %s can be read again", self._name)
         self.is_current, self._is_away = True, False
 
     def _report(self, why: str) -> None:
-        (LOG.debug if self._is_away else LOG.warning)("Cell %s keeps its hosts as they were: %s", self._name, why)
+        (LOG.debug if self._is_away else LOG.warning)("Hosts of cell %s stay unchanged: %s", self._name, why)
         self._is_away = True
 
 
@@ -110,7 +110,7 @@ class CellReaders:
         """
         unread = [uuid for uuid, reader in self._readers.items() if not reader.is_current]
         if unread or not self._readers:
-            raise Unanswerable(f"cells that were not read: {', '.join(unread) or 'no cell was read yet'}")
+            raise Unanswerable(f"unread cells: {', '.join(unread) or 'all'}")
         try:
             return set().union(*(database.on_hosts(instances) for database in self.databases()))
         except SQLAlchemyError as error:

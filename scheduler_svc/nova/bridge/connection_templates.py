@@ -42,4 +42,4 @@ def _fill(template: str, connection: str) -> str:
     try:
         return connection.format(**values)
     except (LookupError, ValueError, AttributeError) as error:
-        raise DatabaseUnusable(f"database_connection is no template of {', '.join(values)}") from error
+        raise DatabaseUnusable(f"database_connection is not a template of {', '.join(values)}") from error

@@ -71,10 +71,10 @@ class BridgeLoop(BackgroundLoop):
             self._stand_by()
             return WAITING_SECONDS
         if isinstance(error, (errors.Unavailable, SQLAlchemyError)):
-            (LOG.debug if self._failing else LOG.warning)("Hosts stay as they were: %s", databases.first_line(error))
+            (LOG.debug if self._failing else LOG.warning)("Hosts stay unchanged: %s", databases.first_line(error))
             self._failing = True
         else:
-            LOG.exception("A pass failed")
+            LOG.exception("Bridge pass failed")
         self._next_everything = 0.0
         return min(self._interval_s, WAITING_SECONDS)
 
@@ -104,7 +104,7 @@ class BridgeLoop(BackgroundLoop):
             self._bridge.take_over()
         self._bridge.run_pass(everything=everything)
         if self._failing:
-            LOG.info("Nova's databases are read again")
+            LOG.info("Nova's databases can be read again")
         self._requests, self._failing = requests, False
         self._read_at = now
         self._next_changes = now + self._interval_s

@@ -74,7 +74,7 @@ class DocumentPublisher:
             self._namespace.check_document(name, document)
             namespaces.check_document(self._namespace.name, document)
         except (errors.InvalidHostState, errors.InvalidRequest) as error:
-            LOG.error("Document %s of namespace %s is not written: %s", name, self._namespace.name, error)
+            LOG.error("Not writing document %s of namespace %s: %s", name, self._namespace.name, error)
             self._refused[name] = dict(document)
             return False
         return True

@@ -45,7 +45,7 @@ class NovaSchedulerEndpoint:
     ) -> list[Any]:
         """Return a list per instance with its Selection and alternates; without ``return_objects``, mappings."""
         if spec_obj is None:
-            raise errors.MalformedObject(name="call", why=f"it has no spec_obj, but {', '.join(older) or 'nothing'}")
+            raise errors.MalformedObject(name="call", why=f"it has no spec_obj but {', '.join(older) or 'nothing'}")
         if instance_uuids is not None:
             check_uuids(instance_uuids, self._max_instances)
         with_objects = return_objects is True

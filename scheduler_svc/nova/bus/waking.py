@@ -35,4 +35,4 @@ class BridgeWaker:
         try:
             signals.request_reading(self._store)
         except errors.Unavailable as error:
-            LOG.info("The bridge reads %s at its next interval: %s", record, error)
+            LOG.info("Cannot wake the bridge; it will read %s at its next interval: %s", record, error)

@@ -51,8 +51,8 @@ class ShadowEndpoint:
             else:
                 self._observer.expect(decision)
         except errors.Unavailable as error:
-            LOG.warning("A call of Nova was not shadowed: %s", error)
+            LOG.warning("Did not shadow a call of Nova: %s", error)
             self._report.skip(Skipped.UNAVAILABLE)
         except errors.GanttError as error:
-            LOG.warning("A call of Nova cannot be read: %s", error)
+            LOG.warning("Cannot read a call of Nova: %s", error)
             self._report.skip(Skipped.INVALID)

@@ -60,9 +60,7 @@ class PlacementApplication:
                 raise
             except Exception as error:
                 LOG.exception("%s: %s %s failed", request_id, environ.get("REQUEST_METHOD"), environ.get("PATH_INFO"))
-                raise Problem(
-                    500, f"The request failed unexpectedly; the log of the server has {request_id}."
-                ) from error
+                raise Problem(500, f"The request failed unexpectedly; see {request_id} in the server's log.") from error
         except Problem as problem:
             if problem.status == UNAVAILABLE:
                 headers["retry-after"] = str(RETRY_SECONDS)
@@ -100,7 +98,7 @@ def _reason(error: errors.GanttError, request_id: str) -> str:
     if not is_drivers or error.__cause__ is None or isinstance(error.__cause__, errors.GanttError):
         return str(error)
     LOG.warning("%s: %s", request_id, error)
-    return f"The store cannot be reached; the log of the server has {request_id}."
+    return f"The store cannot be reached; see {request_id} in the server's log."
 
 
 def _choose(routes: Sequence[ApiRoute], request: Request) -> ApiRoute:

@@ -20,7 +20,7 @@ from scheduler_svc.store import paging
 BATCH = 1000  # consumers written together
 PROVIDER_BATCH = 500
 ROUNDS = 3  # per pass, because later writes may free a name or a provider
-CHANGED_IN_GANTT = "clients of gantt changed it, or made it"
+CHANGED_IN_GANTT = "clients of gantt changed or created it"
 
 Batch = Sequence[ConsumerRecord]
 Progress = Callable[[str, int, int], None]  # what, number written, total
@@ -118,7 +118,7 @@ class CopyPass:
             if uuid in self._target.protected:
                 refusals[uuid] = CHANGED_IN_GANTT
             elif missing:
-                refusals[uuid] = f"it holds from {missing[0]}, which is not there"
+                refusals[uuid] = f"it has allocations on {missing[0]}, which does not exist"
             else:
                 changed.append(record)
         self._count("consumers", "consumer", len(refusals), refusals)

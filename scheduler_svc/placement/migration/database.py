@@ -45,7 +45,7 @@ class PlacementDatabase:
     def _check_tables(self, connection: Connection) -> None:
         missing = tables.METADATA.tables.keys() - set(inspect(connection).get_table_names()) - OPTIONAL
         if missing:
-            raise PlacementUnavailable(f"it is no Placement database: it has no table {', '.join(sorted(missing))}")
+            raise PlacementUnavailable(f"it is not a Placement database: it has no table {', '.join(sorted(missing))}")
 
     @contextlib.contextmanager
     def _failures(self) -> Iterator[None]:

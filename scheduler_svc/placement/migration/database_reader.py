@@ -109,7 +109,7 @@ class _Snapshot:
                 max(milliseconds(updated_at or created_at), changed[uuid]),
             )
         if idle:
-            self.notes.append(f"{idle} consumers hold nothing: gantt has consumers only while they hold something")
+            self.notes.append(f"{idle} consumers have no allocations: gantt stores consumers only with allocations")
         if allocations:
             self.notes.append(f"{len(allocations)} consumers have no project and user: they get {UNKNOWN_OWNER}")
         for uuid, parts in allocations.items():
@@ -128,7 +128,7 @@ class _Snapshot:
             amounts = allocations.setdefault(consumer, {}).setdefault(provider, {})
             amounts[name] = amounts.get(name, 0) + used
         if dangling:
-            self.notes.append(f"{dangling} allocations are of a provider or resource class that does not exist")
+            self.notes.append(f"{dangling} allocations are on a provider or of a resource class that does not exist")
         return allocations, self._changes()
 
     def _changes(self) -> dict[str, int]:

@@ -61,11 +61,11 @@ class DatabaseWriter(Writer):
         table, ids = tables.PROVIDERS, self._known(tables.PROVIDERS, "uuid")
         parent = None if record.parent is None else ids.get(record.parent)
         if record.parent is not None and parent is None:
-            return f"its parent {record.parent} is not there"
+            return f"its parent {record.parent} does not exist"
         same_name = select(table.c.uuid).where(table.c.name == record.name, table.c.uuid != record.uuid)
         holder = self._connection.execute(same_name).scalar()
         if holder is not None:
-            return f"its name is that of {holder}"
+            return f"its name belongs to {holder}"
         values = {
             "name": record.name,
             "generation": record.generation,
@@ -85,7 +85,7 @@ class DatabaseWriter(Writer):
         if self._exists(tables.PROVIDERS.c.parent_provider_id == number):
             return "there are providers below it"
         if self._exists(tables.ALLOCATIONS.c.resource_provider_id == number):
-            return "consumers hold from it"
+            return "consumers have allocations on it"
         for table in (tables.INVENTORIES, tables.PROVIDER_TRAITS, tables.PROVIDER_AGGREGATES):
             self._connection.execute(delete(table).where(table.c.resource_provider_id == number))
         # Providers that moved to another tree have this one as their root until `finish`.
@@ -122,7 +122,7 @@ class DatabaseWriter(Writer):
         temporary = select(table.c.uuid).where(table.c.name.startswith(TEMPORARY, autoescape=True))
         holder = self._connection.execute(temporary).scalar()
         if holder is not None:
-            raise NameConflict(f"provider {holder} gave up its name, and cannot get its new one: nothing is exported")
+            raise NameConflict(f"provider {holder} gave up its name and cannot take its new name: nothing is exported")
         columns = (table.c.id, table.c.parent_provider_id, table.c.root_provider_id)
         parents: dict[int, int | None] = {}
         roots: dict[int, int | None] = {}

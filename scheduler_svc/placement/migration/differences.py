@@ -40,7 +40,7 @@ def excess(contents: PlacementDump) -> Iterator[str]:
         inventory = None if owner is None else owner.inventories.get(resource_class)
         capacity = 0 if inventory is None else inventory.capacity
         if amount > capacity:
-            yield f"provider {provider}: {amount} of {capacity} {resource_class} are held"
+            yield f"provider {provider}: {amount} of {capacity} {resource_class} are allocated"
 
 
 def _compare(

@@ -91,7 +91,7 @@ class PlacementDump:
         number = sum(
             record.generation < base for records in (self.providers, self.consumers) for record in records.values()
         )
-        notes = [f"{number} generations below {base}, with which the epoch of the store began, are raised to it"]
+        notes = [f"{number} generations below {base}, where the store's epoch began, are raised to it"]
         return replace(
             self,
             providers=providers,

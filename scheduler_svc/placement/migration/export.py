@@ -17,7 +17,7 @@ def export(source: StoreReader, database: PlacementDatabase, report: Report, *, 
     """
     contents = source.read()
     if not contents.providers:
-        raise NothingToCopy("gantt has no provider that was imported or made by a client: nothing is exported")
+        raise NothingToCopy("gantt has no imported or client-created provider: nothing is exported")
     target = DatabaseReader(database).read()
     with database.transaction(commit=not dry_run) as connection:
         writer = DatabaseWriter(connection)

@@ -74,7 +74,7 @@ class PlacementClient:
         """Return the document at a path that always exists; raises PlacementUnavailable."""
         response = self.get(path)
         if response is None:
-            raise PlacementUnavailable(f"GET {path} is answered with 404")
+            raise PlacementUnavailable(f"GET {path} returned 404")
         return response.json()
 
     def _request(self, path: str, headers: Mapping[str, str]) -> Response:
@@ -90,7 +90,7 @@ class PlacementClient:
         except ClientException as error:
             raise PlacementUnavailable(f"GET {path} failed: {error}") from error
         if not response.ok and response.status_code != NOT_FOUND:
-            raise PlacementUnavailable(f"GET {path} is answered with {response.status_code}: {response.text[:200]}")
+            raise PlacementUnavailable(f"GET {path} returned {response.status_code}: {response.text[:200]}")
         return response
 
 

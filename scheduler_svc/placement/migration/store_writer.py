@@ -19,15 +19,15 @@ from scheduler_svc.store.providers.checks import MAX_IMPORTS
 MARK = {"imported": True}  # marks the document of a name that an import created
 RETIREMENTS = 5  # attempts to delete a name while providers change
 REASONS: Mapping[RefusalKind, str] = {
-    RefusalKind.NAME: "its name is that of {provider}",
-    RefusalKind.PARENT: "its parent {provider} is not there",
+    RefusalKind.NAME: "its name belongs to {provider}",
+    RefusalKind.PARENT: "its parent {provider} does not exist",
     RefusalKind.LOOP: "its parent is below it",
-    RefusalKind.GENERATION: "clients of gantt changed it, or allocated on it, since it was imported",
-    RefusalKind.PROVIDER: "it holds from {provider}, which is not there",
-    RefusalKind.OWNER: "it holds by a claim of gantt's scheduler, or an agent reports it",
-    RefusalKind.CONSUMER: "a client of gantt changed it since it was imported",
+    RefusalKind.GENERATION: "clients of gantt changed it or allocated on it since its import",
+    RefusalKind.PROVIDER: "it has allocations on {provider}, which does not exist",
+    RefusalKind.OWNER: "gantt's scheduler claimed for it, or an agent reports it",
+    RefusalKind.CONSUMER: "a client of gantt changed it since its import",
     RefusalKind.CHILDREN: "there are providers below it",
-    RefusalKind.IN_USE: "consumers hold from it",
+    RefusalKind.IN_USE: "consumers have allocations on it",
 }
 Import = TypeVar("Import", ImportProvider, ConsumerImport)
 _INVALID = (errors.InvalidRequest, errors.InvalidName)

@@ -68,7 +68,7 @@ class Switchover:
         records = len(source.providers), len(source.consumers)
         self._report.line(
             f"Compared {records[0]} providers and {records[1]} consumers: "
-            + (f"{number} differences" if number else "both have the same")
+            + (f"{number} differences" if number else "no differences")
         )
         return number + unread == 0
 
@@ -76,26 +76,26 @@ class Switchover:
         target = self._read_target()
         if target.protected and not self._beside_clients:
             raise ClientsHaveWritten(
-                f"clients of gantt wrote {len(target.protected)} providers and consumers since the last import, "
-                f"{min(target.protected)} is one. An import brings back the consumers that they ended. "
-                "--beside-clients imports all other records nevertheless, --overwrite replaces those too"
+                f"clients of gantt wrote {len(target.protected)} providers and consumers since the last import, such "
+                f"as {min(target.protected)}. An import brings back consumers that they ended. --beside-clients "
+                "imports all other records, --overwrite also replaces these"
             )
         return target
 
     def _pass(self, number: int, source: PlacementDump, target: PlacementDump, *, is_last: bool) -> CopyOutcome:
         if target.providers and not source.providers and not source.unread:
-            raise NothingToCopy(f"the source has no provider, and {len(target.providers)} would be deleted")
+            raise NothingToCopy(f"the source has no providers, and {len(target.providers)} would be deleted")
         start = time.monotonic()
         outcome = CopyPass(source, target, self._writer, self._report.progress).run()
         summary = ", ".join(f"{count} {what}" for what, count in outcome.counts.items()) or "nothing"
         self._report.line(f"Pass {number}: wrote {summary} in {time.monotonic() - start:.1f} s")
         if not is_last:
-            self._report.listing("To be read again in the next pass", _unread_lines(source))
+            self._report.listing("To read again in the next pass", _unread_lines(source))
         return outcome
 
     def _conclude(self, source: PlacementDump, outcome: CopyOutcome) -> bool:
         self._report.listing("Notes", source.notes)
-        self._report.listing("Carried though it exceeds a capacity", excess(source))
+        self._report.listing("Copied although it exceeds a capacity", excess(source))
         refusals = (f"{kind} {uuid}: {why}" for (kind, uuid), why in outcome.refusals.items())
         return self._report.listing("Not carried", refusals) == 0
 

@@ -19,7 +19,7 @@ _REASONS = {
     RefusalKind.INVENTORY: "it has no inventory of this class.",
     RefusalKind.UNITS: "The requested amount violates min_unit, max_unit or step_size.",
     RefusalKind.CAPACITY: "The requested amount would exceed the capacity.",
-    RefusalKind.CLOSED: "its agent has to report what runs there first; retry later.",
+    RefusalKind.CLOSED: "its agent must first report what runs there; retry later.",
 }
 
 
@@ -115,14 +115,15 @@ def refused_allocation(refusal: Refusal) -> Problem:
             return conflict(f"consumer generation conflict - expected {expected} but got {sent}", CONCURRENT_UPDATE)
         case RefusalKind.OWNER:
             return conflict(
-                f"A compute agent owns what consumer {refusal.consumer} holds: once the agent has confirmed it, a "
-                "request with the consumer's generation and type may add to it, but only the agent may end it."
+                f"A compute agent owns the allocations of consumer {refusal.consumer}: after the agent has confirmed "
+                "them, a request with the consumer's generation and type may add to them; only the agent may end "
+                "them."
             )
         case RefusalKind.GUEST:
             classes, provider = ", ".join(refusal.resource_classes), uuid_of(refusal.provider)
             return conflict(
                 f"The guest of consumer {refusal.consumer} uses more {classes} from resource provider {provider} than "
-                "the request contains, as its compute agent reports: request at least what it uses."
+                "the request contains, by its compute agent's report: request at least that much."
             )
         case RefusalKind.PROVIDER:
             return _no_provider(uuid_of(refusal.provider))

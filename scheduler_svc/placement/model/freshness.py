@@ -28,5 +28,6 @@ class Freshness:
         """Wait until the replica has reached ``position``; raises NotReady after TIMEOUT."""
         if not self._replica.reach(position, TIMEOUT):
             raise errors.NotReady(
-                what="This process", why=f"its copy of the providers is behind the store for more than {TIMEOUT:g} s"
+                what="This process",
+                why=f"its replica of the providers was behind the store for more than {TIMEOUT:g} s",
             )

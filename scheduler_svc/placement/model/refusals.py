@@ -15,7 +15,8 @@ def no_provider(uuid: str) -> Problem:
 def owned_by_agent(uuid: str) -> Problem:
     """Return the problem of a change reserved for the provider's agent; clients may retry after a refresh."""
     return conflict(
-        f"Resource provider {uuid} is reported by a compute agent, which alone may change this.", CONCURRENT_UPDATE
+        f"Resource provider {uuid} is reported by a compute agent, and only the agent may change this.",
+        CONCURRENT_UPDATE,
     )
 
 

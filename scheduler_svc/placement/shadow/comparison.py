@@ -70,8 +70,8 @@ def _first_difference(expected: Any, actual: Any, where: str) -> str:
         missing = [text for text in texts[0] if text not in set(texts[1])]
         surplus = [text for text in texts[1] if text not in set(texts[0])]
         return (
-            f"{where or '/'}: {len(expected)} entries, gantt has {len(actual)}; "
-            f"gantt lacks {_text(str(missing[:1]))}, and has beyond it {_text(str(surplus[:1]))}"
+            f"{where or '/'}: {len(expected)} entries, gantt has {len(actual)}; missing in gantt: "
+            f"{_text(str(missing[:1]))}, only in gantt: {_text(str(surplus[:1]))}"
         )
     return f"{where or '/'}: {_text(_canonical(expected))}, gantt has {_text(_canonical(actual))}"
 

@@ -133,7 +133,7 @@ class Mirror(BackgroundLoop):
         try:
             outcome = self._repeat(request, answer)
         except Exception:
-            LOG.exception("%s %s could not be repeated or compared", request.method, request.target)
+            LOG.exception("Failed to repeat or compare %s %s", request.method, request.target)
             outcome = MirrorOutcome.FAILED
         self._count(request, outcome)
         with self._changed:

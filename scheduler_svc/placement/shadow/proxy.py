@@ -43,7 +43,7 @@ class ShadowProxy:
         finally:
             self._mirror.end(request, began, answer)
         if answer is None:
-            detail = "Placement, to which this proxy passes requests on, did not answer."
+            detail = "The Placement behind this proxy did not answer."
             return _refuse(Problem(502, detail, UNDEFINED), start_response)
         headers = list(answer.headers)
         if answer.status not in NO_BODY and request.method != "HEAD":

@@ -45,7 +45,7 @@ def check(change: ProviderChange) -> None:
     validation.check_name(change.provider)
     if isinstance(change, (CreateProvider, ImportProvider)) and not names.is_api_provider(change.provider):
         raise errors.InvalidName(
-            name=change.provider, why=f"the id of a new one begins with {names.api_provider('')!r}"
+            name=change.provider, why=f"the id of a new provider begins with {names.api_provider('')!r}"
         )
     generation = getattr(change, "generation", None)
     if generation is not None:

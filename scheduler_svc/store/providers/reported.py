@@ -33,7 +33,7 @@ NO_API_PROVIDERS = ApiProviders()
 def check_names(api: ApiProviders) -> None:
     """Raise InvalidStats if an API-owned provider has the name of a new node."""
     for name in sorted(api.name_conflicts):
-        why = "a provider made by the Placement API has this name: rename or delete that one first"
+        why = "a provider of the Placement API has this name: rename or delete it first"
         raise errors.InvalidStats(what=f"provider {name!r}", why=why)
 
 

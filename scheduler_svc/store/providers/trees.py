@@ -129,7 +129,7 @@ def subtree(provider: str, reads: ProviderReads) -> list[str]:
         level = [child for above in level for child in reads.children.get(above, ())]
         subtree += level
         if len(subtree) > MAX_MOVED:
-            raise validation.refuse(f"{provider!r} has more than {MAX_MOVED - 1} providers below it; move those first")
+            raise validation.refuse(f"{provider!r} has more than {MAX_MOVED - 1} providers below it; move them first")
     return subtree
 
 

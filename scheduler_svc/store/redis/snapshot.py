@@ -65,8 +65,8 @@ def snapshot(connection: RedisConnection, namespaces: Collection[str]) -> Snapsh
             connection.identity.observe(complete.epoch, complete.position)
             return complete
     raise errors.StoreUnavailable(
-        why=f"partition {connection.partition!r} changed too fast for {ATTEMPTS} attempts to read a snapshot; "
-        "with a larger [store] log_length it may change more meanwhile"
+        why=f"partition {connection.partition!r} changed too fast for {ATTEMPTS} attempts to read a snapshot; raise "
+        "[store] log_length, which allows more changes meanwhile"
     )
 
 

@@ -103,7 +103,7 @@ class SqlDatabase:
         try:
             return retrying(attempt)
         except PartitionChanged as error:
-            raise errors.StoreUnavailable(why="the partition's row is missing or old after each check") from error
+            raise errors.StoreUnavailable(why="the partition's row is missing or outdated after each check") from error
         except exc.SQLAlchemyError as error:
             raise unavailable(error) from error
 

@@ -29,7 +29,7 @@ def ensure(dialect: SqlDialect, connection: Connection) -> None:
             version = _version(connection)
             if version is not None and not _is_supported(version):
                 raise errors.BadConfiguration(
-                    why=f"the store's tables have version {version}, created by a newer gantt; upgrade this one"
+                    why=f"the store's tables have version {version} of a newer gantt; upgrade this one"
                 )
             config = _config()
             config.attributes["connection"] = connection

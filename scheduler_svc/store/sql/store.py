@@ -109,7 +109,7 @@ def _dialect(url: str, durability: Durability, wait_seconds: float | None) -> Sq
     try:
         parsed = make_url(url)
     except ArgumentError as error:
-        raise errors.BadConfiguration(why="[store] url is not one that SQLAlchemy can read") from error
+        raise errors.BadConfiguration(why="[store] url is not a URL that SQLAlchemy can read") from error
     if parsed.get_backend_name() == "sqlite":
         return Sqlite(parsed, durability)
     return Postgresql(parsed, durability, wait_seconds)

@@ -104,7 +104,7 @@ def test_host_with_a_damaged_journal_counts_by_its_guests(tmp_path: Path) -> Non
 
 def test_refusal_says_what_to_do_and_is_bounded() -> None:
     assert rename_refusal("new", {"old": 4}) == (
-        "host new takes no new guests: its state path has guests that no host of this agent serves (4 of host old). If "
-        "the host was renamed, start its agent as old, run 'gantt host drain old', then rename it"
+        "host new takes no new guests: its state path has guests of hosts that this agent does not serve (4 of host "
+        "old). If the host was renamed, start its agent as old, run 'gantt host drain old', then rename it"
     )
     assert len(rename_refusal("n" * 200, {f"{number}" + "x" * 250: 1 for number in range(100)})) <= MAX_REFUSAL

@@ -53,4 +53,4 @@ def test_stamp_that_cannot_be_written_is_kept_in_memory(path: Path, caplog: pyte
     stamps = StampFile(path / "missing" / "stamp", "p1")
     stamps.keep("7.42.aa")
     assert stamps.newest == "7.42.aa"
-    assert "The stamp is only in memory" in caplog.text
+    assert "Cannot save the stamp" in caplog.text

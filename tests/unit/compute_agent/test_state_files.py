@@ -27,7 +27,7 @@ def test_folder_is_lost_with_its_lock_file(tmp_path: Path) -> None:
     first.acquire()
     first.check()
     (tmp_path / "state" / "lock").unlink()
-    with pytest.raises(FolderInUse, match="not owned by this gantt-compute any more"):
+    with pytest.raises(FolderInUse, match="no longer owned by this gantt-compute"):
         first.check()
     second.acquire()
     second.check()

@@ -155,7 +155,7 @@ def two_projects(store: MemoryConductorStore) -> MemoryConductorStore:
 def test_instances_of_another_project_are_refused(parts: ConductorParts, two_projects: MemoryConductorStore) -> None:
     assert [instance.uuid for instance in instances.get_instances(parts, UUIDS[:2], "project").instances] == UUIDS[:2]
     for uuids in ([OTHERS[0]], [UUIDS[0], OTHERS[0]]):
-        with pytest.raises(errors.CallerRefused, match=f"instance {OTHERS[0]} is of another project"):
+        with pytest.raises(errors.CallerRefused, match=f"instance {OTHERS[0]} belongs to another project"):
             instances.get_instances(parts, uuids, "project")
 
 

@@ -62,7 +62,7 @@ def test_server_that_boots_from_a_volume_gets_no_disk():
 
 def test_group_with_the_name_of_an_attached_one_is_refused():
     server = spec(ports=[{"group": "x"}], groups={"x": {"resources": {"NET_BW_EGR_KILOBIT_PER_SEC": 5}}})
-    with pytest.raises(errors.InvalidSpec, match="the new flavor has a group 'x'"):
+    with pytest.raises(errors.InvalidSpec, match="the new flavor has group 'x'"):
         resize_spec(server, spec(groups={"x": {"resources": {"VGPU": 1}}}))
 
 

@@ -18,7 +18,7 @@ from scheduler_svc.core.weighers.scoring import WeigherSet
 
 REASON_TOO_LARGE = "the batch is too large"
 REASON_CUT = "the limit of the search is reached"
-REASON_NO_CAPACITY = "no room beside the others"
+REASON_NO_CAPACITY = "capacity taken by other requests"
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,8 @@ class Deadline:
         """Return the problem for a query past its deadline."""
         return Problem(
             503,
-            "The search for allocation candidates was stopped, since its answer was not possible within "
-            f"{self.timeout_s:g} s: request fewer by limit, or be more specific.",
+            f"The search for allocation candidates was stopped: no answer was possible within {self.timeout_s:g} s. "
+            "Request fewer with limit, or be more specific.",
         )
 
 

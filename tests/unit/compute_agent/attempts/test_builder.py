@@ -30,7 +30,7 @@ def test_intent_that_does_not_fit_is_refused_and_its_claim_aborted(rig: AgentRig
         "c": ["active"],
         "d": ["refused"],
     }
-    assert rig.conductor.reasons[("b", 1)] == "provider alpha/node0 cannot give 6 VCPU: 6 of 8 are in use"
+    assert rig.conductor.reasons[("b", 1)] == "provider alpha/node0 cannot provide 6 VCPU: 6 of 8 are in use"
     assert rig.ledger.states[("b", 1)] == rig.ledger.states[("d", 1)] == "aborted"
     assert sorted(rig.ledger.live()) == [("a", 1), ("c", 1)]
 

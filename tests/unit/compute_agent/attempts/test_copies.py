@@ -256,7 +256,7 @@ def test_stopped_guest_is_not_copied(rig: AgentRig) -> None:
     rig.change(SOURCE, STOP, ClaimRole.SOURCE)
     rig.queue.settle()
     send(rig, START)
-    assert last_report(rig) == ("stopped", {"number": 2, "phase": "failed"}, "its guest does not run")
+    assert last_report(rig) == ("stopped", {"number": 2, "phase": "failed"}, "its guest is not running")
 
 
 def test_guest_that_is_stopped_during_the_copy_fails_it(rig: AgentRig) -> None:
@@ -393,7 +393,7 @@ def test_host_that_has_the_instance_refuses_to_receive_it(rig: AgentRig) -> None
     rig.receive(rig.intent("a", 2, node=1))
     rig.queue.settle()
     assert rig.conductor.last(INCOMING) == "refused"
-    assert rig.conductor.reasons[INCOMING] == "the instance is on host alpha already"
+    assert rig.conductor.reasons[INCOMING] == "the instance is already on host alpha"
     assert is_running(rig, ("a", 1)), "the guest at the source is untouched"
 
 

@@ -64,13 +64,13 @@ def test_source_may_be_copied_again(rig: AgentRig) -> None:
 def test_stopped_guest_cannot_be_migrated_live(rig: AgentRig) -> None:
     rig.change(("a", 1), STOP)
     rig.queue.settle()
-    assert source_reason(rig) == "its guest does not run: it is stopped"
+    assert source_reason(rig) == "its guest is not running: it is stopped"
 
 
 def test_devices_cannot_be_copied(rig: AgentRig) -> None:
     (attempt,) = manager(rig).journal.of_instance("a")
     manager(rig).journal.put([replace(attempt, assignments={"pci": {"units": ["0000:01:00.1"]}})])
-    assert source_reason(rig) == "it has devices (pci), which cannot be copied"
+    assert source_reason(rig) == "it has devices (pci) that cannot be copied"
 
 
 def test_destination_like_the_source_accepts(rig: AgentRig) -> None:
@@ -80,8 +80,8 @@ def test_destination_like_the_source_accepts(rig: AgentRig) -> None:
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
-        ({"architecture": "aarch64"}, "its architecture is x86_64, that of the source is aarch64"),
-        ({"hypervisor_type": "Xen"}, "its hypervisor type is QEMU, that of the source is Xen"),
+        ({"architecture": "aarch64"}, "its architecture is x86_64, the source's is aarch64"),
+        ({"hypervisor_type": "Xen"}, "its hypervisor type is QEMU, the source's is Xen"),
         ({"hypervisor_version": 9000000}, "its hypervisor version 8002001 is older than 9000000"),
     ],
 )
@@ -95,7 +95,7 @@ def test_unknown_facts_and_other_storage_are_no_obstacle(rig: AgentRig, source: 
 
 
 def test_host_that_has_the_instance_or_no_such_node_is_refused(rig: AgentRig) -> None:
-    assert destination_reason(rig, "a") == "host alpha has the instance already"
+    assert destination_reason(rig, "a") == "host alpha already has the instance"
     assert destination_reason(rig, node="alpha/node9") == "host alpha does not have that node"
 
 

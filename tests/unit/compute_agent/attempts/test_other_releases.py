@@ -57,7 +57,7 @@ def test_journal_with_a_newer_schema_is_refused_and_unchanged(tmp_path: Path, mo
         newer.setattr(journal_file, "SCHEMA", 2)
         JournalFile(path, "alpha").read()
     before = path.read_bytes()
-    with pytest.raises(NewerState, match="schema 2, and this agent supports 1"):
+    with pytest.raises(NewerState, match="schema 2; this agent supports 1"):
         open_journal(path)
     assert path.read_bytes() == before
 

@@ -57,7 +57,7 @@ def test_guests_of_a_message_get_distinct_cpus_and_devices_until_exhausted(rig: 
     assert [attempt.uuid for attempt in live] == ["a", "b", "c"]
     assert set.union(*map(cpus, live)) == {1, 2, 3, 9, 10, 11}
     assert sum(len(units(attempt)) for attempt in live) == len(set.union(*map(units, live))) == 3
-    assert rig.conductor.reasons[("d", 1)] == f"provider {CELL} cannot give 2 PCPU: 6 of 6 are in use"
+    assert rig.conductor.reasons[("d", 1)] == f"provider {CELL} cannot provide 2 PCPU: 6 of 6 are in use"
     # the assignment is reported to the conductor, where the operator sees it
     assert rig.conductor.reasons[("a", 1)] == "NUMA cell 0: CPUs 0>1 1>9; numa0/0000:01:00.0: 0000:01:00.1"
     # when a guest ends, its CPUs and devices can be assigned again

@@ -133,7 +133,7 @@ def test_hosts_get_addresses_of_the_network(plan: Plan) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[compute]\nhosts = a[1-3],a2", "contains a host twice"),
+        ("[compute]\nhosts = a[1-3],a2", "lists a host twice"),
         ("[compute]\nhosts = a[3-1]", "range that is empty"),
         ("[compute]\nhosts = a/b", "may not contain '/'"),
         ("[compute]\nhosts = a[0-999]\nnodes_per_host = 1000", "maximum of 100000 nodes"),

@@ -71,7 +71,7 @@ def test_configured_facts_are_reported() -> None:
         ("huge_pages = 3000:1", "must be a size in kB"),
         ("huge_pages = big:1", "must be a size in kB"),
         ("pci_devices = nic", "'nic' is not NAME:COUNT"),
-        ("pci_devices = nic:1@2", "'nic:1@2' has a cell that does not exist"),
+        ("pci_devices = nic:1@2", "'nic:1@2' names a missing cell"),
         ("pci_devices = nic:256", "at most 255 devices"),
         ("devices = nic:1", r"no group \[device:nic\]"),
         ("supported_instances = x86_64", "must be ARCHITECTURE:HYPERVISOR:MODE"),

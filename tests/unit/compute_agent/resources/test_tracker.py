@@ -80,7 +80,7 @@ def test_tracker_admits_like_the_reference_model(moves: list[tuple[str, dict[str
 def test_misfit_names_provider_and_class() -> None:
     tracker = make_tracker()
     tracker.hold(attempt(1, NAMES[0], {"VCPU": 8}))
-    assert tracker.misfit({NAMES[0]: {"VCPU": 4}}) == "provider alpha/node0 cannot give 4 VCPU: 8 of 11 are in use"
+    assert tracker.misfit({NAMES[0]: {"VCPU": 4}}) == "provider alpha/node0 cannot provide 4 VCPU: 8 of 11 are in use"
     assert tracker.misfit({NAMES[0]: {"VGPU": 1}}) == "provider alpha/node0 has no VGPU"
     assert tracker.misfit({"alpha/node7": {"VCPU": 1}}) == "there is no provider alpha/node7 on this host"
 
@@ -110,10 +110,10 @@ def test_allocations_at_other_hosts_are_ignored() -> None:
 @pytest.mark.parametrize(
     ("amounts_by_path", "why"),
     [
-        ({"numa0": {"PCPU": 7}}, "provider alpha/node0/numa0 cannot give 7 PCPU: 0 of 6 are in use"),
+        ({"numa0": {"PCPU": 7}}, "provider alpha/node0/numa0 cannot provide 7 PCPU: 0 of 6 are in use"),
         ({"numa2": {"PCPU": 1}}, "there is no provider alpha/node0/numa2 on this host"),
-        ({"numa0": {MB_2: 3}}, f"provider alpha/node0/numa0 cannot give 3 {MB_2}: 0 of 1024 are in use"),
-        ({"numa0": {"VCPU": 3}}, "provider alpha/node0/numa0 cannot give 3 VCPU: 0 of 4 are in use"),
+        ({"numa0": {MB_2: 3}}, f"provider alpha/node0/numa0 cannot provide 3 {MB_2}: 0 of 1024 are in use"),
+        ({"numa0": {"VCPU": 3}}, "provider alpha/node0/numa0 cannot provide 3 VCPU: 0 of 4 are in use"),
     ],
 )
 def test_amounts_are_checked_per_provider(amounts_by_path: dict[str, dict[str, int]], why: str) -> None:

@@ -73,5 +73,5 @@ def test_superseded_host_without_its_folder_stops_serving(rig: AgentRig, caplog:
     rig.reporter._check_folder = refuse
     rig.host.reports._report()
     assert rig.leaves == 1
-    assert "is served no more" in caplog.text
+    assert "Stopped serving host" in caplog.text
     assert rig.report_queue.waiting() == 1  # it tries again

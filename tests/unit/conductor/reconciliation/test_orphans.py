@@ -72,7 +72,7 @@ def test_attempt_that_the_host_has_is_refused(cluster: SimulatedCluster) -> None
 def test_instance_with_a_step_under_way_is_refused(cluster: SimulatedCluster, action: str) -> None:
     lose_guest(cluster, UUIDS[0])
     getattr(cluster, action)(UUIDS[:1])
-    with pytest.raises(errors.InstanceConflict, match="under way; retry"):
+    with pytest.raises(errors.InstanceConflict, match="in progress; retry"):
         release(cluster, "h1", UUIDS[0])
     assert cluster.hosts.queue == []
 

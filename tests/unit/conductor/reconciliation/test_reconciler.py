@@ -185,7 +185,7 @@ def test_record_whose_host_reported_the_end_stays_in_error() -> None:
 def test_requested_comparison_is_refused_as_a_whole() -> None:
     store = store_with({A: InstanceStatus.ACTIVE, B: InstanceStatus.BUILDING})
     before, claims = store.get([A, B]), FixedClaims("fenced")
-    with pytest.raises(errors.InstanceConflict, match="under way; retry"):
+    with pytest.raises(errors.InstanceConflict, match="in progress; retry"):
         make_reconciler(store, claims).compare([A, B])
     with pytest.raises(errors.UnknownInstance):
         make_reconciler(store, claims).compare([A, C])

@@ -272,7 +272,7 @@ def test_client_of_a_project_deletes_its_instances_only(cluster: SimulatedCluste
     uuids = uuid_list(2)
     cluster.build(uuids)
     parts = make_parts(cluster.store)
-    with pytest.raises(errors.CallerRefused, match="is of another project"):
+    with pytest.raises(errors.CallerRefused, match="belongs to another project"):
         requested_changes.apply(parts, uuids, delete, "delete_instances", "other")
     assert cluster.statuses(uuids) == ["SCHEDULING"] * 2
     requested_changes.apply(parts, uuids, delete, "delete_instances", CTXT.project_id)

@@ -348,7 +348,7 @@ def test_other_statuses_are_refused_and_nothing_is_changed(fenced: SimulatedClus
 @pytest.mark.parametrize(
     ("values", "match"),
     [
-        ({"step": SagaStep.TERMINATE}, "its step terminate is under way; retry"),
+        ({"step": SagaStep.TERMINATE}, "its step terminate is in progress; retry"),
         ({"host": None, "history": []}, "it was never built"),
         ({"history": [{"attempt": 1, "host": "h1/n", "outcome": "refused", "reason": "r"}]}, "it was never built"),
     ],
@@ -368,8 +368,8 @@ def test_open_migration_is_refused(fenced: SimulatedCluster) -> None:
 @pytest.mark.parametrize(
     ("target", "error", "match"),
     [
-        ("h1", errors.InvalidRequest, "the target h1 is the host that"),
-        ("h1/n", errors.InvalidRequest, "the target h1/n is the host that"),
+        ("h1", errors.InvalidRequest, "target h1 is the host that"),
+        ("h1/n", errors.InvalidRequest, "target h1/n is the host that"),
         ("h9", errors.UnknownHost, "h9"),
         ("h2", errors.NoValidHost, "h2 does not take 1 of them: 1 not enough VCPU"),
         ("", errors.InvalidName, ""),
@@ -407,7 +407,7 @@ def test_uuid_of_an_earlier_migration_is_refused(fenced: SimulatedCluster) -> No
     fenced.lose_host("h2")
     fenced.compare()
     parts = fenced.conductors[0].parts
-    match = f"migration {MOVE} is an earlier one of it"
+    match = f"migration {MOVE} is an earlier migration of it"
     assert_refused(fenced, errors.InstanceConflict, match, lambda: evacuate(parts, CTXT, [SECOND], [MOVE]))
 
 

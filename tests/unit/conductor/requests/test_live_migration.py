@@ -84,7 +84,7 @@ def test_target_that_no_host_is_is_rejected(cluster: LiveCluster) -> None:
 def test_stopped_instance_is_not_migrated_live(cluster: LiveCluster) -> None:
     cluster.stop([INSTANCE])
     cluster.settle()
-    with pytest.raises(errors.InstanceConflict, match="only one that is ACTIVE can be migrated live"):
+    with pytest.raises(errors.InstanceConflict, match="it must be ACTIVE to be migrated live"):
         cluster.live_migrate()
 
 

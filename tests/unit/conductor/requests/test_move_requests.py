@@ -61,13 +61,13 @@ def test_target_that_no_scheduler_checks_is_refused_and_nothing_is_changed(clust
 
 def test_migration_of_another_instance_is_refused(cluster: SimulatedCluster) -> None:
     cluster.migrate(UUIDS[:1])
-    with pytest.raises(errors.InvalidRequest, match=f"is that of instance {UUIDS[0]}"):
+    with pytest.raises(errors.InvalidRequest, match=f"belongs to instance {UUIDS[0]}"):
         cluster.migrate(UUIDS[1:], migrations=[migration_of(UUIDS[0])])
 
 
 def test_flavor_that_the_server_has_and_an_invalid_one_are_refused(cluster: SimulatedCluster) -> None:
     before = cluster.store.get(UUIDS)
-    with pytest.raises(errors.InvalidSpec, match="has flavor 'tiny' already"):
+    with pytest.raises(errors.InvalidSpec, match="already has flavor 'tiny'"):
         cluster.resize(UUIDS, SPEC)
     with pytest.raises(errors.GanttError):
         cluster.resize(UUIDS, objects.RequestSpec.of(resources={"VCPU": -1}))
@@ -107,12 +107,12 @@ def test_ends_of_moves_are_accepted_once_and_only_of_finished_ones(cluster: Simu
         before = cluster.store.get(UUIDS)
         end(confirm, first)
         end(revert, second)
-        with pytest.raises(errors.InstanceConflict, match="only a finished one can be reverted"):
+        with pytest.raises(errors.InstanceConflict, match="only a finished migration can be reverted"):
             end(revert, first)
-        with pytest.raises(errors.InstanceConflict, match="only a finished one can be confirmed"):
+        with pytest.raises(errors.InstanceConflict, match="only a finished migration can be confirmed"):
             end(confirm, second)
         assert cluster.store.get(UUIDS) == before
         cluster.settle()
     cluster.migrate(UUIDS, migrations=[migration_of(uuid, 2) for uuid in UUIDS])
-    with pytest.raises(errors.InstanceConflict, match="is not its last one"):
+    with pytest.raises(errors.InstanceConflict, match="is not its last migration"):
         end(confirm, first)

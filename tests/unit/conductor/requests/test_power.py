@@ -65,7 +65,7 @@ def test_other_statuses_are_refused_and_nothing_is_changed(cluster: SimulatedClu
         if status is own:
             continue
         # When both are requested, then neither is changed
-        with pytest.raises(errors.InstanceConflict, match=f"it is {status}; only one that is") as refusal:
+        with pytest.raises(errors.InstanceConflict, match=f"it is {status}; it must be") as refusal:
             apply(make_parts(cluster.store), UUIDS, request, "power")
         assert refusal.value.kwargs["uuid"] == UUIDS[1]
         assert cluster.store.get(UUIDS) == before

@@ -108,7 +108,7 @@ def test_malformed_image_is_refused(cluster: SimulatedCluster, image: Any) -> No
 def test_another_image_during_a_rebuild_is_refused(cluster: SimulatedCluster) -> None:
     cluster.rebuild([FIRST], IMAGE)
     before = cluster.store.get(UUIDS)
-    with pytest.raises(errors.InstanceConflict, match="it is being rebuilt already"):
+    with pytest.raises(errors.InstanceConflict, match="it is already being rebuilt"):
         cluster.rebuild([FIRST], {"id": "i3"})
     assert cluster.store.get(UUIDS) == before
 

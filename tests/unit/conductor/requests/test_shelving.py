@@ -148,7 +148,7 @@ def test_other_statuses_are_refused_and_nothing_is_changed(cluster: SimulatedClu
     put(cluster, UUIDS[1], status=InstanceStatus(status))
     before = cluster.store.get(UUIDS)
     # When both are requested, then neither is changed
-    with pytest.raises(errors.InstanceConflict, match=f"it is {status}; only one that is") as refusal:
+    with pytest.raises(errors.InstanceConflict, match=f"it is {status}; it must be") as refusal:
         request(cluster, UUIDS)
     assert refusal.value.kwargs["uuid"] == UUIDS[1]
     assert cluster.store.get(UUIDS) == before
@@ -382,7 +382,7 @@ def test_host_of_choice_for_one_that_is_on_a_host_or_by_a_client_is_refused() ->
     cluster.shelve(UUIDS)
     cluster.settle()
     before = cluster.store.get(UUIDS)
-    with pytest.raises(errors.InstanceConflict, match="it is SHELVED; only one that is SHELVED_OFFLOADED"):
+    with pytest.raises(errors.InstanceConflict, match="it is SHELVED; it must be SHELVED_OFFLOADED"):
         cluster.unshelve(UUIDS, "h3")
     with pytest.raises(errors.CallerRefused, match="it names a host"):
         unshelve_instances(cluster.conductors[0].parts, CTXT, UUIDS, "h3", project="project")

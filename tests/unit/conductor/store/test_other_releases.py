@@ -37,7 +37,7 @@ def instance_text(*, status: str = "ACTIVE", step: str = "done", **changes: Any)
         ({"status": "PAUSED"}, "Instance u was written by a newer release: its status is 'PAUSED'.* only SCHEDULING"),
         ({"step": "resize"}, "Instance u .* its step is 'resize'"),
         ({"color": "red", "size": 1}, "Instance u .* does not know its color, size"),
-        ({"schema": 2}, "Instance u .* schema 2, and this conductor supports 1"),
+        ({"schema": 2}, "Instance u .* schema 2; this conductor supports 1"),
         ({"migration": {"kind": "teleport", "status": "finished"}}, "Instance u .* kind of migration is 'teleport'"),
         ({"migration": {"kind": "resize", "status": "lost"}}, "Instance u .* status of migration is 'lost'"),
         ({"migration": {"kind": "resize", "status": "error", "via": 1}}, "Instance u .* does not know its via"),

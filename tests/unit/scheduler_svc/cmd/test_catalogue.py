@@ -56,4 +56,4 @@ def test_what_is_no_url_is_refused(capsys, url):
         catalogue.main([url])
 
     assert refused.value.code == 2
-    assert "is not a URL with http or https and a host" in capsys.readouterr().err
+    assert "is not an http or https URL with a host" in capsys.readouterr().err

@@ -43,11 +43,11 @@ def test_any_object_is_valid_without_schema(conf):
 @pytest.mark.parametrize(
     ("names", "content", "why"),
     [
-        (["rack", "rack"], "{}", "name is repeated"),
+        (["rack", "rack"], "{}", "duplicate name"),
         (["compute"], "{}", "namespace 'compute' is built in"),
         (["Rack!"], "{}", "is not a valid namespace"),
         (["rack"], "{", r"\[namespace:rack\] schema '.*' is invalid: Expecting"),
-        (["rack"], "[]", "does not hold a JSON object"),
+        (["rack"], "[]", "is not a JSON object"),
         (["rack"], '{"type": 7}', "not a JSON Schema"),
         (["rack"], '"' + "x" * namespaces.MAX_SCHEMA + '"', "more than"),
         (["rack"], None, "No such file"),

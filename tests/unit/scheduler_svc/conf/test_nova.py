@@ -81,6 +81,6 @@ def test_weighed_metrics_are_required_with_novas_defaults_too(loaded):
 def test_weigher_that_nobody_counts_for_is_refused_for_novas_hosts(loaded):
     multiplier = "[filter_scheduler]\nimage_props_weight_multiplier = 1\n"
     loaded(multiplier)
-    with pytest.raises(errors.BadConfiguration, match="ImagePropertiesWeigher cannot weigh hosts of Nova"):
+    with pytest.raises(errors.BadConfiguration, match="ImagePropertiesWeigher cannot weigh Nova's hosts"):
         loaded(f"[nova]\nenabled = true\n{multiplier}")
     loaded(f"[nova]\nenabled = true\n{multiplier}enabled_weighers = RAMWeigher\n")

@@ -55,8 +55,8 @@ def test_daemon_can_serve_claims_of_some_partitions(tmp_path):
 @pytest.mark.parametrize(
     ("change", "to", "why"),
     [
-        ("cell1, cell2", "cell2, cell3", "'cell1', the own partition"),
-        ("cell1, cell2", "cell1, cell1", "name is repeated"),
+        ("cell1, cell2", "cell2, cell3", "'cell1', this service's own partition"),
+        ("cell1, cell2", "cell1, cell1", "duplicate name"),
         ("[store]", "claims_partitions = cell9\n[store]", "cell9 is not in"),
         ("[store]", "[partition:cell9]\nurl = redis://127.0.0.1:2/0\n[store]", "is not in"),
         ("[store]", "[partition:cell2]\nurl = http://somewhere\n[store]", "partition:cell2. url must begin with"),

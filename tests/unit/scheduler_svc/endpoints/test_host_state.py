@@ -89,7 +89,7 @@ def test_oldest_versions_of_living_services_are_returned(worker):
     assert versions["conductor"] in (None, "1.9")
     state = worker.scheduler.get_host_state(ctxt, "service", "v")
     state.document = {"rpc_versions": {"compute": "1.9"}}
-    with pytest.raises(errors.InvalidRequest, match="rpc_versions of a service can be changed by its reports only"):
+    with pytest.raises(errors.InvalidRequest, match="rpc_versions of a service can be changed only by its reports"):
         worker.scheduler.update_host_state(ctxt, state, "gantt")
 
 

@@ -84,5 +84,5 @@ def test_answer_to_a_later_question_is_not_taken(store):
 
     with pytest.raises(messaging.ExpectedException) as raised:
         NovaAuditEndpoint(store, 0, ask_again).audit_nova(context.new().with_timeout(30), fix=True)
-    assert "meanwhile" in str(raised.value.exc_info[1])
+    assert "another request replaced this one" in str(raised.value.exc_info[1])
     assert set(store.read_allocations(["c1", "c2", "c3"])) == {"c1", "c2", "c3"}

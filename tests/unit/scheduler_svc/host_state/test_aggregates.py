@@ -116,7 +116,7 @@ BAD = [
     ({"id": "x", "hosts": [f"{n}" for n in range(10_001)]}, errors.InvalidHostState, "hosts"),
     ({"id": "x", "hosts": [], "metadata": {"a": "\ud800"}}, errors.InvalidRequest, "Unicode"),
     ({"id": "fine", "hosts": []}, errors.InvalidRequest, "twice"),
-    ({"id": "old", "hosts": [], "version": "new"}, errors.InvalidHostState, "one is a number, one a string"),
+    ({"id": "old", "hosts": [], "version": "new"}, errors.InvalidHostState, "one is a number, the other a string"),
 ]
 
 

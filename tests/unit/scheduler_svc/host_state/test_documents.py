@@ -120,7 +120,7 @@ def test_delete_checks_version_and_is_idempotent(states):
 
 
 def test_only_reports_write_namespace_compute(states):
-    with pytest.raises(errors.InvalidRequest, match="reports only"):
+    with pytest.raises(errors.InvalidRequest, match="only by host reports"):
         states.update("compute", "h1/1", 0, {"traits": []}, "gantt-compute")
 
 

@@ -80,7 +80,7 @@ def test_conductor_checks_unverified_claims(caplog):
     AuditAnnouncer(conductor).check_unverified("p", "h1", claims)
     assert conductor.calls.get(timeout=10) == ("p", "h1", [("c1", 2)])
     AuditAnnouncer(Conductor(messaging.MessageDeliveryFailure("no bus"))).check_unverified("p", "h1", claims)
-    assert "its next audit repeats it: no bus" in caplog.text
+    assert "its next audit asks again: no bus" in caplog.text
 
 
 def test_unavailable_conductor_is_only_logged(caplog):

@@ -313,7 +313,7 @@ def test_carried_entry_that_cannot_be_applied_fails_no_claim(store, monkeypatch,
     with monkeypatch.context() as patch:
         patch.setattr(replica.table, "apply", lambda entry, number: 1 / 0)
         replica.apply_carried(entries, {replica.log_position.epoch})
-    assert "Cannot apply the log of partition p" in caplog.text
+    assert "Cannot apply the log entries of partition p" in caplog.text
     replica.run_once()
     same(replica, store)
 

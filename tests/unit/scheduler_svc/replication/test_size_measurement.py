@@ -66,4 +66,4 @@ def test_full_collection_is_logged_once(caplog: pytest.LogCaptureFixture) -> Non
     for size in [*sizes, sizes[1]]:
         store.collections["claims"] = size
         measurement.measure()
-    assert caplog.messages == ["Partition measured refuses new work: its claims take 1001 bytes of at most 1000"] * 2
+    assert caplog.messages == ["Partition measured refuses new work: claims take 1001 of at most 1000 bytes"] * 2

@@ -141,7 +141,7 @@ def test_repeated_call_waits_until_claims_in_an_unavailable_partition_expire():
         select(deployment.worker, call())
     deployment.take_away("a")
     for worker in deployment.workers:
-        with pytest.raises(errors.StoreUnavailable, match="its claims may still live"):
+        with pytest.raises(errors.StoreUnavailable, match="its claims may be live"):
             select(worker, call())
     deployment.wait(TTL_MS)
     assert select(deployment.worker, call()).partition == "b"

@@ -56,7 +56,7 @@ def test_call_with_too_many_instances_is_refused_with_a_reason_for_every_host():
     with pytest.raises(errors.NoValidHost) as caught:
         select(scheduler, selection_call(6, scheduling_request=device_request()))
     assert "1 no provider for group _0" in str(caught.value)
-    assert "2 no" in str(caught.value)
+    assert "2 capacity taken by the rest of this request" in str(caught.value)
     assert partition.live() == []
 
 

@@ -43,7 +43,7 @@ def test_only_driver_refuses_requests_that_name_one():
     policy = SchedulingPolicy(filter_driver())
     assert policy.driver_for(request()) is policy.driver
     assert policy.driver_name(request()) == "FilterDriver"
-    with pytest.raises(errors.UnknownDriver, match="allowed: none"):
+    with pytest.raises(errors.UnknownDriver, match="allowed: only the configured driver"):
         policy.driver_for(request(driver="filter"))
 
 

@@ -122,7 +122,7 @@ def test_delta_may_contain_a_child_alone(partition: StorePartition) -> None:
 @pytest.mark.parametrize(
     ("name", "reported", "why"),
     [
-        ("h1/numa0/gpu0", {"parent": "h1"}, "parent is 'h1/numa0' and can be changed in a full report only"),
+        ("h1/numa0/gpu0", {"parent": "h1"}, "parent is 'h1/numa0' and can be changed only in a full report"),
         ("h1/numa0", {"parent": None}, "parent is 'h1' and"),
         ("h1", {"kind": "volume"}, "kind is 'compute' and"),
         ("h1/numa0", {"metrics": {"load": 1}}, "metrics can be reported for roots only"),

@@ -63,7 +63,7 @@ def test_invalid_counter_is_rejected(field: str, value: object) -> None:
 
 
 def test_node_of_another_service_host_is_rejected() -> None:
-    with pytest.raises(errors.InvalidRequest, match="'h10/n1', which is a node of another host"):
+    with pytest.raises(errors.InvalidRequest, match="'h10/n1', a node of another host"):
         reports.check("h1", HostReport(1, 1, {"h1/n1": {}, "h10/n1": {}}))
 
 

@@ -60,7 +60,7 @@ def test_claim_that_holds_more_than_its_agent_reports_has_no_problem() -> None:
     [
         (
             {"claims": [UNHELD, PREPARED]},
-            "DISK_GB at h1: the guest of c1@1 on h1 uses 1 by its agent's report, its claim holds 0",
+            "DISK_GB at h1: the guest of c1@1 on h1 uses 1 by its agent's report; its claim holds 0",
         ),
         ({"used": {"h1": {"VCPU": 5}}}, "VCPU at h1: recorded as used 5, used by claims 6"),
         ({"used": {}}, "VCPU at h1: recorded as used 0, used by claims 6"),
@@ -79,7 +79,7 @@ def test_claim_that_holds_more_than_its_agent_reports_has_no_problem() -> None:
             "index of tallies of ('p', 'u', 'INSTANCE', 'VCPU'): recorded None, computed from the sums 1",
         ),
         ({"unverified": {"c3": 1}}, "number of unverified claims of c3: recorded 1, computed from the claims None"),
-        ({"capacity": {"h1": {"VCPU": 5}}}, "VCPU at h1: claims use 6 of 5, which is not flagged as excess"),
+        ({"capacity": {"h1": {"VCPU": 5}}}, "VCPU at h1: claims use 6 of 5, not flagged as excess"),
         ({"excess": {("h1", "VCPU"): 7}}, "VCPU at h1: flagged as excess but within capacity"),
     ],
 )

@@ -38,7 +38,7 @@ def test_only_the_declared_writer_may_write():
     ("schema", "why"),
     [
         ({"type": "thing"}, "not a JSON Schema"),
-        ({"$ref": "https://example.org/schema.json"}, "only references within the same file"),
+        ({"$ref": "https://example.org/schema.json"}, "only references within the file"),
         ({"properties": {"a": {"$ref": "#/$defs/nowhere"}}}, "cannot be resolved"),
     ],
 )

@@ -108,7 +108,7 @@ def test_keys_outside_reads_are_not_stored(table):
             lambda: view.documents("network"),
             lambda: view.state("compute", "metrics.heat"),
         ):
-            with pytest.raises(LookupError, match="must list it in its reads"):
+            with pytest.raises(LookupError, match="list it in the reads"):
                 read()
 
 

@@ -37,8 +37,8 @@ def outcomes(gantt, nova, survey=SURVEY, why="", document=COUNTED):
         ("best", "twin", (ShadowOutcome.EQUAL, "rank 1 of 3")),
         ("best", "worse", (ShadowOutcome.OTHER, "rank 3 of 3")),
         ("best", "full", (ShadowOutcome.REFUSED_HOST, "not enough VCPU")),
-        ("best", "volume", (ShadowOutcome.REFUSED_HOST, "it is not among the hosts")),
-        ("best", "unknown", (ShadowOutcome.REFUSED_HOST, "it is not among the hosts")),
+        ("best", "volume", (ShadowOutcome.REFUSED_HOST, "not among the hosts")),
+        ("best", "unknown", (ShadowOutcome.REFUSED_HOST, "not among the hosts")),
         ("best", None, (ShadowOutcome.REFUSED_BY_NOVA, "")),
         (None, "full", (ShadowOutcome.REFUSED_BY_GANTT, "not enough VCPU")),
         # Each host passes by itself, but the request as a whole does not.

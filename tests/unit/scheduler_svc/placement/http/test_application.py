@@ -155,7 +155,7 @@ def test_clients_read_nothing_of_what_the_stores_driver_says(api, monkeypatch, c
     answer = api.call("GET", f"{PROVIDERS}/{'0' * 8}-0000-0000-0000-{'0' * 12}")
     request_id = answer.headers["x-openstack-request-id"]
     assert (answer.status, answer.headers["retry-after"]) == (503, "1")
-    assert f"The store cannot be reached; the log of the server has {request_id}." in answer.error["detail"]
+    assert f"The store cannot be reached; see {request_id} in the server's log." in answer.error["detail"]
     assert "192.0.2.7" not in answer.body.decode()
     assert f"{request_id}: The store cannot be reached: partition 'default': Error 111" in caplog.text
 

@@ -64,8 +64,8 @@ def test_what_is_not_carried_is_noted(database: PlacementFile) -> None:
     database.execute("INSERT INTO allocations VALUES (NULL, NULL, NULL, 99, 'dangling', 1, 1)")
     contents = read(database)
     assert [note.split(":")[0] for note in contents.notes] == [
-        "1 allocations are of a provider or resource class that does not exist",
-        "1 consumers hold nothing",
+        "1 allocations are on a provider or of a resource class that does not exist",
+        "1 consumers have no allocations",
         "1 consumers have no project and user",
     ]
     nobody = contents.consumers["nobody"]

@@ -104,19 +104,19 @@ def test_provider_below_an_unknown_one_is_refused(
     writer: DatabaseWriter, connection: Connection, before: PlacementDump
 ) -> None:
     orphan = replace(before.providers[POOL], uuid=uuid_for("new"), name="new", parent=uuid_for("gone"))
-    assert writer.put_providers([orphan]) == {orphan.uuid: f"its parent {uuid_for('gone')} is not there"}
+    assert writer.put_providers([orphan]) == {orphan.uuid: f"its parent {uuid_for('gone')} does not exist"}
     assert len(names(connection, tables.PROVIDERS)) == 3
 
 
 def test_name_of_another_provider_is_refused(writer: DatabaseWriter, before: PlacementDump) -> None:
     named_alike = replace(before.providers[POOL], name="host-1")
-    assert writer.put_providers([named_alike]) == {POOL: f"its name is that of {HOST}"}
+    assert writer.put_providers([named_alike]) == {POOL: f"its name belongs to {HOST}"}
     assert writer.put_providers([before.providers[POOL]]) == {}  # its own
 
 
 def test_provider_in_use_is_not_deleted(writer: DatabaseWriter, connection: Connection, before: PlacementDump) -> None:
     assert writer.delete_provider(HOST) == "there are providers below it"
-    assert writer.delete_provider(POOL) == "consumers hold from it"
+    assert writer.delete_provider(POOL) == "consumers have allocations on it"
     assert writer.put_consumers(ended(*before.consumers.values())) == {}
     assert writer.delete_provider(POOL) is None
     assert names(connection, tables.PROVIDERS) == {"host-1", CHILD}

@@ -173,7 +173,7 @@ def test_failures_are_named(server: Server) -> None:
             raise RuntimeError("a defect of the server")
 
     server.before = fail
-    with pytest.raises(PlacementUnavailable, match="GET /resource_providers is answered with 500"):
+    with pytest.raises(PlacementUnavailable, match="GET /resource_providers returned 500"):
         server.reader().read()
     refused = PlacementClient("http://127.0.0.1:1", credentials("http://127.0.0.1:1", {"OS_TOKEN": "admin"}))
     with pytest.raises(PlacementUnavailable, match="GET / failed"):

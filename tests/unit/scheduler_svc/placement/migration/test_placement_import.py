@@ -74,7 +74,7 @@ def test_all_is_carried_as_it_was(run: Any, partition: StorePartition, database:
 
 def test_an_excess_is_carried_and_listed(run: Any, store: SqlStore, capsys: Any) -> None:
     assert run() == 0
-    assert f"provider {uuid_for('pool')}: 15 of 10 DISK_GB are held" in capsys.readouterr().out
+    assert f"provider {uuid_for('pool')}: 15 of 10 DISK_GB are allocated" in capsys.readouterr().out
     assert [row["used"] for row in store.verify().excess] == [15]
 
 
@@ -93,7 +93,7 @@ def test_a_dry_run_writes_nothing(run: Any, partition: StorePartition, capsys: A
     assert partition.store.snapshot() == before
     printed = capsys.readouterr().out
     assert "wrote 2 names, 2 providers" in printed
-    assert f"provider {uuid_for('pool')}: its name is that of pool" in printed
+    assert f"provider {uuid_for('pool')}: its name belongs to pool" in printed
 
 
 def test_verify_lists_every_difference(run: Any, store: SqlStore, database: PlacementFile, capsys: Any) -> None:
@@ -163,7 +163,7 @@ def test_what_clients_of_gantt_changed_is_left_and_reported(
     assert run("--beside-clients") == 1
     printed = capsys.readouterr().out
     for record in (f"provider {uuid_for('pool')}", f"consumer {consumer}"):
-        assert f"{record}: clients of gantt changed it, or made it" in printed
+        assert f"{record}: clients of gantt changed or created it" in printed
     after = contents(store)
     assert after.providers[uuid_for("pool")] == before.providers[uuid_for("pool")]
     assert after.consumers[consumer] == before.consumers[consumer]
@@ -180,7 +180,7 @@ def test_an_import_after_clients_wrote_is_refused(
     store.change_provider(SetTraits(pool, ["CUSTOM_FAST", "CUSTOM_OWN"]))
     before = store.snapshot()
     assert run(*arguments) == 1
-    assert f"clients of gantt wrote 1 providers and consumers since the last import, {uuid_for('pool')}" in (
+    assert f"clients of gantt wrote 1 providers and consumers since the last import, such as {uuid_for('pool')}" in (
         capsys.readouterr().err
     )
     assert store.snapshot() == before
@@ -230,8 +230,10 @@ def test_what_cannot_be_stored_is_reported_and_the_rest_carried(
     printed = capsys.readouterr().out
     assert (tmp_path / "report").read_text() == printed
     assert f"provider {uuid_for('bad')}: " in printed
-    assert f"provider {uuid_for('below bad')}: its parent {uuid_for('bad')} is not there" in printed
-    assert f"consumer {uuid_for('vm-3')}: it holds from {uuid_for('below bad')}, which is not there" in printed
+    assert f"provider {uuid_for('below bad')}: its parent {uuid_for('bad')} does not exist" in printed
+    assert (
+        f"consumer {uuid_for('vm-3')}: it has allocations on {uuid_for('below bad')}, which does not exist" in printed
+    )
     assert len(contents(store).consumers) == 2
 
 
@@ -263,7 +265,7 @@ def test_a_name_that_a_protected_provider_keeps_is_reported(
     for former, name in (("pool", "x"), ("host-1", "pool"), ("x", "host-1")):
         database.execute("UPDATE resource_providers SET name = ? WHERE name = ?", name, former)
     assert run("--beside-clients") == 1
-    assert f"provider {uuid_for('host-1')}: its name is that of {uuid_for('pool')}" in capsys.readouterr().out
+    assert f"provider {uuid_for('host-1')}: its name belongs to {uuid_for('pool')}" in capsys.readouterr().out
     assert {provider.name for provider in contents(store).providers.values()} == {"pool", "host-1", CHILD}
 
 
@@ -321,7 +323,7 @@ def test_an_empty_source_does_not_empty_gantt(
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-    assert "the source has no provider, and 3 would be deleted" in capsys.readouterr().err
+    assert "the source has no providers, and 3 would be deleted" in capsys.readouterr().err
     after = contents(store)
     assert (before.providers, before.consumers, before.names) == (after.providers, after.consumers, after.names)
 

@@ -80,7 +80,7 @@ def test_the_rest_is_carried_and_the_provider_reported(
     output = capsys.readouterr().out
     assert "Not carried: 2" in output
     assert f"  provider {uuid_for(CHILD)}: {WHY}" in output
-    assert f"  consumer {uuid_for('vm-1')}: it holds from {uuid_for(CHILD)}, which is not there" in output
+    assert f"  consumer {uuid_for('vm-1')}: it has allocations on {uuid_for(CHILD)}, which does not exist" in output
     partition.check()
 
 
@@ -113,7 +113,7 @@ def test_a_later_pass_carries_it(make: Any, partition: Any, database: PlacementF
     assert reader.reads == 4
     assert list(differences(source(database), stored(partition))) == []
     output = capsys.readouterr().out
-    assert output.count(f"To be read again in the next pass: 1\n  provider {uuid_for('pool')}: {WHY}") == 2
+    assert output.count(f"To read again in the next pass: 1\n  provider {uuid_for('pool')}: {WHY}") == 2
     assert "Not carried" not in output
 
 
@@ -132,7 +132,7 @@ def test_the_last_pass_fails_where_it_is_still_not_read(make: Any, capsys: Any) 
     assert not switchover.follow(stopping, 0)
     output = capsys.readouterr().out
     assert f"  provider {uuid_for('pool')}: {WHY}" in output
-    assert "To be read again" not in output
+    assert "To read again" not in output
 
 
 def test_verify_does_not_call_both_equal(make: Any, capsys: Any) -> None:
@@ -155,7 +155,7 @@ def test_what_is_below_it_waits_for_it(make: Any, partition: Any, capsys: Any) -
     assert not make(["host-1"])[0].copy()
     providers: dict[str, ProviderRecord] = stored(partition).providers
     assert set(providers) == {uuid_for("pool")}
-    assert f"its parent {uuid_for('host-1')} is not there" in capsys.readouterr().out
+    assert f"its parent {uuid_for('host-1')} does not exist" in capsys.readouterr().out
 
 
 def test_the_command_fails_and_names_it(

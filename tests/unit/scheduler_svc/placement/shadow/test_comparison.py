@@ -35,7 +35,7 @@ def test_lists_are_compared_with_their_repetitions():
         (
             {"a": [1, 2]},
             {"a": [2, 3]},
-            "/a: 2 entries, gantt has 2; gantt lacks ['1'], and has beyond it ['3']",
+            "/a: 2 entries, gantt has 2; missing in gantt: ['1'], only in gantt: ['3']",
         ),
         ("text", ["text"], '/: "text", gantt has ["text"]'),
     ],

@@ -42,7 +42,7 @@ def test_change_that_can_be_stored(change: ProviderChange) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (CreateProvider("h1", "x"), "a new one begins with '@api/'"),
+        (CreateProvider("h1", "x"), "a new provider begins with '@api/'"),
         (CreateProvider(P, ""), "the name of a provider must not be empty"),
         (CreateProvider(P, "x" * 201), "name of a provider must be a string of at most 200 characters"),
         (UpdateProvider(P, "a\0b"), "contains a character that cannot be stored"),

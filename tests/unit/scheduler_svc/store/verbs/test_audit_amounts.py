@@ -174,7 +174,7 @@ def test_sharing_pool_is_held_from_only_if_that_may_be_forgotten(hosts: StorePar
     audit(hosts, *claims)
     assert hosts.used(POOL) == {"DISK_GB": 60}
     assert list(hosts.store.verify().problems) == [
-        f"DISK_GB at {POOL}: the guest of c2@1 on h1 uses 60 by its agent's report, its claim holds 0"
+        f"DISK_GB at {POOL}: the guest of c2@1 on h1 uses 60 by its agent's report; its claim holds 0"
     ]
     # Once there is enough, a client adds what the claim lacks
     hosts.store.release("h1", [REF])

@@ -220,7 +220,7 @@ def test_new_folder_waits_while_forgotten_hosts_are_named(partition: StorePartit
     # when the agent of a new folder comes first, then it is refused, also after the host was named
     for named in ((), ("h1",)):
         partition.store.name_hosts(epoch, named, complete=bool(named))
-        with pytest.raises(errors.HostIdentityConflict, match="which this new folder does not know"):
+        with pytest.raises(errors.HostIdentityConflict, match="this new folder does not know"):
             register(partition, SECOND, served=False)
     # and the agent that was served before gets its claims back
     register(partition, FIRST, agent="restart")

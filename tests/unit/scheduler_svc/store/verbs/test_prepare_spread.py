@@ -175,7 +175,7 @@ def test_host_without_shared_providers_waits_for_its_own_audit_only(partition: S
 def test_host_with_shared_claims_is_not_removed(partition: StorePartition) -> None:
     partition.store.prepare(batch(partition, spread_intent("c1", on("h1"))))
     before = partition.store.snapshot()
-    with pytest.raises(errors.Conflict, match="claims on other hosts hold what it shares"):
+    with pytest.raises(errors.Conflict, match="claims on other hosts use its shared resources"):
         partition.store.remove("san")
     assert partition.store.snapshot() == before
     partition.pass_deadline_of("c1")

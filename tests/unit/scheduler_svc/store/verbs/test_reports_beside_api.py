@@ -84,7 +84,7 @@ def test_report_under_the_name_of_an_api_provider_is_refused(partition: StorePar
     report(partition, "h1")
     change(partition, CreateProvider(CHILD, "h1/n1"))
     before = partition.store.snapshot()
-    with pytest.raises(errors.InvalidStats, match=r"provider 'h1/n1': .*made by the Placement API has this name"):
+    with pytest.raises(errors.InvalidStats, match=r"provider 'h1/n1': .*of the Placement API has this name"):
         report(partition, "h1", "h1/n1")
     assert partition.store.snapshot() == before
     change(partition, UpdateProvider(CHILD, "other"))
@@ -135,7 +135,7 @@ def test_host_with_the_apis_providers_below_is_not_removed(partition: StoreParti
     partition.add_host("h1")
     change(partition, CreateProvider(CHILD, "c", "h1"))
     before = partition.store.snapshot()
-    with pytest.raises(errors.Conflict, match="made by the Placement API are below its nodes"):
+    with pytest.raises(errors.Conflict, match="of the Placement API are below its nodes"):
         partition.store.remove("h1")
     assert partition.store.snapshot() == before
     change(partition, DeleteProvider(CHILD))
