@@ -69,7 +69,7 @@ def list_hosts(store: ConductorStore, partition: str) -> objects.RecordedHosts:
     while True:
         page = store.page(marker, PAGE, deleted=False)
         for unreadable in page.unreadable:
-            raise errors.NewerRecord(unreadable.reason)
+            raise errors.NewerRecord.of_message(str(unreadable.reason))
         hosts |= {host for record in page.records for host in _hosts_of(record, partition)}
         marker = page.marker
         if marker is None:

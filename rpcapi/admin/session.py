@@ -136,7 +136,7 @@ class Session:
         if only is None:
             return names
         if only not in names:
-            raise errors.UnknownPartition(partition=only, known=", ".join(names))
+            raise errors.UnknownPartition(partition=only, choices=", ".join(names))
         return [only]
 
     def partition_epochs(self) -> dict[str, int]:

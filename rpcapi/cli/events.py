@@ -72,7 +72,7 @@ class FollowEvents(Lister):
         after = dict(args.after)
         for name in (*after, *([args.partition] if args.partition else ())):
             if name not in present:
-                raise errors.UnknownPartition(partition=name, known=", ".join(present))
+                raise errors.UnknownPartition(partition=name, choices=", ".join(present))
         return {name: after.get(name, position) for name, position in present.items() if args.partition in (None, name)}
 
     def _rows(self, positions: dict[str, LogPosition], args: argparse.Namespace) -> Iterator[Sequence[Any]]:

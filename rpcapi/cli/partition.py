@@ -49,7 +49,7 @@ class AcknowledgeEpoch(Command):
         name, epoch = parsed_args.partition, parsed_args.epoch
         present = self.session.partition_epochs().get(name)
         if present is None:
-            raise errors.UnknownPartition(partition=name, known=", ".join(self.session.partition_epochs()))
+            raise errors.UnknownPartition(partition=name, choices=", ".join(self.session.partition_epochs()))
         if not 0 < epoch <= present:
             raise errors.InvalidRequest(why=f"partition {name!r} is in epoch {present} and never had epoch {epoch}")
         update_document(self.session, NAMESPACE, name, {ACKNOWLEDGED: epoch})

@@ -38,4 +38,4 @@ def find(flavors: Mapping[str, Flavor], name: str) -> Flavor:
     try:
         return flavors[name]
     except KeyError:
-        raise errors.UnknownFlavor(name=name, known=", ".join(sorted(flavors))) from None
+        raise errors.UnknownFlavor(name=name, choices=", ".join(sorted(flavors))) from None

@@ -63,4 +63,4 @@ def find(images: Mapping[str, Image], name: str) -> Image:
     for image in images.values():
         if image.id == name:
             return image
-    raise errors.UnknownImage(name=name, known=", ".join(sorted(images)) or "none")
+    raise errors.UnknownImage(name=name, choices=", ".join(sorted(images)) or "none")

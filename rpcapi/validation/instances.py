@@ -14,7 +14,7 @@ def check_count(count: Any, maximum: int) -> None:
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= maximum:
         error = errors.InvalidCount(count=count, most=maximum)
         if isinstance(count, int) and count > maximum:
-            raise errors.InvalidCount(f"{error}; split the request", count=count, most=maximum)
+            raise errors.InvalidCount.of_message(f"{error}; split the request", count=count, most=maximum)
         raise error
 
 
@@ -30,7 +30,7 @@ def check_uuid(text: Any, what: str = "instance") -> None:
     """Raise InvalidName unless ``text`` is a canonical uuid; ``what`` is the named kind of object, for the error."""
     if not is_uuid(text):
         why, article = "it must be a uuid in lower case with hyphens", "an" if what == "instance" else "a"
-        raise errors.InvalidName(f"{str(text)[:60]!r} is not the uuid of {article} {what}: {why}")
+        raise errors.InvalidName.of_message(f"{str(text)[:60]!r} is not the uuid of {article} {what}: {why}")
 
 
 def check_uuids(uuids: Any, maximum: int, what: str = "instance") -> None:
@@ -65,4 +65,4 @@ def check_name(name: Any) -> None:
         why = "a uuid would be ambiguous"
     else:
         return
-    raise errors.InvalidName(f"{str(name)[:60]!r} is not the name of an instance: {why}")
+    raise errors.InvalidName.of_message(f"{str(name)[:60]!r} is not the name of an instance: {why}")

@@ -20,7 +20,7 @@ def decode_calls(
     An invalid request becomes its error. Raises InvalidCount, and the errors of check_uuids for all uuids together.
     """
     if len(requests.specs) > max_requests:
-        raise errors.InvalidCount(
+        raise errors.InvalidCount.of_message(
             f"A batch may contain at most {max_requests} requests, got {len(requests.specs)}; split it",
             most=max_requests,
         )

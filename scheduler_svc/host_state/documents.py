@@ -199,7 +199,7 @@ def _read(store: Store, namespace: str, name: str, *, required: bool) -> HostSta
         if namespace in COMPOSED:
             raise
         where = f"in namespace {namespace!r}; see 'gantt state list {namespace}'"
-        raise errors.UnknownHost(f"There is no document {name!r} {where}", name=name) from error
+        raise errors.UnknownHost.of_message(f"There is no document {name!r} {where}", name=name) from error
 
 
 def _iterate(store: Store, namespace: str, marker: str | None) -> Iterator[HostStateDocument]:

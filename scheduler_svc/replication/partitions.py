@@ -54,7 +54,7 @@ class OpenPartitions:
             return self.own
         partition = self._members.get(name)
         if partition is None:
-            raise errors.UnknownPartition(partition=name, known=", ".join(self._members))
+            raise errors.UnknownPartition(partition=name, choices=", ".join(self._members))
         return partition
 
     def of_host(self, name: str) -> list[OpenPartition]:

@@ -64,7 +64,7 @@ class PartitionProspects:
             return refusals.no_valid_host(ranking.reasons)
         reason_counts: Counter[str] = Counter()
         for error in refused.values():
-            reason_counts.update(error.kwargs["reasons"])
+            reason_counts.update(error.reasons)
         for name, snapshot in self._rejected_snapshots.items():
             reason_counts.update(snapshot.ranking.reasons if name not in refused else {})
         reason_counts.update({PARTITION_UNAVAILABLE: ranking.reasons.get(PARTITION_UNAVAILABLE, 0)})

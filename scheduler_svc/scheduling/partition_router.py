@@ -131,7 +131,7 @@ class PartitionRouter:
     def _refusal_at_home(self, home: str, error: errors.NoValidHost) -> errors.NoValidHost:
         here = self._partitions.find(home).replica
         elsewhere = here.unchecked_table.hosts - here.host_counts.hosts
-        return refusals.no_valid_host({**error.kwargs["reasons"], REASON_GROUP: elsewhere})
+        return refusals.no_valid_host({**error.reasons, REASON_GROUP: elsewhere})
 
     def _schedule(
         self,

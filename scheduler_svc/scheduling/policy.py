@@ -39,7 +39,7 @@ class SchedulingPolicy:
             return self.driver
         if request.driver not in self.drivers:
             allowed = ", ".join(self.drivers) or "only the configured driver"
-            raise errors.UnknownDriver(name=request.driver, known=allowed)
+            raise errors.UnknownDriver(name=request.driver, choices=allowed)
         return self.drivers[request.driver]
 
     def driver_name(self, request: SchedulingRequest) -> str:

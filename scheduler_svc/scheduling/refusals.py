@@ -42,13 +42,13 @@ def with_state_age(error: errors.NoValidHost, request: SchedulingRequest) -> err
     age_s = request.decision.host_state_age_s
     if not age_s:
         return error
-    reason = f"{error.kwargs['reason']}; the state of hosts is {age_s:.0f} s old"
-    return errors.NoValidHost(reason=reason, reasons=error.kwargs["reasons"])
+    reason = f"{error.reason}; the state of hosts is {age_s:.0f} s old"
+    return errors.NoValidHost(reason=reason, reasons=error.reasons)
 
 
 def count(error: errors.NoValidHost) -> None:
-    """Count a refusal. The number of labels is limited, because plugins choose their reasons freely."""
-    for reason in error.kwargs["reasons"]:
+    """Count a refusal. The number of labels is limited, since plugins choose their reasons freely."""
+    for reason in error.reasons:
         if reason not in _counted_reasons and len(_counted_reasons) < MAX_COUNTED_REASONS:
             _counted_reasons.add(reason)
         metrics.REFUSALS.labels(reason=reason if reason in _counted_reasons else OTHER_REASON).inc()

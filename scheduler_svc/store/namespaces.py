@@ -27,7 +27,7 @@ def entry_of(namespace: str, name: str) -> str:
 
 def check(namespace: str, declared: Collection[str]) -> None:
     if namespace not in BUILT_IN and namespace not in declared:
-        raise errors.UnknownNamespace(namespace=namespace, known=", ".join((*BUILT_IN, *sorted(declared))))
+        raise errors.UnknownNamespace(namespace=namespace, choices=", ".join((*BUILT_IN, *sorted(declared))))
 
 
 def check_document(namespace: str, document: Mapping[str, Any]) -> None:

@@ -63,7 +63,7 @@ class Endpoint:
 
     @oslo_messaging.expose
     def refuse(self, ctxt: dict[str, Any], name: str) -> None:
-        raise errors.UnknownFlavor(name=name, known="none")
+        raise errors.UnknownFlavor(name=name, choices="none")
 
     @oslo_messaging.expose
     def crash(self, ctxt: dict[str, Any]) -> None:

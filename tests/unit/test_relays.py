@@ -28,6 +28,7 @@ ALLOWED = {
         "cli.command.SessionCommand.show_message": "is the only place that decides about level and logger",
         "cli.live_output.pause": "is replaced in tests, which do not wait",
         "daemon.http_listener.TlsAdapter.makefile": HOOK,
+        "errors.GanttError.of_message": "takes a message, which the typed constructors of the subclasses do not",
         "serializer.GanttSerializer.deserialize_context": HOOK,
         "validation.text.invalid_spec": ERROR,
     },

@@ -32,5 +32,5 @@ class NamespaceRegistry:
     def find(self, name: str) -> Namespace:
         namespace = self._by_name.get(name)
         if namespace is None:
-            raise errors.UnknownNamespace(namespace=name, known=", ".join(self._by_name))
+            raise errors.UnknownNamespace(namespace=name, choices=", ".join(self._by_name))
         return namespace

@@ -87,7 +87,7 @@ class HostChooser:
         except errors.UnknownHost:
             raise exceptions.no_such_host(request.destination.host, request.destination.node) from None
         except errors.NoValidHost as error:
-            if not error.kwargs["reasons"] or request.is_rebuild or self._has_candidates(ctxt, request):
+            if not error.reasons or request.is_rebuild or self._has_candidates(ctxt, request):
                 raise
             raise exceptions.NoValidHost(reason=exceptions.NO_CANDIDATES) from error
 

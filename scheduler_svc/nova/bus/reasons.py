@@ -19,7 +19,7 @@ def nova_error(error: errors.GanttError) -> exceptions.NovaError:
         consumer = str(error.kwargs.get("consumer", ""))
         return exceptions.AllocationUpdateFailed(consumer_uuid=consumer, error=error.sentence)
     if isinstance(error, errors.NoValidHost):
-        return exceptions.NoValidHost(reason=_no_valid_host(error.kwargs["reason"], error.kwargs["reasons"]))
+        return exceptions.NoValidHost(reason=_no_valid_host(error.reason, error.reasons))
     if isinstance(error, errors.StoreUnavailable):
         return exceptions.NoValidHost(reason=STORE_AWAY)
     return exceptions.NoValidHost(reason=error.sentence)

@@ -79,7 +79,7 @@ def _answer(select: Callable[[], object]) -> tuple[Sequence[str], str]:
     try:
         select()
     except errors.NotClaimed as decided:
-        return tuple(decided.kwargs["hosts"]), ""
+        return tuple(decided.hosts), ""
     except (errors.StoreUnavailable, errors.NotReady):
         raise
     except (errors.GanttError, NovaError) as refusal:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The error classes: unique codes, docstrings, and transport over the bus."""
 
+import string
+
 import pytest
 from oslo_messaging._drivers import common as wire
 from oslo_serialization import jsonutils
@@ -37,6 +39,29 @@ def test_docstring_says_when_the_error_is_raised(cls):
     assert cls.__doc__.startswith("Raised when ")
 
 
+def tree(cls, level=1):
+    """Yield the class and its subclasses, indented by their level."""
+    yield "    " * level + cls.__name__
+    for subclass in cls.__subclasses__():
+        if subclass.__module__ == errors.__name__:
+            yield from tree(subclass, level + 1)
+
+
+def test_docstring_of_the_module_has_the_tree():
+    assert errors.__doc__.endswith("::\n\n" + "\n".join(tree(errors.GanttError)) + "\n")
+
+
+@pytest.mark.parametrize("cls", TREE, ids=lambda cls: cls.__name__)
+def test_template_uses_declared_fields(cls):
+    declared = {name for base in cls.__mro__ for name in getattr(base, "__annotations__", ())}
+    assert {name for _, name, _, _ in string.Formatter().parse(cls.template) if name} <= declared
+
+
+def test_fields_are_attributes():
+    error = errors.QuotaExceeded(project="p", resource="VCPU", limit=4, used=3, requested=2)
+    assert (error.project, error.resource, error.limit, error.used, error.requested) == ("p", "VCPU", 4, 3, 2)
+
+
 def over_the_bus(error):
     """Return an error of a service as it is delivered to the caller."""
     try:
@@ -51,7 +76,7 @@ ARRIVING = [
     errors.NoValidHost(reason="3 ram, 1 disk", reasons={"ram": 3, "disk": 1}),
     errors.DeadlinePassed(request_id="req-1", late=1.25),
     errors.InvalidRequest(why="100% {braces}"),
-    errors.UnknownHost("A message rendered by a peer"),
+    errors.UnknownHost.of_message("A message rendered by a peer"),
 ]
 
 

@@ -84,7 +84,7 @@ class Scheduler:
     @expose
     def list_host_state(self, ctxt, namespace, marker=None, limit=1000, *, matching=None, partition=None):
         if namespace not in self.state:
-            raise errors.UnknownNamespace(namespace=namespace, known=", ".join(self.state))
+            raise errors.UnknownNamespace(namespace=namespace, choices=", ".join(self.state))
         criteria = dict(matching or {})
         host = criteria.pop("host", None)
         names = [
@@ -158,7 +158,7 @@ class Scheduler:
     @expose
     def list_decisions(self, ctxt, partition=None, marker=None, limit=100):
         if partition not in (None, "default"):
-            raise errors.UnknownPartition(partition=partition, known="default")
+            raise errors.UnknownPartition(partition=partition, choices="default")
         names_of_page, following = page_of(sorted(self.decisions), marker, limit)
         page = [self.explain(ctxt, request_id=request_id) for request_id in names_of_page]
         return objects.DecisionPage.of(decisions=page, marker=following)

@@ -57,7 +57,7 @@ def failing(error: Exception) -> list[PageRoute]:
         (errors.StoreUnavailable(partition="p", why="away"), 503, "away"),
         (errors.HostInUse(message="still has claims"), 409, "still has claims"),
         (messaging.MessagingTimeout("call"), 503, "No reply in time"),
-        (errors.UnknownMethod(method="m", topic="t", version="1.0", known="none"), 503, ""),
+        (errors.UnknownMethod(method="m", topic="t", version="1.0"), 503, ""),
         (ZeroDivisionError("a secret"), 500, "the log of gantt-dashboard says why"),
     ],
 )
