@@ -101,7 +101,7 @@ def test_what_waits_is_sent_in_one_call(callers: Callers) -> None:
     assert callers.backend.batches() == [*([f"first{number}"] for number in range(CALLS_AT_ONCE)), ["a", "b", "c"]]
     ctxt, version, values = callers.backend.calls[-1]
     requests = values["requests"]
-    assert version == "1.9"
+    assert version == "1.0"
     assert requests.projects == [f"project-{name}" for name in "abc"]
     assert requests.users == ["u"] * 3
     assert requests.fresh == [False, True, False]

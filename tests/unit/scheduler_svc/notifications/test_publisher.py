@@ -190,7 +190,7 @@ def test_gap_and_new_epoch_are_published_as_resync(bench):
         short.put("a", {"watts": watts})
     short.publish(worker)
     assert short.bus.events[:2] == ["resync", "resync"]
-    assert "no longer reaches back" in short.bus.sent[1][1]["payload"]["why"]
+    assert "trimmed past" in short.bus.sent[1][1]["payload"]["why"]
     at = short.put("a", {"watts": 99})
     short.publish(worker)
     assert short.bus.sent[-1][1]["position"] == at

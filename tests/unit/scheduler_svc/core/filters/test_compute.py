@@ -16,7 +16,7 @@ NODES = make_nodes("a/1", "a/2", "b/1")
         ("alive", {"a": False}, ["b/1"], {"service down": 2}),
         ("service", {"b": {"enabled": False}}, ["a/1", "a/2"], {"service disabled": 1}),
         ("service", {"b": {"enabled": True}}, list(NODES), {}),
-        ("service", {"a": {"enabled": True, "rpc_versions": {"compute": "1.0"}}}, ["b/1"], {"agent too old": 2}),
+        ("service", {"a": {"enabled": True, "rpc_versions": {"compute": "0.9"}}}, ["b/1"], {"agent too old": 2}),
         ("service", {"a": {"enabled": True, "rpc_versions": {"compute": OLDEST_AGENT}}}, list(NODES), {}),
         ("service", {"a": {"enabled": True, "rpc_versions": None}}, list(NODES), {}),
     ],

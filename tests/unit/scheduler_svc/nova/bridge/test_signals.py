@@ -38,7 +38,7 @@ def test_instances_of_all_cells_with_a_host_are_named(bench, answers):
 
 
 def test_there_is_no_answer_while_a_cell_cannot_be_read(bench, answers):
-    assert "no cell" in ask(bench, answers).error
+    assert "unread cells: all" in ask(bench, answers).error
     bench.run()
     bench.nova.hide("cell2")
     answer = ask(bench, answers)
