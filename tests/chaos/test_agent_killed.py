@@ -13,26 +13,26 @@ REPORT = "rpcapi.clients.conductor:ConductorAPI.report_builds"
 STOP = "compute_agent.simulator.hypervisor:Hypervisor.stop"
 RELEASE = "rpcapi.clients.claims:ClaimsAPI.release_claims"
 
-# The short suite has the riskiest steps: something was done and not recorded yet.
 BOOT_STEPS = [
-    pytest.param(APPEND, "before", 1, id="before the intent is written", marks=pytest.mark.long),
-    pytest.param(APPEND, "after", 1, id="after the intent is written", marks=pytest.mark.long),
+    pytest.param(APPEND, "before", 1, id="before the intent is written"),
+    pytest.param(APPEND, "after", 1, id="after the intent is written"),
     pytest.param(CONFIRM, "after", 1, id="after the confirm, unwritten"),
-    pytest.param(APPEND, "after", 2, id="after the confirm is written", marks=pytest.mark.long),
+    pytest.param(APPEND, "after", 2, id="after the confirm is written"),
     pytest.param(SPAWN, "after", 1, id="after the spawn, unwritten"),
-    pytest.param(APPEND, "after", 3, id="after the spawn is written", marks=pytest.mark.long),
-    pytest.param(REPORT, "after", 1, id="after the report, unwritten", marks=pytest.mark.long),
+    pytest.param(APPEND, "after", 3, id="after the spawn is written"),
+    pytest.param(REPORT, "after", 1, id="after the report, unwritten"),
 ]
 DELETE_STEPS = [
-    pytest.param(STOP, "before", 1, id="before the guest is stopped", marks=pytest.mark.long),
+    pytest.param(STOP, "before", 1, id="before the guest is stopped"),
     pytest.param(STOP, "after", 1, id="after the guest is stopped"),
-    pytest.param(APPEND, "after", 1, id="after the end is written", marks=pytest.mark.long),
-    pytest.param(RELEASE, "after", 1, id="after the release, unwritten", marks=pytest.mark.long),
-    pytest.param(REPORT, "after", 1, id="after the report, unwritten", marks=pytest.mark.long),
+    pytest.param(APPEND, "after", 1, id="after the end is written"),
+    pytest.param(RELEASE, "after", 1, id="after the release, unwritten"),
+    pytest.param(REPORT, "after", 1, id="after the report, unwritten"),
 ]
 TINY = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("target", "when", "nth"), BOOT_STEPS)
 def test_boot(cluster, rigged, target, when, nth):
     # Given an agent that dies at this step
@@ -45,6 +45,7 @@ def test_boot(cluster, rigged, target, when, nth):
     assert len(instances) == 4
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("target", "when", "nth"), DELETE_STEPS)
 def test_delete(cluster, rigged, target, when, nth):
     # Given running servers, and an agent that dies at this step of their deletion

@@ -13,21 +13,21 @@ STORE = "conductor.store.redis:RedisConductorStore"
 SELECT = "rpcapi.clients.scheduler:SchedulerAPI.select_destinations"
 CAST = "rpcapi.clients.compute:ComputeAPI.build_instances"
 
-# The short suite has the riskiest steps: something was done and not recorded yet.
 STEPS = [
-    pytest.param(f"{STORE}.record", "before", 1, id="before the request is recorded", marks=pytest.mark.long),
-    pytest.param(f"{STORE}.record", "after", 1, id="after the request is recorded", marks=pytest.mark.long),
-    pytest.param(SELECT, "before", 1, id="before the select", marks=pytest.mark.long),
+    pytest.param(f"{STORE}.record", "before", 1, id="before the request is recorded"),
+    pytest.param(f"{STORE}.record", "after", 1, id="after the request is recorded"),
+    pytest.param(SELECT, "before", 1, id="before the select"),
     pytest.param(SELECT, "after", 1, id="after the select, unwritten"),
-    pytest.param(f"{STORE}.write", "after", 1, id="after the selection is written", marks=pytest.mark.long),
-    pytest.param(CAST, "before", 1, id="before the cast", marks=pytest.mark.long),
+    pytest.param(f"{STORE}.write", "after", 1, id="after the selection is written"),
+    pytest.param(CAST, "before", 1, id="before the cast"),
     pytest.param(CAST, "after", 1, id="after the first cast"),
     pytest.param(f"{STORE}.write_without_lease", "before", 1, id="before a report is written"),
-    pytest.param(f"{STORE}.write_without_lease", "after", 1, id="after a report is written", marks=pytest.mark.long),
-    pytest.param(f"{STORE}.release", "before", 1, id="before the lease is released", marks=pytest.mark.long),
+    pytest.param(f"{STORE}.write_without_lease", "after", 1, id="after a report is written"),
+    pytest.param(f"{STORE}.release", "before", 1, id="before the lease is released"),
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("target", "when", "nth"), STEPS)
 def test_boot(cluster, rigged, target, when, nth):
     # Given a conductor that dies at this step

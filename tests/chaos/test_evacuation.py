@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A host's agent dies or is cut off, the host is fenced and evacuated, and the agent returns with all its guests."""
 
+import itertools
 import json
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from rpcapi.resources.names import host_of
 from tests.functional import booting, clusters, commands, truth
 from tests.functional.clusters import RunningCluster
 from tests.functional.other_agent import OtherAgent
+from tests.stride import in_turn
 from tests.unit.scheduler_svc.store.backends import RedisFaults
 
 LOST, FIRST = "compute2", "compute[0-1]"
@@ -34,6 +36,10 @@ OVERRIDES = {
         },
     },
 }
+
+
+LOSSES = ("killed", "cut off")
+STORES = ("same epoch", "restored from before the fence")
 
 
 @pytest.fixture(scope="module")
@@ -69,18 +75,11 @@ def boot_on_lost_host(cluster: RunningCluster) -> list[str]:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    ("loss", "store"),
-    [
-        ("killed", "same epoch"),
-        ("cut off", "restored from before the fence"),
-        pytest.param("cut off", "same epoch", marks=pytest.mark.long),
-        pytest.param("killed", "restored from before the fence", marks=pytest.mark.long),
-    ],
-)
+@pytest.mark.parametrize("loss_and_store", in_turn(list(itertools.product(LOSSES, STORES))), ids=", ".join)
 def test_agent_that_returns_removes_what_was_evacuated(
-    cluster: RunningCluster, lost_host: OtherAgent, loss: str, store: str
+    cluster: RunningCluster, lost_host: OtherAgent, loss_and_store: tuple[str, str]
 ) -> None:
+    loss, store = loss_and_store
     uuids = boot_on_lost_host(cluster)
     faults = RedisFaults(cluster.cluster.store, cluster.session.conf.rpc.partition)
     backup = faults.mark()

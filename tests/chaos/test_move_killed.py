@@ -15,6 +15,7 @@ from rpcapi.resources.names import host_of
 from tests.chaos.conftest import IMPATIENT, Rigged
 from tests.functional import booting, clusters, truth
 from tests.functional.clusters import RunningCluster
+from tests.stride import in_turn
 
 STORE = "conductor.store.redis:RedisConductorStore"
 COMPUTE = "rpcapi.clients.compute:ComputeAPI"
@@ -184,8 +185,9 @@ SAMPLE = [
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(("name", "daemon", "nth"), SAMPLE)
-def test_death_after_one_call(cluster: RunningCluster, rigged: Rigged, name: str, daemon: str, nth: int) -> None:
+@pytest.mark.parametrize("death", in_turn(SAMPLE), ids=lambda death: f"{death[0]}-{death[1]}")
+def test_death_after_one_call(cluster: RunningCluster, rigged: Rigged, death: tuple[str, str, int]) -> None:
+    name, daemon, nth = death
     assert is_met(cluster, rigged, MOVES[name], daemon, nth)
 
 
