@@ -27,6 +27,7 @@ TWICE = (
 CASES = [(plan.name, fault) for plan in OPERATIONS for fault in FAULTS if (plan.name, fault) not in LONG]
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("operation", "fault"), CASES)
 def test_one_fault(operation: str, fault: str, tmp_path: Path) -> None:

@@ -91,6 +91,7 @@ def test_every_rule_is_documented_and_planted() -> None:
     assert {rule for table in tables for rule in table} == {*rules.RULES}
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("rule", FOUND)
 def test_its_absence_is_found(rule: str) -> None:
