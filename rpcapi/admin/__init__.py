@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators do to a cluster by RPC; the base of the commands and of the dashboard."""
+"""Operations on a cluster by RPC that commands and dashboard share."""
