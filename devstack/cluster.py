@@ -25,7 +25,7 @@ STOP_SECONDS = 45.0
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "EVENTLET_NO_GREENDNS")
 
 
-class Cluster:
+class DevstackCluster:
     """Starts, finds and stops the processes of one run folder; `overrides` adds options to a daemon's configuration.
 
     ``overrides`` maps a daemon's name to {group: {option: value}}.
@@ -56,7 +56,7 @@ class Cluster:
         }
 
     @classmethod
-    def find(cls, folder: Path) -> "Cluster | None":
+    def find(cls, folder: Path) -> "DevstackCluster | None":
         """Return the cluster recorded in ``folder``, or None; raises ClusterRecordBroken or another DevstackError."""
         layout = Layout(folder)
         record = layout.cluster_record
@@ -175,7 +175,7 @@ class Cluster:
             name="the store's redis-server",
         )
 
-    def _urls(self, name: str) -> confs.Urls:
+    def _urls(self, name: str) -> confs.ServiceUrls:
         user = BUS_USERS.get(name, name)
         bus: str | None = None
         if name == PLACEMENT:
@@ -190,7 +190,7 @@ class Cluster:
             store = self.store.tcp_url(name) if self.size.mode is Mode.STANDARD else self.store.url(name)
         stamp_key = Passwords(self.layout.etc).of("stamp") if name == "scheduler" else None
         token = self.dashboard_token if name == DASHBOARD else None
-        return confs.Urls(bus=bus, store=store, stamp_key=stamp_key, token=token)
+        return confs.ServiceUrls(bus=bus, store=store, stamp_key=stamp_key, token=token)
 
 
 def _with_ports(size: ClusterSize) -> ClusterSize:

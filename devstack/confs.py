@@ -66,7 +66,7 @@ SIMULATED_SERVICES: Groups = {
 
 
 @dataclass(frozen=True, slots=True)
-class Urls:
+class ServiceUrls:
     """URLs of a service's bus and store, if it uses them; they contain passwords.
 
     ``stamp_key`` is the schedulers', ``token`` what opens the dashboard.
@@ -92,14 +92,14 @@ def _shapes(name: str, count: int) -> Groups:
     }
 
 
-def render(name: str, size: ClusterSize, layout: Layout, urls: Urls) -> Groups:
+def render(name: str, size: ClusterSize, layout: Layout, urls: ServiceUrls) -> Groups:
     """Return the option groups of one service's configuration file."""
     groups = _service(name, size, layout, urls)
     port = size.metrics_ports.get(name)
     return groups if port is None else {**groups, "metrics": {"listen": f"{LOOPBACK}:{port}"}}
 
 
-def _service(name: str, size: ClusterSize, layout: Layout, urls: Urls) -> Groups:
+def _service(name: str, size: ClusterSize, layout: Layout, urls: ServiceUrls) -> Groups:
     if name == PLACEMENT:
         return _placement(size, urls)
     base: dict[str, Mapping[str, object]] = {
@@ -157,7 +157,7 @@ def _service(name: str, size: ClusterSize, layout: Layout, urls: Urls) -> Groups
     return base
 
 
-def _placement(size: ClusterSize, urls: Urls) -> Groups:
+def _placement(size: ClusterSize, urls: ServiceUrls) -> Groups:
     """Return the option groups of Placement's HTTP API, which this machine's users reach with any token."""
     return {
         "rpc": {"partition": PARTITION},

@@ -11,7 +11,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from devstack import exercise, report, workload
-from devstack.cluster import Cluster
+from devstack.cluster import DevstackCluster
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.command_line import parse
 from devstack.layout import default_folder
@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parse(argv)
     folder = default_folder()
     try:
-        present = Cluster.find(folder)
+        present = DevstackCluster.find(folder)
         if present is not None and present.running:
             return _report_existing(present, _shape(options))
         if present is not None:
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         requests = _requests(options)
         if options.standard:
             install_missing()
-        cluster = Cluster(folder, _shape(options))
+        cluster = DevstackCluster(folder, _shape(options))
         print(f"Starting {_describe(cluster.size)} in {folder}")
         cluster.start()
         lifetime.release()
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return _exercise(cluster, requests)
 
 
-def _report_existing(cluster: Cluster, requested: ClusterSize) -> int:
+def _report_existing(cluster: DevstackCluster, requested: ClusterSize) -> int:
     """Report the existing cluster; return 0 only if all its processes run."""
     folder, running, missing = cluster.layout.folder, cluster.running, cluster.missing
     if missing:
@@ -77,7 +77,7 @@ def _report_existing(cluster: Cluster, requested: ClusterSize) -> int:
     return 0
 
 
-def _exercise(cluster: Cluster, requests: list[workload.WorkloadRequest]) -> int:
+def _exercise(cluster: DevstackCluster, requests: list[workload.WorkloadRequest]) -> int:
     session = Session([str(cluster.client_conf)])
     try:
         with _bar(cluster.size.nodes, "nodes") as bar:
@@ -139,7 +139,7 @@ def _describe(size: ClusterSize) -> str:
     return f"the {size.mode} cluster ({parts}{api}{dashboard}{metrics})"
 
 
-def _hint(cluster: Cluster) -> str:
+def _hint(cluster: DevstackCluster) -> str:
     command = shlex.quote(str(Path(sys.executable).with_name("gantt")))
     lines = [
         f"Inspect it with:   export GANTT_CONFIG_FILE={shlex.quote(str(cluster.client_conf))}; {command} server list"
@@ -156,7 +156,7 @@ def _hint(cluster: Cluster) -> str:
     return "\n".join([*lines, f"Stop it with:      {UNSTACK}"])
 
 
-def _tail(cluster: Cluster, daemon: str) -> str:
+def _tail(cluster: DevstackCluster, daemon: str) -> str:
     log = cluster.layout.log_file(daemon)
     lines = log.read_text(errors="replace").splitlines()[-5:] if log.exists() else []
     return "".join(f"{daemon}: {line}\n" for line in lines)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from devstack import cleanup
-from devstack.cluster import Cluster
+from devstack.cluster import DevstackCluster
 from devstack.layout import ClusterRecordBroken, Layout, default_folder
 from devstack.users.errors import DevstackError
 
@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _stop(folder: Path) -> list[str] | None:
     """Return the names of the stopped processes, None if the folder contains no cluster."""
     try:
-        cluster = Cluster.find(folder)
+        cluster = DevstackCluster.find(folder)
     except ClusterRecordBroken:
         return cleanup.clear(Layout(folder))
     if cluster is None:

@@ -37,7 +37,7 @@ class Point:
         return f"{self.run.machine.get('cores')} x {self.run.machine.get('processor')}"
 
 
-class History(lister.Lister):
+class RunHistory(lister.Lister):
     """Show how the ratios of saved runs changed from one commit to the next.
 
     A benchmark saves its run with ``--save FOLDER``. Ratios are comparable where options and machine are the same:
@@ -97,7 +97,7 @@ def draw(figure: Any, lines: Mapping[tuple[str, str], Sequence[Point]]) -> None:
         places = [starts.index(point.run.started) for point in points]
         axes.plot(places, [point.row["ratio"] / first for point in points], "o-", label=f"{benchmark}: {question}")
     axes.set_xticks(range(len(starts)), [labels[start] for start in starts], rotation=45, ha="right")
-    axes.set(xlabel="commit", ylabel="ratio, beside that of the first run", title="History")
+    axes.set(xlabel="commit", ylabel="ratio, beside that of the first run", title="RunHistory")
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
 

@@ -16,7 +16,7 @@ COMMANDS = {
     "chaos": "devstack.lab.chaos.command:ChaosRun",
     "claim": "devstack.lab.claim.command:ClaimBenchmark",
     "decide": "devstack.lab.decide.command:DecideBenchmark",
-    "history": "devstack.lab.history:History",
+    "history": "devstack.lab.history:RunHistory",
     "import": "devstack.lab.switchover.command:ImportBenchmark",
     "moves": "devstack.lab.moves.command:MovesBenchmark",
     "nova": "devstack.lab.nova.command:NovaBenchmark",

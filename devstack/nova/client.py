@@ -65,7 +65,7 @@ class RestClient:
         return self.call("GET", path)
 
 
-class PlacementClient(RestClient):
+class CloudPlacementClient(RestClient):
     def __init__(self, url: str) -> None:
         super().__init__(url, {"X-Auth-Token": ADMIN_TOKEN, "OpenStack-API-Version": f"placement {PLACEMENT_VERSION}"})
 

@@ -17,8 +17,8 @@ from devstack.cluster import INHERITED
 from devstack.confs import PARTITION
 from devstack.layout import Layout
 from devstack.nova import comparison, environment, records, roles
-from devstack.nova.client import NovaClient, PlacementClient, wait_until
-from devstack.nova.confs import CELL0_DATABASE, CELL2_DATABASE, CELL_DATABASE, CELL_DATABASES, DATABASES, Urls
+from devstack.nova.client import CloudPlacementClient, NovaClient, wait_until
+from devstack.nova.confs import CELL0_DATABASE, CELL2_DATABASE, CELL_DATABASE, CELL_DATABASES, DATABASES, CloudUrls
 from devstack.nova.roles import CloudParts, Daemon
 from devstack.nova.size import CloudSize
 from devstack.servers.errors import ServerError
@@ -62,7 +62,7 @@ class NovaCloud:
         self.database = MariadbServer(self.layout.folder / "mariadb", databases=DATABASES, settings=DATABASE_SETTINGS)
         self.store = RedisServer(self.layout.store, users=redis_users.STORE_USERS, appendonly=size.durability)
         self.nova = NovaClient(self._url("api"))
-        self.placement = PlacementClient(self._url("placement"))
+        self.placement = CloudPlacementClient(self._url("placement"))
 
     @classmethod
     def find(cls, folder: Path) -> "NovaCloud | None":
@@ -79,7 +79,7 @@ class NovaCloud:
     @cached_property
     def parts(self) -> CloudParts:
         """Inputs of the daemons' commands, after the servers have started."""
-        urls = Urls(
+        urls = CloudUrls(
             bus=self.rabbit.url(driver="rabbit", vhost=NOVA_VHOST),
             cell2_bus=self.rabbit.url(driver="rabbit", vhost=CELL2_VHOST),
             fakes=self._url("fakes"),

@@ -4,7 +4,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from devstack.nova.client import PlacementClient
+from devstack.nova.client import CloudPlacementClient
 from devstack.nova.records import Guests
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState
@@ -15,11 +15,11 @@ from scheduler_svc.store.protocols.claims import ClaimQueries
 ProviderAllocations = dict[str, dict[str, dict[str, int]]]  # {provider: {consumer: {resource class: amount}}}
 
 
-def provider_allocations(placement: PlacementClient) -> ProviderAllocations:
+def provider_allocations(placement: CloudPlacementClient) -> ProviderAllocations:
     return {provider["uuid"]: placement.consumers(provider["uuid"]) for provider in placement.providers()}
 
 
-def usage_differences(placement: PlacementClient, allocations: ProviderAllocations) -> list[str]:
+def usage_differences(placement: CloudPlacementClient, allocations: ProviderAllocations) -> list[str]:
     """Return a sentence for each provider whose usages are not the sum of its allocations."""
     return [
         f"{provider} has the usages {_positive(usages)}, but its allocations are {_positive(sums)} in sum"

@@ -23,7 +23,7 @@ PASSWORD = "any"  # noqa: S105 - the fake of Keystone accepts every password
 
 
 @dataclass(frozen=True)
-class Urls:
+class CloudUrls:
     """URLs of a cloud's services; some contain passwords."""
 
     bus: str
@@ -38,7 +38,7 @@ class Urls:
     bridge_store: str
 
 
-def nova(host: str, size: CloudSize, urls: Urls, state: Path, paste: Path, *, databases: bool) -> Groups:
+def nova(host: str, size: CloudSize, urls: CloudUrls, state: Path, paste: Path, *, databases: bool) -> Groups:
     """Return nova.conf of a host's services. Computes reach no database, and cells only their own."""
     keystone = _credentials(urls)
     is_second = host in (CELL2_CONTROL_HOST, *size.second_hosts)
@@ -91,7 +91,7 @@ def nova(host: str, size: CloudSize, urls: Urls, state: Path, paste: Path, *, da
     return _merged(groups, size.nova_options)
 
 
-def gantt_placement(urls: Urls, size: CloudSize, port: int) -> Groups:
+def gantt_placement(urls: CloudUrls, size: CloudSize, port: int) -> Groups:
     return {
         "rpc": {"partition": PARTITION},
         "store": {"url": urls.store, "durability": size.durability},
@@ -101,7 +101,7 @@ def gantt_placement(urls: Urls, size: CloudSize, port: int) -> Groups:
     }
 
 
-def gantt_scheduler(urls: Urls, size: CloudSize, metrics_port: int) -> Groups:
+def gantt_scheduler(urls: CloudUrls, size: CloudSize, metrics_port: int) -> Groups:
     """Return the configuration of gantt-scheduler. Raises ServerError for options that it cannot follow."""
     groups: Groups = {
         "DEFAULT": {"transport_url": urls.gantt_bus},
@@ -119,13 +119,13 @@ def gantt_scheduler(urls: Urls, size: CloudSize, metrics_port: int) -> Groups:
     return _merged(groups, _translated(size.nova_options))
 
 
-def gantt_shadow(urls: Urls, size: CloudSize, metrics_port: int) -> Groups:
+def gantt_shadow(urls: CloudUrls, size: CloudSize, metrics_port: int) -> Groups:
     """Return the configuration of a gantt-scheduler that only compares its decisions with nova-scheduler's."""
     groups = gantt_scheduler(urls, size, metrics_port)
     return {**groups, "scheduler": {**groups["scheduler"], "mode": "shadow"}, "nova": {**groups["nova"], **SHADOW}}
 
 
-def gantt_nova_bridge(urls: Urls, size: CloudSize) -> Groups:
+def gantt_nova_bridge(urls: CloudUrls, size: CloudSize) -> Groups:
     translated = _translated(size.nova_options).get("nova", {})
     return {
         "rpc": {"partition": PARTITION},
@@ -134,11 +134,11 @@ def gantt_nova_bridge(urls: Urls, size: CloudSize) -> Groups:
     }
 
 
-def gantt_operator(urls: Urls) -> Groups:
+def gantt_operator(urls: CloudUrls) -> Groups:
     return {"DEFAULT": {"transport_url": urls.gantt_bus}, "rpc": {"partition": PARTITION}}
 
 
-def placement(urls: Urls) -> Groups:
+def placement(urls: CloudUrls) -> Groups:
     return {
         "api": {"auth_strategy": "keystone"},
         "placement_database": {"connection": urls.databases[PLACEMENT_DATABASE], "sync_on_startup": True},
@@ -159,7 +159,7 @@ def _merged(groups: Groups, options: Groups) -> Groups:
     return {name: {**groups.get(name, {}), **options.get(name, {})} for name in (*groups, *options)}
 
 
-def _credentials(urls: Urls) -> dict[str, object]:
+def _credentials(urls: CloudUrls) -> dict[str, object]:
     return {
         "auth_type": "password",
         "auth_url": f"{urls.fakes}/identity",
@@ -171,6 +171,6 @@ def _credentials(urls: Urls) -> dict[str, object]:
     }
 
 
-def _validation(urls: Urls) -> dict[str, object]:
+def _validation(urls: CloudUrls) -> dict[str, object]:
     options = {"www_authenticate_uri": f"{urls.fakes}/identity", "service_token_roles_required": True}
     return {**_credentials(urls), **options}

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy
 
-from devstack.nova.client import PlacementClient
+from devstack.nova.client import CloudPlacementClient
 
 Allocations = dict[str, dict[str, dict[str, int]]]  # {consumer: {provider: {resource class: amount}}}
 
@@ -119,7 +119,7 @@ def amounts(flavor: Mapping[str, Any]) -> dict[str, int]:
     return {name: amount for name, amount in resources.items() if amount}
 
 
-def stored(placement: PlacementClient) -> Allocations:
+def stored(placement: CloudPlacementClient) -> Allocations:
     """Return the allocations by consumer and root provider, without the resources of ports."""
     allocations: Allocations = {}
     for provider in placement.providers():
@@ -137,7 +137,7 @@ def stored(placement: PlacementClient) -> Allocations:
     }
 
 
-def differences(databases: Sequence[str], placement: PlacementClient) -> list[str]:
+def differences(databases: Sequence[str], placement: CloudPlacementClient) -> list[str]:
     """Return a sentence for each consumer whose allocations differ from the records in the cells' databases."""
     by_records = recorded(*databases)
     by_placement = stored(placement)

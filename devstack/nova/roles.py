@@ -8,7 +8,7 @@ from pathlib import Path
 
 from devstack import confs as gantt_confs
 from devstack.nova import confs
-from devstack.nova.confs import CELL2_CONTROL_HOST, CONTROL_HOST, Urls
+from devstack.nova.confs import CELL2_CONTROL_HOST, CONTROL_HOST, CloudUrls
 from devstack.nova.environment import INSIDE
 from devstack.nova.size import CloudSize
 from devstack.users.folder import private_folder, write_private
@@ -30,7 +30,7 @@ class CloudParts:
     etc: Path
     state: Path
     ports: Mapping[str, int]
-    urls: Urls
+    urls: CloudUrls
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from devstack import confs, exercise, workload
-from devstack.cluster import Cluster
+from devstack.cluster import DevstackCluster
 from devstack.cluster_size import ClusterSize
 from devstack.servers.process import ServerProcess
 from devstack.servers.redis import RedisServer
@@ -36,7 +36,7 @@ class Cell:
     agent: ServerProcess
 
     @staticmethod
-    def command(cluster: Cluster, folder: Path) -> list[str]:
+    def command(cluster: DevstackCluster, folder: Path) -> list[str]:
         """Return the command line of its agent: as the first one's, with a few other options."""
         own = {
             "rpc": {"partition": THERE},

@@ -14,7 +14,7 @@ import pytest
 from devstack.lab.chaos import agent_files, store_state
 from devstack.lab.chaos.checker import check
 from devstack.lab.chaos.final_state import FinalState
-from devstack.lab.chaos.history import ClaimSighting, GuestSighting, History
+from devstack.lab.chaos.history import CallHistory, ClaimSighting, GuestSighting
 from devstack.lab.chaos.promise_checks import check_leases
 from devstack.lab.chaos.state_checks import check_state
 from devstack.lab.chaos.violations import ViolationKind
@@ -124,7 +124,7 @@ def test_time_that_stands_still(
     partition = make_partition(**({} if is_fixed else {"max_step_ms": 0}))
     partition.add_host("h1")
     prepared = partition.prepare("a", "h1", ttl_ms=SHORT_MS)
-    history = History(claims=[ClaimSighting(100.0, partition.store.partition, "a", 1, "prepared", "h1")])
+    history = CallHistory(claims=[ClaimSighting(100.0, partition.store.partition, "a", 1, "prepared", "h1")])
     if is_fixed:
         partition.pass_deadline(prepared)
     partition.store.reap(dead_after_ms=LONG_MS, tombstone_ms=LONG_MS)
@@ -224,7 +224,7 @@ def test_emptied_store_that_awaits_nobody(
     if result.answer is not Answer.CONFIRMED:
         (tmp_path / "h1" / "guests" / "a@1.json").unlink()
     # Then the agent stopped a guest that nobody had deleted
-    history = History(guests=[GuestSighting(1.0, "h1", "a", 1, False)])
+    history = CallHistory(guests=[GuestSighting(1.0, "h1", "a", 1, False)])
     report = check(history, final_state(server, tmp_path, partition))
     assert (ViolationKind.STOPPED in {item.kind for item in report.violations}) is not is_fixed
 

@@ -12,7 +12,7 @@ from conductor.store import redis as redis_records
 from conductor.store.records import InstanceStatus, SagaStep
 from devstack.lab.chaos import agent_files, store_state
 from devstack.lab.chaos.final_state import FinalState
-from devstack.lab.chaos.history import CallOutcome, History, Operation
+from devstack.lab.chaos.history import CallHistory, CallOutcome, Operation
 from devstack.lab.chaos.promise_checks import check_promises
 from devstack.lab.chaos.state_checks import check_state
 from devstack.lab.chaos.violations import ViolationKind
@@ -101,7 +101,7 @@ def test_record_version_that_repeats(
     with server.client() as client:
         state = FinalState(guests=agent_files.read_guests(tmp_path), instances=store_state.read_instances(client))
     boot = Operation("boot", ["a"], 0.0, 1.0, CallOutcome.ACKNOWLEDGED)
-    violations = {item.kind for item in check_promises(History(operations=[boot]), state)}
+    violations = {item.kind for item in check_promises(CallHistory(operations=[boot]), state)}
     assert violations == (set() if is_fixed else {ViolationKind.LOST})
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from devstack import exercise
-from devstack.cluster import Cluster
+from devstack.cluster import DevstackCluster
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.confs import Groups
 from devstack.servers.process import ServerProcess
@@ -27,7 +27,7 @@ SMALL = ClusterSize(computes=2, nodes_per_host=3, schedulers=2)
 class RunningCluster:
     """A running cluster and an operator's session."""
 
-    cluster: Cluster
+    cluster: DevstackCluster
     session: Session
 
     @property
@@ -68,7 +68,7 @@ def running_cluster(
     ``environment`` has additional environment variables and ``commands`` the programs, by daemon.
     """
     folder = claim_folder()
-    cluster = Cluster(folder, shape, overrides)
+    cluster = DevstackCluster(folder, shape, overrides)
     cluster.environment |= environment or {}
     cluster.commands |= commands or {}
     session = Session([str(cluster.client_conf)])

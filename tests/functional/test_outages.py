@@ -11,7 +11,7 @@ import oslo_messaging as messaging
 import pytest
 
 from devstack import exercise, workload
-from devstack.cluster import Cluster
+from devstack.cluster import DevstackCluster
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.layout import DAEMONS
 from devstack.servers.rabbitmq import RabbitNode
@@ -60,7 +60,7 @@ def boot_server(running: RunningCluster) -> str:
 
 def test_daemons_wait_for_unavailable_bus_and_store():
     # Given daemons without a running bus and store
-    cluster = Cluster(claim_folder(), ClusterSize(computes=1, nodes_per_host=2), FAST_TIMERS)
+    cluster = DevstackCluster(claim_folder(), ClusterSize(computes=1, nodes_per_host=2), FAST_TIMERS)
     session = exercise.Session([str(cluster.client_conf)])
     try:
         cluster.layout.make()

@@ -13,7 +13,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from devstack.cluster import Cluster
+from devstack.cluster import DevstackCluster
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.install import missing_packages
 from devstack.servers.ports import LOOPBACK
@@ -173,7 +173,7 @@ def test_exit_code_reports_a_server_without_host(user: StackUser, tmp_path: Path
     assert "1 in ERROR: No valid host" in up.stdout
     assert "Servers: 1 ACTIVE, 1 ERROR" in up.stdout
     # And the next call works after a kill
-    cluster = Cluster.find(user.run_folder)
+    cluster = DevstackCluster.find(user.run_folder)
     assert cluster is not None
     assert len(cluster.running) == 5
     for process in (*cluster.daemons.values(), cluster.store, cluster.bus):

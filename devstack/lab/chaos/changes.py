@@ -8,7 +8,7 @@ from devstack.lab.chaos.history import CallOutcome, Operation
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ServerChange:
     """A change: the conductor's method, the statuses in which it is requested, and those in which it ends.
 
     Without ``ends`` a server ends as it was. One that ``moves`` has a migration for each server, and ends as it was
@@ -27,21 +27,21 @@ SHELVED = frozenset({"SHELVED", "SHELVED_OFFLOADED"})
 VERIFY, MIGRATING, ERROR = frozenset({"VERIFY_RESIZE"}), frozenset({"MIGRATING"}), frozenset({"ERROR"})
 ACTIVE, SHUTOFF, OFFLOADED = frozenset({"ACTIVE"}), frozenset({"SHUTOFF"}), frozenset({"SHELVED_OFFLOADED"})
 
-CHANGES: Mapping[str, Change] = {
-    "stop": Change("stop_instances", ACTIVE, SHUTOFF),
-    "start": Change("start_instances", SHUTOFF, ACTIVE),
-    "reboot": Change("reboot_instances", ACTIVE),
-    "rebuild": Change("rebuild_instances", ON_HOST),
-    "shelve": Change("shelve_instances", ON_HOST, SHELVED),
+CHANGES: Mapping[str, ServerChange] = {
+    "stop": ServerChange("stop_instances", ACTIVE, SHUTOFF),
+    "start": ServerChange("start_instances", SHUTOFF, ACTIVE),
+    "reboot": ServerChange("reboot_instances", ACTIVE),
+    "rebuild": ServerChange("rebuild_instances", ON_HOST),
+    "shelve": ServerChange("shelve_instances", ON_HOST, SHELVED),
     # One for which there is no host is shelved again.
-    "unshelve": Change("unshelve_instances", SHELVED, ACTIVE | OFFLOADED),
-    "migrate": Change("migrate_instances", ON_HOST, VERIFY, moves=True),
-    "resize": Change("resize_instances", ON_HOST, VERIFY, moves=True),
-    "confirm": Change("confirm_migrations", VERIFY, ends_move=True),
-    "revert": Change("revert_migrations", VERIFY, ends_move=True),
-    "live-migrate": Change("live_migrate_instances", ACTIVE, moves=True),
-    "abort": Change("abort_migrations", MIGRATING, ends_move=True),
-    "evacuate": Change("evacuate_instances", ON_HOST | ERROR, moves=True),
+    "unshelve": ServerChange("unshelve_instances", SHELVED, ACTIVE | OFFLOADED),
+    "migrate": ServerChange("migrate_instances", ON_HOST, VERIFY, moves=True),
+    "resize": ServerChange("resize_instances", ON_HOST, VERIFY, moves=True),
+    "confirm": ServerChange("confirm_migrations", VERIFY, ends_move=True),
+    "revert": ServerChange("revert_migrations", VERIFY, ends_move=True),
+    "live-migrate": ServerChange("live_migrate_instances", ACTIVE, moves=True),
+    "abort": ServerChange("abort_migrations", MIGRATING, ends_move=True),
+    "evacuate": ServerChange("evacuate_instances", ON_HOST | ERROR, moves=True),
 }
 MOVES = tuple(verb for verb, change in CHANGES.items() if change.moves)
 # A request of one of these may end the guest on its host.
@@ -67,7 +67,7 @@ def expected_statuses(operations: Iterable[Operation]) -> dict[str, frozenset[st
     return expected
 
 
-def _after(before: frozenset[str], change: Change, *, is_certain: bool) -> frozenset[str]:
+def _after(before: frozenset[str], change: ServerChange, *, is_certain: bool) -> frozenset[str]:
     """Return the statuses after a request in one of ``before``; an acknowledged one is certain."""
     if change.ends_move:
         return before - change.begins if is_certain else before

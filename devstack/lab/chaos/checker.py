@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from devstack.lab.chaos.claim_model import check_claims
 from devstack.lab.chaos.final_state import FinalState
-from devstack.lab.chaos.history import History
+from devstack.lab.chaos.history import CallHistory
 from devstack.lab.chaos.promise_checks import check_leases, check_promises
 from devstack.lab.chaos.state_checks import check_state
 from devstack.lab.chaos.violations import Violation, ViolationKind
@@ -33,7 +33,7 @@ class CheckReport:
         return "\n".join([*lines, *([f"and {more} more"] if more > 0 else [])])
 
 
-def check(history: History, state: FinalState, lease_seconds: float = math.inf) -> CheckReport:
+def check(history: CallHistory, state: FinalState, lease_seconds: float = math.inf) -> CheckReport:
     """Return every violation that the history and the final state show.
 
     ``lease_seconds`` is the longest time for which a claim may be prepared.

@@ -177,7 +177,7 @@ class ChaosCluster:
     def _write_confs(self) -> None:
         size = ClusterSize(Mode.STANDARD, HOSTS_PER_AGENT, NODES_PER_HOST, WORKERS, report_interval=1)
         for name, program in {**self.programs, CLIENT: CLIENT}.items():
-            urls = confs.Urls(self._bus_url(name, program), self._store_url(program), stamp_key="chaos" * 8)
+            urls = confs.ServiceUrls(self._bus_url(name, program), self._store_url(program), stamp_key="chaos" * 8)
             groups = confs.merge(confs.render(program, size, self.layout, urls), OPTIONS.get(program, {}))
             write_private(self.layout.conf(name), confs.text(confs.merge(groups, self._own_options(name, program))))
 

@@ -27,14 +27,16 @@ class DrawnFault:
 
 
 @dataclass(frozen=True, slots=True)
-class Burst:
+class FaultBurst:
     """Faults that are in flight together, and whether the callers wait meanwhile."""
 
     faults: Sequence[DrawnFault]
     is_idle: bool
 
 
-def draw(cluster: ChaosCluster, chance: random.Random, kinds: Sequence[str], counts: Counter[str], most: int) -> Burst:
+def draw(
+    cluster: ChaosCluster, chance: random.Random, kinds: Sequence[str], counts: Counter[str], most: int
+) -> FaultBurst:
     """Return a burst of 1 to ``most`` faults of the ``kinds`` that have occurred least often.
 
     No two of them have a common target.
@@ -52,4 +54,4 @@ def draw(cluster: ChaosCluster, chance: random.Random, kinds: Sequence[str], cou
         if targets.isdisjoint(fault.targets):
             targets |= fault.targets
             faults.append(DrawnFault(fault, chance.uniform(*PAUSE), chance.uniform(*fault.HOLD)))
-    return Burst(faults, is_idle)
+    return FaultBurst(faults, is_idle)

@@ -101,7 +101,7 @@ class UseSighting:
 
 
 @dataclass(slots=True)
-class History:
+class CallHistory:
     """All lines of a run, by kind, in the order of the file."""
 
     operations: list[Operation] = field(default_factory=list)
@@ -188,9 +188,9 @@ class HistoryWriter:
         os.write(self._fd, line.encode() + b"\n")
 
 
-def read(path: Path) -> History:
+def read(path: Path) -> CallHistory:
     """Read a history; a torn line of a killed writer is ignored."""
-    history = History()
+    history = CallHistory()
     operations: dict[str, Operation] = {}
     if not path.exists():
         return history
@@ -204,7 +204,7 @@ def read(path: Path) -> History:
     return history
 
 
-def _add(history: History, operations: dict[str, Operation], document: dict[str, Any]) -> None:
+def _add(history: CallHistory, operations: dict[str, Operation], document: dict[str, Any]) -> None:
     kind = document.pop("kind")
     if kind == "call":
         migrations = document.get("migrations", {})

@@ -158,7 +158,7 @@ class HistoryCaller:
                 return True
 
 
-class Load:
+class ChaosLoad:
     """Several callers in threads, which keep about ``target`` instances alive and replace them all the time."""
 
     def __init__(

@@ -13,7 +13,7 @@ from devstack.lab.chaos.final_state import (
     InstanceState,
     StoredClaim,
 )
-from devstack.lab.chaos.history import CallOutcome, History
+from devstack.lab.chaos.history import CallHistory, CallOutcome
 from devstack.lab.chaos.violations import Violation, ViolationKind
 
 ENDED_STATUSES = ("DELETED",)
@@ -32,7 +32,7 @@ class Promises:
     statuses: Mapping[str, frozenset[str]]  # in which an instance may be at rest, besides ERROR
 
     @classmethod
-    def of(cls, history: History) -> "Promises":
+    def of(cls, history: CallHistory) -> "Promises":
         """Read the callers' promises off a history."""
         acknowledged, sent = (CallOutcome.ACKNOWLEDGED,), (CallOutcome.ACKNOWLEDGED, CallOutcome.UNKNOWN)
         maybe_deleted = frozenset(history.uuids("delete", sent))
@@ -45,7 +45,7 @@ class Promises:
         )
 
 
-def check_promises(history: History, state: FinalState) -> Iterator[Violation]:
+def check_promises(history: CallHistory, state: FinalState) -> Iterator[Violation]:
     """Yield acknowledged operations that the final state contradicts, and guests that stopped unasked."""
     promises = Promises.of(history)
     guests: dict[str, list[GuestFile]] = {}
@@ -68,7 +68,7 @@ def check_promises(history: History, state: FinalState) -> Iterator[Violation]:
     yield from _seen_crowded(history, state)
 
 
-def check_leases(history: History, state: FinalState, lease_seconds: float) -> Iterator[Violation]:
+def check_leases(history: CallHistory, state: FinalState, lease_seconds: float) -> Iterator[Violation]:
     """Yield prepared claims that an observer saw more than ``lease_seconds`` ago, whatever time the store keeps."""
     prepared = {(item.consumer, item.attempt): item.at for item in history.claims if item.state == "prepared"}
     for partition in state.partitions:
@@ -130,7 +130,7 @@ def _at_rest(
 
 
 def _moved(
-    history: History,
+    history: CallHistory,
     state: FinalState,
     promises: Promises,
     guests: Mapping[str, list[GuestFile]],
@@ -177,7 +177,7 @@ def _remains(guests: list[GuestFile], claims: list[StoredClaim]) -> str:
     return f"{running}, and {stored or 'no claim lives'}"
 
 
-def _stopped(history: History, state: FinalState, promises: Promises) -> Iterator[Violation]:
+def _stopped(history: CallHistory, state: FinalState, promises: Promises) -> Iterator[Violation]:
     """Yield guests that were seen, by an observer or in a journal, and ended although nobody requested it."""
     running = {(guest.uuid, guest.attempt, guest.host) for guest in state.guests}
     journal_ends: Mapping[tuple[str, int, str], str] = {
@@ -195,7 +195,7 @@ def _stopped(history: History, state: FinalState, promises: Promises) -> Iterato
             yield Violation(ViolationKind.STOPPED, key[0], f"attempt {key[1]} ran on {key[2]} and is gone; {why}")
 
 
-def _seen_doubly(history: History) -> Iterator[Violation]:
+def _seen_doubly(history: CallHistory) -> Iterator[Violation]:
     for sighting in history.guests:
         if sighting.others and not sighting.ended:
             others = ", ".join(sighting.others)
@@ -206,7 +206,7 @@ def _seen_doubly(history: History) -> Iterator[Violation]:
             )
 
 
-def _seen_oversold(history: History) -> Iterator[Violation]:
+def _seen_oversold(history: CallHistory) -> Iterator[Violation]:
     for sighting in history.uses:
         if not sighting.is_reasserted:
             yield Violation(
@@ -216,7 +216,7 @@ def _seen_oversold(history: History) -> Iterator[Violation]:
             )
 
 
-def _seen_crowded(history: History, state: FinalState) -> Iterator[Violation]:
+def _seen_crowded(history: CallHistory, state: FinalState) -> Iterator[Violation]:
     """Yield guests that began where, with those that ran, they needed more than the capacity."""
     allocations = {
         (item.consumer, item.attempt, item.host.partition("/")[0]): item.allocations

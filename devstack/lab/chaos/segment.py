@@ -14,11 +14,11 @@ from devstack import exercise
 from devstack.lab.chaos import agent_files, history, store_state
 from devstack.lab.chaos.checker import CheckReport, check
 from devstack.lab.chaos.deployment import DOWN_SECONDS, NODES, ChaosCluster
-from devstack.lab.chaos.draw import Burst, draw
+from devstack.lab.chaos.draw import FaultBurst, draw
 from devstack.lab.chaos.faults.fault import Fault
 from devstack.lab.chaos.final_state import FinalState, StoredPartition
 from devstack.lab.chaos.history import CallOutcome, HistoryWriter
-from devstack.lab.chaos.load import HistoryCaller, Load
+from devstack.lab.chaos.load import ChaosLoad, HistoryCaller
 from devstack.lab.chaos.observers import ClaimObserver, GuestObserver
 from devstack.lab.chaos.progress import Progress
 from devstack.lab.chaos.violations import ViolationKind
@@ -78,7 +78,7 @@ class Segment:
             for observer in claims:
                 observer.start()
                 stack.callback(observer.stop)
-            load = Load(self.cluster.client_conf, writer, self._seed, target=load_target)
+            load = ChaosLoad(self.cluster.client_conf, writer, self._seed, target=load_target)
             load.start()
             self._inject_faults(faults, most_at_once, load, caller, writer)
             load.stop()
@@ -92,7 +92,7 @@ class Segment:
         return report
 
     def _inject_faults(
-        self, faults: int, most_at_once: int, load: Load, caller: HistoryCaller, writer: HistoryWriter
+        self, faults: int, most_at_once: int, load: ChaosLoad, caller: HistoryCaller, writer: HistoryWriter
     ) -> None:
         remaining = faults
         while remaining > 0:
@@ -110,7 +110,7 @@ class Segment:
                 f"{'NOT RECOVERED' if recovery is None else f'recovered in {recovery:.1f} s'}"
             )
 
-    def _run_burst(self, burst: Burst, caller: HistoryCaller, writer: HistoryWriter) -> float | None:
+    def _run_burst(self, burst: FaultBurst, caller: HistoryCaller, writer: HistoryWriter) -> float | None:
         """Inject the faults one after the other, and heal each after its time; return the seconds of recovery."""
         ends: list[tuple[float, Fault, str]] = []
         for drawn in burst.faults:

@@ -21,7 +21,7 @@ FENCE_SECONDS = AUDIT_SECONDS = 180.0
 AUDIT_PAUSE = "1"  # seconds between the two readings of an audit
 
 
-class Operator:
+class LabOperator:
     """Executes commands of ``gantt`` with a session; it is their application."""
 
     def __init__(self, session: Session) -> None:

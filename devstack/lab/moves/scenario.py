@@ -19,7 +19,7 @@ from devstack.lab.chaos import agent_files
 from devstack.lab.chaos.final_state import GuestFile
 from devstack.lab.moves import counters
 from devstack.lab.moves.counters import SchedulerCounts
-from devstack.lab.moves.operator import Operator
+from devstack.lab.moves.operator import LabOperator
 from devstack.lab.moves.plan import COPY_RATE, DIRTY_RATE, DOWNTIME_SECONDS, MovesPlan
 from devstack.lab.rpc import deployment
 from devstack.lab.timing import Times
@@ -66,7 +66,7 @@ class MovesRun:
     def __init__(self, session: Session, plan: MovesPlan, metrics: str) -> None:
         self.session = session
         self.plan = plan
-        self.operator = Operator(session)
+        self.operator = LabOperator(session)
         self.uuids: list[str] = []
         self.left: list[str] = []  # one sentence for each server that a command could not move
         self._metrics = metrics

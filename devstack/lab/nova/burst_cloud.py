@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from devstack.lab.nova.bursts import GROUP, HOSTS, BootedServer, Burst, BurstResult
+from devstack.lab.nova.bursts import GROUP, HOSTS, BootedServer, BurstResult, ServerBurst
 from devstack.lab.nova.paired_cloud import OURS, THEIRS
 from devstack.lab.temporary_folder import in_temporary_folder
 from devstack.nova import records
@@ -56,7 +56,7 @@ class BurstCloud:
         """Stop everything."""
         self._cloud.destroy()
 
-    def boot(self, burst: Burst) -> BurstResult:
+    def boot(self, burst: ServerBurst) -> BurstResult:
         """Request the servers of a burst by CLIENTS clients, wait until none changes any more, and delete them.
 
         The time is that from the first request until the last server runs or is refused, at most BURST_SECONDS: those

@@ -20,16 +20,16 @@ FAULTS = ("refused", "leaks", "oversold", "group_violations")  # none of them, w
 
 
 @dataclass(frozen=True, slots=True)
-class Burst:
+class ServerBurst:
     """Servers that are requested at the same time; the first of them are members of so many anti-affinity groups."""
 
     servers: int
     groups: int = 0
 
 
-WARM_UP = Burst(HOSTS)
-SPREAD = Burst(SPREAD_SERVERS)
-ONE_GROUP = Burst(GROUP, groups=1)
+WARM_UP = ServerBurst(HOSTS)
+SPREAD = ServerBurst(SPREAD_SERVERS)
+ONE_GROUP = ServerBurst(GROUP, groups=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +104,16 @@ class BurstResult:
 class OneSide(Protocol):
     """A cloud of one side: see BurstCloud."""
 
-    def boot(self, burst: Burst) -> BurstResult:
+    def boot(self, burst: ServerBurst) -> BurstResult:
         """Boot the servers of a burst, and delete them."""
 
 
 RunSide = Callable[[str, int], AbstractContextManager[OneSide]]  # (side, number of schedulers)
 
 
-def bursts(sizes: Sequence[int]) -> Sequence[Burst]:
+def bursts(sizes: Sequence[int]) -> Sequence[ServerBurst]:
     """Return the bursts to measure: to see the spread, one group alone, and those of the given sizes."""
-    return [SPREAD, ONE_GROUP, *(Burst(size, groups=size // SERVERS_PER_GROUP) for size in sizes)]
+    return [SPREAD, ONE_GROUP, *(ServerBurst(size, groups=size // SERVERS_PER_GROUP) for size in sizes)]
 
 
 def measure(
@@ -141,7 +141,7 @@ def measure(
             yield from _rows(burst, number, {side: side_results[position] for side, side_results in results.items()})
 
 
-def _rows(burst: Burst, schedulers: int, results: Mapping[str, BurstResult]) -> Iterator[ResultRow]:
+def _rows(burst: ServerBurst, schedulers: int, results: Mapping[str, BurstResult]) -> Iterator[ResultRow]:
     name = f"burst of {burst.servers} in {burst.groups} groups, schedulers: {schedulers}"
     figures = {side: result.figures() for side, result in results.items()}
 

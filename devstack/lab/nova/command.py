@@ -13,7 +13,7 @@ from devstack.lab.placement import ours, peer
 from devstack.lab.placement.cloud import Cloud
 from devstack.lab.rows import ResultRow
 from devstack.nova import environment
-from devstack.nova.client import CallFailed, PlacementClient
+from devstack.nova.client import CallFailed, CloudPlacementClient
 from devstack.nova.environment import NOVA_CLOUD
 from devstack.peer_environments import PeerMissing
 from devstack.servers.ports import LOOPBACK
@@ -119,7 +119,7 @@ def burst_size(text: str) -> int:
 
 
 def _clients(port: int) -> placement_race.MakeClient:
-    return partial(PlacementClient, f"http://{LOOPBACK}:{port}")
+    return partial(CloudPlacementClient, f"http://{LOOPBACK}:{port}")
 
 
 def _update(bar: Any) -> Any:

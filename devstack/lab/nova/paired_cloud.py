@@ -25,7 +25,7 @@ from devstack.lab.peers.side import PeerProcess
 from devstack.lab.processor_time import cpu_seconds
 from devstack.lab.temporary_folder import in_temporary_folder
 from devstack.nova import environment, roles
-from devstack.nova.client import PlacementClient, wait_until
+from devstack.nova.client import CloudPlacementClient, wait_until
 from devstack.nova.cloud import NOVA_VHOST, NovaCloud
 from devstack.nova.confs import PLACEMENT_DATABASE
 from devstack.nova.roles import SOURCE_TREE, CloudParts, Daemon
@@ -183,8 +183,8 @@ class PairedCloud:
         write_private(settings, GANTT_SETTINGS)
         return settings
 
-    def _api(self, name: str) -> PlacementClient:
-        return self._cloud.placement if name == OURS else PlacementClient(self._nova_parts.urls.placement)
+    def _api(self, name: str) -> CloudPlacementClient:
+        return self._cloud.placement if name == OURS else CloudPlacementClient(self._nova_parts.urls.placement)
 
     def _peer(self, script: str) -> PeerProcess:
         command = [str(environment.folder() / "bin" / "python"), "-s", str(side.INSIDE / script)]

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from devstack.lab.rows import ResultRow
-from devstack.nova.client import CallFailed, PlacementClient
+from devstack.nova.client import CallFailed, CloudPlacementClient
 
 ROUNDS, CLIENTS, CLAIMS, CAPACITY = 10, 10, 40, 16
 REPETITIONS = 5  # of a claim whose answer asks for it
 CONFLICT, CONCURRENT_UPDATE = 409, "placement.concurrent_update"
 RESOURCE = "VCPU"
 
-MakeClient = Callable[[], PlacementClient]
+MakeClient = Callable[[], CloudPlacementClient]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def run_round(make_client: MakeClient) -> RaceRound:
     return RaceRound(len(consumers), usage, sum(repeated for _, repeated in answers))
 
 
-def _claim_share(client: PlacementClient, provider: str) -> tuple[list[str], int]:
+def _claim_share(client: CloudPlacementClient, provider: str) -> tuple[list[str], int]:
     """Claim for a client's share of the consumers; return those that were accepted, and the number of repetitions."""
     accepted, repetitions = [], 0
     for _ in range(CLAIMS // CLIENTS):
@@ -79,7 +79,7 @@ def _claim_share(client: PlacementClient, provider: str) -> tuple[list[str], int
     return accepted, repetitions
 
 
-def _claim(client: PlacementClient, consumer: str, provider: str) -> tuple[bool, int]:
+def _claim(client: CloudPlacementClient, consumer: str, provider: str) -> tuple[bool, int]:
     """Claim for a consumer; return whether that was accepted, and the number of repetitions."""
     for repetition in range(REPETITIONS + 1):
         try:

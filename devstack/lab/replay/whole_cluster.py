@@ -9,7 +9,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from devstack import confs, exercise
-from devstack.cluster import Cluster
+from devstack.cluster import DevstackCluster
 from devstack.cluster_size import ClusterSize
 from devstack.lab.replay.arrivals import ReplayRequest
 from devstack.lab.replay.placer import AssignedHosts, OnRefusal, PlacedServer
@@ -98,8 +98,8 @@ def in_cluster(nodes: int, policy: ReplayPolicy) -> Iterator[ClusterPlacer]:
     """Start a cluster with the policy's driver, and remove it at the end."""
     size = cluster_size(nodes)
 
-    def make(folder: Path) -> Cluster:
-        return Cluster(folder / "run", size, {"scheduler": policy.configured, "compute": INSTANT})
+    def make(folder: Path) -> DevstackCluster:
+        return DevstackCluster(folder / "run", size, {"scheduler": policy.configured, "compute": INSTANT})
 
     with in_temporary_folder(make, _end) as cluster, contextlib.closing(Session([str(cluster.client_conf)])) as session:
         cluster.start()
@@ -110,7 +110,7 @@ def in_cluster(nodes: int, policy: ReplayPolicy) -> Iterator[ClusterPlacer]:
             yield ClusterPlacer(session, store)
 
 
-def _end(cluster: Cluster) -> None:
+def _end(cluster: DevstackCluster) -> None:
     """Kill the daemons with all their workers: they hold nothing that must be saved."""
     for daemon in cluster.daemons.values():
         daemon.kill_group()

@@ -19,7 +19,7 @@ from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.messaging import bus
 
 
-class Caller:
+class MeasuringCaller:
     """Calls the echo service, or selects hosts as a conductor does; ``number`` seeds the requests."""
 
     def __init__(self, url: str, number: int) -> None:

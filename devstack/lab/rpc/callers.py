@@ -121,9 +121,9 @@ def _serve(urls: Sequence[str], pipe: PipeEnd, index: int) -> None:
     from rpcapi.daemon import concurrency  # noqa: PLC0415 - must select the executor before other imports
 
     concurrency.configure_executor("threading")
-    from devstack.lab.rpc.caller import Caller  # noqa: PLC0415 - see above
+    from devstack.lab.rpc.caller import MeasuringCaller  # noqa: PLC0415 - see above
 
-    caller = Caller(urls[index], index)
+    caller = MeasuringCaller(urls[index], index)
     with contextlib.suppress(EOFError):
         while True:
             pipe.send(caller.call_for(*pipe.recv()))

@@ -17,7 +17,7 @@ from devstack.lab.rows import ResultRow
 from devstack.lab.rpc import deployment, turns, users
 from devstack.lab.rpc.callers import Blocks, Callers, CallStatistics, run_callers
 from devstack.lab.rpc.client_calls import ECHO
-from devstack.lab.rpc.loads import Load
+from devstack.lab.rpc.loads import RandomLoad
 from devstack.lab.rpc.scraping import scraping
 from devstack.lab.rpc.turns import Turn
 from devstack.servers.ports import free_port
@@ -231,11 +231,11 @@ def _running_daemons(private_cluster: deployment.PrivateCluster, workers: int, e
         private_cluster.stop_daemons()
 
 
-def _measure_loads(callers: Callers, saturated: float, args: argparse.Namespace, tick: Any) -> Iterator[Load]:
+def _measure_loads(callers: Callers, saturated: float, args: argparse.Namespace, tick: Any) -> Iterator[RandomLoad]:
     """Yield each load; ``saturated`` is the rate of single selections of all clients together."""
     for percent in args.loads:
         rate = saturated * percent / 100
-        yield Load(percent, rate, callers.run_blocks([ECHO, 1], args.seconds, BLOCKS, tick, per_second=rate))
+        yield RandomLoad(percent, rate, callers.run_blocks([ECHO, 1], args.seconds, BLOCKS, tick, per_second=rate))
 
 
 def _rows(setting: RpcSetting, names: Sequence[str], measured_turns: Sequence[Turn]) -> Iterator[ResultRow]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from devstack import confs
-from devstack.cluster import INHERITED, Cluster
+from devstack.cluster import INHERITED, DevstackCluster
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.lab.temporary_folder import in_temporary_folder
 from devstack.servers.errors import ServerError
@@ -39,7 +39,7 @@ class PrivateCluster:
     ) -> None:
         durable = {"store": {"durability": "always" if fsync == "always" else "everysec"}}
         scheduler = confs.merge(overrides.get("scheduler", {}), durable)
-        self.cluster = Cluster(folder, size, {**overrides, "scheduler": scheduler})
+        self.cluster = DevstackCluster(folder, size, {**overrides, "scheduler": scheduler})
         self.cluster.store.appendonly = fsync
         self._echo = ServerProcess("the lab's echo", folder / "echo.pid", folder / "log" / "echo.log")
         self._agents: dict[str, ServerProcess] = {}  # beside that of the cluster

@@ -16,7 +16,7 @@ PERCENTILES = {"p50_ms": 50.0, "p99_ms": 99.0, "p999_ms": 99.9}
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class RandomLoad:
     """The blocks of echo calls and of single selections at one load, in percent of the saturated rate."""
 
     percent: int

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from devstack.lab.benchmark import Benchmark, positive
 from devstack.lab.rows import ResultRow
-from devstack.lab.shadow.compare import AGREEMENTS, DifferenceKind, InstanceComparison, compare
+from devstack.lab.shadow.compare import AGREEMENTS, DifferenceKind, RecordComparison, compare
 from devstack.lab.shadow.records import DecisionRecords
 from rpcapi.cli.command import CommandFailed
 
@@ -27,7 +27,7 @@ class ShadowBenchmark(Benchmark):
 
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
-        self._shown_differences: list[InstanceComparison] = []
+        self._shown_differences: list[RecordComparison] = []
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -76,7 +76,7 @@ class ScoreMargins:
         self._margins: dict[str, list[float]] = {"a": [], "b": []}
         self._ties = 0
 
-    def add(self, comparison: InstanceComparison) -> None:
+    def add(self, comparison: RecordComparison) -> None:
         """Count one instance."""
         if comparison.kind is not DifferenceKind.ELSEWHERE:
             return

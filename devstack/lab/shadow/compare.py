@@ -27,7 +27,7 @@ AGREEMENTS = (DifferenceKind.SAME, DifferenceKind.REFUSED_BY_BOTH)
 
 
 @dataclass(frozen=True, slots=True)
-class InstanceComparison:
+class RecordComparison:
     """The comparison of one instance.
 
     ``a_scores`` is by how much A scores its own choice above B's, None if A's record does not have both scores;
@@ -57,7 +57,7 @@ class InstanceComparison:
         return f"{text}; {self.why}" if self.why else text
 
 
-def compare(a: DecisionRecords, b: DecisionRecords) -> Iterator[InstanceComparison]:
+def compare(a: DecisionRecords, b: DecisionRecords) -> Iterator[RecordComparison]:
     """Compare every instance of every request in either record."""
     for request_id in a:
         if request_id in b:
@@ -69,41 +69,41 @@ def compare(a: DecisionRecords, b: DecisionRecords) -> Iterator[InstanceComparis
             yield from _compare_unmatched(DifferenceKind.ONLY_IN_B, request_id, b.find(request_id))
 
 
-def _compare_unmatched(kind: DifferenceKind, request_id: str, decision: DecisionRow) -> Iterator[InstanceComparison]:
+def _compare_unmatched(kind: DifferenceKind, request_id: str, decision: DecisionRow) -> Iterator[RecordComparison]:
     for consumer in decision.hosts or (UNNAMED_INSTANCES,):
-        yield InstanceComparison(kind, request_id, consumer)
+        yield RecordComparison(kind, request_id, consumer)
 
 
-def _compare_requests(request_id: str, a: DecisionRow, b: DecisionRow) -> Iterator[InstanceComparison]:
+def _compare_requests(request_id: str, a: DecisionRow, b: DecisionRow) -> Iterator[RecordComparison]:
     for consumer in {**a.hosts, **b.hosts} or (UNNAMED_INSTANCES,):
         # A refusal is for the whole request and need not name its instances.
         if not a.refused and consumer not in a.hosts:
-            yield InstanceComparison(DifferenceKind.ONLY_IN_B, request_id, consumer)
+            yield RecordComparison(DifferenceKind.ONLY_IN_B, request_id, consumer)
         elif not b.refused and consumer not in b.hosts:
-            yield InstanceComparison(DifferenceKind.ONLY_IN_A, request_id, consumer)
+            yield RecordComparison(DifferenceKind.ONLY_IN_A, request_id, consumer)
         else:
             yield _compare_instances(request_id, consumer, a, b)
 
 
-def _compare_instances(request_id: str, consumer: str, a: DecisionRow, b: DecisionRow) -> InstanceComparison:
+def _compare_instances(request_id: str, consumer: str, a: DecisionRow, b: DecisionRow) -> RecordComparison:
     a_host, b_host = a.host(consumer), b.host(consumer)
     if a_host is None and b_host is None:
-        return InstanceComparison(DifferenceKind.REFUSED_BY_BOTH, request_id, consumer)
+        return RecordComparison(DifferenceKind.REFUSED_BY_BOTH, request_id, consumer)
     if a_host is None:
-        return InstanceComparison(
+        return RecordComparison(
             DifferenceKind.REFUSED_BY_A, request_id, consumer, None, b_host, why=_describe_refusal(a, b)
         )
     if b_host is None:
-        return InstanceComparison(
+        return RecordComparison(
             DifferenceKind.REFUSED_BY_B, request_id, consumer, a_host, None, why=_describe_refusal(b, a)
         )
     if a_host == b_host:
-        return InstanceComparison(DifferenceKind.SAME, request_id, consumer, a_host, b_host)
+        return RecordComparison(DifferenceKind.SAME, request_id, consumer, a_host, b_host)
     a_margin, b_margin = _margin(a, a_host, b_host), _margin(b, b_host, a_host)
     why = "; ".join(
         _describe_scores(*arguments) for arguments in (("A", a, a_host, "B", b_host), ("B", b, b_host, "A", a_host))
     )
-    return InstanceComparison(
+    return RecordComparison(
         DifferenceKind.ELSEWHERE,
         request_id,
         consumer,

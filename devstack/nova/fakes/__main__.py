@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 
 from devstack.nova.fakes.glance import FakeGlance
 from devstack.nova.fakes.keystone import FakeKeystone
-from devstack.nova.fakes.messages import NOT_FOUND, Call, Reply
+from devstack.nova.fakes.messages import NOT_FOUND, Reply, ServiceCall
 from devstack.nova.fakes.neutron import FakeNeutron
 from devstack.servers.ports import LOOPBACK
 
 BACKLOG = 128
 
-Answer = Callable[[Call], Reply]
+Answer = Callable[[ServiceCall], Reply]
 
 
 class FakeServer(http.server.ThreadingHTTPServer):
@@ -39,7 +39,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         answer = self.server.services.get(service)
         is_json = "json" in self.headers.get("Content-Type", "")
-        call = Call(
+        call = ServiceCall(
             method=self.command,
             path=path,
             query=urllib.parse.parse_qs(url.query),

@@ -4,7 +4,7 @@
 import uuid
 from typing import Any
 
-from devstack.nova.fakes.messages import NOT_FOUND, Call, Reply, versions
+from devstack.nova.fakes.messages import NOT_FOUND, Reply, ServiceCall, versions
 
 # Two images, so that a server can be rebuilt with another.
 IMAGES = {"cirros": "7a1c3f6e-0000-4000-8000-000000000001", "debian": "7a1c3f6e-0000-4000-8000-000000000002"}
@@ -15,7 +15,7 @@ class FakeGlance:
     def __init__(self) -> None:
         self._images = {identity: _image(identity, {"name": name}) for name, identity in IMAGES.items()}
 
-    def answer(self, call: Call) -> Reply:
+    def answer(self, call: ServiceCall) -> Reply:
         match (call.method, call.parts):
             case ("GET", [] | ["versions"]):
                 return Reply(300, {"versions": [versions("v2.9", f"{call.base}/v2/")]})

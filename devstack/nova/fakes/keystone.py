@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from devstack.nova.fakes.messages import NOT_FOUND, Call, Reply, versions
+from devstack.nova.fakes.messages import NOT_FOUND, Reply, ServiceCall, versions
 
 DOMAIN = {"id": "default", "name": "Default"}
 ROLES = [{"id": name, "name": name} for name in ("admin", "manager", "member", "reader", "service")]
@@ -19,7 +19,7 @@ class FakeKeystone:
     def __init__(self, catalogue: Mapping[str, str]) -> None:
         self._catalogue = catalogue
 
-    def answer(self, call: Call) -> Reply:
+    def answer(self, call: ServiceCall) -> Reply:
         version = {**versions("v3.14", f"{call.base}/v3/"), "status": "stable"}
         match (call.method, call.parts):
             case ("GET", []):

@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ServiceCall:
     """Request to one service; its path lacks the service's prefix."""
 
     method: str

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from devstack.nova.fakes.messages import NOT_FOUND, Call, Reply, versions
+from devstack.nova.fakes.messages import NOT_FOUND, Reply, ServiceCall, versions
 
 EXTENSIONS = ("port-resource-request", "binding", "binding-extended")
 NETWORK = "7a1c3f6e-0000-4000-8000-000000000010"
@@ -39,7 +39,7 @@ class FakeNeutron:
         subnet |= {"gateway_ip": GATEWAY, "enable_dhcp": False, "dns_nameservers": [], "host_routes": []}
         self._records: dict[str, dict[str, Record]] = {"networks": {NETWORK: network}, "subnets": {SUBNET: subnet}}
 
-    def answer(self, call: Call) -> Reply:
+    def answer(self, call: ServiceCall) -> Reply:
         with self._lock:
             match (call.method, call.parts):
                 case ("GET", []):
@@ -54,7 +54,7 @@ class FakeNeutron:
                     return self._record(method, collection.replace("-", "_"), identity, call)
         return NOT_FOUND
 
-    def _collection(self, method: str, collection: str, call: Call) -> Reply:
+    def _collection(self, method: str, collection: str, call: ServiceCall) -> Reply:
         records = self._records.setdefault(collection, {})
         if method == "GET":
             return Reply(200, {collection: [record for record in records.values() if _matches(record, call.query)]})
@@ -64,7 +64,7 @@ class FakeNeutron:
             return Reply(201, {_singular(collection): record})
         return NOT_FOUND
 
-    def _record(self, method: str, collection: str, identity: str, call: Call) -> Reply:
+    def _record(self, method: str, collection: str, identity: str, call: ServiceCall) -> Reply:
         records = self._records.setdefault(collection, {})
         if identity not in records:
             return NOT_FOUND

@@ -12,7 +12,7 @@ from devstack.layout import Layout
 
 def test_only_the_scheduler_gets_the_stamp_key(tmp_path: Path) -> None:
     size = ClusterSize(computes=2, nodes_per_host=1, report_interval=1.0, churn=0.0)
-    urls = confs.Urls("bus", "store", "secret")
+    urls = confs.ServiceUrls("bus", "store", "secret")
     rendered = {
         name: str(confs.render(name, size, Layout(tmp_path), urls)) for name in ("scheduler", "conductor", "compute")
     }
@@ -20,7 +20,8 @@ def test_only_the_scheduler_gets_the_stamp_key(tmp_path: Path) -> None:
 
 
 def test_placement_gets_the_store_and_no_bus(tmp_path: Path) -> None:
-    groups = confs.render("placement", ClusterSize(placement_port=8778), Layout(tmp_path), confs.Urls(None, "store"))
+    urls = confs.ServiceUrls(None, "store")
+    groups = confs.render("placement", ClusterSize(placement_port=8778), Layout(tmp_path), urls)
     assert (groups["store"]["url"], groups["placement"]["port"]) == ("store", 8778)
     assert "DEFAULT" not in groups
 
@@ -29,9 +30,9 @@ def test_down_time_allows_missed_reports(tmp_path: Path) -> None:
     def seconds(interval: float) -> float:
         size = ClusterSize(computes=200, nodes_per_host=50, report_interval=interval, churn=0.1)
         layout = Layout(tmp_path)
-        compute = confs.render("compute", size, layout, confs.Urls("bus", None))
+        compute = confs.render("compute", size, layout, confs.ServiceUrls("bus", None))
         assert (compute["compute"]["report_interval"], compute["simulator"]["churn"]) == (interval, 0.1)
-        scheduler = confs.render("scheduler", size, layout, confs.Urls("bus", "store"))
+        scheduler = confs.render("scheduler", size, layout, confs.ServiceUrls("bus", "store"))
         return scheduler["store"]["service_down_time"]  # type: ignore[return-value]
 
     assert (seconds(10.0), seconds(60.0)) == (60.0, 180.0)
@@ -43,5 +44,5 @@ def test_daemons_run_on_the_executor_of_the_environment(
 ) -> None:
     monkeypatch.setenv("GANTT_EXECUTOR", executor)
     for name in ("scheduler", "conductor", "compute"):
-        rendered = confs.render(name, ClusterSize(), Layout(tmp_path), confs.Urls("bus", "store"))
+        rendered = confs.render(name, ClusterSize(), Layout(tmp_path), confs.ServiceUrls("bus", "store"))
         assert rendered["DEFAULT"]["executor"] == executor

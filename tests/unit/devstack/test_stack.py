@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from devstack import stack
-from devstack.cluster import Cluster
+from devstack.cluster import DevstackCluster
 from devstack.cluster_size import ClusterSize
 from devstack.servers.process import ServerProcess
 
@@ -22,7 +22,7 @@ def parts(tmp_path: Path, monkeypatch) -> Iterator[dict[str, ServerProcess]]:
     """A default cluster's folder with a sleeping process for each part."""
     folder = tmp_path / "run"
     monkeypatch.setenv("GANTT_RUN", str(folder))
-    cluster = Cluster(folder, ClusterSize())
+    cluster = DevstackCluster(folder, ClusterSize())
     cluster.layout.make()
     cluster.layout.write_cluster_record(asdict(cluster.size))
     processes = dict(cluster.daemons)
@@ -76,7 +76,7 @@ def test_cluster_of_another_mode_or_size_is_reported(parts, capsys, options: lis
 
 def test_hint_quotes_paths_with_blanks(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(stack.sys, "executable", "/opt/my env/bin/python")
-    hint = stack._hint(Cluster(tmp_path / "my run", ClusterSize()))
+    hint = stack._hint(DevstackCluster(tmp_path / "my run", ClusterSize()))
     words = shlex.split(hint)
     assert f"GANTT_CONFIG_FILE={tmp_path}/my run/etc/gantt.conf;" in words
     assert "/opt/my env/bin/gantt" in words
@@ -97,7 +97,7 @@ def test_failed_or_interrupted_start_stops_the_cluster(
         raise error
 
     monkeypatch.setenv("GANTT_RUN", str(tmp_path / "run"))
-    monkeypatch.setattr(Cluster, "start", lambda cluster: cluster.layout.make())
+    monkeypatch.setattr(DevstackCluster, "start", lambda cluster: cluster.layout.make())
     monkeypatch.setattr(stack.exercise, "wait_for_nodes", fail)
     code = stack.main([])
     assert (code, capsys.readouterr().err.splitlines()[-1]) == failure

@@ -106,7 +106,7 @@ def _consume_no_device(*arguments: Any) -> None:
     """Leave the pools as they are: without PciPassthroughFilter a selected host may have no such device."""
 
 
-class NovaScheduler:
+class RecordedNovaScheduler:
     """The peer's verbs."""
 
     def __init__(self, folder: Path) -> None:
@@ -185,5 +185,5 @@ class NovaScheduler:
 
 
 if __name__ == "__main__":
-    scheduler = NovaScheduler(Path(sys.argv[-1]))
+    scheduler = RecordedNovaScheduler(Path(sys.argv[-1]))
     serve({name: getattr(scheduler, name) for name in ("place", "load", "spec", "select", "providers")})

@@ -49,7 +49,7 @@ class DetachedHostManager(host_manager.HostManager):
         return {}
 
 
-class NovaScheduler:
+class NovaFilterScheduler:
     """A host manager with the hosts as Nova's objects, and requests, used in turn."""
 
     def __init__(self) -> None:
@@ -143,5 +143,5 @@ def _spec(request: Mapping[str, int]) -> Any:
 
 
 if __name__ == "__main__":
-    nova = NovaScheduler()
+    nova = NovaFilterScheduler()
     serve({"prepare": nova.prepare, "decide": nova.decide, "build": nova.build})

@@ -42,7 +42,7 @@ def deployed(conf_file: Path, *, upgrade: bool = False) -> Any:
     return deploy.deploy(conf)
 
 
-class PlacementApplication:
+class PlacementPeer:
     """Placement's application with the hosts in its database."""
 
     def __init__(self, folder: Path, connection: str | None = None) -> None:
@@ -152,5 +152,5 @@ def _holdings(number: int, host: Mapping[str, Any], classes: Mapping[str, int]) 
 
 
 if __name__ == "__main__":
-    placement = PlacementApplication(Path(sys.argv[1]))
+    placement = PlacementPeer(Path(sys.argv[1]))
     serve({"prepare": placement.prepare, "candidates": placement.candidates, "claim": placement.claim})

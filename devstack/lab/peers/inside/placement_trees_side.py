@@ -13,7 +13,7 @@ import webob
 from peer_wire import serve
 from placement import db_api
 from placement.db.sqlalchemy import models
-from placement_side import PROJECT, VERSION, PlacementApplication, _insert
+from placement_side import PROJECT, VERSION, PlacementPeer, _insert
 
 CLEARED_TABLES = (
     models.Allocation,
@@ -25,7 +25,7 @@ CLEARED_TABLES = (
 )
 
 
-class PlacementTreesApplication(PlacementApplication):
+class PlacementTreesPeer(PlacementPeer):
     """Placement's application with a set of provider trees in its database.
 
     A provider is {"uuid", "parent" (a uuid or None), "root", "inventories" {class: {...}}, "used" {class: amount},
@@ -177,5 +177,5 @@ def _empty(context: Any) -> None:
 
 
 if __name__ == "__main__":
-    placement = PlacementTreesApplication(Path(sys.argv[1]))
+    placement = PlacementTreesPeer(Path(sys.argv[1]))
     serve({"load": placement.load, "ask": placement.ask, "answer": placement.answer, "send": placement.send})

@@ -12,7 +12,7 @@ import pytest
 
 from devstack.lab import history, machine, main, saved_runs
 from devstack.lab.benchmark import Benchmark
-from devstack.lab.history import History
+from devstack.lab.history import RunHistory
 from devstack.lab.rows import ResultRow
 from devstack.lab.saved_runs import SavedRun
 from rpcapi.cli.command import CommandFailed
@@ -51,7 +51,7 @@ def a_run(hours=0, ratio=1.0, commit="a" * 40, *, command="claim", options=None,
 
 
 def history_of(folder, *argv):
-    command = History(SimpleNamespace(stdout=io.StringIO(), NAME="lab.sh"), None)
+    command = RunHistory(SimpleNamespace(stdout=io.StringIO(), NAME="lab.sh"), None)
     columns, cells = command.take_action(command.get_parser("history").parse_args([str(folder), *argv]))
     return [dict(zip(columns, row, strict=True)) for row in cells]
 

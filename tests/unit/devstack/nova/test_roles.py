@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from devstack.nova import command_line, roles
-from devstack.nova.confs import DATABASES, Urls
+from devstack.nova.confs import DATABASES, CloudUrls
 from devstack.nova.roles import CloudParts
 from devstack.nova.size import CloudSize
 from devstack.servers.errors import ServerError
@@ -19,7 +19,7 @@ from devstack.users.folder import private_folder
 @pytest.fixture
 def parts(tmp_path: Path) -> CloudParts:
     """The parts of a cloud of two computes in an empty folder."""
-    urls = Urls(
+    urls = CloudUrls(
         bus="rabbit://bus",
         cell2_bus="rabbit://cell2",
         fakes="http://fakes",

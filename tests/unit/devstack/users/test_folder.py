@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from devstack import stack, unstack
-from devstack.cluster import Cluster
+from devstack.cluster import DevstackCluster
 from devstack.cluster_size import ClusterSize
 from devstack.layout import Layout
 from devstack.servers.process import start_ticks
@@ -78,7 +78,7 @@ def test_unsafe_folder_is_not_used(unsafe_folder) -> None:
 
 
 @pytest.mark.parametrize(
-    "use", [Cluster.find, lambda folder: Layout(folder).cluster_record], ids=["find", "cluster_record"]
+    "use", [DevstackCluster.find, lambda folder: Layout(folder).cluster_record], ids=["find", "cluster_record"]
 )
 def test_record_in_an_unsafe_folder_is_not_read(unsafe_folder, use) -> None:
     folder, message = unsafe_folder
@@ -86,11 +86,11 @@ def test_record_in_an_unsafe_folder_is_not_read(unsafe_folder, use) -> None:
         use(folder)
 
 
-@pytest.mark.parametrize("act", [Cluster.start, Cluster.destroy])
+@pytest.mark.parametrize("act", [DevstackCluster.start, DevstackCluster.destroy])
 def test_cluster_neither_starts_nor_removes_an_unsafe_folder(unsafe_folder, victim, act) -> None:
     folder, message = unsafe_folder
     with pytest.raises(FolderUnusable, match=message):
-        act(Cluster(folder, ClusterSize()))
+        act(DevstackCluster(folder, ClusterSize()))
     assert victim.poll() is None
     assert (folder / "cluster.json").exists()
 

@@ -14,7 +14,7 @@ from devstack.lab.chaos.final_state import (
     StoredClaim,
     StoredPartition,
 )
-from devstack.lab.chaos.history import CallOutcome, ClaimSighting, GuestSighting, History, Operation
+from devstack.lab.chaos.history import CallHistory, CallOutcome, ClaimSighting, GuestSighting, Operation
 from devstack.lab.chaos.violations import ViolationKind
 
 RUNS, DELETED, REFUSED = "runs", "deleted", "refused"
@@ -25,7 +25,7 @@ SIZE = {"VCPU": 2}
 class CraftedRun:
     """One instance that runs, one that was deleted, one that no host could take."""
 
-    history: History = field(default_factory=History)
+    history: CallHistory = field(default_factory=CallHistory)
     guests: list[GuestFile] = field(default_factory=lambda: [GuestFile("h1", RUNS, 1, "h1/node0")])
     attempts: list[JournalledAttempt] = field(
         default_factory=lambda: [

@@ -3,16 +3,16 @@
 
 from devstack.lab.chaos.checker import CheckReport, check
 from devstack.lab.chaos.final_state import FinalState, GuestFile
-from devstack.lab.chaos.history import History
+from devstack.lab.chaos.history import CallHistory
 from devstack.lab.chaos.violations import Violation, ViolationKind
 
 
 def test_run_without_instances_has_no_violations() -> None:
-    assert check(History(), FinalState()).violations == []
+    assert check(CallHistory(), FinalState()).violations == []
 
 
 def test_violations_of_the_final_state_are_reported() -> None:
-    report = check(History(), FinalState(guests=[GuestFile("h1", "a", 1, "h1/node0")]))
+    report = check(CallHistory(), FinalState(guests=[GuestFile("h1", "a", 1, "h1/node0")]))
     assert report.counts[ViolationKind.UNCLAIMED] == 1
     assert list(report.violations) == sorted(report.violations)
 

@@ -103,13 +103,13 @@ def test_change_calls_its_method(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def idle_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> load.Load:
+def idle_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> load.ChaosLoad:
     monkeypatch.setattr(load, "FOLLOW_POLL", 0.0)
-    return load.Load(tmp_path / "none.conf", HistoryWriter(tmp_path / "other"), "seed", callers=0)
+    return load.ChaosLoad(tmp_path / "none.conf", HistoryWriter(tmp_path / "other"), "seed", callers=0)
 
 
 def test_only_instances_in_a_status_in_which_the_change_is_possible_are_changed(
-    tmp_path: Path, idle_load: load.Load
+    tmp_path: Path, idle_load: load.ChaosLoad
 ) -> None:
     conductor = Conductor()
     conductor.by_uuid = {"a": "SHUTOFF", "b": "ERROR", "c": "STOPPING"}
@@ -124,7 +124,7 @@ def test_only_instances_in_a_status_in_which_the_change_is_possible_are_changed(
     assert sorted(idle_load.population.take(chance, 5)) == ["a", "b", "c"], "each is put back once"
 
 
-def test_end_of_a_move_names_its_migration(tmp_path: Path, idle_load: load.Load) -> None:
+def test_end_of_a_move_names_its_migration(tmp_path: Path, idle_load: load.ChaosLoad) -> None:
     conductor, chance = Conductor(), random.Random(1)
     requester = caller(tmp_path, conductor)
     assert idle_load._request(requester, chance, "migrate", ["a", "b"])
@@ -139,7 +139,7 @@ def test_end_of_a_move_names_its_migration(tmp_path: Path, idle_load: load.Load)
     assert run.migrations(["confirm"]) == {migration: "a"}
 
 
-def test_instances_are_put_back_when_nothing_is_answered(tmp_path: Path, idle_load: load.Load) -> None:
+def test_instances_are_put_back_when_nothing_is_answered(tmp_path: Path, idle_load: load.ChaosLoad) -> None:
     conductor = Conductor(*[messaging.MessagingTimeout()] * 2)
     idle_load.population.add(["a"])
     for _ in range(2):

@@ -14,7 +14,7 @@ from devstack.lab.chaos.final_state import (
     MigrationState,
     StoredPartition,
 )
-from devstack.lab.chaos.history import CallOutcome, ClaimSighting, GuestSighting, History, Operation, UseSighting
+from devstack.lab.chaos.history import CallHistory, CallOutcome, ClaimSighting, GuestSighting, Operation, UseSighting
 from devstack.lab.chaos.violations import ViolationKind
 from tests.unit.devstack.lab.chaos.crafted import DELETED, REFUSED, RUNS, SIZE, CraftedRun, claim, write
 
@@ -301,7 +301,7 @@ def test_guests_beyond_capacity_at_one_time(host: str, is_end_first: bool, kinds
 @pytest.mark.parametrize(("lease_seconds", "kinds"), [(60.0, []), (40.0, [ViolationKind.LEAKED])])
 def test_claim_that_is_prepared_for_longer_than_a_lease(lease_seconds: float, kinds: list[ViolationKind]) -> None:
     # Given a store whose time stands still: no deadline passes there
-    history = History(claims=[ClaimSighting(100.0, "p", "late", 1, "prepared", "h1/node0")])
+    history = CallHistory(claims=[ClaimSighting(100.0, "p", "late", 1, "prepared", "h1/node0")])
     stored = StoredPartition("p", 1, 0, [claim("late", state="prepared", deadline_ms=1, allocations={})])
     report = check(history, FinalState(partitions=[stored], read_at=150.0), lease_seconds)
     assert [item.kind for item in report.violations] == kinds

@@ -6,7 +6,7 @@ import contextlib
 import pytest
 
 from devstack.lab.nova import bursts
-from devstack.lab.nova.bursts import ONE_GROUP, SPREAD, WARM_UP, BootedServer, Burst, BurstResult
+from devstack.lab.nova.bursts import ONE_GROUP, SPREAD, WARM_UP, BootedServer, BurstResult, ServerBurst
 from devstack.lab.nova.paired_cloud import OURS, THEIRS
 
 FAULTS = "refused, leaks, oversold, group violations"
@@ -62,7 +62,7 @@ def test_each_number_of_schedulers_has_a_cloud_of_each_side_and_a_discarded_burs
     clouds = ScriptedClouds()
     measure(clouds, sizes=[50, 200], schedulers=[1, 4])
     assert clouds.started == [(THEIRS, 1), (OURS, 1), (THEIRS, 4), (OURS, 4)]
-    assert clouds.booted == [WARM_UP, SPREAD, ONE_GROUP, Burst(50, groups=2), Burst(200, groups=10)] * 4
+    assert clouds.booted == [WARM_UP, SPREAD, ONE_GROUP, ServerBurst(50, groups=2), ServerBurst(200, groups=10)] * 4
 
 
 def test_ours_alone_is_compared_with_nothing():

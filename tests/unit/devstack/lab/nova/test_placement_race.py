@@ -10,7 +10,7 @@ from devstack.lab.nova import placement_race
 from devstack.lab.nova.placement_race import CAPACITY, CLAIMS, CONCURRENT_UPDATE, REPETITIONS
 from devstack.lab.placement import ours
 from devstack.lab.placement.cloud import Cloud
-from devstack.nova.client import CallFailed, PlacementClient
+from devstack.nova.client import CallFailed, CloudPlacementClient
 from devstack.servers.ports import LOOPBACK
 
 
@@ -60,9 +60,9 @@ def measure(**servers):
 def test_gantt_placement_sells_exactly_its_capacity():
     with ours.running(Cloud(0), 2, "everysec") as gantt:
         url = f"http://{LOOPBACK}:{gantt.port}"
-        before = {provider["uuid"] for provider in PlacementClient(url).providers()}
-        (row,) = placement_race.measure({"gantt": lambda: PlacementClient(url)}, 2, lambda: None)
-        assert {provider["uuid"] for provider in PlacementClient(url).providers()} == before
+        before = {provider["uuid"] for provider in CloudPlacementClient(url).providers()}
+        (row,) = placement_race.measure({"gantt": lambda: CloudPlacementClient(url)}, 2, lambda: None)
+        assert {provider["uuid"] for provider in CloudPlacementClient(url).providers()} == before
     assert (row.ratio, row.ok) == (0, True)
     assert row.figures["accepted_min"] == row.figures["accepted_max"] == row.figures["usage_max"] == CAPACITY
 

@@ -9,7 +9,7 @@ import pytest
 
 from devstack.lab import requests
 from devstack.lab.rpc import caller
-from devstack.lab.rpc.caller import Caller
+from devstack.lab.rpc.caller import MeasuringCaller
 from devstack.lab.rpc.client_calls import ECHO
 from rpcapi import errors
 from rpcapi.cli.command import CommandFailed
@@ -34,7 +34,7 @@ def make(monkeypatch):
             clock.now += seconds
 
         monkeypatch.setattr(caller, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=sleep))
-        created = object.__new__(Caller)
+        created = object.__new__(MeasuringCaller)
         created._random = np.random.default_rng(1)
         created._echo = SimpleNamespace(call=answer)
         created._scheduler = SimpleNamespace(select_destinations=answer)
