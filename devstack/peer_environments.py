@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Peers (Nova, Placement) in virtual environments of their own, for the lab, Nova's cloud and the tests."""
 
-import argparse
 import os
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from rpcapi.admin.argument import Argument
 
 INSTALL_SECONDS = 1800.0
 READY = "gantt-lab-installed"  # written last, so that an incomplete environment is not used
@@ -57,15 +58,13 @@ def default_cache() -> Path:
     return Path(base) / "gantt-lab" / "peers"
 
 
-def add_cache_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option --cache."""
-    parser.add_argument(
-        "--cache",
-        type=Path,
-        default=default_cache(),
-        metavar="FOLDER",
-        help="Folder of the peers' environments (%(default)s).",
-    )
+CACHE = Argument(
+    "--cache",
+    type=Path,
+    default=default_cache(),
+    metavar="FOLDER",
+    help="Folder of the peers' environments (%(default)s).",
+)
 
 
 def python(peer: Peer, cache: Path) -> Path:

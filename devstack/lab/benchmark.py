@@ -1,18 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base class of the benchmarks: output as table, JSON, plot and saved run, and the progress bar."""
+"""Base class of the benchmarks: options, progress bar, and output as table, JSON, plot and saved run."""
 
 import abc
 import argparse
+import os
+import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from cliff import command
 
-from devstack.lab import machine, pictures, rows, saved_runs
-from devstack.lab.machine import Machine
-from devstack.lab.saved_runs import SavedRun
+from devstack.lab import rows, saved_runs
+from devstack.lab.saved_runs import Machine, SavedRun
+from rpcapi.admin.argument import Argument
 from rpcapi.cli import progress
+from rpcapi.cli.command import CommandFailed
+
+NO_MATPLOTLIB = "--plot needs matplotlib, which is not installed: `pip install matplotlib`."
+
+
+def empty_figure(path: Path) -> Any:
+    """Return an empty figure; raises CommandFailed if it cannot be drawn or written."""
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415 - most runs plot nothing
+    except ImportError as error:
+        raise CommandFailed(NO_MATPLOTLIB) from error
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    if path.suffix[1:].lower() not in figure.canvas.get_supported_filetypes():
+        raise CommandFailed(f"The plot {path} cannot be written: use a file name that ends in .png, .svg or .pdf")
+    if not os.access(path if path.exists() else path.parent, os.W_OK) or path.is_dir():
+        raise CommandFailed(f"The plot {path} cannot be written: its folder is missing or not writable")
+    return figure
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write the figure; a failure is printed, so that the measurement is not lost."""
+    try:
+        figure.savefig(path, dpi=120)
+    except (OSError, ValueError) as why:
+        print(f"The plot {path} cannot be written: {why}", file=sys.stderr)
+
 
 ValueT = TypeVar("ValueT")
 OUTPUT_OPTIONS = frozenset({"json", "plot", "save", "progress", "formatter"})  # that change no figures
@@ -20,7 +48,7 @@ MAX_HOSTS = 200_000  # twice the design limit: more would exhaust the memory of 
 
 
 def positive(text: str) -> int:
-    """Parse a count of at least 1; for argparse."""
+    """Parse a count of at least 1."""
     try:
         number = int(text)
     except ValueError:
@@ -31,7 +59,6 @@ def positive(text: str) -> int:
 
 
 def host_count(text: str) -> int:
-    """Parse a number of hosts to generate; for argparse."""
     number = positive(text)
     if number > MAX_HOSTS:
         raise argparse.ArgumentTypeError(f"{number} hosts are more than the maximum of {MAX_HOSTS}")
@@ -39,7 +66,7 @@ def host_count(text: str) -> int:
 
 
 def up_to(maximum: float, description: str) -> Callable[[str], float]:
-    """Return a parser of a number above 0 and up to ``maximum``; ``description`` names it in errors. For argparse."""
+    """Return a parser of a number above 0 and up to ``maximum``; ``description`` names it in errors."""
 
     def read(text: str) -> float:
         try:
@@ -57,7 +84,7 @@ share = up_to(1, "a share")
 
 
 def list_of(parse: Callable[[str], ValueT]) -> Callable[[str], list[ValueT]]:
-    """Return a parser of values separated by commas, in their order and without repetitions. For argparse."""
+    """Return a parser of values separated by commas, without repetitions."""
 
     def read(text: str) -> list[ValueT]:
         return list(dict.fromkeys(parse(part.strip()) for part in text.split(",")))
@@ -66,7 +93,7 @@ def list_of(parse: Callable[[str], ValueT]) -> Callable[[str], list[ValueT]]:
 
 
 def names_of(allowed: Collection[str], description: str) -> Callable[[str], list[str]]:
-    """Return a parser of names separated by commas; ``description`` names one in errors. For argparse."""
+    """Return a parser of names separated by commas; ``description`` names one in errors."""
 
     def read(text: str) -> str:
         if text not in allowed:
@@ -76,19 +103,27 @@ def names_of(allowed: Collection[str], description: str) -> Callable[[str], list
     return list_of(read)
 
 
-def add_stores_option(parser: argparse.ArgumentParser, stores: Collection[str]) -> None:
-    """Add ``--through``, which names some of ``stores``; by default all."""
-    parser.add_argument(
-        "--through",
-        type=names_of(stores, "a store"),
-        default=",".join(stores),
-        metavar="NAME,...",
-        help="The stores (%(default)s).",
-    )
+def option(
+    name: str, text: str, parse: Callable[[str], Any] = positive, default: Any = None, metavar: str = "N"
+) -> Argument:
+    """Return an option whose help ends with its default."""
+    ending = "" if default is None else " (%(default)s)"
+    return Argument(name, type=parse, default=default, metavar=metavar, help=f"{text}{ending}.")
+
+
+def flag(name: str, text: str) -> Argument:
+    return Argument(name, action="store_true", help=text)
+
+
+def stores_option(stores: Collection[str]) -> Argument:
+    """Return ``--through``, which names some of ``stores``; by default all."""
+    return option("--through", "The stores", names_of(stores, "a store"), ",".join(stores), "NAME,...")
 
 
 class Benchmark(command.Command):
-    """Base class of a benchmark. It exits with 0 even where a budget is exceeded: the rows show that."""
+    """Base class of a benchmark. It exits with 0 even above a budget: the rows show that."""
+
+    ARGUMENTS: ClassVar[Sequence[Argument]] = ()
 
     app: Any
     can_plot: ClassVar[bool] = False  # whether --plot is available
@@ -101,10 +136,12 @@ class Benchmark(command.Command):
             "--save",
             type=Path,
             metavar="FOLDER",
-            help="Also save the run there, for lab.sh history: one JSON file with commit and machine.",
+            help="Also save the run there, for lab.sh history: one JSON file with commit and saved_runs.",
         )
         if self.can_plot:
             parser.add_argument("--plot", type=Path, metavar="FILE.png", help="Also plot the figures into this file.")
+        for argument in self.ARGUMENTS:
+            argument.add_to(parser)
         return parser
 
     @abc.abstractmethod
@@ -112,7 +149,7 @@ class Benchmark(command.Command):
         """Run the benchmark and return its result rows."""
 
     def draw(self, figure: Any, result_rows: Sequence[rows.ResultRow]) -> None:
-        """Plot ``result_rows`` into a matplotlib figure; for benchmarks with ``can_plot``."""
+        """Plot ``result_rows`` into a matplotlib figure, if ``can_plot``."""
 
     def bar(self, total: int, what: str, args: argparse.Namespace) -> Any:
         """Return a progress bar, shown on a terminal only."""
@@ -123,15 +160,15 @@ class Benchmark(command.Command):
         picture: Path | None = getattr(parsed_args, "plot", None)
         folder: Path | None = parsed_args.save
         # First: a failure later would lose the measurement.
-        figure = None if picture is None else pictures.empty_figure(picture)
+        figure = None if picture is None else empty_figure(picture)
         if folder is not None:
             saved_runs.require_folder(folder)
         started = saved_runs.now()
         result_rows = self.measure(parsed_args)
         if picture is not None:
             self.draw(figure, result_rows)
-            pictures.save(figure, picture)
-        described = machine.describe()
+            save(figure, picture)
+        described = saved_runs.describe()
         if folder is not None:
             options = {name: value for name, value in vars(parsed_args).items() if name not in OUTPUT_OPTIONS}
             self._save(saved_runs.make(str(self.cmd_name), options, started, described, result_rows), folder)
@@ -148,4 +185,4 @@ class Benchmark(command.Command):
 def _text(result_rows: Sequence[rows.ResultRow], described: Machine, as_json: bool) -> str:
     if as_json:
         return rows.json_text({"machine": described, "rows": [row.as_dict() for row in result_rows]}, indent=2)
-    return f"{rows.table(result_rows)}\n{machine.sentence(described)}"
+    return f"{rows.table(result_rows)}\n{saved_runs.sentence(described)}"

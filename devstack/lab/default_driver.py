@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scheduler's default driver and its parts, built as by a scheduler worker without a configuration file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from oslo_config import cfg
 
@@ -16,7 +16,7 @@ from scheduler_svc.core.weighers import scoring
 
 Filters = Sequence[Filter]
 
-ALL_FILTERS_OPTIONS = {
+ALL_FILTERS_OPTIONS: Mapping[str, object] = {
     "enabled_filters": list(filter_scheduler.FILTERS),
     "enabled_weighers": list(filter_scheduler.WEIGHERS),
     "balance_weight_multiplier": 4.0,
@@ -28,36 +28,34 @@ ALL_FILTERS_OPTIONS = {
 
 
 def default(subset: int = 1) -> FilterDriver:
-    """Return the filter driver with default filters, weighers and multipliers, and ``subset`` as host_subset_size."""
-    conf = _conf()
-    conf.set_override("host_subset_size", subset, group=filter_scheduler.GROUP)
-    return drivers.filter_driver(conf)
+    """Return the filter driver with all defaults but host_subset_size."""
+    return drivers.filter_driver(make_conf({filter_scheduler.GROUP: {"host_subset_size": subset}}))
 
 
 def all_filters() -> FilterDriver:
-    """Return the filter driver with every filter and weigher, each configured so that it has work to do."""
-    conf = _conf()
-    for name, value in ALL_FILTERS_OPTIONS.items():
-        conf.set_override(name, value, group=filter_scheduler.GROUP)
-    conf.set_override("weight_setting", ["heat=-1"], group="metrics")
-    return drivers.filter_driver(conf)
+    """Return the filter driver with every filter and weigher, each with work to do."""
+    metrics = {"weight_setting": ["heat=-1"]}
+    return drivers.filter_driver(make_conf({filter_scheduler.GROUP: ALL_FILTERS_OPTIONS, "metrics": metrics}))
 
 
 def filters() -> Filters:
-    """Return the filters of the default driver."""
-    conf = _conf()
+    conf = make_conf()
     return pipeline.build(filters_conf.enabled(conf), filters_conf.load(conf))
 
 
 def weighted() -> scoring.WeigherSet:
     """Return the weighers of the default driver with their multipliers."""
-    conf = _conf()
+    conf = make_conf()
     configured = weighers.multipliers(conf, packed=weighers.packs(conf))
     return scoring.build({name: configured[name] for name in conf.filter_scheduler.enabled_weighers})
 
 
-def _conf() -> cfg.ConfigOpts:
+def make_conf(groups: Mapping[str, Mapping[str, object]] | None = None) -> cfg.ConfigOpts:
+    """Return the scheduler's configuration with these options, and defaults for others."""
     conf = cfg.ConfigOpts()
     conf([], project="gantt", default_config_files=[], default_config_dirs=[])
     scheduler_conf.register_opts(conf)
+    for group, options in (groups or {}).items():
+        for option, value in options.items():
+            conf.set_override(option, value, group=group)
     return conf

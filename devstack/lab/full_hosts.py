@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from devstack.lab import hosts, requests
+from devstack.lab import hosts
 from rpcapi.resources.names import host_of
 from scheduler_svc.core.reads import Reads
 from scheduler_svc.core.request import DecisionContext, SchedulingRequest
@@ -24,7 +24,7 @@ QUERY = ["and", [">=", "$free_ram_mb", 4096], ["<", "$num_io_ops", 7], ["in", "$
 
 
 def table(count: int, reads: Reads) -> HostTable:
-    """Return a table of ``count`` nodes in 200 aggregates, with everything that any filter or weigher reads."""
+    """Return a table of nodes in 200 aggregates, with everything that any filter or weigher reads."""
     chance = random.Random(11)
     documents = [_facts(index) for index in range(8)]
     nodes = {
@@ -51,7 +51,7 @@ def table(count: int, reads: Reads) -> HostTable:
 def make_requests(count: int) -> list[SchedulingRequest]:
     """Return requests that together exercise every filter."""
     chance = random.Random(12)
-    return [_request(server.request, chance) for server in itertools.islice(requests.stream(3), count)]
+    return [_request(server.request, chance) for server in itertools.islice(hosts.stream(3), count)]
 
 
 def _request(request: SchedulingRequest, chance: random.Random) -> SchedulingRequest:
@@ -86,7 +86,6 @@ def _facts(number: int) -> Mapping[str, Any]:
 
 
 def _aggregates(host_names: Sequence[str], chance: random.Random) -> list[Mapping[str, Any]]:
-    """Return aggregates by rack, project, flavor, disk type and limits."""
     members = max(1, len(host_names) // 100)
     sorts: list[tuple[int, int, Any]] = [
         (RACKS, members, lambda number: {"rack": f"r{number}"}),

@@ -9,7 +9,7 @@ from typing import Any
 
 from cliff import lister
 
-from devstack.lab import pictures, saved_runs
+from devstack.lab import benchmark, saved_runs
 from devstack.lab.saved_runs import SavedRun
 from rpcapi.cli.command import CommandFailed
 
@@ -20,20 +20,16 @@ MAX_LINES = 12  # that a plot can show apart
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One row of one run."""
-
     run: SavedRun
     row: Mapping[str, Any]
 
     @property
     def commit(self) -> str:
-        """The commit, as short as people write it."""
         mark = "+" if self.run.commit.endswith("+") else ""
         return self.run.commit.rstrip("+")[:COMMIT_DIGITS] + mark
 
     @property
     def machine(self) -> str:
-        """What a ratio may depend on."""
         return f"{self.run.machine.get('cores')} x {self.run.machine.get('processor')}"
 
 
@@ -53,7 +49,7 @@ class RunHistory(lister.Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], list[tuple[Any, ...]]]:
-        figure = None if parsed_args.plot is None else pictures.empty_figure(parsed_args.plot)
+        figure = None if parsed_args.plot is None else benchmark.empty_figure(parsed_args.plot)
         lines = questions(saved_runs.read_all(parsed_args.folder), parsed_args.benchmark, parsed_args.question)
         if not lines:
             raise CommandFailed(f"No run in {parsed_args.folder} has such a row")
@@ -64,12 +60,12 @@ class RunHistory(lister.Lister):
                     " --benchmark or --question"
                 )
             draw(figure, lines)
-            pictures.save(figure, parsed_args.plot)
+            benchmark.save(figure, parsed_args.plot)
         return COLUMNS, [cells for points in lines.values() for cells in _table(points)]
 
 
 def questions(runs: Iterable[SavedRun], benchmark: str | None, text: str | None) -> dict[tuple[str, str], list[Point]]:
-    """Return the rows by benchmark and question, each in the order of ``runs``, limited to what the filters name."""
+    """Return the rows by benchmark and question, in the order of ``runs``."""
     lines: dict[tuple[str, str], list[Point]] = {}
     for run in runs:
         for row in run.rows:
@@ -79,7 +75,7 @@ def questions(runs: Iterable[SavedRun], benchmark: str | None, text: str | None)
 
 
 def former(points: Sequence[Point], index: int) -> Point | None:
-    """Return the last point before that of ``index`` with the same options, on the same machine."""
+    """Return the last earlier point with the same options and machine."""
     point = points[index]
     for other in reversed(points[:index]):
         if other.run.options == point.run.options and other.machine == point.machine:
@@ -88,16 +84,16 @@ def former(points: Sequence[Point], index: int) -> Point | None:
 
 
 def draw(figure: Any, lines: Mapping[tuple[str, str], Sequence[Point]]) -> None:
-    """Plot each question's ratios, divided by the first, in the order of their runs."""
+    """Plot each question's ratios, divided by the first."""
     starts = sorted({point.run.started for points in lines.values() for point in points})
     labels = {point.run.started: point.commit for points in lines.values() for point in points}
     axes = figure.subplots()
-    for (benchmark, question), points in lines.items():
+    for (command, question), points in lines.items():
         first = points[0].row["ratio"] or 1.0
-        places = [starts.index(point.run.started) for point in points]
-        axes.plot(places, [point.row["ratio"] / first for point in points], "o-", label=f"{benchmark}: {question}")
+        positions = [starts.index(point.run.started) for point in points]
+        axes.plot(positions, [point.row["ratio"] / first for point in points], "o-", label=f"{command}: {question}")
     axes.set_xticks(range(len(starts)), [labels[start] for start in starts], rotation=45, ha="right")
-    axes.set(xlabel="commit", ylabel="ratio, beside that of the first run", title="RunHistory")
+    axes.set(xlabel="commit", ylabel="ratio, beside that of the first run", title="History")
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
 

@@ -1,17 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated hosts of several shapes, loaded unevenly; the same for the same seed."""
+"""Generated hosts and requests; the same for the same seed."""
 
 import random
-from collections.abc import Mapping, Sequence
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from devstack.lab import default_driver
 from rpcapi.resources.inventory import Inventory
 from rpcapi.resources.names import host_of
-from scheduler_svc.core.records import Snapshot
+from scheduler_svc.core.records import Amounts, ClaimBatch, Intent, Snapshot
+from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import HostReport
+
+# (processors, memory in MB for each, disk in GB, how many of ten)
+SIZES = ((1, 2048, 20, 3), (2, 2048, 40, 3), (4, 4096, 80, 2), (8, 4096, 160, 1), (8, 8192, 320, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRequest:
+    consumer: str
+    request: SchedulingRequest
+
+
+def stream(seed: int) -> Iterator[ServerRequest]:
+    """Yield requests for single servers, endlessly."""
+    chance = random.Random(seed)
+    weights = [share for *_, share in SIZES]
+    while True:
+        vcpus, memory, disk, _ = chance.choices(SIZES, weights)[0]
+        amounts: Amounts = {"VCPU": vcpus, "MEMORY_MB": vcpus * memory, "DISK_GB": disk}
+        consumer = str(uuid.UUID(int=chance.getrandbits(128), version=4))
+        yield ServerRequest(consumer, SchedulingRequest(f"req-{consumer}", amounts))
+
 
 NODES_PER_HOST = 50
 ZONES = ("az1", "az2", "az3")
@@ -25,12 +49,13 @@ SHAPE_SETS: Mapping[str, Sequence[Shape]] = {"mixed": SHAPES, "equal": EQUAL, "u
 TRAITS = ("HW_CPU_X86_AVX2", "HW_CPU_X86_AVX512F", "STORAGE_DISK_SSD")
 EPOCH = 1
 POSITION = 1
+TTL_MS = 86_400_000
 
 Nodes = Mapping[str, dict[str, Any]]
 
 
 def make_nodes(count: int, seed: int = 1, shapes: Sequence[Shape] = SHAPES) -> Nodes:
-    """Return ``count`` nodes by name, as agents report them."""
+    """Return nodes by name, as agents report them."""
     chance = random.Random(seed)
     weights = [share for *_, share in shapes]
     return {
@@ -42,7 +67,7 @@ def make_nodes(count: int, seed: int = 1, shapes: Sequence[Shape] = SHAPES) -> N
 
 
 def make_usage(nodes: Nodes, max_load: float, seed: int = 2) -> dict[str, dict[str, int]]:
-    """Return the amounts in use on each node: a random share of its capacity, at most ``max_load``, for all classes."""
+    """Return used amounts: of each node a random share, at most ``max_load``, of all classes."""
     chance = random.Random(seed)
     used = {}
     for name, node in nodes.items():
@@ -71,13 +96,30 @@ def snapshot(nodes: Nodes, used: Mapping[str, Mapping[str, int]]) -> Snapshot:
 
 
 def table(count: int, max_load: float = 0.9) -> HostTable:
-    """Return a table of ``count`` nodes, each loaded by a share up to ``max_load``."""
+    """Return a table of nodes, each loaded by a share up to ``max_load``."""
     nodes = make_nodes(count)
     return HostTable.from_snapshot(snapshot(nodes, make_usage(nodes, max_load)), reads=default_driver.default().reads)
 
 
+def claim_batch(
+    snapshot: Snapshot, intents: Sequence[Intent], resources: Amounts, record: Mapping[str, Any]
+) -> ClaimBatch:
+    """Return claims that expire after the measurement."""
+    return ClaimBatch(
+        request_id=f"req-{uuid.uuid4()}",
+        project="lab",
+        user="lab",
+        resources=resources,
+        intents=intents,
+        epoch=snapshot.epoch,
+        position=snapshot.position,
+        ttl_ms=TTL_MS,
+        record=record,
+    )
+
+
 def join(store: Store, nodes: Nodes) -> None:
-    """Send each host's full report and an audit without instances, as agents do when they start."""
+    """Send each host's full report and an audit, like starting agents."""
     by_host: dict[str, dict[str, Any]] = {}
     for name, node in nodes.items():
         by_host.setdefault(host_of(name), {})[name] = node

@@ -16,8 +16,7 @@ AGAIN_SECONDS = 0.02
 def defer_signals() -> Iterator[None]:
     """Defer termination signals until the end of this block; for the main thread and short steps.
 
-    The handlers raise at any point of the program. A process that was just started and is not recorded yet would
-    then outlive the lab, and libraries do not expect an exception in such a step.
+    The handlers raise anywhere: a process that is not recorded yet would outlive the lab, and libraries would fail.
     """
     received: list[int] = []
 
@@ -37,9 +36,8 @@ def defer_signals() -> Iterator[None]:
 def repeat_swallowed_signals() -> None:
     """Repeat a termination signal whose exception was swallowed; for the main thread, once.
 
-    A handler may run in an object's ``__del__``. Python prints and discards what it raises there, so the lab would
-    continue. A timer signal repeats it a moment later. This does not use a thread: the finalizer may have run while
-    any lock was held.
+    Python discards exceptions of a handler that runs in ``__del__``. A timer repeats the signal, not a thread: the
+    finalizer may have run while any lock was held.
     """
     swallowed: list[int] = []
     before = sys.unraisablehook

@@ -12,31 +12,29 @@ from rpcapi.cli.application import Application, hush_libraries
 
 # By name, not by class: a benchmark's libraries are imported only when it runs.
 COMMANDS = {
-    "boot": "devstack.lab.boot.command:BootBenchmark",
+    "boot": "devstack.lab.boot:BootBenchmark",
     "chaos": "devstack.lab.chaos.command:ChaosRun",
     "claim": "devstack.lab.claim.command:ClaimBenchmark",
-    "decide": "devstack.lab.decide.command:DecideBenchmark",
+    "decide": "devstack.lab.decide:DecideBenchmark",
     "history": "devstack.lab.history:RunHistory",
-    "import": "devstack.lab.switchover.command:ImportBenchmark",
+    "import": "devstack.lab.switchover:ImportBenchmark",
     "moves": "devstack.lab.moves.command:MovesBenchmark",
     "nova": "devstack.lab.nova.command:NovaBenchmark",
-    "overload": "devstack.lab.overload.command:OverloadBenchmark",
+    "overload": "devstack.lab.overload:OverloadBenchmark",
     "peers": "devstack.lab.peers.command:PeersBenchmark",
     "placement": "devstack.lab.placement.command:PlacementBenchmark",
     "race": "devstack.lab.race.command:RaceBenchmark",
     "replay": "devstack.lab.replay.command:ReplayBenchmark",
     "rpc": "devstack.lab.rpc.command:RpcBenchmark",
     "shadow": "devstack.lab.shadow.command:ShadowBenchmark",
-    "simulate": "devstack.lab.simulate.command:SimulateRun",
-    "soak": "devstack.lab.soak.command:SoakBenchmark",
+    "simulate": "devstack.lab.simulate:SimulateRun",
+    "soak": "devstack.lab.soak:SoakBenchmark",
     "sync": "devstack.lab.sync.command:SyncBenchmark",
-    "trees": "devstack.lab.trees.command:TreesBenchmark",
+    "trees": "devstack.lab.trees:TreesBenchmark",
 }
 
 
 class LabApp(Application):
-    """The command-line application of the benchmarks."""
-
     NAME = "lab.sh"
     LOG = logging.getLogger("gantt.lab")
     LEVELS: ClassVar[Mapping[int, int]] = dict.fromkeys(range(3), logging.ERROR)
@@ -46,7 +44,6 @@ class LabApp(Application):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code."""
     hush_libraries()
     # A private server must not outlive the benchmark: exit as after Ctrl-C, through every `finally`.
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))

@@ -10,7 +10,6 @@ PARENT, USER, SYSTEM, RESIDENT = 1, 11, 12, 21  # field numbers in /proc/PID/sta
 
 
 def descendant_cpu_seconds(pid: int) -> float:
-    """Return the CPU seconds of all live descendants of ``pid``."""
     ticks = sum(int(fields[USER]) + int(fields[SYSTEM]) for fields in descendants(pid).values())
     return ticks / os.sysconf("SC_CLK_TCK")
 
@@ -44,6 +43,11 @@ def cpu_seconds(pids: Collection[int]) -> float:
 
 
 def resident_bytes(pid: int) -> int:
-    """Return the resident memory of all live descendants of ``pid``, each shared page counted for each of them."""
+    """Return the resident memory of all live descendants, shared pages counted for each."""
     page = os.sysconf("SC_PAGE_SIZE")
     return sum(int(fields[RESIDENT]) * page for fields in descendants(pid).values())
+
+
+def resident_kb(process: int | str) -> int:
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))

@@ -13,10 +13,7 @@ WIDTH = 60  # of the column for figures whose keys differ between rows
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """One result. ``figures`` are raw numbers; their keys end in the unit.
-
-    ``budget`` is None where there is no budget; such a row is always ok.
-    """
+    """One result. ``figures`` are raw numbers whose keys end in the unit; without a ``budget`` the row is ok."""
 
     name: str
     ratio: float
@@ -32,7 +29,6 @@ class ResultRow:
         return self.ratio <= self.budget if self.bound == "at most" else self.ratio >= self.budget
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the row for JSON output; ``bound`` says whether the budget is a maximum or a minimum."""
         return {
             "name": self.name,
             "ratio": self.ratio,
@@ -44,22 +40,18 @@ class ResultRow:
 
 
 def json_text(document: Any, indent: int | None = None) -> str:
-    """Return the document as JSON; NumPy's scalars and arrays become plain numbers, truth values and lists.
-
-    Raises TypeError for any other object without a JSON form.
-    """
+    """Return the document as JSON with NumPy's values as plain ones; raises TypeError for other objects."""
     return json.dumps(document, indent=indent, default=_plain)
 
 
 def _plain(value: Any) -> Any:
-    """Return the plain form of a NumPy scalar or array, which this module does not import."""
     if hasattr(value, "dtype"):
         return value.tolist()
     raise TypeError(f"a {type(value).__name__} has no JSON form; use numbers, texts, lists and dictionaries")
 
 
 def table(rows: Sequence[ResultRow]) -> str:
-    """Return the rows, at least one, as a text table: a column per figure where all rows have the same figures."""
+    """Return the rows as a text table, with a column per figure if all rows have the same figures."""
     from prettytable import PrettyTable  # noqa: PLC0415 - not needed for JSON output
 
     keys = list(rows[0].figures)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of benchmarks, saved as one JSON file each: what was measured, of which commit, where and when."""
+"""Saved runs of benchmarks: what was measured, of which commit, on which machine, when."""
 
 import json
 import os
+import platform
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +12,41 @@ from pathlib import Path
 from typing import Any
 
 from devstack.lab import rows
-from devstack.lab.machine import Machine
 from devstack.lab.rows import ResultRow
 from rpcapi.cli.command import CommandFailed
+
+GIB = 2**30
+
+Machine = dict[str, str | int | float]
+
+
+def describe() -> Machine:
+    """Return the machine and its load; a load above one per core disturbs the measurement."""
+    return {
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB, 1),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+        "load_1min": round(os.getloadavg()[0], 2),
+    }
+
+
+def sentence(machine: Machine) -> str:
+    """Return the description as one line of text."""
+    return (
+        f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, Linux {machine['kernel']}, "
+        f"Python {machine['python']}; load over the last minute {machine['load_1min']}"
+    )
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == "model name":
+            return value.strip()
+    return platform.machine()
+
 
 PROJECT = Path(__file__).resolve().parents[2]
 GIT_SECONDS = 10.0
@@ -22,10 +55,9 @@ UNKNOWN_COMMIT = "unknown"  # of an installation without its repository
 
 @dataclass(frozen=True, slots=True)
 class SavedRun:
-    """A benchmark's rows, as ``ResultRow.as_dict`` gives them, by which rows of other runs are found: by their names.
+    """A benchmark's rows as dictionaries, with the options of its command.
 
-    ``options`` are those that the command was called with, by name; ``started`` is in UTC. ``commit`` ends in ``+`` if
-    files differed from it.
+    ``commit`` ends in ``+`` if files differed from it.
     """
 
     command: str
@@ -59,14 +91,14 @@ def make(
     described: Machine,
     result_rows: Sequence[ResultRow],
 ) -> SavedRun:
-    """Return a run of the present commit. Of files only the names count, which are the same on another machine."""
+    """Return a run of the present commit; files are saved by name, which is the same on other machines."""
     plain = {name: value.name if isinstance(value, Path) else value for name, value in options.items()}
     plain = {name: value for name, value in plain.items() if isinstance(value, bool | int | float | str | list)}
     return SavedRun(command, plain, present_commit(), started, described, [row.as_dict() for row in result_rows])
 
 
 def require_folder(folder: Path) -> None:
-    """Make the folder where it is missing. Raises CommandFailed if runs cannot be saved in it."""
+    """Create the folder if it is missing. Raises CommandFailed if runs cannot be saved in it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as why:
@@ -76,10 +108,7 @@ def require_folder(folder: Path) -> None:
 
 
 def read_all(folder: Path) -> list[SavedRun]:
-    """Return the runs saved in a folder, in the order of their starts.
-
-    Raises CommandFailed if the folder has none, or a file that is no saved run of this schema.
-    """
+    """Return the runs in a folder by their starts; raises CommandFailed if it has none, or another file."""
     paths = sorted(folder.glob("*.json"))
     if not paths:
         raise CommandFailed(f"No runs are saved in {folder}: run a benchmark with --save {folder} first")
@@ -107,7 +136,7 @@ def _read(path: Path) -> SavedRun:
 
 
 def present_commit() -> str:
-    """Return the commit of the sources that run; with ``+`` where files differ from it."""
+    """Return the commit of the running sources, with ``+`` if files differ from it."""
     commit = _git("rev-parse", "HEAD")
     if commit is None:
         return UNKNOWN_COMMIT
@@ -128,5 +157,4 @@ def _git(*arguments: str) -> str | None:
 
 
 def now() -> datetime:
-    """Return the present time, by which runs are ordered."""
     return datetime.now(UTC)

@@ -4,7 +4,7 @@
 import contextlib
 import gc
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from devstack.lab.interruption import defer_signals
 
 TimedSubject = Callable[[int], Any]  # called with the number of the call
+TimedCalls = Callable[[int, int], list[float]]  # (number of the first call, count) -> seconds of each call
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,23 +23,39 @@ class Times:
     seconds: np.ndarray
 
     def percentile_us(self, percent: float) -> float:
-        """Return a percentile in microseconds."""
         return float(np.percentile(self.seconds, percent)) * 1e6
 
     @property
     def p50_us(self) -> float:
-        """The median in microseconds."""
         return self.percentile_us(50)
 
     @property
     def p99_us(self) -> float:
-        """The 99th percentile in microseconds."""
         return self.percentile_us(99)
 
     @property
     def per_second(self) -> float:
-        """Calls per second."""
+        """Calls per second, one after the other."""
         return len(self.seconds) / float(self.seconds.sum())
+
+    def microseconds(self, prefix: str = "") -> dict[str, float]:
+        """Return median and 99th percentile as figures of a row."""
+        return {f"{prefix}p50_us": self.p50_us, f"{prefix}p99_us": self.p99_us}
+
+    def milliseconds(self, prefix: str = "") -> dict[str, float]:
+        """Return median and 99th percentile as figures of a row."""
+        return {f"{prefix}p50_ms": self.p50_us / 1e3, f"{prefix}p99_ms": self.p99_us / 1e3}
+
+
+def record_times(records: Sequence[Any]) -> Times:
+    """Return the time of each record from its creation to its last update."""
+    return Times(np.array([(record.updated_ms - record.created_ms) / 1e3 for record in records]))
+
+
+def record_span(records: Sequence[Any]) -> float:
+    """Return the seconds from the first creation to the last update, at least a millisecond."""
+    begin, end = min(record.created_ms for record in records), max(record.updated_ms for record in records)
+    return float(max(1, end - begin)) / 1e3
 
 
 def interleave(
@@ -49,35 +66,59 @@ def interleave(
     tick: Callable[[], Any] = lambda: None,
     watch: Callable[[str], contextlib.AbstractContextManager[None]] = lambda name: contextlib.nullcontext(),
 ) -> dict[str, Times]:
-    """Call each subject ``blocks`` x ``size`` times in alternating blocks; the first block of each is discarded.
+    """Call each subject ``blocks`` x ``size`` times in alternating blocks, without garbage collection.
 
-    The order of the subjects reverses after each round, and garbage collection is off until the end. ``tick`` is called
-    after each round; ``watch`` is entered around each block, also the first, with the subject's name.
+    ``watch`` is entered around each block, even the discarded first one.
+    """
+
+    def calls_of(name: str) -> TimedCalls:
+        def calls(first: int, count: int) -> list[float]:
+            with watch(name):
+                return timed(subjects[name], first, count)
+
+        return calls
+
+    with without_collection():
+        return alternate({name: (calls_of(name), size) for name in subjects}, blocks=blocks, tick=tick)
+
+
+def alternate(
+    subjects: Mapping[str, tuple[TimedCalls, int]], *, blocks: int, tick: Callable[[], Any]
+) -> dict[str, Times]:
+    """Measure blocks of each subject after a discarded first one; the order reverses after each round.
+
+    A subject is the function that makes and times its calls, and the number of calls in a block.
     """
     durations: dict[str, list[float]] = {name: [] for name in subjects}
+    for block in range(blocks + 1):
+        for name in list(subjects) if block % 2 else list(subjects)[::-1]:
+            calls, size = subjects[name]
+            block_durations = calls(block * size, size)
+            if block:
+                durations[name] += block_durations
+        tick()
+    return {name: Times(np.array(seconds)) for name, seconds in durations.items()}
+
+
+def timed(subject: TimedSubject, first: int, count: int) -> list[float]:
+    """Return the seconds of ``count`` calls, numbered from ``first``."""
+    durations = []
+    for number in range(first, first + count):
+        began = time.perf_counter()
+        subject(number)
+        durations.append(time.perf_counter() - began)
+    return durations
+
+
+@contextlib.contextmanager
+def without_collection() -> Iterator[None]:
+    """Disable the garbage collector inside the block, then restore its state."""
     collecting = gc.isenabled()
     with defer_signals():  # Python discards exceptions that a signal handler raises in a finalizer
         gc.collect()
     gc.disable()
     try:
-        for block in range(blocks + 1):
-            order = list(subjects) if block % 2 else list(subjects)[::-1]
-            for name in order:
-                with watch(name):
-                    block_durations = _run_block(subjects[name], block * size, size)
-                if block:
-                    durations[name] += block_durations
-            tick()
+        yield
     finally:
         if collecting:
             gc.enable()
-    return {name: Times(np.array(block_durations)) for name, block_durations in durations.items()}
-
-
-def _run_block(subject: TimedSubject, first: int, size: int) -> list[float]:
-    durations = []
-    for number in range(first, first + size):
-        began = time.perf_counter()
-        subject(number)
-        durations.append(time.perf_counter() - began)
-    return durations

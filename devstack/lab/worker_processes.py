@@ -20,9 +20,9 @@ Task = Callable[[PipeEnd, int], None]
 
 
 class WorkerProcesses:
-    """``size`` processes that run ``task(pipe, index)``; all of them end with the ``with`` block.
+    """``size`` processes that run ``task(pipe, index)`` until the end of the ``with`` block.
 
-    They share neither queue nor lock with this process or each other: a killed worker blocks no other.
+    They share no queue or lock: a killed worker blocks no other.
     """
 
     def __init__(self, size: int, task: Task) -> None:
@@ -47,7 +47,6 @@ class WorkerProcesses:
         self._end()
 
     def send(self, messages: Sequence[Any]) -> None:
-        """Send each worker its message, which it receives with ``pipe.recv()``."""
         for pipe, message in zip(self._pipes, messages, strict=True):
             with contextlib.suppress(OSError):  # a dead worker is reported by receive()
                 pipe.send(message)
@@ -55,7 +54,7 @@ class WorkerProcesses:
     def receive(self, seconds: float | None = None, meanwhile: Callable[[], None] | None = None) -> list[Any]:
         """Return one message from each worker, in order; ``meanwhile`` is called several times a second.
 
-        Raises what a worker raised, and CommandFailed when one died or sent nothing within ``seconds``.
+        Raises a worker's error, and CommandFailed if one died or sent nothing within ``seconds``.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
         messages: dict[int, Any] = {}
@@ -100,7 +99,6 @@ class WorkerProcesses:
 
 
 def _serve(task: Task, pipe: PipeEnd, index: int) -> None:
-    """Run the task in the worker process, and send what it raises."""
     # A terminal sends Ctrl-C to all processes; the parent ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

@@ -3,11 +3,14 @@
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from devstack import peer_environments
 from devstack.lab.peers import side
+
+INSIDE = Path(__file__).parent / "inside"
 
 
 @contextlib.contextmanager
@@ -17,5 +20,5 @@ def running(peer: peer_environments.Peer, script: str) -> Iterator[side.PeerProc
         python = peer_environments.python(peer, peer_environments.default_cache())
     except peer_environments.PeerMissing as error:
         pytest.skip(str(error))
-    with side.running([str(python), str(side.INSIDE / script)]) as process:
+    with side.running([str(python), str(INSIDE / script)]) as process:
         yield process

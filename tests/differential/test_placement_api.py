@@ -38,7 +38,7 @@ OpenStore = Callable[[], Any]
 
 @pytest.fixture(scope="module")
 def placement() -> Iterator[PeerProcess]:
-    with asking.running(peer_environments.PLACEMENT, "placement_trees_side.py") as peer:
+    with asking.running(peer_environments.PLACEMENT, "placement_api_side.py") as peer:
         yield peer
 
 

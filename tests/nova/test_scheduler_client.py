@@ -3,6 +3,7 @@
 
 import json
 import uuid
+from pathlib import Path
 
 import pytest
 
@@ -28,7 +29,7 @@ def nova(url):
         python = environment.folder() / "bin" / "python"
     except BinaryMissing as why:
         missing(why)
-    with side.running([str(python), str(side.INSIDE / "nova_client_side.py")]) as peer:
+    with side.running([str(python), str(Path(__file__).parent / "inside" / "nova_client_side.py")]) as peer:
         peer.ask("connect", url=url)
         yield peer
 

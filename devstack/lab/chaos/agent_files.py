@@ -12,28 +12,20 @@ from devstack.lab.chaos.final_state import GuestFile, JournalledAttempt
 
 
 def read_guests(state_folder: Path) -> list[GuestFile]:
-    """Return the guests of all service hosts below an agent's state folder; files that vanish meanwhile are skipped.
-
-    Raises ValueError for a malformed file.
-    """
+    """Return the guests below an agent's state folder, without vanished files; raises ValueError."""
     return [guest for folder in host_folders(state_folder) for guest in _guests_of(folder)]
 
 
 def host_folders(state_folder: Path) -> list[Path]:
-    """Return the folders of the service hosts below an agent's state folder."""
     return sorted(path.parent for path in state_folder.glob("*/journal"))
 
 
 def host_name(folder: Path) -> str:
-    """Return the service host of a folder."""
     return unquote(folder.name)
 
 
 def read_attempts(state_folder: Path) -> list[JournalledAttempt]:
-    """Return the attempts in all journals below an agent's state folder; a torn last line is ignored.
-
-    Raises ValueError for a journal that is damaged elsewhere.
-    """
+    """Return the attempts in an agent's journals, without a torn last line; raises ValueError for other damage."""
     return [attempt for folder in host_folders(state_folder) for attempt in _attempts_of(folder)]
 
 

@@ -9,10 +9,9 @@ from devstack.lab.chaos.history import CallOutcome, Operation
 
 @dataclass(frozen=True, slots=True)
 class ServerChange:
-    """A change: the conductor's method, the statuses in which it is requested, and those in which it ends.
+    """A conductor method, the statuses in which it is requested, and those in which it ends (none: as it was).
 
-    Without ``ends`` a server ends as it was. One that ``moves`` has a migration for each server, and ends as it was
-    where it fails; ``ends_move``: the call names the migrations of the last moves, and no server stays in ``begins``.
+    A failed move ends as it was; ``ends_move`` names the last migrations and leaves no server in ``begins``.
     """
 
     method: str
@@ -50,10 +49,9 @@ BOOTED = ACTIVE
 
 
 def expected_statuses(operations: Iterable[Operation]) -> dict[str, frozenset[str]]:
-    """Return the statuses in which each acknowledged server may be, besides ERROR, when all work has ended.
+    """Return the statuses, besides ERROR, in which each acknowledged server may be at rest.
 
-    Changes of one server are requested one after the other. One that nobody acknowledged may have happened or not; one
-    that was refused has not. SHELVED becomes SHELVED_OFFLOADED by itself.
+    An unanswered change may have happened. SHELVED becomes SHELVED_OFFLOADED by itself.
     """
     expected: dict[str, frozenset[str]] = {}
     for operation in sorted(operations, key=lambda item: item.began_at):
@@ -68,7 +66,6 @@ def expected_statuses(operations: Iterable[Operation]) -> dict[str, frozenset[st
 
 
 def _after(before: frozenset[str], change: ServerChange, *, is_certain: bool) -> frozenset[str]:
-    """Return the statuses after a request in one of ``before``; an acknowledged one is certain."""
     if change.ends_move:
         return before - change.begins if is_certain else before
     if not change.ends:

@@ -16,8 +16,6 @@ from devstack.lab.chaos.violations import Violation, ViolationKind
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """The violations of a run, sorted."""
-
     violations: Sequence[Violation]
 
     @property
@@ -34,10 +32,7 @@ class CheckReport:
 
 
 def check(history: CallHistory, state: FinalState, lease_seconds: float = math.inf) -> CheckReport:
-    """Return every violation that the history and the final state show.
-
-    ``lease_seconds`` is the longest time for which a claim may be prepared.
-    """
+    """Return every violation; ``lease_seconds`` is the longest time for which a claim may be prepared."""
     violations = {
         *check_state(state),
         *check_promises(history, state),

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sequential model of a claim's life, and the check of the store's writes against it.
+"""Sequential model of a claim's life, and the check of the store's writes against it.
 
-Within an epoch a claim goes from nothing to prepared or, re-asserted by an audit, to confirmed; from prepared to
-confirmed, aborted, expired or released. A confirmed claim becomes the source of a migration and the only claim of its
-instance again, or is released. A fence ends each. Ends are final. A new epoch admits that the store forgot writes: the
-claim may be in any state in which it was before. The same holds for the first write of another server: two may be
-primaries for a while, and each is sequential by itself.
+Ends are final. A new epoch admits that the store forgot writes: the claim may be in any of its former states. The same
+holds for the first write of another server: two may be primaries for a while, and each is sequential by itself.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +25,7 @@ TRANSITIONS: Mapping[str, frozenset[str]] = {
 
 @dataclass(slots=True)
 class _Life:
-    """The possible states of an attempt on a server: one, or several after it may have forgotten writes."""
+    """Possible states of an attempt on a server: several after it may have forgotten writes."""
 
     possible: set[str]
     epoch: int

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from devstack.lab.benchmark import Benchmark, positive
+from devstack.lab.benchmark import Benchmark, option
 from devstack.lab.chaos.deployment import PARTITIONS, stop_leftovers
 from devstack.lab.chaos.draw import KINDS
 from devstack.lab.chaos.progress import Progress
@@ -16,6 +16,7 @@ from devstack.lab.chaos.segment import Segment
 from devstack.lab.chaos.violations import ViolationKind
 from devstack.lab.rows import ResultRow
 from devstack.users.errors import DevstackError
+from rpcapi.admin.argument import Argument, repeatable
 from rpcapi.cli.command import CommandFailed
 
 
@@ -28,56 +29,26 @@ class ChaosRun(Benchmark):
     command exits with 1 if there was a violation.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("--seed", type=int, default=1, metavar="N", help="Seed of all draws (%(default)s).")
-        parser.add_argument(
-            "--faults", type=positive, default=1000, metavar="N", help="Faults in all segments (%(default)s)."
-        )
-        parser.add_argument(
-            "--segment", type=positive, default=60, metavar="N", help="Faults between two checks (%(default)s)."
-        )
-        parser.add_argument(
-            "--at-once", type=positive, default=4, metavar="N", help="Faults in flight together, at most (%(default)s)."
-        )
-        parser.add_argument(
+    ARGUMENTS = (
+        option("--seed", "Seed of all draws", int, 1),
+        option("--faults", "Faults in all segments", default=1000),
+        option("--segment", "Faults between two checks", default=60),
+        option("--at-once", "Faults in flight together, at most", default=4),
+        Argument(
             "--partitions",
             type=int,
             choices=range(1, len(PARTITIONS) + 1),
             default=1,
-            metavar="N",
-            help="Partitions, each with a store and agents of its own, 1 or 2 (%(default)s).",
-        )
-        parser.add_argument(
-            "--minutes", type=positive, metavar="N", help="Begin no segment after so many minutes of this call."
-        )
-        parser.add_argument(
-            "--servers", type=positive, default=300, metavar="N", help="Servers alive at a time (%(default)s)."
-        )
-        parser.add_argument(
-            "--state",
-            type=Path,
-            default=Path("gantt-chaos.json"),
-            metavar="FILE",
-            help="Figures so far, to continue from (%(default)s).",
-        )
-        parser.add_argument(
-            "--evidence",
-            type=Path,
-            metavar="FOLDER",
-            help="Keep run folders with violations, or without recovery.",
-        )
-        parser.add_argument(
-            "--also",
-            action="append",
-            type=Path,
-            default=[],
-            metavar="FILE",
-            help="Add the figures of another run, by its state file: a run with another seed, beside this one.",
-        )
-        parser.add_argument("--only", action="append", choices=sorted(KINDS), metavar="KIND", help="Only these faults.")
-        parser.add_argument("--without", action="append", choices=sorted(KINDS), metavar="KIND", help="Not these.")
-        return parser
+            help="Partitions, each with a store and agents (%(default)s).",
+        ),
+        option("--minutes", "Begin no segment after so many minutes of this call"),
+        option("--servers", "Servers alive at a time", default=300),
+        option("--state", "Figures so far, to continue from", Path, Path("gantt-chaos.json"), metavar="FILE"),
+        option("--evidence", "Keep run folders with violations, or without recovery", Path, metavar="FOLDER"),
+        repeatable("--also", type=Path, metavar="FILE", help="Add the figures of another run, by its state file."),
+        Argument("--only", action="append", choices=sorted(KINDS), metavar="KIND", help="Only these faults."),
+        Argument("--without", action="append", choices=sorted(KINDS), metavar="KIND", help="Not these."),
+    )
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         progress = Progress.load(args.state, args.seed)
@@ -128,12 +99,11 @@ class ChaosRun(Benchmark):
 
 
 def _folder_file(state: Path) -> Path:
-    """Return the file with the path of the present segment's folder."""
     return state.with_name(f"{state.name}.folder")
 
 
 def _remove_leftovers(state: Path) -> None:
-    """End the processes of a segment, also of a run that was killed, and remove its folder."""
+    """End the processes of a segment, even of a killed run, and remove its folder."""
     file = _folder_file(state)
     if file.exists():
         folder = Path(file.read_text())
@@ -147,7 +117,6 @@ def _sockets(folder: str, names: list[str]) -> list[str]:
 
 
 def rows(progress: Progress) -> Iterator[ResultRow]:
-    """Yield the result rows: violations by kind, each with the budget 0, then faults by kind, calls and recovery."""
     for kind in ViolationKind:
         yield ResultRow(kind.value, progress.violations[kind.value], 0)
     for name in sorted(KINDS):

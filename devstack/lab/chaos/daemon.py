@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real daemon whose clock can be stepped, and that a signal stops at an exact phase.
 
-Run as ``python -m devstack.lab.chaos.daemon PROGRAM --config-file ...`` with GANTT_CHAOS, the path of a control file
-without its suffix. ``.clock`` has the offset of the daemon's wall clock in seconds, a double; the daemon creates it.
-``.phase`` is a JSON object (target, is_after, argument, signal): the worker that reaches the phase first renames it to
-``.met``, writes its process id there, and sends itself the signal.
+Run as ``python -m devstack.lab.chaos.daemon PROGRAM --config-file ...``; GANTT_CHAOS is the path of its control files
+without suffix. ``.clock`` has the clock's offset in seconds. ``.phase`` describes a phase: the first worker to reach it
+renames it to ``.met``, writes its process id there, and sends itself the signal.
 """
 
 import functools
@@ -29,13 +28,12 @@ NO_OFFSET = struct.pack("d", 0.0)
 
 
 def step_clock(control: Path, seconds: float) -> None:
-    """Set the offset of a daemon's clock; for the process that controls it."""
     with control.with_suffix(".clock").open("r+b") as file:
         file.write(struct.pack("d", seconds))
 
 
 def arm(control: Path, phase: Phase, number: signal.Signals) -> None:
-    """Let the daemon's next worker that reaches the phase send itself the signal."""
+    """Let the next worker that reaches the phase send itself the signal."""
     document = {
         "target": phase.target,
         "is_after": phase.is_after,
@@ -49,12 +47,11 @@ def arm(control: Path, phase: Phase, number: signal.Signals) -> None:
 
 
 def disarm(control: Path) -> None:
-    """Remove an armed phase that no worker has reached."""
     control.with_suffix(".phase").unlink(missing_ok=True)
 
 
 def met_by(control: Path) -> int | None:
-    """Return the process id of the worker that reached the armed phase, or None."""
+    """Return the id of the worker that reached the armed phase."""
     try:
         return int(control.with_suffix(".met").read_text())
     except (FileNotFoundError, ValueError):
@@ -107,7 +104,6 @@ def _meet(control: Path, target: str, is_after: bool, args: tuple[Any, ...]) -> 
 
 
 def _follow_offset(control: Path) -> None:
-    """Add the offset in the control file to the wall clock of this process and its workers."""
     path = control.with_suffix(".clock")
     path.write_bytes(NO_OFFSET)
     with path.open("rb") as file:
@@ -118,7 +114,6 @@ def _follow_offset(control: Path) -> None:
 
 
 def main() -> int:
-    """Run the daemon with this module's service factory."""
     program = sys.argv.pop(1)
     os.environ[PROGRAM] = program
     _follow_offset(Path(os.environ[CONTROL]))

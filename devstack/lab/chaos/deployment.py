@@ -61,7 +61,7 @@ OPTIONS: Mapping[str, confs.Groups] = {
 
 
 class ChaosCluster:
-    """Starts and stops the processes in one run folder; its path must be short enough for Unix sockets."""
+    """Cluster in a run folder whose path is short enough for Unix sockets."""
 
     def __init__(self, folder: Path, replicas_acknowledge: int = 1, partitions: int = 1) -> None:
         self.layout = Layout(folder)
@@ -95,32 +95,28 @@ class ChaosCluster:
 
     @property
     def client_conf(self) -> Path:
-        """The configuration file of the callers."""
         return self.layout.conf(CLIENT)
 
     @property
     def agents(self) -> list[str]:
-        """Names of the agents' daemons."""
         return [name for name, program in self.programs.items() if program == "compute"]
 
     def state_folder(self, agent: str) -> Path:
-        """Return the state folder of an agent's daemon."""
         return self.layout.state / agent
 
     def partition_of(self, agent: str) -> str:
-        """Return the partition of an agent's hosts."""
         return list(self.stores)[self.agents.index(agent) % len(self.stores)]
 
     def control(self, name: str) -> Path:
-        """Return the control file of a daemon, see devstack.lab.chaos.daemon."""
+        """Return the path of a daemon's control files."""
         return self.layout.state / f"control-{name}"
 
     def store_client(self, partition: str) -> redis.Redis:
-        """Return a client of the partition's primary, with all permissions."""
+        """Return an administrator's client of the partition's primary."""
         return self.stores[partition].primary().client()
 
     def start(self) -> None:
-        """Start all processes; raises ServerError, and the caller then calls ``stop``."""
+        """Start all processes; after ServerError the caller must call ``stop``."""
         self.layout.make()
         self._write_redis_program()
         self.rabbit.start()
@@ -134,7 +130,6 @@ class ChaosCluster:
             self.start_daemon(name)
 
     def start_daemon(self, name: str) -> None:
-        """Start one daemon; it waits for its servers by itself."""
         program = self.programs[name]
         command = [sys.executable, "-m", "devstack.lab.chaos.daemon", program]
         inherited = {key: os.environ[key] for key in INHERITED if key in os.environ}
@@ -143,17 +138,16 @@ class ChaosCluster:
         self.daemons[name].spawn([*command, "--config-file", str(self.layout.conf(name))], env, self.layout.folder)
 
     def kill_daemon(self, name: str) -> None:
-        """End a daemon and its workers with SIGKILL, all at once, as a power failure would."""
+        """End a daemon and its workers at once, like a power failure."""
         self.daemons[name].kill_group()
 
     def revive(self) -> None:
-        """Start every daemon that ended, as a service manager does, but for those whose machines have no power."""
+        """Start every daemon that ended and has power, like a service manager."""
         for name, daemon in self.daemons.items():
             if daemon.pid is None and name not in self.without_power:
                 self.start_daemon(name)
 
     def workers(self, name: str) -> list[int]:
-        """Return the process ids of a daemon's workers."""
         pid = self.daemons[name].pid
         if pid is None:
             return []
@@ -163,7 +157,7 @@ class ChaosCluster:
             return []
 
     def stop(self) -> None:
-        """Kill everything: the data is evidence, and needs no orderly end."""
+        """Kill everything: the data is evidence."""
         for name in self.daemons:
             self.kill_daemon(name)
         for store in self.stores.values():
@@ -182,7 +176,7 @@ class ChaosCluster:
             write_private(self.layout.conf(name), confs.text(confs.merge(groups, self._own_options(name, program))))
 
     def _write_redis_program(self) -> None:
-        """Write the command of a redis-server whose writes fail at RLIMIT_FSIZE; by default a signal would end it."""
+        """Write a redis-server whose writes fail at RLIMIT_FSIZE, which would end it otherwise."""
         program = self.layout.folder / "redis-server"
         program.write_text(f'#!/bin/sh\ntrap "" XFSZ\nexec {redis_binary(Flavour.SYSTEM)} "$@"\n')
         program.chmod(0o700)
@@ -222,11 +216,9 @@ class ChaosCluster:
 
 
 def _hosts(agent: str) -> str:
-    """Return the pattern of an agent's service hosts."""
     return f"{agent}h[0-{HOSTS_PER_AGENT - 1}]"
 
 
 def stop_leftovers(folder: Path) -> None:
-    """End the processes whose pid files are in a folder."""
     files = sorted(folder.rglob("*.pid"))
     stop_together([ServerProcess(path.stem, path, path.with_suffix(".log")) for path in files], 0)

@@ -19,7 +19,7 @@ PAUSE = (0.05, 0.8)
 
 @dataclass(frozen=True, slots=True)
 class DrawnFault:
-    """A fault, the pause before it, and for how long it lasts, in seconds."""
+    """A fault, the seconds before it, and its duration."""
 
     fault: Fault
     pause: float
@@ -28,7 +28,7 @@ class DrawnFault:
 
 @dataclass(frozen=True, slots=True)
 class FaultBurst:
-    """Faults that are in flight together, and whether the callers wait meanwhile."""
+    """Faults in flight together, and whether the callers wait meanwhile."""
 
     faults: Sequence[DrawnFault]
     is_idle: bool
@@ -37,10 +37,7 @@ class FaultBurst:
 def draw(
     cluster: ChaosCluster, chance: random.Random, kinds: Sequence[str], counts: Counter[str], most: int
 ) -> FaultBurst:
-    """Return a burst of 1 to ``most`` faults of the ``kinds`` that have occurred least often.
-
-    No two of them have a common target.
-    """
+    """Return up to ``most`` faults, of the least frequent kinds, without a common target."""
     is_idle = chance.random() < IDLE_SHARE and not all(KINDS[kind].NEEDS_LOAD for kind in kinds)
     size = chance.randint(1, most)
     faults: list[DrawnFault] = []

@@ -9,7 +9,7 @@ Allocations = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class GuestFile:
-    """A guest file of a service host: the attempt of an instance that is on node ``name``, maybe off or paused."""
+    """A guest file of a service host: an instance's attempt on node ``name``."""
 
     host: str
     uuid: str
@@ -20,13 +20,12 @@ class GuestFile:
 
     @property
     def is_running(self) -> bool:
-        """Whether it is neither off nor paused."""
         return not self.is_off and not self.is_paused
 
 
 @dataclass(frozen=True, slots=True)
 class JournalledAttempt:
-    """An attempt in a service host's journal; ``stages`` are those that the file still shows, oldest first."""
+    """An attempt in a journal; ``stages`` are those that the file still shows, oldest first."""
 
     host: str
     uuid: str
@@ -50,8 +49,6 @@ class JournalledAttempt:
 
 @dataclass(frozen=True, slots=True)
 class StoredGroup:
-    """The server group of a claim: policy affinity, anti-affinity or a soft one, which binds nobody."""
-
     id: str
     policy: str
     max_per_host: int = 1
@@ -59,9 +56,9 @@ class StoredGroup:
 
 @dataclass(frozen=True, slots=True)
 class StoredClaim:
-    """A live claim as stored; state unverified: its host reported an attempt that contradicts the store.
+    """A live claim; unverified: its host reported an attempt that contradicts the store.
 
-    ``consumer`` is the instance; ``source_of`` is the migration that holds the claim's resources, if it is a source.
+    ``consumer`` is the instance; ``source_of`` is the migration that holds the resources of a source.
     """
 
     consumer: str
@@ -76,10 +73,7 @@ class StoredClaim:
 
 @dataclass(frozen=True, slots=True)
 class StoredPartition:
-    """A partition's stored claims and sums; ``capacity`` and ``used`` are {provider: {class: amount}}.
-
-    ``ended`` is {consumer: {attempt: end}}; ``time_ms`` is the time by which deadlines are judged.
-    """
+    """Claims and sums ({provider: {class: amount}}) of a partition; ``ended`` is {consumer: {attempt: end}}."""
 
     name: str
     epoch: int
@@ -92,8 +86,6 @@ class StoredPartition:
 
 @dataclass(frozen=True, slots=True)
 class InstanceState:
-    """The conductor's record of an instance."""
-
     uuid: str
     status: str
     attempt: int
@@ -103,8 +95,6 @@ class InstanceState:
 
 @dataclass(frozen=True, slots=True)
 class MigrationState:
-    """The conductor's record of a migration of ``instance``."""
-
     uuid: str
     instance: str
     status: str
@@ -113,7 +103,7 @@ class MigrationState:
 
 @dataclass(frozen=True, slots=True)
 class FinalState:
-    """All that a run leaves behind; ``read_at`` is when it was read, in seconds of the wall clock."""
+    """What a run leaves behind; ``read_at`` is seconds of the wall clock."""
 
     guests: Sequence[GuestFile] = ()
     attempts: Sequence[JournalledAttempt] = ()

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The history of a run: calls with their answers, guests seen on disk, claims seen in the store; one JSON line each.
+"""History of a run: calls with their answers, guests seen on disk, claims seen in the store; one JSON line each.
 
-A line is written by one ``write`` to a file opened for append, so that several processes may share the file and that a
-killed process leaves at most one torn last line, which the reader ignores. Times are seconds of CLOCK_MONOTONIC, which
-all processes of a machine share, except where a class says otherwise.
+Several processes append to the file, a line by one ``write``; a killed process leaves at most a torn last line, which
+the reader ignores. Times are seconds of CLOCK_MONOTONIC, unless a class says otherwise.
 """
 
 import json
@@ -21,7 +20,7 @@ from devstack.lab.chaos.final_state import Allocations
 
 
 class CallOutcome(StrEnum):
-    """What a caller knows of its call."""
+    """A caller's knowledge of its call."""
 
     ACKNOWLEDGED = "acknowledged"
     REFUSED = "refused"  # a definite error: nothing was done
@@ -30,10 +29,7 @@ class CallOutcome(StrEnum):
 
 @dataclass(slots=True)
 class Operation:
-    """One call of a caller: ``verb`` is boot, delete, list or a change (changes.CHANGES).
-
-    ``ended_at`` is None for a call without an answer. ``migrations`` are those that the call names, by instance.
-    """
+    """A call: boot, delete, list or a change; ``migrations`` are those that it names, by instance."""
 
     verb: str
     uuids: Sequence[str]
@@ -47,7 +43,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class GuestSighting:
-    """A guest that appeared on a host, or has ``ended``; ``others`` are copies of it that run at the same time."""
+    """A guest that appeared or ended on a host; ``others`` are copies that run at the same time."""
 
     at: float
     host: str
@@ -59,12 +55,10 @@ class GuestSighting:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSighting:
-    """Write of a partition's claims; ``at`` is the wall-clock time of the server that wrote it.
+    """Write of a partition's claim, at a wall-clock time of ``server``.
 
-    ``consumer`` is the instance, also for the source of a move. ``state`` is the state of the attempt after the write:
-    prepared, confirmed, source (confirmed, and the source of a migration), or the recorded end. A sighting with
-    ``epoch`` and without a consumer is the start of a new epoch. ``server`` tells several primaries apart.
-    ``allocations`` is {provider: {class: amount}} while the attempt is live.
+    ``consumer`` is the instance, even for the source of a move. ``state`` is prepared, confirmed, source (of a
+    migration) or the recorded end. A sighting with ``epoch`` and without a consumer starts a new epoch.
     """
 
     at: float
@@ -80,10 +74,7 @@ class ClaimSighting:
 
 @dataclass(frozen=True, slots=True)
 class UseSighting:
-    """A write of sums that exceed a provider's capacity, and more than they did ``before``.
-
-    ``states`` are those of the claims that the same script wrote.
-    """
+    """A write of sums that exceed a provider's capacity and grew; ``states`` of the claims in the same script."""
 
     at: float
     partition: str
@@ -96,14 +87,12 @@ class UseSighting:
 
     @property
     def is_reasserted(self) -> bool:
-        """Whether an audit wrote the sums: it claims what runs again, even above capacity, and prepares nothing."""
+        """Whether an audit wrote the sums: it claims running guests even above capacity, and prepares nothing."""
         return bool(self.states) and "prepared" not in self.states
 
 
 @dataclass(slots=True)
 class CallHistory:
-    """All lines of a run, by kind, in the order of the file."""
-
     operations: list[Operation] = field(default_factory=list)
     guests: list[GuestSighting] = field(default_factory=list)
     claims: list[ClaimSighting] = field(default_factory=list)
@@ -121,13 +110,13 @@ class CallHistory:
         }
 
     def lost_hosts(self) -> dict[str, float]:
-        """Return when each host that lost its power did so last."""
+        """Return when each host lost its power last."""
         return {host: fault["at"] for fault in self.faults for host in fault.get("hosts", ())}
 
     def migrations(
         self, verbs: Iterable[str] | None = None, outcomes: Iterable[CallOutcome] = tuple(CallOutcome)
     ) -> dict[str, str]:
-        """Return the instance of each migration named in calls of the verbs (None: all) with one of the outcomes."""
+        """Return the instance of each migration named in calls of the verbs (None: all) with these outcomes."""
         accepted, verb_set = set(outcomes), None if verbs is None else set(verbs)
         return {
             migration: instance
@@ -141,8 +130,6 @@ SIGHTINGS: Mapping[str, type[Any]] = {"guest": GuestSighting, "claim": ClaimSigh
 
 
 class HistoryWriter:
-    """Appends lines to a history; any number of threads and processes may write to one file."""
-
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._clock = clock
@@ -151,10 +138,7 @@ class HistoryWriter:
         self._lock = threading.Lock()
 
     def call(self, verb: str, uuids: Sequence[str], migrations: Mapping[str, str] | None = None) -> str:
-        """Record the start of a call, before it is sent; return the operation's id.
-
-        ``migrations`` are those that it names, by instance.
-        """
+        """Record the start of a call before it is sent; return the operation's id."""
         named = dict(migrations or {})
         with self._lock:
             self._count += 1
@@ -166,21 +150,18 @@ class HistoryWriter:
     def answer(
         self, operation_id: str, outcome: CallOutcome, error: str = "", statuses: Mapping[str, str] | None = None
     ) -> None:
-        """Record the end of a call; a call without this record is unanswered."""
         self._append(
             {"kind": "answer", "id": operation_id, "outcome": outcome, "error": error, "statuses": statuses or {}}
         )
 
     def sighting(self, kind: str, **values: Any) -> None:
-        """Record what an observer saw: the fields of the class in SIGHTINGS; without ``at``, it is now."""
+        """Record an observation: the fields of a class in SIGHTINGS; ``at`` is now by default."""
         self._append({"kind": kind, **values})
 
     def fault(self, **values: Any) -> None:
-        """Record the injection or the end of a fault."""
         self._append({"kind": "fault", **values})
 
     def close(self) -> None:
-        """Close the file."""
         os.close(self._fd)
 
     def _append(self, document: Mapping[str, Any]) -> None:
@@ -189,7 +170,7 @@ class HistoryWriter:
 
 
 def read(path: Path) -> CallHistory:
-    """Read a history; a torn line of a killed writer is ignored."""
+    """Read a history, without torn lines."""
     history = CallHistory()
     operations: dict[str, Operation] = {}
     if not path.exists():

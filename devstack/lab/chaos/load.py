@@ -34,10 +34,7 @@ FINAL_STATUSES = frozenset({"ACTIVE", "SHUTOFF", *SHELVED, *VERIFY, "ERROR", "DE
 
 
 class Population:
-    """The acknowledged instances that no caller has begun to delete; shared by all callers.
-
-    ``migrations`` has the last move that was requested and not refused, by instance.
-    """
+    """Acknowledged instances that no caller has begun to delete, and their last requested moves."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -49,13 +46,11 @@ class Population:
         return len(self._uuids)
 
     def add(self, uuids: Sequence[str]) -> None:
-        """Add acknowledged instances."""
         with self._lock:
             self._uuids += uuids
             self.acknowledged += len(uuids)
 
     def put_back(self, uuids: Sequence[str]) -> None:
-        """Return instances that were taken, and not deleted."""
         with self._lock:
             self._uuids += uuids
 
@@ -68,7 +63,7 @@ class Population:
 
 
 class HistoryCaller:
-    """One caller with a connection of its own. A call without an answer is repeated: it is the same call."""
+    """Caller with its own connection; it repeats unanswered calls. Requests return whether they were acknowledged."""
 
     def __init__(self, client_conf: Path, history: HistoryWriter) -> None:
         self.session = Session([str(client_conf)])
@@ -77,7 +72,6 @@ class HistoryCaller:
     def boot(
         self, resources: dict[str, int], uuids: Sequence[str], give_up: Callable[[], bool], **spec_fields: Any
     ) -> bool:
-        """Boot instances; return whether it was acknowledged."""
         spec = objects.RequestSpec.of(resources=resources, **spec_fields)
         began = time.time()
 
@@ -87,7 +81,6 @@ class HistoryCaller:
         return self._repeat("boot", uuids, give_up, send)
 
     def delete(self, uuids: Sequence[str], give_up: Callable[[], bool]) -> bool:
-        """Delete instances; return whether it was acknowledged."""
         return self._repeat("delete", uuids, give_up, lambda ctxt: self._conductor.delete_instances(ctxt, uuids))
 
     def change(
@@ -98,10 +91,7 @@ class HistoryCaller:
         migrations: Mapping[str, str] | None = None,
         **values: Any,
     ) -> bool:
-        """Request a change of CHANGES; return whether it was acknowledged.
-
-        ``migrations`` are the uuids of their moves, ``values`` further arguments of the method.
-        """
+        """Request a change of CHANGES; ``values`` are further arguments of the method."""
         change, named = CHANGES[verb], [(migrations or {})[uuid] for uuid in uuids if migrations]
         arguments = [named] if change.ends_move else [list(uuids), named] if change.moves else [list(uuids)]
 
@@ -111,7 +101,7 @@ class HistoryCaller:
         return self._repeat(verb, uuids, give_up, send, migrations)
 
     def statuses(self, uuids: Sequence[str]) -> dict[str, str]:
-        """Return the instances' statuses, and record the answer; empty without an answer."""
+        """Return the instances' statuses, none without an answer."""
         operation = self._history.call("list", uuids)
         try:
             page = self._conductor.get_instances(self.session.ctxt.with_timeout(CALL_SECONDS), list(uuids))
@@ -125,7 +115,6 @@ class HistoryCaller:
         return statuses
 
     def close(self) -> None:
-        """Close the connection."""
         self.session.close()
 
     @property
@@ -159,7 +148,7 @@ class HistoryCaller:
 
 
 class ChaosLoad:
-    """Several callers in threads, which keep about ``target`` instances alive and replace them all the time."""
+    """Callers in threads that keep about ``target`` instances alive and replace them all the time."""
 
     def __init__(
         self, client_conf: Path, history: HistoryWriter, seed: str, callers: int = 5, target: int = 300
@@ -174,7 +163,6 @@ class ChaosLoad:
         self._threads = [threading.Thread(target=self._run, args=(number,), daemon=True) for number in range(callers)]
 
     def start(self) -> None:
-        """Start the callers."""
         self._is_running.set()
         for thread in self._threads:
             thread.start()
@@ -184,11 +172,10 @@ class ChaosLoad:
         self._is_running.clear()
 
     def resume(self) -> None:
-        """Let the callers continue."""
         self._is_running.set()
 
     def stop(self) -> None:
-        """Stop the callers after their present calls; calls that are not answered yet stay unanswered."""
+        """Stop the callers after their present calls; unanswered calls stay unanswered."""
         self._stopped.set()
         self._is_running.set()
         for thread in self._threads:
@@ -221,9 +208,9 @@ class ChaosLoad:
             self._follow(caller, uuids)
 
     def _change(self, caller: HistoryCaller, chance: random.Random) -> None:
-        """Request a few changes of instances that no other caller has meanwhile, and follow each to its end.
+        """Request changes of instances that no other caller has, and follow each to its end.
 
-        Instances in a status in which a change is not possible are left out: one of them would refuse the call.
+        An instance in a wrong status would refuse the call, and is left out.
         """
         uuids = self.population.take(chance, chance.choice(CHANGE_SIZES))
         try:
@@ -242,7 +229,6 @@ class ChaosLoad:
             self.population.put_back(uuids)
 
     def _request(self, caller: HistoryCaller, chance: random.Random, verb: str, uuids: Sequence[str]) -> bool:
-        """Request a change; a move by a new migration for each instance, the end of moves by their last ones."""
         last_moves, change = self.population.migrations, CHANGES[verb]
         if change.ends_move:
             uuids = [uuid for uuid in uuids if uuid in last_moves]
@@ -260,7 +246,7 @@ class ChaosLoad:
         return is_accepted
 
     def _group(self, chance: random.Random) -> dict[str, Any]:
-        """Return the group members of a request spec: none, or one of a few groups of this run."""
+        """Return the group fields of a request spec: none, or one of a few groups of this run."""
         if chance.randrange(100) >= PERCENT_OF_GROUPS:
             return {}
         number = chance.randrange(GROUPS)
@@ -268,7 +254,7 @@ class ChaosLoad:
         return {"group_id": f"{self._seed}/{number}", "group_policy": policy, "group_max_per_host": 2}
 
     def _follow(self, caller: HistoryCaller, uuids: Sequence[str]) -> None:
-        """List the instances until they are at rest, or for FOLLOW_SECONDS: the load stays below what agents can do."""
+        """List the instances until they are at rest or for FOLLOW_SECONDS, so that agents can keep up."""
         deadline = time.monotonic() + FOLLOW_SECONDS
         while time.monotonic() < deadline and not self._stopped.wait(FOLLOW_POLL):
             statuses = caller.statuses(uuids)
@@ -277,7 +263,6 @@ class ChaosLoad:
 
 
 def make_uuid(chance: random.Random) -> str:
-    """Return a random uuid, by the seed."""
     return str(uuid.UUID(int=chance.getrandbits(128), version=4))
 
 

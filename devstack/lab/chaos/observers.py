@@ -23,7 +23,7 @@ COARSE_NS = 100_000_000  # a change so soon after another one may leave the same
 
 
 class _File(NamedTuple):
-    """Contents of a guest's file; every change of the file makes a new inode."""
+    """A guest's file; each change makes a new inode."""
 
     inode: int
     uuid: str
@@ -47,7 +47,6 @@ class GuestObserver:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        """Start to observe."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -57,7 +56,7 @@ class GuestObserver:
         self.scan()
 
     def scan(self) -> None:
-        """Compare the files with those of the last scan, and record what began and what ended."""
+        """Record which guests began and ended since the last scan."""
         for state_folder in self._state_folders:
             for folder in host_folders(state_folder):
                 self._scan_host(folder)
@@ -91,10 +90,7 @@ class GuestObserver:
                 self._record(folder, file, False, list(self._copies(folder, name)))
 
     def _copies(self, folder: Path, name: str) -> Iterator[str]:
-        """Yield the other guests of the instance that still run, if this one runs: their files are read after this one.
-
-        A guest that is powered off or paused does not run.
-        """
+        """Yield other running guests of a running instance; their files are read after this one."""
         guest = self._running[folder][name]
         if not guest.is_running:
             return
@@ -112,7 +108,6 @@ class GuestObserver:
 
 
 def _modified_ns(folder: Path) -> int:
-    """Return when a folder was modified; one that does not exist yet was at 0."""
     try:
         return folder.stat().st_mtime_ns
     except FileNotFoundError:
@@ -138,10 +133,7 @@ def _read(folder: Path, name: str, inode: int) -> _File | None:
 
 
 class ClaimObserver:
-    """Records the writes of claims on one server of a partition, through MONITOR.
-
-    Only what scripts write is recorded: a replica receives the same writes as plain commands.
-    """
+    """Records a server's writes of claims through MONITOR: those of scripts, which a replica gets as plain commands."""
 
     def __init__(self, server: RedisServer, partition: str, history: HistoryWriter) -> None:
         self._server = server
@@ -159,15 +151,13 @@ class ClaimObserver:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        """Start to observe."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop after the current line."""
         self._stop.set()
 
     def apply(self, command: str, at: float) -> None:
-        """Record what one command of a script, as MONITOR prints it, changes; ``at`` is the server's time."""
+        """Record the changes of a script's command as MONITOR prints it; ``at`` is the server's time."""
         self._at = at
         words = _words(command)
         if len(words) < 3 or words[0].upper() != "HSET" or not words[1].startswith(self._prefix):
@@ -189,7 +179,7 @@ class ClaimObserver:
             self._sums |= {provider: json.loads(text) for provider, text in fields.items()}
 
     def end_script(self) -> None:
-        """Judge the sums of a script that has ended; the next command belongs to another script."""
+        """Judge the sums of a script that has ended."""
         for provider, used in self._sums.items():
             self._use(provider, used)
         self._sums.clear()
@@ -243,7 +233,7 @@ class ClaimObserver:
         self._history.sighting("claim", partition=self._partition, server=self._server.folder.name, **values)
 
     def _catch_up(self, began_at: float) -> None:
-        """Read what was written before MONITOR began: the capacity, and the epoch that began with a restart."""
+        """Read the capacity and the epoch that were written before MONITOR began."""
         with self._server.client() as client:
             for provider, text in client.hgetall(self._prefix + "capacity").items():
                 self._capacity[str(provider)] = json.loads(text)
@@ -271,7 +261,6 @@ class ClaimObserver:
 
 
 def _words(command: str) -> list[str]:
-    """Return the words of a line of MONITOR: JSON-like strings, separated by spaces."""
     if '"' not in command:
         return []
     return [_unescape(word) for word in command[1:-1].split('" "')]

@@ -15,7 +15,7 @@ _SCRIPT = "scheduler_svc.store.redis.connect:RedisConnection.run"
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Before or after a call of ``target`` ("package.module:Class.method"); ``argument``: only if it is the first."""
+    """Before or after a call of ``target`` ("package.module:Class.method"), if its first argument is ``argument``."""
 
     target: str
     is_after: bool
@@ -28,7 +28,6 @@ class Phase:
 
     @property
     def name(self) -> str:
-        """The phase as text."""
         argument = f"({self.argument})" if self.argument else ""
         return f"{'after' if self.is_after else 'before'} {self.target.rpartition(':')[2]}{argument}"
 

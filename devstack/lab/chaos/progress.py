@@ -16,11 +16,9 @@ SCHEMA = 2
 class Progress:
     """Figures of all finished segments of a campaign.
 
-    ``faults`` and ``idle_faults`` count occurred faults by kind, all and those on an idle cluster; ``missed`` counts
-    faults that were drawn and did not occur; ``phases`` counts the phases at which a process was stopped. ``answers``
-    counts acknowledged calls by verb, ``claims`` claims that were prepared, ``violations`` violations by kind.
-    ``recoveries`` are seconds from the end of a burst's last fault, that is the start of its repair, until a new server
-    is ACTIVE, ``seconds`` the machine time.
+    ``missed`` counts drawn faults that did not occur, ``phases`` those at which a process was stopped, ``answers``
+    acknowledged calls by verb. ``recoveries`` are seconds from the repair of a burst's last fault until a new server is
+    ACTIVE.
     """
 
     seed: int
@@ -41,11 +39,10 @@ class Progress:
 
     @property
     def fault_count(self) -> int:
-        """Number of faults that occurred."""
         return sum(self.faults.values())
 
     def add(self, other: "Progress") -> None:
-        """Add the figures of a finished segment, or of another run."""
+        """Add the figures of a segment, or of another run."""
         for name in ("faults", "idle_faults", "missed", "phases", "answers", "violations"):
             getattr(self, name).update(getattr(other, name))
         self.segments += other.segments
@@ -62,7 +59,6 @@ class Progress:
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
 
     def save(self, path: Path) -> None:
-        """Write the file, atomically."""
         write_private(path, json.dumps(vars(self), indent=1))
 
     @classmethod
@@ -78,7 +74,7 @@ class Progress:
 
     @classmethod
     def read(cls, path: Path) -> "Progress":
-        """Read the file of any seed; raises CommandFailed for one that is missing, malformed or of another schema."""
+        """Read the file of any seed; raises CommandFailed if it is missing, malformed or of another schema."""
         try:
             document = json.loads(path.read_text())
             counters = {name: Counter(value) for name, value in document.items() if isinstance(value, dict)}

@@ -23,7 +23,7 @@ IS_OFF: Mapping[str, bool] = {"ACTIVE": False, "SHUTOFF": True, "SHELVED": True}
 
 @dataclass(frozen=True, slots=True)
 class Promises:
-    """What the callers did: instances by what they may expect of them."""
+    """What callers may expect of their instances."""
 
     booted: frozenset[str]  # acknowledged
     deleted: frozenset[str]  # acknowledged
@@ -33,7 +33,6 @@ class Promises:
 
     @classmethod
     def of(cls, history: CallHistory) -> "Promises":
-        """Read the callers' promises off a history."""
         acknowledged, sent = (CallOutcome.ACKNOWLEDGED,), (CallOutcome.ACKNOWLEDGED, CallOutcome.UNKNOWN)
         maybe_deleted = frozenset(history.uuids("delete", sent))
         return cls(
@@ -69,7 +68,7 @@ def check_promises(history: CallHistory, state: FinalState) -> Iterator[Violatio
 
 
 def check_leases(history: CallHistory, state: FinalState, lease_seconds: float) -> Iterator[Violation]:
-    """Yield prepared claims that an observer saw more than ``lease_seconds`` ago, whatever time the store keeps."""
+    """Yield claims that an observer saw prepared more than ``lease_seconds`` ago, whatever the store's time."""
     prepared = {(item.consumer, item.attempt): item.at for item in history.claims if item.state == "prepared"}
     for partition in state.partitions:
         for claim in partition.claims:
@@ -111,7 +110,7 @@ def _booted(
 def _at_rest(
     instance: InstanceState, guests: list[GuestFile], claims: list[StoredClaim], expected: frozenset[str]
 ) -> Iterator[Violation]:
-    """Yield what contradicts the record of an instance that is on a host, or offloaded."""
+    """Yield contradictions to the record of an instance that is on a host, or offloaded."""
     uuid, status = instance.uuid, instance.status
     if status not in expected and not (status in OFFLOADED and "SHELVED" in expected):
         promised = " or ".join(sorted(expected))
@@ -136,7 +135,7 @@ def _moved(
     guests: Mapping[str, list[GuestFile]],
     claims: Mapping[str, list[StoredClaim]],
 ) -> Iterator[Violation]:
-    """Yield moves that were acknowledged and did not end, and what those that ended have left at their sources."""
+    """Yield acknowledged moves that did not end, and remains of ended moves at their sources."""
     acknowledged = history.migrations(MOVES, (CallOutcome.ACKNOWLEDGED,))
     for uuid, instance in sorted(history.migrations().items()):
         migration, record = state.migrations.get(uuid), state.instances.get(instance)
@@ -178,7 +177,7 @@ def _remains(guests: list[GuestFile], claims: list[StoredClaim]) -> str:
 
 
 def _stopped(history: CallHistory, state: FinalState, promises: Promises) -> Iterator[Violation]:
-    """Yield guests that were seen, by an observer or in a journal, and ended although nobody requested it."""
+    """Yield guests that ran, by an observer or a journal, and ended unrequested."""
     running = {(guest.uuid, guest.attempt, guest.host) for guest in state.guests}
     journal_ends: Mapping[tuple[str, int, str], str] = {
         (item.uuid, item.attempt, item.host): f"the journal ends it as {item.outcome}: {item.reason}"
@@ -217,7 +216,7 @@ def _seen_oversold(history: CallHistory) -> Iterator[Violation]:
 
 
 def _seen_crowded(history: CallHistory, state: FinalState) -> Iterator[Violation]:
-    """Yield guests that began where, with those that ran, they needed more than the capacity."""
+    """Yield guests that began although the running ones left too little capacity."""
     allocations = {
         (item.consumer, item.attempt, item.host.partition("/")[0]): item.allocations
         for item in history.claims

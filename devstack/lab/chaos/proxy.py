@@ -11,8 +11,6 @@ CHUNK = 65536
 
 
 class TcpProxy:
-    """Forwards connections to a port of this machine."""
-
     def __init__(self, target_port: int) -> None:
         self._target_port = target_port
         self._listener = socket.create_server((LOOPBACK, 0), backlog=128)
@@ -24,11 +22,11 @@ class TcpProxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
-        """Stop forwarding; what is sent meanwhile waits."""
+        """Stop forwarding; data that is sent meanwhile waits."""
         self._is_open.clear()
 
     def mend(self) -> None:
-        """Forward again, first what has waited: late messages arrive."""
+        """Forward again, first the data that has waited."""
         self._is_open.set()
 
     def close_connections(self) -> int:
@@ -40,7 +38,6 @@ class TcpProxy:
         return len(sockets) // 2
 
     def close(self) -> None:
-        """Close the proxy and its connections."""
         _shut(self._listener)
         self._listener.close()
         self.close_connections()

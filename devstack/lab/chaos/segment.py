@@ -38,7 +38,7 @@ Damage = Callable[[ChaosCluster, CheckReport], None]
 
 
 class Segment:
-    """One segment; its figures are in ``figures``. ``folder`` keeps logs, data and history as evidence."""
+    """A segment with its figures; ``folder`` keeps logs, data and history as evidence."""
 
     def __init__(
         self, folder: Path, seed: str, kinds: Sequence[str], counts: Progress, say: Say, *, partitions: int = 1
@@ -54,10 +54,9 @@ class Segment:
         self.figures = Progress(counts.seed)
 
     def run(self, faults: int, load_target: int, damage: Damage | None = None, most_at_once: int = 1) -> CheckReport:
-        """Inject this many faults, and return what the checker finds; raises ServerError, TimeoutError.
+        """Inject faults, up to ``most_at_once`` together, and check the cluster; raises ServerError, TimeoutError.
 
-        ``most_at_once`` faults may be in flight together. ``damage`` is done to the cluster at rest, before the last
-        check: a test of the checker itself.
+        A test of the checker passes ``damage``, which is done to the cluster at rest before the last check.
         """
         began = time.monotonic()
         with ExitStack() as stack:
@@ -111,7 +110,7 @@ class Segment:
             )
 
     def _run_burst(self, burst: FaultBurst, caller: HistoryCaller, writer: HistoryWriter) -> float | None:
-        """Inject the faults one after the other, and heal each after its time; return the seconds of recovery."""
+        """Inject the faults, heal each after its time, and return the seconds of recovery."""
         ends: list[tuple[float, Fault, str]] = []
         for drawn in burst.faults:
             time.sleep(drawn.pause)
@@ -146,7 +145,7 @@ class Segment:
             figures.phases[detail.partition(" ")[2]] += 1
 
     def _probe(self, caller: HistoryCaller) -> bool:
-        """Boot one server, and return whether it became ACTIVE in time; one in ERROR is followed by another."""
+        """Boot servers until one is ACTIVE; return whether one was in time."""
         deadline = time.monotonic() + RECOVERY_SECONDS
         while time.monotonic() < deadline:
             server = str(uuid.UUID(int=self._chance.getrandbits(128), version=4))

@@ -58,7 +58,7 @@ def _guests_without_claims(
 def _several_guests(
     guests: Iterable[GuestFile], claims: Mapping[str, list[tuple[StoredPartition, StoredClaim]]]
 ) -> Iterator[Violation]:
-    """Yield instances with several guests; the source of a move does not count unless it runs."""
+    """Yield instances with several guests; a stopped source of a move does not count."""
     by_uuid: dict[str, list[GuestFile]] = defaultdict(list)
     for guest in guests:
         sources = [(claim.attempt, claim.host) for _, claim in claims.get(guest.uuid, ()) if claim.source_of]
@@ -71,7 +71,7 @@ def _several_guests(
 
 
 def _several_claims(claims: Mapping[str, list[tuple[StoredPartition, StoredClaim]]]) -> Iterator[Violation]:
-    """Yield instances with more claims than the two ends of one move."""
+    """Yield instances with more claims than the two ends of a move."""
     for consumer, rows in claims.items():
         sources = sum(claim.source_of is not None for _, claim in rows)
         if max(sources, len(rows) - sources) > 1:
@@ -82,7 +82,7 @@ def _several_claims(claims: Mapping[str, list[tuple[StoredPartition, StoredClaim
 def _leaked_claims(
     state: FinalState, claims: Mapping[str, list[tuple[StoredPartition, StoredClaim]]]
 ) -> Iterator[Violation]:
-    """Yield prepared claims past their deadline, and confirmed claims that no attempt in a journal holds."""
+    """Yield prepared claims past their deadline, and confirmed claims without a live attempt in a journal."""
     live_attempts = {(item.uuid, item.attempt, item.name) for item in state.attempts if item.is_live}
     for consumer, rows in claims.items():
         for partition, claim in rows:
@@ -99,7 +99,7 @@ def _leaked_claims(
 
 
 def _ended_claims(partition: StoredPartition) -> Iterator[Violation]:
-    """Yield live claims whose end is recorded; a source outlives later attempts, and may be the only claim again."""
+    """Yield live claims whose end is recorded."""
     for claim in partition.claims:
         end = partition.ended.get(claim.consumer, {}).get(claim.attempt)
         if end is not None:
@@ -137,7 +137,7 @@ def _oversold_claims(partition: StoredPartition) -> Iterator[Violation]:
 
 
 def _oversold_guests(state: FinalState) -> Iterator[Violation]:
-    """Yield providers on which the guests that exist need more than the capacity, whatever the store says."""
+    """Yield providers whose existing guests need more than the capacity, whatever the store says."""
     allocations = {(item.uuid, item.attempt, item.name): item.allocations for item in state.attempts if item.is_live}
     sums = _sums(allocations.get((guest.uuid, guest.attempt, guest.name), {}) for guest in state.guests)
     capacity: dict[str, Mapping[str, int]] = {}
@@ -147,7 +147,7 @@ def _oversold_guests(state: FinalState) -> Iterator[Violation]:
 
 
 def _broken_groups(state: FinalState) -> Iterator[Violation]:
-    """Yield server groups whose members are on too many nodes, or too many on one; over all partitions together."""
+    """Yield server groups with members on too many nodes, or too many on one, over all partitions."""
     groups: dict[str, list[StoredClaim]] = defaultdict(list)
     for partition in state.partitions:
         for claim in partition.claims:

@@ -14,7 +14,7 @@ MIGRATIONS = "gantt:{conductor}:migrations"
 
 
 def read_partition(client: redis.Redis, name: str) -> StoredPartition:
-    """Return a partition as of one transaction; ``client`` decodes text. An empty store is epoch 0."""
+    """Return a partition as of one transaction; an empty store is epoch 0."""
     prefix = f"gantt:{{p:{name}}}:"
     pipeline = client.pipeline(transaction=True)
     for word in ("meta", "claims", "capacity", "used", "ended"):
@@ -34,17 +34,15 @@ def read_partition(client: redis.Redis, name: str) -> StoredPartition:
 
 
 def read_instances(client: redis.Redis) -> dict[str, InstanceState]:
-    """Return the conductor's records by uuid; ``client`` decodes text."""
     return {str(uuid): _instance(str(uuid), str(text)) for uuid, text in client.hgetall(INSTANCES).items()}
 
 
 def read_migrations(client: redis.Redis) -> dict[str, MigrationState]:
-    """Return the conductor's records of migrations by uuid; ``client`` decodes text."""
     return {str(uuid): _migration(str(uuid), str(text)) for uuid, text in client.hgetall(MIGRATIONS).items()}
 
 
 def _time_ms(meta: Mapping[str, str], server_ms: int) -> int:
-    """Return the partition's own time: as last recorded, and what the server's clock advanced since."""
+    """Return the partition's own time: the recorded one plus the advance of the server's clock since."""
     if "time" not in meta:
         return server_ms
     return int(meta["time"]) + max(0, server_ms - int(meta["clock"]))

@@ -6,8 +6,6 @@ from enum import StrEnum
 
 
 class ViolationKind(StrEnum):
-    """What does not hold."""
-
     LOST = "lost"  # an acknowledged boot or delete did not happen, or was undone
     UNEXPLAINED = "error without a reason"
     UNSETTLED = "a change that does not end"
@@ -26,7 +24,7 @@ class ViolationKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Violation:
-    """One violation; ``subject`` is an instance or a provider, ``evidence`` a sentence with the contradicting facts."""
+    """One violation; ``subject`` is an instance or a provider."""
 
     kind: ViolationKind
     subject: str

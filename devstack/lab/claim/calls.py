@@ -21,14 +21,13 @@ from scheduler_svc.store.redis.scripts import load, script_keys
 EMPTY_NODES = 500  # nodes that take claims, in turn
 FULL_NODES = 15  # nodes without free capacity
 RESOURCES = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 1}
-TTL_MS = 86_400_000  # no deadline expires during the measurement
 LOG_LENGTH = 100_000
 DECISION_BYTES = 1 << 40  # more than are made: trimming comes in bursts and would distort either side
 CLAIM, BARE = "claim", "bare"
 
 
 def prepare_partitions(url: str) -> None:
-    """Register the same nodes in two partitions: one for the claim script, one for the baseline script."""
+    """Register the same nodes in a partition for each script."""
     nodes = {**hosts.make_nodes(EMPTY_NODES), **{f"full{number}/node0": _full_node() for number in range(FULL_NODES)}}
     for partition in (CLAIM, BARE):
         store = RedisStore(url, partition)
@@ -38,7 +37,7 @@ def prepare_partitions(url: str) -> None:
 
 
 class ClaimCalls:
-    """Calls of either script, each for one consumer; all candidates but the last are full."""
+    """Prepared calls of either script, each for one consumer; all candidates but the last are full."""
 
     def __init__(self, client: redis.Redis, url: str, candidates: int) -> None:
         self.client = client
@@ -47,12 +46,11 @@ class ClaimCalls:
         for script in self._scripts.values():
             client.script_load(script.text)
         store = RedisStore(url, CLAIM)
-        snapshot = store.snapshot()
+        self._snapshot = store.snapshot()
         store.close()
-        self._epoch, self._position = snapshot.epoch, snapshot.position
 
     def prepare_calls(self, script_name: str, count: int, first: int) -> list[tuple[Any, ...]]:
-        """Return ``count`` argument lists of EVALSHA, for nodes starting at number ``first``."""
+        """Return argument lists of EVALSHA, for nodes starting at number ``first``."""
         script = self._scripts[script_name]
         keys = script_keys(script, script_name)
         make = self._claim_arguments if script_name == CLAIM else self._bare_arguments
@@ -66,7 +64,7 @@ class ClaimCalls:
 
     def _bare_arguments(self, number: int) -> list[Any]:
         batch = self._batch(number)
-        consumer, hosts = batch.intents[0].consumer, [candidate.host for candidate in batch.intents[0].candidates]
+        consumer, names = batch.intents[0].consumer, [candidate.host for candidate in batch.intents[0].candidates]
         sums = json.dumps(RESOURCES, separators=(",", ":"))
         claim = {
             "schema": 1,
@@ -74,54 +72,46 @@ class ClaimCalls:
             "attempt": 1,
             "generation": 1,
             "state": "prepared",
-            "host": hosts[-1],
-            "allocations": {hosts[-1]: RESOURCES},
+            "host": names[-1],
+            "allocations": {names[-1]: RESOURCES},
             "alternates": "",
-            "created_ms": TTL_MS,
-            "deadline_ms": TTL_MS,
+            "created_ms": hosts.TTL_MS,
+            "deadline_ms": hosts.TTL_MS,
             "type": "INSTANCE",
             "project": batch.project,
             "user": batch.user,
             "request_id": batch.request_id,
             "group": None,
         }
-        attempts = [[host, "FULL"] for host in hosts]
+        attempts = [[host, "FULL"] for host in names]
         record = {
             **(batch.record or {}),
             "schema": 1,
-            "at_ms": TTL_MS,
+            "at_ms": hosts.TTL_MS,
             "outcome": "selected",
             "answered_position": 1,
-            "verdicts": [{"consumer": consumer, "answer": "prepared", "host": hosts[-1], "tried": attempts}],
+            "verdicts": [{"consumer": consumer, "answer": "prepared", "host": names[-1], "tried": attempts}],
         }
         values: list[Any] = [
             LOG_LENGTH,
             consumer,
             json.dumps(claim, separators=(",", ":")),
-            f"{hosts[-1]}|{consumer}",
+            f"{names[-1]}|{consumer}",
             # In the year 2100, so that none of these claims ever expires.
             4_102_444_800_000,
             sums,
-            f'{{"{hosts[-1]}":{sums}}}',
+            f'{{"{names[-1]}":{sums}}}',
             batch.request_id,
             json.dumps(record, separators=(",", ":")),
         ]
-        return [*values, *(value for host in hosts for value in (host, host_of(host)))]
+        return [*values, *(value for host in names for value in (host, host_of(host)))]
 
     def _batch(self, number: int) -> ClaimBatch:
         consumer = str(uuid.uuid4())
-        hosts = [*self._full_nodes(), empty_node(number)]
-        return ClaimBatch(
-            request_id=f"req-{consumer}",
-            project="lab",
-            user="lab",
-            resources=RESOURCES,
-            intents=[Intent(consumer, 1, [Candidate(host) for host in hosts])],
-            epoch=self._epoch,
-            position=self._position,
-            ttl_ms=TTL_MS,
-            record={"driver": "FilterDriver", "seed": number, "spec": {"resources": RESOURCES}, "hosts": EMPTY_NODES},
-        )
+        names = [*self._full_nodes(), empty_node(number)]
+        record = {"driver": "FilterDriver", "seed": number, "spec": {"resources": RESOURCES}, "hosts": EMPTY_NODES}
+        intents = [Intent(consumer, 1, [Candidate(name) for name in names])]
+        return hosts.claim_batch(self._snapshot, intents, RESOURCES, record)
 
     def _full_nodes(self) -> Iterator[str]:
         return (f"full{number}/node0" for number in range(self._candidates - 1))

@@ -3,18 +3,35 @@
 
 import argparse
 import contextlib
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
-from devstack.lab import private_redis
-from devstack.lab.benchmark import Benchmark, positive
-from devstack.lab.claim import large
-from devstack.lab.claim.calls import BARE, CLAIM, ClaimCalls, evalsha_us, prepare_partitions, send
+import numpy as np
+import redis
+
+from devstack.lab import hosts, private_servers
+from devstack.lab.benchmark import Benchmark, option
+from devstack.lab.claim.calls import (
+    BARE,
+    CLAIM,
+    LOG_LENGTH,
+    RESOURCES,
+    ClaimCalls,
+    empty_node,
+    evalsha_us,
+    prepare_partitions,
+    send,
+)
 from devstack.lab.rows import ResultRow
 from devstack.lab.timing import TimedSubject, Times, interleave
 from devstack.servers.redis import AppendFsync
 from rpcapi.cli.command import CommandFailed
+from rpcapi.resources.claims import MAX_INSTANCES
+from scheduler_svc.core.drivers.driver import max_candidates
+from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimRef, Intent
+from scheduler_svc.store.redis import RedisStore
 
 BUDGET = 2.0
 LATENCY, RATE = "latency", "rate"
@@ -35,25 +52,20 @@ class ClaimBenchmark(Benchmark):
 
     can_plot: ClassVar[bool] = True
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            "--calls", type=positive, default=50, metavar="N", help="Single calls in each of 10 blocks (%(default)s)."
-        )
-        return parser
+    ARGUMENTS = (option("--calls", "Single calls in each of 10 blocks", default=50),)
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         rows: list[ResultRow] = []
-        ticks = len(MODES) * (2 * (BLOCKS + 1) * len(CANDIDATES) + large.REQUESTS + 1)
+        ticks = len(MODES) * (2 * (BLOCKS + 1) * len(CANDIDATES) + STALL_REQUESTS + 1)
         with self.bar(ticks, "claiming", args) as bar:
             for mode in MODES:
-                with private_redis.running(mode) as server:
+                with private_servers.running_redis(mode) as server:
                     prepare_partitions(server.url())
                     with server.client() as client:
                         for candidates in CANDIDATES:
                             calls = ClaimCalls(client, server.url(), candidates)
                             rows += _rows(mode, candidates, calls, args.calls, bar.update)
-                        rows.append(large.measure(mode, server.url(), client, bar.update))
+                        rows.append(measure_stall(mode, server.url(), client, bar.update))
         return rows
 
     def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:
@@ -87,7 +99,7 @@ def _rows(
 def _measure(
     calls: ClaimCalls, subjects: dict[str, TimedSubject], size: int, tick: Callable[[], Any]
 ) -> tuple[dict[str, Times], Counter[str]]:
-    """Return the calls' times, and the server's own microseconds per subject, warm-up block included."""
+    """Return the calls' times, and the server's microseconds per subject, warm-up block included."""
     server_us: Counter[str] = Counter()
 
     @contextlib.contextmanager
@@ -118,7 +130,7 @@ def _pipelined_subjects(calls: ClaimCalls) -> dict[str, TimedSubject]:
 
 
 def _require_claimed(which: str, answers: Sequence[Any]) -> None:
-    """Raise CommandFailed unless each call claimed: a refusal is cheaper than a claim and would falsify the result."""
+    """Raise CommandFailed unless each call claimed: refusals are cheaper and would falsify the result."""
     for answer in answers:
         if not answer[0]:
             raise CommandFailed(f"A call of the {which} script claimed nothing ({answer}): choose fewer --calls")
@@ -137,3 +149,51 @@ def _figures(times: dict[str, Times], server_us: Counter[str], depth: int) -> di
         "server_us": server_us[CLAIM] / calls,
         "bare_server_us": server_us[BARE] / calls,
     }
+
+
+MAX_STALL_MS = 150.0  # what the server may spend on one script; the ratio's baseline
+STALL_REQUESTS = 20
+
+
+def measure_stall(mode: AppendFsync, url: str, client: redis.Redis, tick: Callable[[], Any]) -> ResultRow:
+    """Claim and abort requests of MAX_INSTANCES instances; return the row of the server's stalls."""
+    store = RedisStore(url, CLAIM, log_length=LOG_LENGTH)
+    stalls, elapsed = [], []
+    for _ in range(STALL_REQUESTS + 1):
+        batch = _largest_batch(store)
+        before = _processor_ms(client), evalsha_us(client)
+        accepted = store.prepare(batch).accepted
+        elapsed.append((evalsha_us(client) - before[1]) / 1000)
+        stalls.append(_processor_ms(client) - before[0])
+        if not accepted:
+            raise CommandFailed("A request of the largest size was refused: its nodes are too small")
+        store.abort([ClaimRef(intent.consumer, 1) for intent in batch.intents])
+        tick()
+    store.close()
+    p50, p99 = (float(np.percentile(stalls[1:], percent)) for percent in (50, 99))
+    figures = {
+        "fsync": mode,
+        "instances": MAX_INSTANCES,
+        "candidates": max_candidates(MAX_INSTANCES),
+        "p50_ms": p50,
+        "p99_ms": p99,
+        "elapsed_p50_ms": float(np.percentile(elapsed[1:], 50)),
+        "instance_us": 1000 * p50 / MAX_INSTANCES,
+    }
+    return ResultRow(f"stall of the largest request, fsync {mode}", p99 / MAX_STALL_MS, 1.0, figures=figures)
+
+
+def _processor_ms(client: redis.Redis) -> float:
+    """Return the processor milliseconds of the server's main thread."""
+    statistics: Any = client.info("cpu")
+    return 1000 * (statistics["used_cpu_user_main_thread"] + statistics["used_cpu_sys_main_thread"])
+
+
+def _largest_batch(store: RedisStore) -> ClaimBatch:
+    candidates = range(max_candidates(MAX_INSTANCES))
+    intents = [
+        Intent(str(uuid.uuid4()), 1, [Candidate(empty_node(number + offset)) for offset in candidates])
+        for number in range(MAX_INSTANCES)
+    ]
+    record = {"driver": "FilterDriver", "seed": 1, "spec": {"resources": RESOURCES}, "instances": MAX_INSTANCES}
+    return hosts.claim_batch(store.snapshot(), intents, RESOURCES, record)

@@ -1,20 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh moves: the drain of a host, and the evacuation of hosts that are lost."""
+"""lab.sh moves: the drain of a host, and the evacuation of lost hosts."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
-from devstack.cluster_size import ClusterSize
-from devstack.lab.benchmark import Benchmark, host_count, positive
-from devstack.lab.moves.plan import MovesPlan
-from devstack.lab.moves.scenario import PHASES, MovesMeasurements, PhaseTimes, measure
+from compute_agent.simulator.copy import SimulatedCopy
+from devstack.lab.benchmark import host_count, option
+from devstack.lab.boot import faults_row
+from devstack.lab.moves.scenario import (
+    COPY_RATE,
+    DIRTY_RATE,
+    DOWNTIME_SECONDS,
+    PHASES,
+    MovedHosts,
+    MovesMeasurements,
+    PhaseTimes,
+    measure,
+)
+from devstack.lab.private_cluster import SCHEDULERS, ClusterBenchmark
 from devstack.lab.rows import ResultRow
-from devstack.lab.rpc import deployment
 from rpcapi.admin import draining
 from rpcapi.cli import move_options
 
 
-class MovesBenchmark(Benchmark):
+@dataclass(frozen=True, slots=True)
+class MovesPlan:
+    """Drain of a host with ``servers`` servers of ``memory`` MiB, ``parallel`` at a time; ``hosts`` more are lost."""
+
+    servers: int
+    hosts: int
+    memory: int
+    parallel: int
+
+    @property
+    def copy_seconds(self) -> float:
+        """Seconds of the simulator's copy of a server: the floor of its live migration."""
+        floor = SimulatedCopy(
+            memory_mb=self.memory,
+            disk_mb=0,  # the storage is shared
+            copy_rate=COPY_RATE,
+            dirty_rate=DIRTY_RATE,
+            downtime_ms=round(1000 * DOWNTIME_SECONDS),
+            started_ms=0,
+        ).wait_ms(0)
+        assert floor is not None  # noqa: S101 - guests write slower than they are copied
+        return floor / 1000
+
+    @property
+    def drain_seconds(self) -> float:
+        """Seconds of the drain's copies in turns: its floor."""
+        return -(-self.servers // self.parallel) * self.copy_seconds
+
+
+class MovesBenchmark(ClusterBenchmark):
     """Time the drain of a host by live migrations, and the evacuation of hosts that were killed and fenced.
 
     Runs a private cluster of real processes. A live migration is compared with the time that the simulator takes to
@@ -22,112 +62,60 @@ class MovesBenchmark(Benchmark):
     start without delay. There is no time budget; servers, guests, claims and sums must agree.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            "--servers", type=positive, default=50, metavar="N", help="Servers of each host that is left (%(default)s)."
-        )
-        parser.add_argument(
-            "--hosts",
-            type=host_count,
-            default=10,
-            metavar="N",
-            help="Hosts that are lost, and as many others, which take all servers (%(default)s).",
-        )
-        parser.add_argument(
-            "--memory", type=positive, default=2048, metavar="MB", help="Memory of a server, to copy (%(default)s)."
-        )
-        parser.add_argument(
-            "--parallel",
-            type=move_options.parse_parallel,
-            default=draining.PARALLEL,
-            metavar="N",
-            help="Servers that the drain moves at a time (%(default)s).",
-        )
-        parser.add_argument(
-            "--per-request",
-            type=positive,
-            default=5,
-            metavar="N",
-            help="Servers of a boot request, which one thread of the conductor serves (%(default)s).",
-        )
-        parser.add_argument("--schedulers", type=positive, default=2, metavar="N", help="Workers (%(default)s).")
-        deployment.add_bus_option(parser)
-        return parser
+    LABEL = "moving"
+    ARGUMENTS = (
+        option("--servers", "Servers of each host that is left", default=50),
+        option("--hosts", "Hosts that are lost, and as many others, which take all servers", host_count, 10),
+        option("--memory", "Memory of a server, to copy", default=2048, metavar="MB"),
+        option("--parallel", "Servers that the drain moves at a time", move_options.parse_parallel, draining.PARALLEL),
+        option("--per-request", "Servers of a boot request, which one thread of the conductor serves", default=5),
+        SCHEDULERS,
+    )
 
-    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
-        rows: list[ResultRow] = []
-        buses = deployment.buses(args.bus)
-        plan = MovesPlan(args.servers, args.hosts, args.memory, args.parallel, args.per_request)
-        with self.bar(PHASES * len(buses), "moving", args) as bar:
-            for bus in buses:
-                size = ClusterSize(deployment.MODES[bus], len(plan.names), nodes_per_host=1, schedulers=args.schedulers)
-                rows += make_rows(bus, plan, measure(size, plan, bar))
-        return rows
+    def count_steps(self, args: argparse.Namespace) -> int:
+        return PHASES
+
+    def measure_cluster(self, bus: str, args: argparse.Namespace, bar: Any) -> Iterator[ResultRow]:
+        hosts = MovedHosts(args.hosts)
+        measurements = measure(self.size(bus, args, len(hosts.names), 1), hosts, args, bar)
+        yield from make_rows(bus, MovesPlan(args.servers, args.hosts, args.memory, args.parallel), measurements)
 
 
 def make_rows(bus: str, plan: MovesPlan, measurements: MovesMeasurements) -> Iterator[ResultRow]:
-    """Return the rows of one bus."""
     drain, boots, evacuation = measurements.drain, measurements.boots, measurements.evacuation
     yield ResultRow(
         f"a live migration beside its copy, {bus}",
-        _p50(drain) / plan.copy_seconds,
-        figures={**_percentiles(drain), "copy_s": plan.copy_seconds},
+        drain.p50_s / plan.copy_seconds,
+        figures={**drain.percentiles(), "copy_s": plan.copy_seconds},
     )
+    figures = {"servers": plan.servers, "parallel": plan.parallel, "seconds": drain.seconds}
     yield ResultRow(
         f"drain of a host beside its copies, {bus}",
         drain.seconds / plan.drain_seconds,
-        figures={
-            "servers": plan.servers,
-            "parallel": plan.parallel,
-            "seconds": drain.seconds,
-            "copies_s": plan.drain_seconds,
-        },
+        figures={**figures, "copies_s": plan.drain_seconds},
     )
     yield _work_row(f"decisions per live migration, {bus}", drain)
     yield ResultRow(
         f"an evacuation beside a boot, {bus}",
-        _p50(evacuation) / _p50(boots),
-        figures={**_percentiles(evacuation), **{f"boot_{key}": value for key, value in _percentiles(boots).items()}},
+        evacuation.p50_s / boots.p50_s,
+        figures={**evacuation.percentiles(), **boots.percentiles("boot_")},
     )
+    figures = {"servers": plan.servers * plan.hosts, "hosts": plan.hosts, "seconds": evacuation.seconds}
     yield ResultRow(
         f"evacuation of all lost hosts beside the boots, {bus}",
         evacuation.seconds / boots.seconds,
-        figures={
-            "servers": plan.servers * plan.hosts,
-            "hosts": plan.hosts,
-            "seconds": evacuation.seconds,
-            "servers_per_s": len(evacuation.durations.seconds) / evacuation.seconds,
-            "boots_s": boots.seconds,
-        },
+        figures={**figures, "servers_per_s": evacuation.count / evacuation.seconds, "boots_s": boots.seconds},
     )
     yield _work_row(f"decisions per evacuation, {bus}", evacuation)
-    first = {"first": measurements.faults[0]} if measurements.faults else {}
-    yield ResultRow(
-        f"moves amiss, {bus}",
-        len(measurements.faults),
-        0,
-        figures={"servers": measurements.servers, "claims": measurements.claims, **first},
-    )
-
-
-def _percentiles(phase: PhaseTimes) -> dict[str, float]:
-    return {"p50_s": _p50(phase), "p99_s": phase.durations.p99_us / 1e6} if len(phase.durations.seconds) else {}
-
-
-def _p50(phase: PhaseTimes) -> float:
-    """Return the median in seconds, 0 where nothing ended well."""
-    return phase.durations.p50_us / 1e6 if len(phase.durations.seconds) else 0.0
+    counts = {"servers": measurements.servers, "claims": measurements.claims}
+    yield faults_row(f"moves amiss, {bus}", measurements.faults, **counts)
 
 
 def _work_row(name: str, phase: PhaseTimes) -> ResultRow:
     work = phase.work
-    return ResultRow(
-        name,
-        work.decisions / max(1, len(phase.durations.seconds)),
-        figures={
-            "decisions_per_s": work.decisions / phase.seconds,
-            "claims_per_s": work.claims / phase.seconds,
-            "claim_verbs_per_s": work.verbs / phase.seconds,
-        },
-    )
+    figures = {
+        "decisions_per_s": work.decisions / phase.seconds,
+        "claims_per_s": work.claims / phase.seconds,
+        "claim_verbs_per_s": work.verbs / phase.seconds,
+    }
+    return ResultRow(name, work.decisions / max(1, phase.count), figures=figures)

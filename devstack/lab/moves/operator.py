@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operator's commands, executed in this process: their start would take longer than many moves."""
+"""Operators' commands, executed in this process: starting them would take longer than many moves."""
 
 import argparse
 import io
@@ -22,26 +22,23 @@ AUDIT_PAUSE = "1"  # seconds between the two readings of an audit
 
 
 class LabOperator:
-    """Executes commands of ``gantt`` with a session; it is their application."""
+    """Application of the commands of ``gantt``, which share a session; sentences name what is left."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.stderr = io.StringIO()
 
     def connect(self) -> Session:
-        """Return the session, which all commands share."""
         return self.session
 
     def drain(self, host: str, parallel: int) -> list[str]:
-        """Drain a host; return a sentence for each server that is left."""
         return _sentences(self._execute(DrainHost, host, "--parallel", str(parallel)))
 
     def evacuate(self, host: str) -> list[str]:
-        """Evacuate a host, by default so many servers at a time; return a sentence for each that is left."""
         return _sentences(self._execute(EvacuateHost, host))
 
     def fence(self, host: str) -> None:
-        """Fence a host as soon as it counts as down; raises CommandFailed when that takes too long."""
+        """Fence a host as soon as it counts as down; raises CommandFailed after FENCE_SECONDS."""
 
         def is_fenced() -> bool:
             try:
@@ -54,7 +51,7 @@ class LabOperator:
             raise CommandFailed(f"Host {host} still counts as up after {FENCE_SECONDS:g} s")
 
     def audit(self) -> list[str]:
-        """Return a sentence for each difference that is left after agents had time to remove what has ended."""
+        """Return a sentence for each difference that outlasts the agents' cleanup."""
         rows: list[Any] = []
 
         def agree() -> bool:
@@ -65,7 +62,6 @@ class LabOperator:
         return _sentences(rows)
 
     def _execute(self, command: Any, *arguments: str) -> list[Any]:
-        """Return the rows of a command's output; raises what the command raises."""
         self.session.new_request()
         instance = command(self, None)
         parser: argparse.ArgumentParser = instance.get_parser("gantt")
@@ -78,7 +74,6 @@ def _sentences(rows: Iterable[Iterable[Any]]) -> list[str]:
 
 
 def _poll(is_done: Callable[[], bool], seconds: float) -> bool:
-    """Return whether ``is_done`` was true within the time."""
     deadline = time.monotonic() + seconds
     while not is_done():
         if time.monotonic() > deadline:

@@ -1,28 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurement of lab.sh moves: a drain, then hosts that are killed, fenced and evacuated, then verification."""
+"""Measurement of lab.sh moves: a drain, then hosts that are killed, fenced and evacuated, then verification."""
 
+import argparse
 import time
 import uuid
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from prometheus_client.parser import text_string_to_metric_families
 from tqdm import tqdm
 
 from devstack import confs, exercise
 from devstack.cluster_size import ClusterSize
-from devstack.lab.boot.scenario import DAEMONS, READY_SECONDS, find_faults
+from devstack.lab.boot import find_faults
 from devstack.lab.chaos import agent_files
 from devstack.lab.chaos.final_state import GuestFile
-from devstack.lab.moves import counters
-from devstack.lab.moves.counters import SchedulerCounts
 from devstack.lab.moves.operator import LabOperator
-from devstack.lab.moves.plan import COPY_RATE, DIRTY_RATE, DOWNTIME_SECONDS, MovesPlan
-from devstack.lab.rpc import deployment
-from devstack.lab.timing import Times
+from devstack.lab.private_cluster import booted, scrape, wait_for_nodes
+from devstack.lab.timing import Times, record_span, record_times
 from devstack.servers.ports import LOOPBACK, free_port
 from rpcapi import objects
 from rpcapi.admin import waiting
@@ -30,6 +28,8 @@ from rpcapi.admin.session import Session
 from rpcapi.resources.names import host_of
 
 PHASES = 5
+COPY_RATE, DIRTY_RATE = 1000.0, 100.0  # MiB per second
+DOWNTIME_SECONDS = 0.5
 DOWN_SECONDS = 20.0  # not sooner, because the machine may be slow
 BOOT_SECONDS = 300.0
 LOST = "lost"  # the daemon of the hosts that are lost
@@ -38,19 +38,87 @@ CAPACITY = {"vcpus": 1024, "memory_mb": 1 << 23, "disk_gb": 100_000}
 DRAIN, EVACUATION = "live-migration", "evacuation"  # kinds of migrations
 COMPLETED = "completed"
 
+DECISIONS = ("gantt_scheduler_decision_seconds_count", "gantt_scheduler_batched_requests_total")
+PLACED = "gantt_scheduler_instances_placed_total"
+VERBS = "gantt_scheduler_claims_total"  # confirm, release, begin_move and others, each for one claim
+
+
+@dataclass(frozen=True, slots=True)
+class MovedHosts:
+    """One host is drained; ``count`` hosts are lost; as many others take the servers of all."""
+
+    count: int
+
+    @property
+    def names(self) -> list[str]:
+        """All service hosts, as a cluster of this size names them."""
+        total = 1 + 2 * self.count
+        width = len(str(total - 1))
+        return [f"compute{number:0{width}d}" for number in range(total)]
+
+    @property
+    def drained(self) -> str:
+        return self.names[0]
+
+    @property
+    def others(self) -> list[str]:
+        return self.names[1 : 1 + self.count]
+
+    @property
+    def lost_hosts(self) -> list[str]:
+        return self.names[1 + self.count :]
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerCounts:
+    """Ranked requests, claims made, and claims that a verb was executed on."""
+
+    decisions: float = 0
+    claims: float = 0
+    verbs: float = 0
+
+    def since(self, before: "SchedulerCounts") -> "SchedulerCounts":
+        return SchedulerCounts(
+            self.decisions - before.decisions, self.claims - before.claims, self.verbs - before.verbs
+        )
+
+
+def parse_counts(page: str) -> SchedulerCounts:
+    """Return the counts in a page of Prometheus's text format; a missing metric counts 0."""
+    sums: defaultdict[str, float] = defaultdict(float)
+    for family in text_string_to_metric_families(page):
+        for sample in family.samples:
+            sums[sample.name] += sample.value
+    return SchedulerCounts(sum(sums[name] for name in DECISIONS), sums[PLACED], sums[VERBS])
+
 
 @dataclass(frozen=True, slots=True)
 class PhaseTimes:
-    """``seconds`` of the phase as its caller sees it, ``durations`` by the records, and the scheduler's work."""
+    """Seconds that the caller sees, durations by the records, and the scheduler's work."""
 
     seconds: float
     durations: Times
     work: SchedulerCounts
 
+    @property
+    def count(self) -> int:
+        """Servers that arrived."""
+        return len(self.durations.seconds)
+
+    @property
+    def p50_s(self) -> float:
+        """Median in seconds, 0 if no server arrived."""
+        return self.durations.p50_us / 1e6 if self.count else 0.0
+
+    def percentiles(self, prefix: str = "") -> dict[str, float]:
+        if not self.count:
+            return {}
+        return {f"{prefix}p50_s": self.p50_s, f"{prefix}p99_s": self.durations.p99_us / 1e6}
+
 
 @dataclass(frozen=True, slots=True)
 class MovesMeasurements:
-    """The phases, and one sentence for each fault. ``boots`` are those of the servers that are evacuated later."""
+    """The phases; ``boots`` are those of the servers that are evacuated later."""
 
     drain: PhaseTimes
     boots: PhaseTimes
@@ -61,57 +129,56 @@ class MovesMeasurements:
 
 
 class MovesRun:
-    """Executes the phases in a running cluster, whose scheduler serves metrics at ``metrics``."""
+    """Executes the phases in a running cluster, whose scheduler serves metrics at a loopback port."""
 
-    def __init__(self, session: Session, plan: MovesPlan, metrics: str) -> None:
+    def __init__(self, session: Session, hosts: MovedHosts, args: argparse.Namespace, metrics_port: int) -> None:
         self.session = session
-        self.plan = plan
+        self.hosts = hosts
         self.operator = LabOperator(session)
         self.uuids: list[str] = []
         self.left: list[str] = []  # one sentence for each server that a command could not move
-        self._metrics = metrics
+        self._args = args
+        self._metrics_port = metrics_port
 
     def boot(self, hosts: Sequence[str]) -> PhaseTimes:
         """Boot the servers of these hosts, in requests for one host each, and wait for them."""
-        before = counters.read(self._metrics)
-        booted: list[str] = []
-        resources = {"VCPU": 1, "MEMORY_MB": self.plan.memory, "DISK_GB": 1}
+        before = self._counts()
+        booted_uuids: list[str] = []
+        resources = {"VCPU": 1, "MEMORY_MB": self._args.memory, "DISK_GB": 1}
         for host in hosts:
             spec = objects.RequestSpec.of(resources=resources, force_hosts=[host])
-            for count in self.plan.requests:
+            for count in request_sizes(self._args.servers, self._args.per_request):
                 servers = [str(uuid.uuid4()) for _ in range(count)]
                 self.session.new_request()
                 self.session.call(self.session.conductor.build_instances, spec, servers)
-                booted += servers
-        self.uuids += booted
-        waiting.wait_for_status(self.session, booted, exercise.FINAL_STATUSES, BOOT_SECONDS, tqdm(disable=True))
-        records = waiting.fetch_instances(self.session, booted)
+                booted_uuids += servers
+        self.uuids += booted_uuids
+        waiting.wait_for_status(self.session, booted_uuids, exercise.FINAL_STATUSES, BOOT_SECONDS, tqdm(disable=True))
+        records = waiting.fetch_instances(self.session, booted_uuids)
         # By the records: the caller's pauses would be a large part of the time.
-        return PhaseTimes(_span(records), _times(records), counters.read(self._metrics).since(before))
+        return PhaseTimes(record_span(records), record_times(records), self._counts().since(before))
 
     def drain(self) -> PhaseTimes:
-        """Drain the host that is to be drained."""
-        return self._moves(DRAIN, lambda: self.operator.drain(self.plan.drained_host, self.plan.parallel))
+        return self._moves(DRAIN, lambda: self.operator.drain(self.hosts.drained, self._args.parallel))
 
     def evacuate(self) -> PhaseTimes:
-        """Evacuate the lost hosts, which are fenced, one after the other."""
         return self._moves(
-            EVACUATION, lambda: [line for host in self.plan.lost_hosts for line in self.operator.evacuate(host)]
+            EVACUATION, lambda: [line for host in self.hosts.lost_hosts for line in self.operator.evacuate(host)]
         )
 
     def _moves(self, kind: str, command: Callable[[], list[str]]) -> PhaseTimes:
-        before, begin = counters.read(self._metrics), time.monotonic()
+        before, begin = self._counts(), time.monotonic()
         self.left += command()
-        seconds = time.monotonic() - begin
-        work = counters.read(self._metrics).since(before)
-        return PhaseTimes(seconds, _times([move for move in self._migrations(kind) if move.status == COMPLETED]), work)
-
-    def _migrations(self, kind: str) -> list[Any]:
+        seconds, work = time.monotonic() - begin, self._counts().since(before)
         listed = self.session.list_all(self.session.conductor.list_migrations, "migrations")
-        return [move for move in listed if move.kind == kind]
+        completed = [move for move in listed if move.kind == kind and move.status == COMPLETED]
+        return PhaseTimes(seconds, record_times(completed), work)
+
+    def _counts(self) -> SchedulerCounts:
+        return parse_counts(scrape(self._metrics_port).decode())
 
     def verify(self, state_folders: Sequence[Path]) -> tuple[exercise.ExerciseResult, list[str]]:
-        """Return the servers with their claims, and one sentence for each fault; the agents have these folders."""
+        """Return the servers with their claims, and a sentence for each fault."""
         differences = self.operator.audit()
         records = waiting.fetch_instances(self.session, self.uuids)
         result = exercise.inspect_servers(self.session, records)
@@ -120,7 +187,7 @@ class MovesRun:
             *self.left,
             *differences,
             *find_faults(result),
-            *misplaced(records, self.plan.other_hosts),
+            *misplaced(records, self.hosts.others),
             *guest_faults(records, guests),
         ]
         if len(result.claims) != len(records):
@@ -128,26 +195,30 @@ class MovesRun:
         return result, faults
 
 
+def request_sizes(servers: int, per_request: int) -> list[int]:
+    """Return the number of servers of each request for one host."""
+    full, rest = divmod(servers, per_request)
+    return [per_request] * full + ([rest] if rest else [])
+
+
 def misplaced(records: Sequence[Any], hosts: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence for each server that is on none of the hosts."""
     for record in records:
         if record.host is None or host_of(record.host) not in hosts:
             yield f"{record.uuid} is on {record.host}"
 
 
 def guest_faults(records: Sequence[Any], guests: Sequence[GuestFile]) -> Iterator[str]:
-    """Yield a sentence for each server that does not run exactly once, where its record says, and for other guests."""
-    places: dict[str, list[str]] = {record.uuid: [] for record in records}
+    """Yield a sentence for each server without exactly one running guest on its recorded host, and for other guests."""
+    guest_names: dict[str, list[str]] = {record.uuid: [] for record in records}
     for guest in guests:
-        places.setdefault(guest.uuid, []).append(guest.name if guest.is_running else f"{guest.name}, off")
+        guest_names.setdefault(guest.uuid, []).append(guest.name if guest.is_running else f"{guest.name}, off")
     hosts = {record.uuid: record.host for record in records}
-    for server, names in places.items():
+    for server, names in guest_names.items():
         if names != [hosts.get(server)]:
             yield f"{server} has guests on {names}; its record says {hosts.get(server)}"
 
 
-def overrides(plan: MovesPlan, metrics: str) -> dict[str, confs.Groups]:
-    """Return the options of the daemons; the scheduler serves its metrics at the address ``metrics``."""
+def overrides(hosts: MovedHosts, metrics_port: int) -> dict[str, confs.Groups]:
     simulator = {
         "boot_delay": 0,
         "boot_delay_spread": 0,
@@ -156,64 +227,37 @@ def overrides(plan: MovesPlan, metrics: str) -> dict[str, confs.Groups]:
         "dirty_rate": DIRTY_RATE,
         "copy_downtime": DOWNTIME_SECONDS,
     }
-    hosts = {"hosts": ",".join([plan.drained_host, *plan.other_hosts])}
+    metrics = {"listen": f"{LOOPBACK}:{metrics_port}"}
+    compute = {"hosts": ",".join([hosts.drained, *hosts.others])}
     return {
-        "scheduler": {"store": {"service_down_time": DOWN_SECONDS}, "metrics": {"listen": metrics}},
-        "compute": {"compute": hosts, "simulator": simulator, **dict.fromkeys(_shapes(), CAPACITY)},
+        "scheduler": {"store": {"service_down_time": DOWN_SECONDS}, "metrics": metrics},
+        "compute": {"compute": compute, "simulator": simulator, **dict.fromkeys(confs.NODE_SHAPES, CAPACITY)},
     }
 
 
-def _shapes() -> list[str]:
-    return [group for group in confs.NODE_SHAPES if group.startswith("shape:")]
-
-
-def measure(size: ClusterSize, plan: MovesPlan, bar: Any) -> MovesMeasurements:
-    """Measure on a cluster of this size, a node for each host; ``bar`` advances by one per phase.
-
-    Raises ServerError, TimeoutError, CommandFailed.
-    """
-    metrics = f"{LOOPBACK}:{free_port()}"
-    with (
-        deployment.running(size, overrides=overrides(plan, metrics)) as private_cluster,
-        closing(Session([str(private_cluster.cluster.client_conf)])) as session,
-    ):
-        for name in DAEMONS:
-            private_cluster.start_daemon(name)
-        run = MovesRun(session, plan, metrics)
-        _wait_for_hosts(session, 1 + plan.hosts)
-        run.boot([plan.drained_host])
+def measure(size: ClusterSize, hosts: MovedHosts, args: argparse.Namespace, bar: Any) -> MovesMeasurements:
+    """Measure all phases; ``bar`` advances by one per phase. Raises ServerError, TimeoutError, CommandFailed."""
+    metrics_port = free_port()
+    with booted(size, overrides(hosts, metrics_port), 1 + hosts.count) as (private_cluster, session):
+        run = MovesRun(session, hosts, args, metrics_port)
+        run.boot([hosts.drained])
         drain = run.drain()
         bar.update(1)
         # Only now, so that no server of the drained host is on a host that is lost.
-        private_cluster.start_agent(LOST, plan.lost_hosts)
-        _wait_for_hosts(session, len(plan.names))
-        boots = run.boot(plan.lost_hosts)
+        private_cluster.start_agent(LOST, hosts.lost_hosts)
+        wait_for_nodes(session, len(hosts.names))
+        boots = run.boot(hosts.lost_hosts)
         bar.update(1)
         private_cluster.kill_agent(LOST)
-        for host in plan.lost_hosts:
+        for host in hosts.lost_hosts:
             run.operator.fence(host)
         bar.update(1)
         evacuation = run.evacuate()
         bar.update(1)
-        # The agent returns with all its guests, which it is to remove.
-        private_cluster.start_agent(LOST, plan.lost_hosts)
-        _wait_for_hosts(session, len(plan.names))
+        # The agent returns with all its guests and must remove them.
+        private_cluster.start_agent(LOST, hosts.lost_hosts)
+        wait_for_nodes(session, len(hosts.names))
         state = private_cluster.cluster.layout.state
         result, faults = run.verify([state / "compute", state / LOST])
         bar.update(1)
     return MovesMeasurements(drain, boots, evacuation, len(result.instances), len(result.claims), faults)
-
-
-def _wait_for_hosts(session: Session, hosts: int) -> None:
-    exercise.wait_for_nodes(session, hosts, READY_SECONDS, lambda ready_nodes: None)
-
-
-def _times(records: Sequence[Any]) -> Times:
-    """Return how long each record took from its begin to its last change."""
-    return Times(np.array([(record.updated_ms - record.created_ms) / 1e3 for record in records]))
-
-
-def _span(records: Sequence[Any]) -> float:
-    """Return the seconds from the first begin to the last change, at least a millisecond."""
-    begin = min(record.created_ms for record in records)
-    return max(1, max(record.updated_ms for record in records) - begin) / 1e3

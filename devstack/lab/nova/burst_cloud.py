@@ -12,7 +12,7 @@ from typing import Any
 
 from devstack.lab.nova.bursts import GROUP, HOSTS, BootedServer, BurstResult, ServerBurst
 from devstack.lab.nova.paired_cloud import OURS, THEIRS
-from devstack.lab.temporary_folder import in_temporary_folder
+from devstack.lab.private_servers import in_temporary_folder
 from devstack.nova import records
 from devstack.nova.client import NovaClient, wait_until
 from devstack.nova.cloud import NovaCloud
@@ -33,7 +33,7 @@ ALL_SERVERS = "/servers/detail?limit=1000"
 
 
 class BurstCloud:
-    """A running cloud of one side with HOSTS equal computes and a number of scheduler processes."""
+    """A cloud of one side with HOSTS equal computes and a number of scheduler processes."""
 
     def __init__(self, folder: Path, side: str, schedulers: int) -> None:
         size = CloudSize(
@@ -53,14 +53,12 @@ class BurstCloud:
         self._cloud.nova.create_flavor(FLAVOR, vcpus=1, memory_mb=FLAVOR_MEMORY_MB, disk_gb=1)
 
     def close(self) -> None:
-        """Stop everything."""
         self._cloud.destroy()
 
     def boot(self, burst: ServerBurst) -> BurstResult:
-        """Request the servers of a burst by CLIENTS clients, wait until none changes any more, and delete them.
+        """Request the servers of a burst by CLIENTS clients, wait until they settle, and delete them.
 
-        The time is that from the first request until the last server runs or is refused, at most BURST_SECONDS: those
-        that are still being built then do not run. Raises ServerNotReady.
+        The time is at most BURST_SECONDS: servers that are still being built then do not run. Raises ServerNotReady.
         """
         groups = [self._create_group() for _ in range(burst.groups)]
         members: list[int | None] = [number for number in range(burst.groups) for _ in range(GROUP)]
@@ -82,7 +80,7 @@ class BurstCloud:
         return result
 
     def _patient_client(self) -> NovaClient:
-        """Return a client that waits as long as for the whole burst: nova-api may wait for a busy Placement."""
+        """Return a client that waits for the whole burst: nova-api may wait for a busy Placement."""
         return NovaClient(self._cloud.parts.urls.api, seconds=BURST_SECONDS)
 
     def _create_group(self) -> str:
@@ -94,11 +92,9 @@ class BurstCloud:
         return self._patient_client().boot(f"burst{number}", FLAVOR, hints)
 
     def _servers(self) -> dict[str, dict[str, Any]]:
-        """Return the records of all servers by uuid."""
         return {server["id"]: server for server in self._patient_client().get(ALL_SERVERS)["servers"]}
 
     def _are_settled(self, uuids: Sequence[str]) -> bool:
-        """Return whether no server changes any more."""
         servers = self._servers()
         return all(
             key in servers and servers[key]["status"] in STATES and servers[key]["OS-EXT-STS:task_state"] is None
@@ -106,7 +102,7 @@ class BurstCloud:
         )
 
     def _leaks(self) -> int:
-        """Return the number of consumers whose allocations are not those of Nova's records, also after a while."""
+        """Return the number of consumers whose allocations lastingly differ from Nova's records."""
         with contextlib.suppress(ServerNotReady):
             wait_until(lambda: not self._cloud.differences(), "equal allocations", SETTLE_SECONDS)
         return len(self._cloud.differences())

@@ -5,10 +5,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from devstack.lab.nova.paired_cloud import OURS, THEIRS
 from devstack.lab.rows import Bound, ResultRow
+
+if TYPE_CHECKING:
+    from devstack.lab.nova.burst_cloud import BurstCloud
 
 HOSTS = 4
 GROUP = HOSTS  # members of a group: one fits on each host
@@ -21,7 +24,7 @@ FAULTS = ("refused", "leaks", "oversold", "group_violations")  # none of them, w
 
 @dataclass(frozen=True, slots=True)
 class ServerBurst:
-    """Servers that are requested at the same time; the first of them are members of so many anti-affinity groups."""
+    """Servers that are requested together, the first of them in so many anti-affinity groups."""
 
     servers: int
     groups: int = 0
@@ -34,8 +37,6 @@ ONE_GROUP = ServerBurst(GROUP, groups=1)
 
 @dataclass(frozen=True, slots=True)
 class BootedServer:
-    """A server after a burst: its state, its host and the number of its group, None for none."""
-
     status: str
     host: str | None
     group: int | None = None
@@ -43,10 +44,10 @@ class BootedServer:
 
 @dataclass(frozen=True, slots=True)
 class BurstResult:
-    """What a burst left behind.
+    """Result of a burst.
 
-    ``reschedules``: builds beyond the first of each server. ``leaks``: consumers that hold something else than Nova's
-    records say. ``oversold``: units used beyond the capacity, over all providers and classes.
+    ``reschedules``: builds beyond the first. ``leaks``: consumers whose allocations differ from Nova's records.
+    ``oversold``: units used beyond the capacity.
     """
 
     servers: Sequence[BootedServer]
@@ -57,12 +58,11 @@ class BurstResult:
 
     @property
     def active(self) -> int:
-        """Servers that run."""
         return sum(server.status == ACTIVE for server in self.servers)
 
     @property
     def refused(self) -> int:
-        """Servers that do not run, also those that are still being built when the time is over; all fit twice."""
+        """Servers that do not run in time, although all fit twice."""
         return len(self.servers) - self.active
 
     @property
@@ -73,7 +73,7 @@ class BurstResult:
 
     @property
     def most(self) -> int:
-        """Servers on the host that has most of them."""
+        """Servers on the fullest host."""
         hosts = Counter(server.host for server in self.servers if server.status == ACTIVE)
         return max(hosts.values(), default=0)
 
@@ -83,7 +83,6 @@ class BurstResult:
         return len({(server.group, server.host) for server in self.servers if self._is_member(server)})
 
     def figures(self) -> dict[str, float]:
-        """Return the raw figures."""
         return {
             "per_s": self.active / self.seconds,
             "seconds": self.seconds,
@@ -101,18 +100,11 @@ class BurstResult:
         return server.group is not None and server.status == ACTIVE
 
 
-class OneSide(Protocol):
-    """A cloud of one side: see BurstCloud."""
-
-    def boot(self, burst: ServerBurst) -> BurstResult:
-        """Boot the servers of a burst, and delete them."""
-
-
-RunSide = Callable[[str, int], AbstractContextManager[OneSide]]  # (side, number of schedulers)
+RunSide = Callable[[str, int], AbstractContextManager["BurstCloud"]]  # (side, number of schedulers)
 
 
 def bursts(sizes: Sequence[int]) -> Sequence[ServerBurst]:
-    """Return the bursts to measure: to see the spread, one group alone, and those of the given sizes."""
+    """Return the bursts to measure: for the spread, for one group, and of the given sizes."""
     return [SPREAD, ONE_GROUP, *(ServerBurst(size, groups=size // SERVERS_PER_GROUP) for size in sizes)]
 
 
@@ -123,10 +115,7 @@ def measure(
     tick: Callable[[], Any],
     sides: Sequence[str] = (THEIRS, OURS),
 ) -> Iterator[ResultRow]:
-    """Yield the rows of each number of schedulers; each has a cloud of each side, one after the other.
-
-    Without Nova's side there are no rows that compare with it.
-    """
+    """Yield the rows of each number of schedulers; without Nova's side those of gantt only."""
     for number in schedulers:
         results: dict[str, list[BurstResult]] = {}
         for side in sides:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from devstack.lab.benchmark import Benchmark, host_count, list_of, names_of, positive
+from devstack.lab.benchmark import Benchmark, flag, host_count, list_of, names_of, option, positive
 from devstack.lab.nova import burst_cloud, bursts, paired_cloud, placement_race, selects
 from devstack.lab.peers.side import PeerFailed
-from devstack.lab.placement import ours, peer
+from devstack.lab.placement import servers
 from devstack.lab.placement.cloud import Cloud
 from devstack.lab.rows import ResultRow
 from devstack.nova import environment
@@ -24,6 +24,14 @@ PARTS = ("select", "race", "bursts")
 RACE_WORKERS = 2  # processes of each Placement
 
 
+def burst_size(text: str) -> int:
+    """Parse a number of servers that fit twice."""
+    number = positive(text)
+    if number > burst_cloud.LARGEST:
+        raise argparse.ArgumentTypeError(f"{number} servers are more than the maximum of {burst_cloud.LARGEST}")
+    return number
+
+
 class NovaBenchmark(Benchmark):
     """Measure real nova-scheduler and Placement against gantt in their place, in one run on one machine.
 
@@ -33,43 +41,16 @@ class NovaBenchmark(Benchmark):
     four computes without a hypervisor.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            "--parts", type=names_of(PARTS, "a part"), default=list(PARTS), metavar="NAME,...", help=", ".join(PARTS)
-        )
-        parser.add_argument(
-            "--hosts",
-            type=list_of(host_count),
-            default="4,100,1000,10000",
-            metavar="N,...",
-            help="Numbers of hosts for select (%(default)s).",
-        )
-        parser.add_argument(
-            "--calls", type=positive, default=50, metavar="N", help="Of gantt per block, for select (%(default)s)."
-        )
-        parser.add_argument(
-            "--rounds", type=positive, default=placement_race.ROUNDS, metavar="N", help="Of the race (%(default)s)."
-        )
-        parser.add_argument(
-            "--bursts",
-            type=list_of(burst_size),
-            default="50,200",
-            metavar="N,...",
-            help="Servers of the large bursts (%(default)s).",
-        )
-        parser.add_argument(
-            "--schedulers",
-            type=list_of(positive),
-            default="1,4",
-            metavar="N,...",
-            help="Scheduler processes for the bursts (%(default)s).",
-        )
-        parser.add_argument(
-            "--alone", action="store_true", help="Bursts on gantt only, without nova-scheduler and Placement."
-        )
-        parser.add_argument("--install", action="store_true", help=f"First install {NOVA_CLOUD.release} from PyPI.")
-        return parser
+    ARGUMENTS = (
+        option("--parts", "Parts", names_of(PARTS, "a part"), ",".join(PARTS), "NAME,..."),
+        option("--hosts", "Numbers of hosts for select", list_of(host_count), "4,100,1000,10000", metavar="N,..."),
+        option("--calls", "Of gantt per block, for select", default=50),
+        option("--rounds", "Of the race", default=placement_race.ROUNDS),
+        option("--bursts", "Servers of the large bursts", list_of(burst_size), "50,200", metavar="N,..."),
+        option("--schedulers", "Scheduler processes for the bursts", list_of(positive), "1,4", metavar="N,..."),
+        flag("--alone", "Bursts on gantt only, without nova-scheduler and Placement."),
+        flag("--install", f"First install {NOVA_CLOUD.release} from PyPI."),
+    )
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         try:
@@ -97,8 +78,8 @@ class NovaBenchmark(Benchmark):
         python, cloud = environment.folder() / "bin" / "python", Cloud(0)
         with (
             self.bar(2 * args.rounds, "race", args) as bar,
-            ours.running(cloud, RACE_WORKERS, "everysec") as gantt,
-            peer.running(cloud, RACE_WORKERS, 0, python) as placement,
+            servers.run_gantt(cloud, RACE_WORKERS, "everysec") as gantt,
+            servers.run_placement(cloud, RACE_WORKERS, 0, python) as placement,
         ):
             clients = {"gantt": _clients(gantt.port), "Placement": _clients(placement.port)}
             yield from placement_race.measure(clients, args.rounds, _update(bar))
@@ -108,14 +89,6 @@ class NovaBenchmark(Benchmark):
         total = len(sides) * len(args.schedulers) * (len(bursts.bursts(args.bursts)) + 1)
         with self.bar(total, "bursts", args) as bar:
             yield from bursts.measure(burst_cloud.running, args.bursts, args.schedulers, _update(bar), sides)
-
-
-def burst_size(text: str) -> int:
-    """Parse a number of servers that fit twice; for argparse."""
-    number = positive(text)
-    if number > burst_cloud.LARGEST:
-        raise argparse.ArgumentTypeError(f"{number} servers are more than the maximum of {burst_cloud.LARGEST}")
-    return number
 
 
 def _clients(port: int) -> placement_race.MakeClient:

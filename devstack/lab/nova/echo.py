@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The least that any scheduler costs its callers: a bare RPC server that answers select_destinations from a file.
+"""Floor of a scheduler's cost: a bare RPC server that answers select_destinations from a file.
 
-As a program: ``python -m devstack.lab.nova.echo URL_FILE ANSWER_FILE``. It writes "ready" once it serves.
+``python -m devstack.lab.nova.echo URL_FILE ANSWER_FILE`` writes "ready" once it serves.
 """
 
 import json
@@ -21,7 +21,7 @@ READY = "ready"
 
 
 class EchoScheduler:
-    """Endpoint that answers every request with the same selections, in the primitives of Nova's objects."""
+    """Endpoint that answers every request with the same primitives of Nova's selections."""
 
     target = messaging.Target(version=VERSION)
 
@@ -30,12 +30,10 @@ class EchoScheduler:
 
     @messaging.expose
     def select_destinations(self, ctxt: dict[str, Any], **arguments: Any) -> Any:
-        """Return the answer."""
         return self._answer
 
 
 def main(url_file: str, answer_file: str) -> None:
-    """Serve until SIGTERM."""
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
     transport = foreign.get_transport(Path(url_file).read_text(), EXCHANGE, threads=THREADS)

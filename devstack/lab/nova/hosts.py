@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from devstack.lab.placement.cloud import make_provider
+
 TOTAL = {"VCPU": 64, "MEMORY_MB": 262_144, "DISK_GB": 4_000}
 # What nova-compute 34 reports for a hypervisor, and the trait by which Nova finds its own providers.
 TRAITS = (
@@ -36,37 +38,23 @@ TRAITS = (
 
 @dataclass(frozen=True, slots=True)
 class LabHost:
-    """One compute with one node of the same name; the same for the same number."""
+    """A compute with one node of the same name."""
 
     number: int
 
     @property
     def name(self) -> str:
-        """Name of the service host and of the node."""
         return f"lab{self.number}"
 
     @property
     def uuid(self) -> str:
-        """Uuid of the compute node, which is its provider's."""
+        """Uuid of the compute node and its provider."""
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"gantt-lab nova {self.name}"))
 
     def provider(self) -> dict[str, Any]:
-        """Return the provider, empty, in the form of placement_trees_side.py."""
-        return {
-            "uuid": self.uuid,
-            "parent": None,
-            "root": self.uuid,
-            "inventories": {name: _inventory(total) for name, total in TOTAL.items()},
-            "used": {},
-            "traits": list(TRAITS),
-            "aggregates": [],
-        }
+        """Return the empty provider in the form of placement_side.py."""
+        return make_provider(self.uuid, TOTAL, TRAITS)
 
 
 def hosts(first: int, end: int) -> Sequence[LabHost]:
-    """Return the hosts numbered from ``first`` up to, not including, ``end``."""
     return [LabHost(number) for number in range(first, end)]
-
-
-def _inventory(total: int) -> dict[str, Any]:
-    return {"total": total, "reserved": 0, "min_unit": 1, "max_unit": total, "step_size": 1, "allocation_ratio": 1.0}

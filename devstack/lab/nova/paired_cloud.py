@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nova's scheduler with Placement, and gantt's daemons, over the same computes in the same databases of Nova.
 
-Each side, and the echo, answers on a virtual host of its own of one RabbitMQ. No compute runs: their records say that
-they are up.
+Each side, and the echo, has a virtual host of one RabbitMQ. No compute runs: their records say that they are up.
 """
 
 import contextlib
@@ -22,8 +21,8 @@ from devstack.lab.nova import echo
 from devstack.lab.nova.hosts import TOTAL, hosts
 from devstack.lab.peers import side
 from devstack.lab.peers.side import PeerProcess
+from devstack.lab.private_servers import in_temporary_folder
 from devstack.lab.processor_time import cpu_seconds
-from devstack.lab.temporary_folder import in_temporary_folder
 from devstack.nova import environment, roles
 from devstack.nova.client import CloudPlacementClient, wait_until
 from devstack.nova.cloud import NOVA_VHOST, NovaCloud
@@ -64,7 +63,7 @@ GANTT_SETTINGS = f"[nova]\nservice_down_time = {SECONDS_DOWN}\n"
 
 
 class PairedCloud:
-    """Both sides with as many computes as ``grow`` made; nova-scheduler runs after ``run_nova_scheduler``."""
+    """Both sides with as many computes as ``grow`` made."""
 
     def __init__(self, folder: Path) -> None:
         ports = {name: free_port() for name in (*roles.PORTS, THEIR_PLACEMENT)}
@@ -97,15 +96,11 @@ class PairedCloud:
                 self._processes[daemon.name].wait_ready(partial(answers, daemon.port), START_SECONDS)
 
     def close(self) -> None:
-        """Stop everything."""
         self._cleanup.close()
         self._cloud.destroy()
 
     def grow(self, size: int) -> None:
-        """Write computes up to this number on both sides, and wait until gantt-nova-bridge has them.
-
-        Placement's allocations are cleared.
-        """
+        """Write computes up to this number, clear Placement's allocations, and wait for gantt-nova-bridge."""
         added = hosts(self._size, size)
         connection = self._cloud.parts.urls.databases[PLACEMENT_DATABASE]
         self._placement.ask("prepare", connection=connection, providers=[host.provider() for host in hosts(0, size)])
@@ -120,7 +115,7 @@ class PairedCloud:
         self._wait_idle(*self._processes.values())
 
     def run_nova_scheduler(self, limit: int) -> None:
-        """Start nova-scheduler anew with ``limit`` for max_placement_results; its cache knows every compute."""
+        """Restart nova-scheduler with this max_placement_results and a warm cache."""
         if self._nova_scheduler is not None:
             self._nova_scheduler.stop(STOP_SECONDS)
         settings = self._cloud.layout.etc / "nova-scheduler.conf"
@@ -146,7 +141,7 @@ class PairedCloud:
 
     @contextlib.contextmanager
     def echo(self, answer: Any) -> Iterator[None]:
-        """Run the echo, which answers this."""
+        """Run the echo inside the block."""
         etc = self._cloud.layout.etc
         write_private(etc / "echo.url", self._cloud.rabbit.url(driver="rabbit", vhost=VHOSTS[ECHO]))
         write_private(etc / "echo.json", json.dumps(answer))
@@ -191,7 +186,7 @@ class PairedCloud:
         return self._cleanup.enter_context(side.running(command))
 
     def _wait_served(self, name: str) -> None:
-        """Wait until a scheduler reads the queue of a side: a call before it is lost."""
+        """Wait until a scheduler reads a side's queue: an earlier call is lost."""
         rabbit = self._cloud.rabbit
         credentials = {"userid": ADMIN, "password": rabbit.passwords.of(ADMIN), "virtual_host": VHOSTS[name]}
 
@@ -207,7 +202,6 @@ class PairedCloud:
 
     @staticmethod
     def _wait_idle(*processes: ServerProcess) -> None:
-        """Wait until these processes together use next to no processor."""
         pids = [process.pid for process in processes if process.pid is not None]
         deadline = time.monotonic() + IDLE_SECONDS
         before, busy = cpu_seconds(pids), True

@@ -20,7 +20,7 @@ MakeClient = Callable[[], CloudPlacementClient]
 
 @dataclass(frozen=True, slots=True)
 class RaceRound:
-    """Claims that were accepted in a round, what the provider says is used, and how often claims were repeated."""
+    """Accepted and repeated claims of a round, and the provider's usage."""
 
     accepted: int
     usage: int
@@ -33,9 +33,9 @@ class RaceRound:
 
 
 def measure(sides: Mapping[str, MakeClient], rounds: int, tick: Callable[[], Any]) -> Iterator[ResultRow]:
-    """Yield a row for each side: the rounds that sold anything else than the capacity. Sides take turns.
+    """Yield a row for each side, which take turns: rounds that did not sell exactly the capacity.
 
-    The first of the sides has the budget.
+    The first side has the budget.
     """
     results: dict[str, list[RaceRound]] = {name: [] for name in sides}
     for _ in range(rounds):
@@ -47,10 +47,7 @@ def measure(sides: Mapping[str, MakeClient], rounds: int, tick: Callable[[], Any
 
 
 def run_round(make_client: MakeClient) -> RaceRound:
-    """Create a provider, claim from it by CLIENTS clients at the same time, and remove what was written.
-
-    Raises CallFailed for an answer that is neither an acceptance nor a conflict.
-    """
+    """Claim from a new provider by CLIENTS clients at once, and clean up; raises CallFailed for other errors."""
     client, provider = make_client(), str(uuid.uuid4())
     path = f"/resource_providers/{provider}"
     created = client.call("POST", "/resource_providers", {"name": provider, "uuid": provider})
@@ -68,7 +65,7 @@ def run_round(make_client: MakeClient) -> RaceRound:
 
 
 def _claim_share(client: CloudPlacementClient, provider: str) -> tuple[list[str], int]:
-    """Claim for a client's share of the consumers; return those that were accepted, and the number of repetitions."""
+    """Return a client's accepted consumers, and the number of repetitions."""
     accepted, repetitions = [], 0
     for _ in range(CLAIMS // CLIENTS):
         consumer = str(uuid.uuid4())
@@ -80,7 +77,7 @@ def _claim_share(client: CloudPlacementClient, provider: str) -> tuple[list[str]
 
 
 def _claim(client: CloudPlacementClient, consumer: str, provider: str) -> tuple[bool, int]:
-    """Claim for a consumer; return whether that was accepted, and the number of repetitions."""
+    """Return whether a claim was accepted, and the number of repetitions."""
     for repetition in range(REPETITIONS + 1):
         try:
             client.call("PUT", f"/allocations/{consumer}", _allocation(provider))

@@ -3,11 +3,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from devstack.lab.nova.paired_cloud import ECHO, OURS, THEIRS
-from devstack.lab.peers.comparison import TimedCalls, alternate
+from devstack.lab.nova.paired_cloud import ECHO, OURS, THEIRS, PairedCloud
 from devstack.lab.rows import ResultRow
+from devstack.lab.timing import TimedCalls, alternate
 
 BUDGETS = {1_000: 50.0, 10_000: 300.0}  # by hosts: Nova's time divided by ours
 ECHO_BUDGET, ECHO_FROM = 3.0, 10_000  # our time divided by the echo's, from this number of hosts
@@ -16,28 +16,9 @@ BLOCKS = 4
 BLOCK_HOSTS = 5_000  # that Nova handles in a block
 
 
-class BothSides(Protocol):
-    """What is measured: see PairedCloud."""
-
-    def grow(self, size: int) -> None:
-        """Write computes up to this number."""
-
-    def run_nova_scheduler(self, limit: int) -> None:
-        """Start nova-scheduler with this max_placement_results."""
-
-    def select(self, name: str) -> dict[str, Any]:
-        """Select a host on a side."""
-
-    def filtered_hosts(self) -> list[int]:
-        """Return how many hosts Nova's filters saw in each request."""
-
-    def echo(self, answer: Any) -> Any:
-        """Run the echo for the duration of a block."""
-
-
 @dataclass(frozen=True, slots=True)
 class FilteredHosts:
-    """How many hosts Nova's filters saw in the requests of a measurement, and how many they should have filtered."""
+    """Numbers of hosts that Nova's filters saw in the requests of a measurement, and the intended number."""
 
     counts: Sequence[int]
     intended: int
@@ -45,7 +26,6 @@ class FilteredHosts:
 
     @property
     def is_intended(self) -> bool:
-        """Whether every request is counted, and saw the number."""
         return len(self.counts) == self.requests and set(self.counts) == {self.intended}
 
 
@@ -54,8 +34,8 @@ def limits(size: int) -> Sequence[int]:
     return [LIMIT] if size <= LIMIT else [LIMIT, size]
 
 
-def measure(cloud: BothSides, sizes: Sequence[int], calls: int, tick: Callable[[], Any]) -> Iterator[ResultRow]:
-    """Yield the rows of each number of hosts, in growing order; ``calls`` is ours of a block."""
+def measure(cloud: PairedCloud, sizes: Sequence[int], calls: int, tick: Callable[[], Any]) -> Iterator[ResultRow]:
+    """Yield the rows of each number of hosts; ``calls`` is gantt's of a block."""
     for size in sorted(sizes):
         cloud.grow(size)
         for limit in limits(size):
@@ -63,7 +43,7 @@ def measure(cloud: BothSides, sizes: Sequence[int], calls: int, tick: Callable[[
             yield from _compare(cloud, size, limit, calls, tick)
 
 
-def _compare(cloud: BothSides, size: int, limit: int, calls: int, tick: Callable[[], Any]) -> Iterator[ResultRow]:
+def _compare(cloud: PairedCloud, size: int, limit: int, calls: int, tick: Callable[[], Any]) -> Iterator[ResultRow]:
     nova_calls = max(1, min(5, BLOCK_HOSTS // min(size, limit)))
     before = len(cloud.filtered_hosts())
     with cloud.echo(cloud.select(OURS)["answer"]):
@@ -94,7 +74,7 @@ def _compare(cloud: BothSides, size: int, limit: int, calls: int, tick: Callable
 
 
 def _their_row(ratio: float, filtered: FilteredHosts, figures: dict[str, float | int | str]) -> ResultRow:
-    """Return the row of both sides; its ratio is 0 where Nova's filters did not see what they should have."""
+    """Return the row of both sides; its ratio is 0 if Nova's filters did not see the intended hosts."""
     size, limit = figures["hosts"], figures["max_placement_results"]
     name = f"select_destinations, {size} hosts, limit {limit}: Nova + Placement / ours"
     if not filtered.is_intended:
@@ -103,7 +83,7 @@ def _their_row(ratio: float, filtered: FilteredHosts, figures: dict[str, float |
     return ResultRow(name, ratio, BUDGETS.get(int(size)), "at least", figures)
 
 
-def _calls(cloud: BothSides, name: str) -> TimedCalls:
+def _calls(cloud: PairedCloud, name: str) -> TimedCalls:
     def calls(first: int, count: int) -> list[float]:
         return [float(cloud.select(name)["seconds"]) for _ in range(first, first + count)]
 

@@ -2,27 +2,27 @@
 """lab.sh peers: speed of Nova's scheduler and Placement against gantt's, for the same work."""
 
 import argparse
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from devstack import peer_environments
-from devstack.lab.benchmark import Benchmark, host_count, list_of
-from devstack.lab.decide.command import decision_subject
+from devstack.lab.benchmark import Benchmark, flag, host_count, list_of, option
+from devstack.lab.decide import decision_subject
 from devstack.lab.hosts import table
-from devstack.lab.peers import ours, side
-from devstack.lab.peers.comparison import BLOCKS, PeerComparison, interleave_with_peer
+from devstack.lab.peers import side
 from devstack.lab.peers.side import PeerFailed, PeerProcess
-from devstack.lab.peers.workload import MAX_LOAD, PeerWorkload
+from devstack.lab.peers.workload import MAX_LOAD, PeerWorkload, candidates_subject, claim_subject
 from devstack.lab.rows import ResultRow
-from devstack.lab.timing import Times
+from devstack.lab.timing import TimedCalls, TimedSubject, Times, alternate, timed, without_collection
 from devstack.peer_environments import NOVA, PEERS, PLACEMENT, Peer, PeerMissing
 from rpcapi.cli.command import CommandFailed
 
 BUDGETS = {1_000: 500.0, 10_000: 2_000.0}  # by number of hosts: time of Nova's decision divided by gantt's
 BLOCK_HOSTS = 5_000  # hosts checked per block of a peer, within bounds
 OUR_SIZE = 50
+BLOCKS = 6
+PEER_RELEASES = ", ".join(peer.release for peer in PEERS)
 CLAIMS = 10
 
 DECIDE_NOT_MEASURED = (
@@ -48,22 +48,11 @@ class PeersBenchmark(Benchmark):
     Each result row says what its comparison leaves out.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            "--hosts",
-            type=list_of(host_count),
-            default="1000,10000",
-            metavar="N,...",
-            help="Numbers of hosts (%(default)s).",
-        )
-        parser.add_argument(
-            "--install",
-            action="store_true",
-            help=f"First install missing peers from PyPI: {', '.join(peer.release for peer in PEERS)}; about 400 MB.",
-        )
-        peer_environments.add_cache_option(parser)
-        return parser
+    ARGUMENTS = (
+        option("--hosts", "Numbers of hosts", list_of(host_count), "1000,10000", metavar="N,..."),
+        flag("--install", f"First install missing peers from PyPI, about 400 MB: {PEER_RELEASES}."),
+        peer_environments.CACHE,
+    )
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         comparisons: list[tuple[Peer, Measure, int]] = [(NOVA, _decide, 1), (PLACEMENT, _allocate, 2)]
@@ -95,78 +84,48 @@ class PeersBenchmark(Benchmark):
 
 def _decide(workload: PeerWorkload, nova: PeerProcess, bar: Any) -> Iterator[ResultRow]:
     summary = nova.ask("prepare", hosts=workload.peer_hosts(), requests=workload.peer_requests())
-    size = max(1, min(5, BLOCK_HOSTS // workload.size))
-    comparison = interleave_with_peer(
-        partial(_ask, nova, "decide"),
-        decision_subject(table(workload.size, MAX_LOAD)),
-        size=size,
-        gantt_size=OUR_SIZE,
-        tick=bar.update,
-    )
+    size = _block_size(workload)
+    times = _compare(nova, "decide", size, decision_subject(table(workload.size, MAX_LOAD)), bar)
     build = sorted(nova.ask("build", first=0, count=size + 2))
-    yield _row(
-        f"decide: {NOVA.release} / ours, {workload.size} hosts",
-        comparison,
-        workload,
-        BUDGETS.get(workload.size),
-        filters=summary["filters"],
-        weighers=summary["weighers"],
-        build_p50_ms=1000 * build[len(build) // 2],
-        left_out=DECIDE_NOT_MEASURED,
-    )
+    counts = {"filters": summary["filters"], "weighers": summary["weighers"]}
+    more = {**counts, "build_p50_ms": 1000 * build[len(build) // 2], "left_out": DECIDE_NOT_MEASURED}
+    yield _row(f"decide: {NOVA.release}", times, workload, BUDGETS.get(workload.size), more)
 
 
 def _allocate(workload: PeerWorkload, placement: PeerProcess, bar: Any) -> Iterator[ResultRow]:
     summary = placement.ask("prepare", hosts=workload.peer_hosts(), requests=workload.peer_requests())
-    size = max(1, min(5, BLOCK_HOSTS // workload.size))
-    comparison = interleave_with_peer(
-        partial(_ask, placement, "candidates"),
-        ours.candidates_subject(table(workload.size, MAX_LOAD)),
-        size=size,
-        gantt_size=OUR_SIZE,
-        tick=bar.update,
-    )
-    yield _row(
-        f"candidates: {PLACEMENT.release} / ours, {workload.size} hosts",
-        comparison,
-        workload,
-        None,
-        candidates=summary["candidates"],
-        left_out=CANDIDATES_NOT_MEASURED,
-    )
-    with contextlib.ExitStack() as stack:
-        claim = stack.enter_context(ours.claim_subject(workload))
-        comparison = interleave_with_peer(
-            partial(_ask, placement, "claim"), claim, size=CLAIMS, gantt_size=OUR_SIZE, tick=bar.update
-        )
-    yield _row(
-        f"claim: {PLACEMENT.release} / ours, {workload.size} hosts",
-        comparison,
-        workload,
-        None,
-        left_out=CLAIM_NOT_MEASURED,
-    )
+    subject = candidates_subject(table(workload.size, MAX_LOAD))
+    times = _compare(placement, "candidates", _block_size(workload), subject, bar)
+    more = {"candidates": summary["candidates"], "left_out": CANDIDATES_NOT_MEASURED}
+    yield _row(f"candidates: {PLACEMENT.release}", times, workload, None, more)
+    with claim_subject(workload) as subject:
+        times = _compare(placement, "claim", CLAIMS, subject, bar)
+    yield _row(f"claim: {PLACEMENT.release}", times, workload, None, {"left_out": CLAIM_NOT_MEASURED})
 
 
-def _ask(peer: PeerProcess, verb: str, first: int, count: int) -> list[float]:
-    return [float(seconds) for seconds in peer.ask(verb, first=first, count=count)]
+def _block_size(workload: PeerWorkload) -> int:
+    return max(1, min(5, BLOCK_HOSTS // workload.size))
+
+
+def _compare(peer: PeerProcess, verb: str, size: int, subject: TimedSubject, bar: Any) -> dict[str, Times]:
+    """Alternate a peer's calls, which it times itself, with gantt's."""
+
+    def ask(first: int, count: int) -> list[float]:
+        return [float(seconds) for seconds in peer.ask(verb, first=first, count=count)]
+
+    subjects: dict[str, tuple[TimedCalls, int]] = {"ours": (partial(timed, subject), OUR_SIZE), "theirs": (ask, size)}
+    with without_collection():
+        return alternate(subjects, blocks=BLOCKS, tick=bar.update)
 
 
 def _row(
-    name: str, comparison: PeerComparison, workload: PeerWorkload, budget: float | None, **more: float | int | str
+    name: str, times: Mapping[str, Times], workload: PeerWorkload, budget: float | None, more: Mapping[str, Any]
 ) -> ResultRow:
-    figures: dict[str, float | int | str] = {
-        "hosts": workload.size,
-        "theirs_p50_ms": _ms(comparison.peer_times),
-        "theirs_least_ms": 1000 * float(comparison.peer_times.seconds.min()),
-        "theirs_calls": len(comparison.peer_times.seconds),
-        "ours_p50_ms": _ms(comparison.gantt_times),
-        "ours_least_ms": 1000 * float(comparison.gantt_times.seconds.min()),
-        "ours_calls": len(comparison.gantt_times.seconds),
-        **more,
-    }
-    return ResultRow(name, comparison.ratio, budget, "at least", figures)
-
-
-def _ms(times: Times) -> float:
-    return times.p50_us / 1000
+    figures: dict[str, float | int | str] = {"hosts": workload.size}
+    for side_name in ("theirs", "ours"):
+        seconds = times[side_name].seconds
+        figures[f"{side_name}_p50_ms"] = times[side_name].p50_us / 1e3
+        figures[f"{side_name}_least_ms"] = 1e3 * float(seconds.min())
+        figures[f"{side_name}_calls"] = len(seconds)
+    ratio = times["theirs"].p50_us / times["ours"].p50_us
+    return ResultRow(f"{name} / ours, {workload.size} hosts", ratio, budget, "at least", {**figures, **more})

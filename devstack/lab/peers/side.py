@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from devstack.lab.temporary_folder import in_temporary_folder
+from devstack.lab.private_servers import in_temporary_folder
 
 ANSWER_SECONDS = 600.0
 WAIT_SECONDS = 1.0
@@ -19,14 +19,8 @@ END_SECONDS = 5.0
 MAX_ANSWER_BYTES = 64 * 2**20
 READ = 2**16
 TAIL = 600
-INHERITED = (
-    "PATH",
-    "HOME",
-    "LANG",
-    "LC_ALL",
-    "TMPDIR",
-)  # not PYTHONPATH: gantt's packages must not be importable there
-INSIDE = Path(__file__).parent / "inside"
+INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
+INSIDE = Path(__file__).parent / "inside"  # all that a peer can import of gantt
 
 
 class PeerFailed(Exception):
@@ -34,8 +28,6 @@ class PeerFailed(Exception):
 
 
 class PeerProcess:
-    """A running peer process."""
-
     def __init__(self, process: "subprocess.Popen[bytes]", log: Path) -> None:
         self._process = process
         self._log = log
@@ -56,7 +48,7 @@ class PeerProcess:
         return reply["answer"]
 
     def end(self) -> None:
-        """Kill the process: it holds nothing that must be saved."""
+        """Kill the process: it has nothing to save."""
         self._process.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
@@ -104,6 +96,7 @@ def running(command: Sequence[str]) -> Iterator[PeerProcess]:
 
 def _start(command: Sequence[str], folder: Path) -> PeerProcess:
     log = folder / "log"
+    inherited = {key: os.environ[key] for key in INHERITED if key in os.environ}
     try:
         with log.open("wb") as errors:
             process = subprocess.Popen(  # noqa: S603 - a fixed command, no shell
@@ -112,7 +105,7 @@ def _start(command: Sequence[str], folder: Path) -> PeerProcess:
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 cwd=folder,
-                env={key: os.environ[key] for key in INHERITED if key in os.environ},
+                env={**inherited, "PYTHONPATH": str(INSIDE)},
             )
     except OSError as why:
         raise PeerFailed(f"the process cannot be started: {why}") from why

@@ -1,12 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The common hosts and requests of gantt and its peers."""
+"""Common hosts and requests of gantt and its peers, and gantt's side of each comparison."""
 
+import contextlib
 import itertools
+import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from devstack.lab import hosts, requests
-from devstack.lab.decide.command import MIX
+import numpy as np
+
+from devstack.lab import default_driver, hosts, private_servers
+from devstack.lab.decide import MIX
+from devstack.lab.timing import TimedSubject
+from rpcapi.cli.command import CommandFailed
+from rpcapi.resources.claims import Answer
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.records import Candidate, Intent
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.store.redis import RedisStore
 
 MAX_LOAD = 0.9  # each host is loaded by a random share up to this
 REQUIRED_FREE = {
@@ -28,7 +41,7 @@ class PeerWorkload:
         return hosts.make_nodes(self.size)
 
     def peer_hosts(self) -> list[dict[str, Any]]:
-        """Return the hosts in the peers' form: total, reserved and used amounts."""
+        """Return the hosts in the peers' form."""
         nodes = self.nodes
         used = hosts.make_usage(nodes, MAX_LOAD)
         return [
@@ -50,4 +63,45 @@ class PeerWorkload:
     @staticmethod
     def peer_requests() -> list[dict[str, int]]:
         """Return the requests, which are used in turn."""
-        return [dict(server.request.resources) for server in itertools.islice(requests.stream(3), MIX)]
+        return [dict(server.request.resources) for server in itertools.islice(hosts.stream(3), MIX)]
+
+
+LIMIT = 1000  # maximum number of candidates, as in Nova's requests to Placement
+RESOURCES = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 1}
+
+
+def candidates_subject(table: HostTable) -> TimedSubject:
+    """Return a subject that filters all hosts and returns up to LIMIT names."""
+    filters = default_driver.filters()
+    requests = [SchedulingRequest("peers", amounts) for amounts in PeerWorkload.peer_requests()]
+
+    def find(number: int) -> Any:
+        with table.reading() as view:
+            rows = np.flatnonzero(pipeline.run(filters, view, requests[number % len(requests)]).passes)[:LIMIT]
+            return [view.name(row) for row in rows.tolist()]
+
+    return find
+
+
+@contextlib.contextmanager
+def claim_subject(workload: PeerWorkload) -> Iterator[TimedSubject]:
+    """Yield a subject that claims for a new consumer on the next host, in a private Redis (everysec)."""
+    with private_servers.running_redis("everysec") as server:
+        store = RedisStore(server.url(), "peers")
+        with contextlib.closing(store):
+            store.check_identity()
+            nodes = workload.nodes
+            hosts.join(store, nodes)
+            names = list(nodes)
+            snapshot = store.snapshot()
+
+            def claim(number: int) -> None:
+                consumer = str(uuid.uuid4())
+                intents = [Intent(consumer, 1, [Candidate(names[number % len(names)])])]
+                record = {"driver": "FilterDriver", "seed": number, "hosts": len(names)}
+                batch = hosts.claim_batch(snapshot, intents, RESOURCES, record)
+                result = store.prepare(batch).prepared[0]
+                if result.answer is not Answer.PREPARED:
+                    raise CommandFailed(f"gantt's claim was answered {result.answer}: {result.verdicts}")
+
+            yield claim

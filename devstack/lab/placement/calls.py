@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
-from devstack.lab.peers.comparison import TimedCalls
 from devstack.lab.placement.client import HttpClient, allocation_body
 from devstack.lab.placement.cloud import FLAVOR
 from devstack.lab.processor_time import cpu_seconds
+from devstack.lab.timing import TimedCalls
 from rpcapi.cli.command import CommandFailed
 
 CHECK_EACH = 1_000  # calls: the first one and each thousandth are checked
@@ -21,10 +21,7 @@ Used = Callable[[str], Mapping[str, int]]  # provider -> what is held from it
 
 
 class ServerCalls:
-    """Calls of one server over one connection, each timed by itself.
-
-    ``used`` reads what is held from a provider without the calls' help.
-    """
+    """Timed calls of one server over one connection; ``used`` reads a provider's usage independently."""
 
     def __init__(self, port: int, hosts: Sequence[str], used: Used) -> None:
         self._client = HttpClient(port)
@@ -32,11 +29,10 @@ class ServerCalls:
         self._used = used
 
     def close(self) -> None:
-        """Close the connection."""
         self._client.close()
 
     def candidates(self, first: int, count: int, path: str) -> list[float]:
-        """Ask for candidates; before each question something is written, which its answer must contain."""
+        """Ask for candidates, each time after a write that the answer must contain."""
         self._client.reconnect()
         seconds = []
         for number in range(first, first + count):
@@ -63,11 +59,9 @@ class ServerCalls:
         return seconds
 
     def get(self, first: int, count: int, path: str) -> list[float]:
-        """Read a resource."""
         return reconnecting(self._client, lambda: self._client.get(path))(first, count)
 
     def read(self, path: str) -> bytes:
-        """Return one answer."""
         return self._client.get(path)
 
     def _host(self, number: int) -> str:
@@ -84,7 +78,7 @@ class ServerCalls:
     def _check(
         self, answer: Mapping[str, Mapping[str, Mapping[str, Mapping[str, Mapping[str, int]]]]], host: str
     ) -> None:
-        """Compare the summary of the host that was written to, or of any one, with what is stored."""
+        """Compare the summary of the written host, or of any, with the store."""
         summaries = answer["provider_summaries"]
         if not answer["allocation_requests"] or not summaries:
             raise CommandFailed("An answer has no candidates")
@@ -99,7 +93,7 @@ class ServerCalls:
 
 
 def reconnecting(client: HttpClient, call: Callable[[], object]) -> TimedCalls:
-    """Return the calls of a block, which begins with a new connection: the server may have closed an idle one."""
+    """Return the calls of a block that begins with a new connection: the server closes idle ones."""
 
     def repeat(_first: int, count: int) -> list[float]:
         client.reconnect()
@@ -115,7 +109,7 @@ def reconnecting(client: HttpClient, call: Callable[[], object]) -> TimedCalls:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Allocations by several clients: how many in how many seconds, of the clock and of processors."""
+    """Allocations by several clients, in seconds of the clock and of processors."""
 
     calls: int
     seconds: float
@@ -124,12 +118,11 @@ class Rate:
 
     @property
     def per_second(self) -> float:
-        """Allocations a second."""
         return self.calls / self.seconds
 
     @property
     def per_processor_second(self) -> float:
-        """Allocations for a second of processor time of the servers."""
+        """Allocations for a second of the servers' processor time."""
         return self.calls / self.server_seconds
 
     @property
@@ -139,10 +132,7 @@ class Rate:
 
 
 def rate(port: int, pids: Sequence[int], hosts: Sequence[str], clients: int, seconds: float) -> Rate:
-    """Let clients write allocations of new consumers for some seconds, each from hosts of its own.
-
-    ``pids`` are the processes of the servers; those that they start count too.
-    """
+    """Let clients write allocations for some seconds, each from its own hosts; ``pids`` are the servers' processes."""
     stopping = threading.Event()
 
     def write(index: int) -> int:

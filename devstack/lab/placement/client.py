@@ -16,11 +16,11 @@ NO_CONTENT = 204
 
 
 class RequestFailed(CommandFailed):
-    """Raised when a request is answered with an error or not at all; the message has the status and the body."""
+    """Raised when a request fails or is not answered; the message has the status and the body."""
 
 
 class HttpClient:
-    """One connection of an administrator to 127.0.0.1, kept open. Not for several threads."""
+    """An administrator's open connection to 127.0.0.1, for one thread."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -45,7 +45,6 @@ class HttpClient:
         self._socket = self._connect()
 
     def close(self) -> None:
-        """Close the connection."""
         self._socket.close()
 
     def _connect(self) -> socket.socket:

@@ -26,13 +26,12 @@ DEVICE_CANDIDATES = f"/allocation_candidates?limit={LIMIT}&group_policy=none&" +
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """``hosts`` flat hosts, and DEVICE_HOSTS hosts with DEVICES devices each; the same for the same number."""
+    """``hosts`` flat hosts, and DEVICE_HOSTS hosts with DEVICES devices each."""
 
     hosts: int
 
     @property
     def flat(self) -> Sequence[str]:
-        """The uuids of the flat hosts."""
         return [_uuid(f"host {number}") for number in range(self.hosts)]
 
     @property
@@ -41,22 +40,24 @@ class Cloud:
         return self.hosts + DEVICE_HOSTS * (DEVICES + 1)
 
     def providers(self) -> list[dict[str, Any]]:
-        """Return all providers, parents before their children.
-
-        Each is {"uuid", "parent" (a uuid or None), "root", "inventories" {class: {total, ...}}, "used" {class: amount},
-        "traits", "aggregates"}.
-        """
+        """Return all providers, parents first, in the form of placement_side.py."""
         flat = [
-            _provider(name, None, TOTAL, USED, [_trait(number + offset) for offset in range(TRAITS_PER_HOST)])
+            make_provider(
+                name,
+                TOTAL,
+                [_trait(number + offset) for offset in range(TRAITS_PER_HOST)],
+                used=USED,
+                ratios=RATIOS,
+            )
             for number, name in enumerate(self.flat)
         ]
         roots = [_uuid(f"device host {number}") for number in range(DEVICE_HOSTS)]
         devices = [
-            _provider(_uuid(f"device {number} of {root}"), root, {DEVICE: 1}, {}, [])
+            make_provider(_uuid(f"device {number} of {root}"), {DEVICE: 1}, parent=root)
             for root in roots
             for number in range(DEVICES)
         ]
-        return [*flat, *(_provider(root, None, {}, {}, []) for root in roots), *devices]
+        return [*flat, *(make_provider(root, {}) for root in roots), *devices]
 
 
 def _uuid(name: str) -> str:
@@ -67,26 +68,26 @@ def _trait(number: int) -> str:
     return f"CUSTOM_LAB_{number % TRAITS}"
 
 
-def _provider(
-    uuid_text: str, parent: str | None, total: Mapping[str, int], used: Mapping[str, int], traits: Sequence[str]
+def make_provider(
+    uuid_text: str,
+    total: Mapping[str, int],
+    traits: Sequence[str] = (),
+    *,
+    parent: str | None = None,
+    used: Mapping[str, int] | None = None,
+    ratios: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
+    """Return a provider in the form of placement_side.py, as large as one allocation may be."""
+    inventories = {}
+    for name, amount in total.items():
+        ratio = (ratios or {}).get(name, 1.0)
+        limits = {"reserved": 0, "min_unit": 1, "max_unit": int(amount * ratio), "step_size": 1}
+        inventories[name] = {"total": amount, **limits, "allocation_ratio": ratio}
+    identity = {"uuid": uuid_text, "parent": parent, "root": parent or uuid_text}
     return {
-        "uuid": uuid_text,
-        "parent": parent,
-        "root": parent or uuid_text,
-        "inventories": {name: _inventory(amount, RATIOS.get(name, 1.0)) for name, amount in total.items()},
-        "used": dict(used),
+        **identity,
+        "inventories": inventories,
+        "used": dict(used or {}),
         "traits": sorted(traits),
         "aggregates": [],
-    }
-
-
-def _inventory(total: int, ratio: float) -> dict[str, Any]:
-    return {
-        "total": total,
-        "reserved": 0,
-        "min_unit": 1,
-        "max_unit": int(total * ratio),
-        "step_size": 1,
-        "allocation_ratio": ratio,
     }

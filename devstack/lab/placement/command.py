@@ -11,17 +11,15 @@ from functools import partial
 from typing import Any
 
 from devstack import peer_environments
-from devstack.lab.benchmark import Benchmark, host_count, names_of, positive
-from devstack.lab.peers.comparison import TimedCalls, alternate
+from devstack.lab.benchmark import Benchmark, flag, host_count, names_of, option
 from devstack.lab.peers.side import PeerFailed
-from devstack.lab.placement import floor, ours, peer
+from devstack.lab.placement import floor, servers
 from devstack.lab.placement.calls import ServerCalls, rate, reconnecting
 from devstack.lab.placement.client import HttpClient, allocation_body
 from devstack.lab.placement.cloud import CANDIDATES, DEVICE_CANDIDATES, FLAVOR, Cloud
-from devstack.lab.placement.ours import GanttSide
-from devstack.lab.placement.peer import PlacementSide
+from devstack.lab.placement.servers import GanttPlacement, ServedPlacement
 from devstack.lab.rows import ResultRow
-from devstack.lab.timing import Times
+from devstack.lab.timing import TimedCalls, Times, alternate
 from devstack.peer_environments import PLACEMENT_SERVER, PeerMissing
 from devstack.servers.redis import AppendFsync
 from devstack.users.errors import DevstackError
@@ -45,7 +43,7 @@ ServedCalls = Callable[..., list[float]]  # (server, number of the first call, c
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a store promises when it acknowledges a write: settings of Redis and MariaDB that promise the same."""
+    """Settings of Redis and MariaDB that promise the same durability of an acknowledged write."""
 
     fsync: AppendFsync
     flush: int  # innodb_flush_log_at_trx_commit
@@ -63,25 +61,14 @@ class PlacementBenchmark(Benchmark):
     candidates, and one answer of a thousand is compared with the store.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("--hosts", type=host_count, default=10_000, metavar="N", help="Flat hosts (%(default)s).")
-        parser.add_argument(
-            "--sync",
-            type=names_of(PROMISES, "a moment of a sync"),
-            default=list(PROMISES),
-            metavar="NAME,...",
-            help="When both stores sync: each second, at each commit (second,commit).",
-        )
-        parser.add_argument("--calls", type=positive, default=50, metavar="N", help="Per block (%(default)s).")
-        parser.add_argument(
-            "--alone", action="store_true", help="Without Placement: beside the server that does nothing only."
-        )
-        parser.add_argument(
-            "--install", action="store_true", help=f"First install {PLACEMENT_SERVER.release} from PyPI."
-        )
-        peer_environments.add_cache_option(parser)
-        return parser
+    ARGUMENTS = (
+        option("--hosts", "Flat hosts", host_count, 10_000),
+        option("--sync", "When stores sync", names_of(PROMISES, "a moment of a sync"), ",".join(PROMISES), "NAME,..."),
+        option("--calls", "Per block", default=50),
+        flag("--alone", "Without Placement: beside the server that does nothing only."),
+        flag("--install", f"First install {PLACEMENT_SERVER.release} from PyPI."),
+        peer_environments.CACHE,
+    )
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         try:
@@ -100,10 +87,10 @@ class PlacementBenchmark(Benchmark):
             for name in args.sync:
                 promise = PROMISES[name]
                 with contextlib.ExitStack() as stack:
-                    gantt = stack.enter_context(ours.running(cloud, WORKERS, promise.fsync))
+                    gantt = stack.enter_context(servers.run_gantt(cloud, WORKERS, promise.fsync))
                     placement = None
                     if python is not None:
-                        placement = stack.enter_context(peer.running(cloud, WORKERS, promise.flush, python))
+                        placement = stack.enter_context(servers.run_placement(cloud, WORKERS, promise.flush, python))
                     comparison = _Comparison(cloud, gantt, placement, calls=args.calls, promise=name, tick=bar.update)
                     rows += comparison.measure()
         return rows
@@ -113,13 +100,19 @@ class _Comparison:
     """The rows of one pair of running servers."""
 
     def __init__(
-        self, cloud: Cloud, gantt: GanttSide, placement: PlacementSide | None, *, calls: int, promise: str, tick: Any
+        self,
+        cloud: Cloud,
+        gantt: GanttPlacement,
+        placement: ServedPlacement | None,
+        *,
+        calls: int,
+        promise: str,
+        tick: Any,
     ) -> None:
         self._cloud, self._gantt, self._placement = cloud, gantt, placement
         self._calls, self._promise, self._tick = calls, promise, tick
 
     def measure(self) -> Iterator[ResultRow]:
-        """Measure, and yield the rows."""
         with contextlib.ExitStack() as stack:
             self._served = self._connect(stack, self._gantt)
             self._peer = None if self._placement is None else self._connect(stack, self._placement)
@@ -130,7 +123,7 @@ class _Comparison:
         if self._placement is not None:
             yield self._rates(self._placement)
 
-    def _connect(self, stack: contextlib.ExitStack, server: GanttSide | PlacementSide) -> ServerCalls:
+    def _connect(self, stack: contextlib.ExitStack, server: GanttPlacement | ServedPlacement) -> ServerCalls:
         return stack.enter_context(contextlib.closing(ServerCalls(server.port, self._cloud.flat, server.used)))
 
     def _candidates(self, question: str, path: str, budget: float, least_budget: float | None) -> Iterator[ResultRow]:
@@ -192,7 +185,7 @@ class _Comparison:
         ratio = ours_us / times["least"].p50_us
         yield ResultRow(f"{name}: ours / least", ratio, least_budget if is_large else None, "at most", figures)
 
-    def _rates(self, placement: PlacementSide) -> ResultRow:
+    def _rates(self, placement: ServedPlacement) -> ResultRow:
         """Compare allocations for a second of the servers' processor time."""
         rates = {
             name: rate(server.port, server.pids, self._cloud.flat, CLIENTS, seconds)
@@ -214,6 +207,6 @@ class _Comparison:
 
 @contextlib.contextmanager
 def _empty_server(body: bytes) -> Iterator[HttpClient]:
-    """Run a server that does nothing but to answer ``body``, with as many processes; yield a client of it."""
+    """Run a server that only answers ``body``, with as many processes; yield a client of it."""
     with floor.running(body, WORKERS) as port, contextlib.closing(HttpClient(port)) as client:
         yield client

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The least that any implementation costs: gantt-placement's HTTP server with an application that does nothing.
+"""The floor of any implementation: gantt-placement's HTTP server with an application that does nothing.
 
-As a program: ``python -m devstack.lab.placement.floor PORT FILE``. It answers each GET with the content of FILE, and
-every other request with 204 after it has read its body. Several of these processes share a port, as workers do.
+``python -m devstack.lab.placement.floor PORT FILE`` answers each GET with the content of FILE, and other requests with
+204. Several of these processes share a port, as workers do.
 """
 
 import contextlib
@@ -45,7 +45,6 @@ def _start(folder: Path, number: int, port: int, content: Path) -> ServerProcess
 
 
 def application(body: bytes) -> Any:
-    """Return the WSGI application."""
     headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
 
     def answer(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
@@ -60,7 +59,6 @@ def application(body: bytes) -> Any:
 
 
 def main(arguments: list[str]) -> None:
-    """Serve until SIGTERM."""
     port, path = arguments
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())

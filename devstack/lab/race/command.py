@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from devstack.lab import hosts, private_redis, requests
-from devstack.lab.benchmark import Benchmark, host_count, positive, share
+from devstack.lab import hosts, private_servers
+from devstack.lab.benchmark import Benchmark, host_count, option, share
+from devstack.lab.hosts import ServerRequest
 from devstack.lab.race import groups, worker
 from devstack.lab.race.regret import JudgedClaim, entries, judged_claims, regret
-from devstack.lab.requests import ServerRequest
 from devstack.lab.rows import ResultRow
 from rpcapi.cli.command import CommandFailed
 from rpcapi.resources.claims import Verdict
@@ -30,7 +30,7 @@ SEED = 5
 
 @dataclass(frozen=True, slots=True)
 class RaceRun:
-    """The result of filling one empty partition."""
+    """Result of filling one empty partition."""
 
     tally: worker.RaceTally
     seconds: float
@@ -41,52 +41,23 @@ class RaceRun:
 
     @property
     def per_second(self) -> float:
-        """Servers placed per second."""
         return self.tally.placements / self.seconds
 
 
 class RaceBenchmark(Benchmark):
-    """Fill a cluster with N worker processes as fast as possible, and with a single one, using the same requests.
+    """Fill a cluster with N worker processes as fast as possible, and with a single one, using the same hosts.
 
     Each worker has its own replica and decides in its process; claims go to one private redis-server (everysec).
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            "--workers", type=positive, default=8, metavar="N", help="Concurrent workers (%(default)s)."
-        )
-        parser.add_argument("--hosts", type=host_count, default=500, metavar="N", help="Empty hosts (%(default)s).")
-        parser.add_argument(
-            "--fill",
-            type=share,
-            default=0.95,
-            metavar="SHARE",
-            help="Share of the scarcest resource class to request (%(default)s).",
-        )
-        parser.add_argument(
-            "--subset",
-            type=positive,
-            default=1,
-            metavar="N",
-            help="Draw each choice from the N best hosts: host_subset_size (%(default)s). The single worker takes "
-            "the best.",
-        )
-        parser.add_argument(
-            "--callers",
-            type=positive,
-            default=1,
-            metavar="N",
-            help="Threads that ask each worker at the same time (%(default)s). The single worker has one.",
-        )
-        parser.add_argument(
-            "--groups",
-            type=share,
-            metavar="SHARE",
-            help="Share of the servers that are members of affinity and anti-affinity groups of four (none). The "
-            "regret is that of the others.",
-        )
-        return parser
+    ARGUMENTS = (
+        option("--workers", "Concurrent workers", default=8),
+        option("--hosts", "Empty hosts", host_count, 500),
+        option("--fill", "Share of the scarcest resource class to request", share, 0.95, metavar="SHARE"),
+        option("--subset", "Each worker, but for the single one, draws from the N best hosts", default=1),
+        option("--callers", "Threads that ask each worker, but for the single one, at the same time", default=1),
+        option("--groups", "Share of servers in affinity and anti-affinity groups of four", share, metavar="SHARE"),
+    )
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         nodes = hosts.make_nodes(args.hosts)
@@ -96,7 +67,7 @@ class RaceBenchmark(Benchmark):
         servers = groups.with_groups(servers, args.groups or 0.0)
         with (
             self.bar(2 * len(servers), "placing", args) as bar,
-            private_redis.running("everysec") as server,
+            private_servers.running_redis("everysec") as server,
         ):
             single_run = _run(worker.RaceSettings(server.url(), 1), "alone", nodes, servers, bar=bar)
             race_run = _run(
@@ -120,7 +91,7 @@ def fill(nodes: hosts.Nodes, fill_share: float) -> list[ServerRequest]:
         requested.update(server.request.resources)
         return all(requested[name] <= fill_share * capacity[name] for name in requested)
 
-    return list(itertools.takewhile(within, requests.stream(SEED)))
+    return list(itertools.takewhile(within, hosts.stream(SEED)))
 
 
 def _run(

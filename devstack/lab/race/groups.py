@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from devstack.lab.requests import ServerRequest
+from devstack.lab.hosts import ServerRequest
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import Amounts, Claim, ClaimGroup
 
@@ -15,7 +15,7 @@ DISK_GB = 1  # that members take besides: all other servers take an even amount,
 
 
 def with_groups(servers: Sequence[ServerRequest], share: float) -> list[ServerRequest]:
-    """Return the servers with about this share of them in groups, consecutive ones, so that workers race for them."""
+    """Return the servers with about this share in groups of consecutive ones, so that workers race for them."""
     grouped = list(servers)
     firsts = range(0, len(servers) - GROUP_SIZE + 1, int(GROUP_SIZE / share)) if share else ()
     for number, first in enumerate(firsts):
@@ -28,12 +28,12 @@ def with_groups(servers: Sequence[ServerRequest], share: float) -> list[ServerRe
 
 
 def is_member(amounts: Amounts) -> bool:
-    """Return whether a server that took these amounts is a member of a group."""
+    """Return whether these amounts are those of a member of a group."""
     return amounts.get("DISK_GB", 0) % 2 == 1
 
 
 def members_by_host(claims: Iterable[Claim]) -> Mapping[ClaimGroup, Counter[str]]:
-    """Return for each group the number of its members on each host that has any."""
+    """Return the number of each group's members by host."""
     groups: dict[ClaimGroup, Counter[str]] = defaultdict(Counter)
     for claim in claims:
         if claim.group is not None:
@@ -42,7 +42,6 @@ def members_by_host(claims: Iterable[Claim]) -> Mapping[ClaimGroup, Counter[str]
 
 
 def count_violations(groups: Mapping[ClaimGroup, Mapping[str, int]]) -> int:
-    """Return the number of groups whose members are where their policy forbids."""
     return sum(_is_violated(group, members) for group, members in groups.items())
 
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Regret of claims: how far the claimed hosts' scores are below the best, in the state in which each claim was made.
+"""Regret of claims: how far the claimed hosts' scores are below the best, in the state before each claim.
 
-A single worker that is always up to date gives each request the host with the highest current score. The log holds
-every claim in order, so that these states can be reproduced:
+The log of all claims in order reproduces these states:
 
-    regret = 1 - (sum of the chosen hosts' scores) / (sum of the best scores)
+regret = 1 - (sum of the chosen hosts' scores) / (sum of the best scores)
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,14 +23,14 @@ from scheduler_svc.store.protocols.log import LogStore
 
 @dataclass(frozen=True, slots=True)
 class JudgedClaim:
-    """One claim: the score of the claimed host, and the best score of all hosts at that time."""
+    """Scores of the claimed host and of the best host at that time."""
 
     score: float
     best_score: float
 
 
 def entries(store: LogStore, position: int) -> Iterator[LogEntry]:
-    """Yield the log's entries after ``position``; raises LookupError if the log no longer has all of them."""
+    """Yield the log's entries after ``position``; raises LookupError if the log was trimmed."""
     while True:
         batch = store.follow(position, 0)
         if batch is None:
@@ -43,9 +42,9 @@ def entries(store: LogStore, position: int) -> Iterator[LogEntry]:
 
 
 def judged_claims(before: Snapshot, log: Iterable[LogEntry], every: int) -> Iterator[JudgedClaim]:
-    """Judge one of ``every`` claims in the log of a partition in which nothing but single claims happened.
+    """Judge one of ``every`` claims in the log of a partition with single claims only.
 
-    Members of groups are not judged: the log does not tell which hosts their policies allowed.
+    Members of groups are not judged: the log does not show which hosts their policies allowed.
     """
     table = HostTable.from_snapshot(before, reads=default_driver.default().reads)
     filters, weighted = default_driver.filters(), default_driver.weighted()
@@ -81,7 +80,7 @@ def judge(
     name: str,
     amounts: Mapping[str, int],
 ) -> JudgedClaim:
-    """Judge a claim of ``amounts`` on host ``name`` in the state before it; raises LookupError if it did not fit."""
+    """Judge a claim in the state before it; raises LookupError if it did not fit."""
     request = SchedulingRequest("regret", amounts)
     with table.reading() as view:
         rows = np.flatnonzero(pipeline.run(filters, view, request).passes)

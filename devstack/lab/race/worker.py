@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from devstack.lab import default_driver
-from devstack.lab.requests import ServerRequest
+from devstack.lab.hosts import ServerRequest
 from devstack.lab.worker_processes import PipeEnd, WorkerProcesses
 from rpcapi import context, errors
 from rpcapi.resources.claims import Verdict
@@ -38,12 +38,10 @@ GO = "go"
 class RaceTally:
     """Counts of one worker, or of all together.
 
-    ``scripts`` counts claim scripts that had a candidate to try, ``first_choices`` those that lost no candidate to
-    others before they claimed one, ``very_first_choices`` those that claimed the first candidate: the rest passed over
-    near hosts that had changed. ``max_candidates`` is the longest list that a script tried. ``behind`` sums up by how
-    many log entries (one per claim, the worker's own included) the deciding tables were behind when the scripts ran.
-    ``rounds`` counts the packets in which the scripts of ``calls`` were sent. ``refusals`` are those of all servers but
-    the members of affinity groups: whether these fit depends on which host their first member drew.
+    ``scripts`` had a candidate to try; ``first_choices`` lost no candidate to others; ``very_first_choices`` claimed
+    the first candidate: the rest passed over near hosts that had changed. ``behind`` sums up the log entries that the
+    deciding tables lacked. ``rounds`` are packets of ``calls``. ``refusals`` exclude members of affinity groups, whose
+    fit depends on the first member's host.
     """
 
     rounds: int = 0
@@ -59,7 +57,6 @@ class RaceTally:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
 
     def add(self, tally: "RaceTally") -> None:
-        """Add another worker's counts."""
         self.rounds += tally.rounds
         self.calls += tally.calls
         self.placements += tally.placements
@@ -83,7 +80,6 @@ class CountingStore:
         self._tally = tally
 
     def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
-        """Claim, and count the candidates' verdicts."""
         prepared = self._store.prepare_all(batches, log_after)
         self._tally.rounds += 1
         self._tally.calls += len(batches)
@@ -105,10 +101,7 @@ class CountingStore:
 
 @dataclass(frozen=True, slots=True)
 class RaceSettings:
-    """Settings of a race: the store's URL, and the number of workers.
-
-    Each worker draws from the ``subset`` best hosts, and has ``callers`` threads that ask at the same time.
-    """
+    """Store URL and workers, which draw from the ``subset`` best hosts with ``callers`` threads each."""
 
     url: str
     workers: int
@@ -117,10 +110,7 @@ class RaceSettings:
 
 
 def run(settings: RaceSettings, partition: str, servers: Sequence[ServerRequest], bar: Any) -> tuple[RaceTally, float]:
-    """Place ``servers`` with concurrent processes, each its share; return the total tally and the elapsed seconds.
-
-    Raises what a worker raised.
-    """
+    """Place ``servers`` with concurrent processes; return the total tally and the elapsed seconds."""
     done = multiprocessing.get_context("spawn").RawArray("q", settings.workers)
     shown = 0
 
@@ -144,7 +134,7 @@ def run(settings: RaceSettings, partition: str, servers: Sequence[ServerRequest]
 
 
 def _work(settings: RaceSettings, partition: str, done: Any, pipe: PipeEnd, index: int) -> None:
-    """Run in a worker process: load, wait for the start signal, then place the share, counting into ``done``."""
+    """Load, wait for the start signal, then place the worker's share, counting into ``done``."""
     servers: Sequence[ServerRequest] = pipe.recv()
     tally = RaceTally()
     store, replica_store = (RedisStore(settings.url, partition, log_length=LOG_LENGTH) for _ in range(2))
@@ -176,7 +166,6 @@ def _work(settings: RaceSettings, partition: str, done: Any, pipe: PipeEnd, inde
 
 
 def _place(scheduler: PartitionScheduler, policy: SchedulingPolicy, server: ServerRequest) -> bool:
-    """Return whether the server got a host."""
     try:
         scheduler.select(policy, context.new("lab", "lab"), SelectionCall(server.request, [server.consumer]))
     except errors.NoValidHost:

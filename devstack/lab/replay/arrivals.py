@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The requests of a trace by time of arrival, and a summary of the trace."""
+"""Requests of a trace by time of arrival, a summary of the trace, and the hosts that it needs."""
 
+import functools
 import heapq
 import itertools
+import math
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from devstack.confs import NODE_SHAPES
+from devstack.lab import hosts
+from devstack.lab.benchmark import MAX_HOSTS
 from devstack.lab.replay.trace import Trace, TraceServer
 from devstack.workload import TraceError
 from rpcapi.resources.claims import MAX_INSTANCES
@@ -18,7 +24,7 @@ ServerShape = tuple[int, int]  # virtual CPUs, memory in MB
 
 @dataclass(frozen=True, slots=True)
 class ReplayServer:
-    """One server of a request: its number in the trace, from 0, and when it ends."""
+    """A server of a request, numbered by the trace, and its end."""
 
     number: int
     ends: float | None
@@ -38,18 +44,17 @@ class ReplayRequest:
 
     @property
     def id(self) -> str:
-        """The request id: it is also the random seed, the same for every driver."""
+        """The request id, which seeds every driver equally."""
         return f"req-replay-{self.members[0].number}"
 
     @property
     def resources(self) -> Amounts:
-        """Resources of each server."""
         return amounts(self.shape)
 
 
 @dataclass(frozen=True, slots=True)
 class ArrivalBatch:
-    """All requests that arrive at one time of the trace, in seconds."""
+    """Requests that arrive at one second of the trace."""
 
     at: float
     requests: tuple[ReplayRequest, ...]
@@ -57,7 +62,7 @@ class ArrivalBatch:
 
 @dataclass(frozen=True, slots=True)
 class TraceSummary:
-    """Summary of a trace: servers, first and last arrival in seconds, peak usage, most common shape."""
+    """Servers, first and last arrival in seconds, peak usage, most common shape."""
 
     servers: int
     begins: float
@@ -67,12 +72,11 @@ class TraceSummary:
 
 
 def amounts(shape: ServerShape) -> Amounts:
-    """Return a shape by resource class."""
     return {"VCPU": shape[0], "MEMORY_MB": shape[1]}
 
 
 def arrival_batches(trace: Trace, limit: int | None, together: bool) -> Iterator[ArrivalBatch]:
-    """Yield the first ``limit`` servers by arrival, one per request; ``together``: one request per batch and shape."""
+    """Yield the first ``limit`` servers by arrival, one per request or per batch and shape (``together``)."""
     numbered = enumerate(itertools.islice(trace.servers(), limit))
     for at, arriving in itertools.groupby(numbered, lambda item: item[1].arrives):
         yield ArrivalBatch(at, tuple(_requests(arriving, together)))
@@ -91,7 +95,7 @@ def _requests(arriving: Iterator[tuple[int, TraceServer]], together: bool) -> It
 
 
 def summarize(trace: Trace, limit: int | None) -> TraceSummary:
-    """Read the whole trace and summarize it; raises TraceError if it is malformed."""
+    """Summarize the trace; raises TraceError if it is malformed."""
     running: list[tuple[float, int, int]] = []
     shapes: Counter[ServerShape] = Counter()
     vcpus = memory = most_vcpus = most_memory = 0
@@ -113,3 +117,49 @@ def summarize(trace: Trace, limit: int | None) -> TraceSummary:
     # Of equally common shapes the smallest, independent of the order of the rows.
     commonest = min(shapes, key=lambda shape: (-shapes[shape], shape))
     return TraceSummary(shapes.total(), begins, ends, amounts((most_vcpus, most_memory)), commonest)
+
+
+FIRST = 64
+CPU_RATIO = 4.0  # of a simulated node whose shape does not set one
+
+
+def required_hosts(
+    peak: Amounts, fill: float, shapes: Sequence[hosts.Shape] = hosts.SHAPES, *, cluster: bool = False
+) -> int:
+    """Return the least hosts for which ``peak`` is at most the share ``fill`` of the scarcer class.
+
+    Counts generated hosts, or average nodes of a ``cluster``; raises ValueError above MAX_HOSTS.
+    """
+    if cluster:
+        node_capacity = _simulated_capacity()
+        return max(1, *(math.ceil(amount / fill / node_capacity[name]) for name, amount in peak.items()))
+    size = _estimate(peak, fill, shapes)
+    while size <= MAX_HOSTS:
+        cumulative = itertools.accumulate(map(_capacity, hosts.make_nodes(size, shapes=shapes).values()), _sum)
+        for count, total in enumerate(cumulative, 1):
+            if all(fill * total[name] >= amount for name, amount in peak.items()):
+                return count
+        size *= 2
+    raise ValueError(f"the trace's peak of {dict(peak)} needs more than {MAX_HOSTS} hosts: use fewer requests")
+
+
+def _estimate(peak: Amounts, fill: float, shapes: Sequence[hosts.Shape]) -> int:
+    """Return an estimate by the first hosts' average, with a margin."""
+    capacity: Amounts = functools.reduce(_sum, map(_capacity, hosts.make_nodes(FIRST, shapes=shapes).values()))
+    return FIRST + max(math.ceil(1.1 * FIRST * amount / (fill * capacity[name])) for name, amount in peak.items())
+
+
+def _simulated_capacity() -> Mapping[str, float]:
+    """Return the average capacity of a cluster's nodes."""
+    shapes: list[Mapping[str, Any]] = list(NODE_SHAPES.values())
+    shares = sum(shape["share"] for shape in shapes)
+    vcpus = sum(shape["share"] * shape["vcpus"] * shape.get("cpu_allocation_ratio", CPU_RATIO) for shape in shapes)
+    return {"VCPU": vcpus / shares, "MEMORY_MB": sum(shape["share"] * shape["memory_mb"] for shape in shapes) / shares}
+
+
+def _capacity(node: Mapping[str, Any]) -> Amounts:
+    return {name: unit["capacity"] for name, unit in node["inventories"].items()}
+
+
+def _sum(first: Amounts, second: Amounts) -> Amounts:
+    return {name: first[name] + second[name] for name in first}

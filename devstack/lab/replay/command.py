@@ -3,40 +3,37 @@
 
 import argparse
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from devstack.lab import hosts
-from devstack.lab.benchmark import Benchmark, host_count, list_of, positive, share
+from devstack.lab.benchmark import Benchmark, flag, host_count, list_of, option, positive, share
 from devstack.lab.hosts import Shape
-from devstack.lab.replay import arrivals, in_process, picture, policies, report, sizing
+from devstack.lab.replay import arrivals, in_process, policies, report
 from devstack.lab.replay.arrivals import TraceSummary
 from devstack.lab.replay.observer import ReplayObserver
-from devstack.lab.replay.oracle import Oracle, OracleResult
-from devstack.lab.replay.placer import Placer
 from devstack.lab.replay.policies import ReplayPolicy
-from devstack.lab.replay.scenario import ReplayRun, TraceReplay
-from devstack.lab.replay.synthetic import SyntheticTrace
-from devstack.lab.replay.trace import Trace, TraceFile
+from devstack.lab.replay.scenario import Oracle, OracleResult, Placer, ReplayRun, TraceReplay
+from devstack.lab.replay.trace import SyntheticTrace, Trace, TraceFile
 from devstack.lab.rows import ResultRow
+from rpcapi.admin.argument import Argument
 from rpcapi.cli.command import CommandFailed
 from scheduler_svc.core.records import Snapshot
 
 AZURE_TRACE = Path(__file__).resolve().parents[4] / "shared" / "traces" / "azure_2017_vm_requests.csv.gz"
 LIMITS = {"memory": 50_000, "redis": 20_000, "cluster": 1_000}
 JUDGED_CLAIMS = 2_000  # claims per driver whose regret is computed
+DEFAULT_LIMITS = ", ".join(f"{count} through {name}" for name, count in LIMITS.items())
 ALL = 0
 
 
 def limit(text: str) -> int:
-    """Parse the number of requests to replay; for argparse."""
     return ALL if text == "all" else positive(text)
 
 
 def driver_name(text: str) -> str:
-    """Parse the name of a driver; for argparse."""
     if not text:
         raise argparse.ArgumentTypeError("a driver's name is empty")
     return text
@@ -44,8 +41,6 @@ def driver_name(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReplaySetup:
-    """Parameters common to all drivers."""
-
     trace: Trace
     limit: int | None
     together: bool
@@ -69,66 +64,36 @@ class ReplayBenchmark(Benchmark):
         super().__init__(*args, **values)
         self._runs: dict[str, ReplayRun] = {}
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            "trace",
-            nargs="?",
-            type=Path,
-            metavar="TRACE",
-            help="The trace. Default: the Azure trace if it is installed beside the project, else a generated one.",
-        )
-        parser.add_argument("--synthetic", action="store_true", help="Use the generated trace.")
-        parser.add_argument("--seed", type=int, default=1, help="Seed of the generated trace (%(default)s).")
-        parser.add_argument(
-            "--limit",
-            type=limit,
-            metavar="R",
-            help=f"Replay the first R servers, or 'all'. Default: {_describe_limits(LIMITS)}.",
-        )
-        parser.add_argument("--hosts", type=host_count, metavar="N", help="Number of hosts. Default: by --fill.")
-        parser.add_argument(
+    ARGUMENTS = (
+        Argument("trace", nargs="?", type=Path, metavar="TRACE", help="The trace; else Azure's, or a generated one."),
+        flag("--synthetic", "Use the generated trace."),
+        option("--seed", "Seed of the generated trace", int, 1),
+        option("--limit", f"Servers to replay, or 'all'; default: {DEFAULT_LIMITS}", limit, metavar="R"),
+        option("--hosts", "Number of hosts. Default: by --fill", host_count),
+        Argument(
             "--shapes",
             choices=list(hosts.SHAPE_SETS),
             default="mixed",
-            help="Of the hosts: 'mixed' are four generations, 'equal' one, 'unlike' one rich in processors and one in "
-            "memory (%(default)s). A whole cluster has simulated nodes of its own.",
-        )
-        parser.add_argument(
-            "--fill",
-            type=share,
-            default=1.0,
-            metavar="SHARE",
-            help="Without --hosts: as many that the trace's peak is this share of the scarcer class (%(default)s).",
-        )
-        parser.add_argument(
+            help="Hosts of four generations, of one, or rich in processors or memory; not for a cluster (%(default)s).",
+        ),
+        option("--fill", "Without --hosts: the trace's peak, as a share of the scarcer class", share, 1.0, "SHARE"),
+        option(
             "--drivers",
-            type=list_of(driver_name),
-            default="filter,pack,chance",
-            metavar="NAMES",
-            help="Drivers, comma-separated: 'filter' spreads, 'nova' weighs free amounts as Nova does, 'pack' prefers "
-            "full hosts, 'solver' and 'solver-pack' place simultaneous arrivals in batches, or any in gantt.drivers "
-            "(%(default)s).",
-        )
-        parser.add_argument(
-            "--solver-work",
-            type=positive,
-            metavar="N",
-            help="The solver's limit of work per batch. Default: that of [solver] work_limit.",
-        )
-        parser.add_argument(
+            "Drivers: filter spreads, nova weighs free amounts like Nova, pack prefers full hosts, solver and "
+            "solver-pack place simultaneous arrivals in batches; or any in gantt.drivers",
+            list_of(driver_name),
+            "filter,pack,chance",
+            "NAME,...",
+        ),
+        option("--solver-work", "The solver's limit of work per batch. Default: that of [solver] work_limit"),
+        Argument(
             "--through",
             choices=list(LIMITS),
             default="memory",
-            help="Place in this process on the memory backend or on a private Redis, or through a whole embedded "
-            "cluster whose conductor builds and deletes (%(default)s).",
-        )
-        parser.add_argument(
-            "--together",
-            action="store_true",
-            help="Request equal servers of one batch together, all or none; else each separately.",
-        )
-        return parser
+            help="Place in this process, on either store, or through a whole embedded cluster (%(default)s).",
+        ),
+        flag("--together", "Request equal servers of one batch together, all or none; else each separately."),
+    )
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         replay_policies = [policies.load(name, args.solver_work) for name in args.drivers]
@@ -149,7 +114,7 @@ class ReplayBenchmark(Benchmark):
         ]
 
     def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:
-        picture.draw(figure, self._runs)
+        report.draw(figure, self._runs)
 
 
 def _make_setup(args: argparse.Namespace) -> ReplaySetup:
@@ -162,7 +127,7 @@ def _make_setup(args: argparse.Namespace) -> ReplaySetup:
     trace: Trace = SyntheticTrace(limit or 0, args.seed) if path is None else TraceFile(path)
     summary = arrivals.summarize(trace, limit)
     try:
-        size = args.hosts or sizing.required_hosts(
+        size = args.hosts or arrivals.required_hosts(
             summary.peak, args.fill, hosts.SHAPE_SETS[args.shapes], cluster=args.through == "cluster"
         )
     except ValueError as why:
@@ -173,7 +138,7 @@ def _make_setup(args: argparse.Namespace) -> ReplaySetup:
 
 
 def _cluster() -> Any:
-    """Return the module that runs a cluster: importing it takes a second, and other replays do not need it."""
+    """Import the module that runs a cluster, which takes a second, only if it is needed."""
     from devstack.lab.replay import whole_cluster  # noqa: PLC0415 - see above
 
     return whole_cluster
@@ -199,7 +164,3 @@ def _run(setup: ReplaySetup, policy: ReplayPolicy, placer: Placer, oracle_result
     observer = ReplayObserver(placer.store, policy, setup.survey.commonest, every)
     trace_replay = TraceReplay(placer, observer, setup.survey, oracle_result)
     return trace_replay.replay(arrivals.arrival_batches(setup.trace, setup.limit, setup.together), bar)
-
-
-def _describe_limits(limits: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} through {name}" for name, count in limits.items())

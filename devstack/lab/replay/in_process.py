@@ -6,10 +6,10 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from devstack.lab import hosts, private_redis
+from devstack.lab import hosts, private_servers
 from devstack.lab.replay.arrivals import ReplayRequest
-from devstack.lab.replay.placer import AssignedHosts, OnRefusal, PlacedServer
 from devstack.lab.replay.policies import ReplayPolicy
+from devstack.lab.replay.scenario import AssignedHosts, OnRefusal, PlacedServer
 from rpcapi import context, errors
 from rpcapi.resources.names import host_of
 from scheduler_svc.core.drivers.driver import Driver
@@ -35,10 +35,10 @@ REAP_EVERY = 400  # departures; fewer than one reaping pass handles
 
 
 class InProcessPlacer:
-    """A single worker that selects, claims, and immediately confirms in place of the agents."""
+    """A single worker that selects, claims, and immediately confirms, without agents."""
 
     def __init__(self, store: Store, replica: Replica, driver: Driver, follows_in_thread: bool) -> None:
-        """Place on ``store``; ``follows_in_thread``: the replica follows the log in a thread of its own."""
+        """``follows_in_thread``: the replica follows the log in its own thread."""
         self.store = store
         self.seconds = 0.0
         self._replica = replica
@@ -63,7 +63,7 @@ class InProcessPlacer:
         return assignments
 
     def leave(self, leaving: Sequence[PlacedServer]) -> None:
-        """Release the claims, as the hosts' agents do."""
+        """Release the claims, like the hosts' agents."""
         for host, refs in _by_service_host((server.member.consumer, server.host) for server in leaving):
             self.store.release(host, refs)
         self._unreaped += len(leaving)
@@ -99,7 +99,6 @@ class InProcessPlacer:
         return assignments
 
     def _catch_up(self) -> None:
-        """Let the replica read the log to its end."""
         before = -1
         while before != self._replica.table.partitions[0].position:
             before = self._replica.table.partitions[0].position
@@ -128,7 +127,7 @@ def in_memory(nodes: hosts.Nodes, policy: ReplayPolicy) -> Iterator[InProcessPla
 @contextlib.contextmanager
 def in_redis(nodes: hosts.Nodes, policy: ReplayPolicy) -> Iterator[InProcessPlacer]:
     """Place on a private redis-server (everysec), with a replica that follows the log in its own thread."""
-    with private_redis.running("everysec") as server:
+    with private_servers.running_redis("everysec") as server:
         store, followed = (RedisStore(server.url(), PARTITION, decision_bytes=DECISION_BYTES) for _ in range(2))
         store.check_identity()
         hosts.join(store, nodes)

@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Observer of a replay: follows the store's log, samples the hosts' usage and judges claims.
 
-A sample contains:
-
-* *density* of a class: the used share of the capacity of the hosts that are not empty;
-* *empty*: the number of hosts with nothing in use;
-* *stranded* cpu: free virtual CPUs on hosts where less memory is free than a server of the trace's commonest shape
-  needs, as a share of all hosts' CPUs; stranded memory correspondingly. The most common server can use neither.
+*Density* of a class is the used share of the capacity of hosts that are not empty. *Stranded* cpu is free on hosts with
+less free memory than the trace's commonest server needs, as a share of all CPUs; stranded memory correspondingly.
 """
 
 from collections.abc import Iterator
@@ -31,7 +27,7 @@ CPU, MEMORY = "VCPU", "MEMORY_MB"
 
 @dataclass(frozen=True, slots=True)
 class UsageSample:
-    """Usage at one time, in seconds of the trace; shares from 0 to 1."""
+    """Usage at a second of the trace; shares from 0 to 1."""
 
     at: float
     cpu_density: float
@@ -49,7 +45,7 @@ class UsageSample:
 
 
 class ReplayObserver:
-    """Follows one partition in a table of its own; judges one of ``every`` claims, in the state before the claim."""
+    """Follows a partition in its own table; judges one of ``every`` claims in the state before it."""
 
     def __init__(self, store: LogStore, policy: ReplayPolicy, commonest: ServerShape, every: int) -> None:
         self._store = store
@@ -61,7 +57,7 @@ class ReplayObserver:
         self._table = HostTable.from_snapshot(store.snapshot())
 
     def catch_up(self) -> None:
-        """Apply the log's new entries; raises LookupError if they were trimmed before they were read."""
+        """Apply the log's new entries; raises LookupError if they were trimmed."""
         while True:
             entries = self._store.follow(self._table.partitions[0].position, 0)
             if entries is None:
@@ -73,14 +69,13 @@ class ReplayObserver:
                 self._table.apply(entry)
 
     def could_take(self, amounts: Amounts, count: int) -> bool:
-        """Return whether ``count`` such servers would fit, one after the other, in the current state."""
+        """Return whether ``count`` such servers would fit now."""
         request = SchedulingRequest("look", amounts)
         with self._table.reading() as view:
             rows = np.flatnonzero(pipeline.run(self._policy.filters, view, request).passes)
             return bool(len(rows)) and int(np.minimum(instance_capacity(view, request, rows), count).sum()) >= count
 
     def sample(self, at: float) -> UsageSample:
-        """Return a sample of the current state."""
         with self._table.reading() as view:
             exists = view.present
             capacity, free = ({name: self._column(name, what)[exists] for name in (CPU, MEMORY)} for what in _COLUMNS)

@@ -4,10 +4,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from oslo_config import cfg
-
-from devstack.lab.default_driver import Filters
-from scheduler_svc import conf as scheduler_conf
+from devstack.lab.default_driver import Filters, make_conf
 from scheduler_svc.composition import drivers
 from scheduler_svc.conf import filters, weighers
 from scheduler_svc.core.drivers.driver import Driver
@@ -28,7 +25,7 @@ _ORACLES = {NOVA: NOVA, PACK: PACK, SOLVER_PACK: PACK}  # of policies that are n
 class ReplayPolicy:
     """A driver, its configuration, and the filters and weighers that judge its choices.
 
-    ``oracle`` names the policy with whose driver the oracle places the same requests.
+    The oracle places with the driver of the policy ``oracle``.
     """
 
     name: str
@@ -40,12 +37,11 @@ class ReplayPolicy:
 
 
 def load(name: str, work: int | None = None) -> ReplayPolicy:
-    """Return the policy of this name; raises BadConfiguration for a driver that is not installed.
+    """Return a policy; raises BadConfiguration for a driver that is not installed.
 
-    ``filter`` is the default driver, which spreads; ``nova`` is the same with Nova's weighers of free capacity;
-    ``pack`` is ``filter`` with ``placement = pack``, a best fit; ``solver`` and ``solver-pack`` are the solver with
-    either objective and ``work`` per batch; any other name is an entry point in gantt.drivers with its defaults, judged
-    like ``filter``.
+    ``nova`` is ``filter`` with Nova's weighers of free capacity, ``pack`` is ``filter`` as a best fit, ``solver`` and
+    ``solver-pack`` are the solver with either objective and ``work`` per batch; other names are entry points in
+    gantt.drivers, judged like ``filter``.
     """
     placement = weighers.PACK if _ORACLES.get(name) == PACK else weighers.SPREAD
     configured: Groups = {
@@ -59,7 +55,7 @@ def load(name: str, work: int | None = None) -> ReplayPolicy:
         others = [weigher for weigher in weighers.DEFAULT_WEIGHERS if weigher not in SHARES]
         # As text: a cluster gets it in a file.
         configured["filter_scheduler"]["enabled_weighers"] = ",".join([*AMOUNTS, *others])
-    conf = _conf(configured)
+    conf = make_conf(configured)
     multipliers = weighers.multipliers(conf, packed=weighers.packs(conf))
     return ReplayPolicy(
         name,
@@ -69,13 +65,3 @@ def load(name: str, work: int | None = None) -> ReplayPolicy:
         scoring.build({judge: multipliers[judge] for judge in judges}),
         _ORACLES.get(name, FILTER),
     )
-
-
-def _conf(configured: Groups) -> cfg.ConfigOpts:
-    conf = cfg.ConfigOpts()
-    conf([], project="gantt", default_config_files=[], default_config_dirs=[])
-    scheduler_conf.register_opts(conf)
-    for group, options in configured.items():
-        for option, value in options.items():
-            conf.set_override(option, value, group=group)
-    return conf

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result rows of a replay, several per driver."""
+"""Result rows of a replay, several per driver, and its plot."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from devstack.lab.race.regret import JudgedClaim
 from devstack.lab.replay.observer import UsageSample
@@ -44,9 +45,9 @@ def rows(policy: ReplayPolicy, run: ReplayRun, oracle_placements: int, hosts: in
 
 
 def regret(weighted: scoring.WeigherSet, claims: Sequence[JudgedClaim]) -> float:
-    """Return by how much the claimed hosts' scores missed the best ones, as a share of the possible range of scores.
+    """Return the missed scores as a share of their possible range.
 
-    A share of the best score itself would be meaningless with negative multipliers, where the best score is 0.
+    With negative multipliers the best score may be 0, and a share of it is meaningless.
     """
     span = len(claims) * sum(abs(multiplier) for _, multiplier in weighted)
     return sum(claim.best_score - claim.score for claim in claims) / span if span else 0.0
@@ -64,3 +65,27 @@ def _over_time(samples: Sequence[UsageSample]) -> dict[str, float]:
 
 def _mean(samples: Sequence[UsageSample], name: str) -> float:
     return sum(getattr(sample, name) for sample in samples) / len(samples)
+
+
+HOUR = 3600.0
+PANELS = (
+    ("memory_density", "memory in use on hosts\nthat are not empty"),
+    ("cpu_density", "cpu in use on hosts\nthat are not empty"),
+    ("empty_hosts", "empty hosts"),
+    ("stranded_cpu", "stranded cpu,\nshare of all"),
+    ("stranded_memory", "stranded memory,\nshare of all"),
+)
+
+
+def draw(figure: Any, runs: Mapping[str, ReplayRun]) -> None:
+    figure.set_size_inches(9, 12)
+    panels = figure.subplots(len(PANELS), 1, sharex=True)
+    for axes, (name, title) in zip(panels, PANELS, strict=True):
+        for driver, run in runs.items():
+            begins = run.samples[0].at
+            hours = [(sample.at - begins) / HOUR for sample in run.samples]
+            axes.plot(hours, [getattr(sample, name) for sample in run.samples], label=driver)
+        axes.set_ylabel(title)
+        axes.grid(alpha=0.3)
+    panels[0].legend()
+    panels[-1].set_xlabel("hours of the trace")

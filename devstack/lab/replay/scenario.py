@@ -1,17 +1,99 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One replay: a trace's arrivals and departures in order, through a placer."""
+"""One replay: a trace's arrivals and departures in order, through a placer and an oracle."""
 
 import heapq
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
+from devstack.lab import hosts
 from devstack.lab.race.regret import JudgedClaim
-from devstack.lab.replay.arrivals import ArrivalBatch, ReplayRequest, TraceSummary
+from devstack.lab.replay.arrivals import ArrivalBatch, ReplayRequest, ReplayServer, TraceSummary
 from devstack.lab.replay.observer import ReplayObserver, UsageSample
-from devstack.lab.replay.oracle import OracleResult
-from devstack.lab.replay.placer import AssignedHosts, PlacedServer, Placer
+from scheduler_svc.core.drivers.driver import Driver
+from scheduler_svc.core.records import Snapshot
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.store.interface import Store
+
+AssignedHosts = Sequence[str] | None  # one host per server of a request, or None if the request was refused
+OnRefusal = Callable[[ReplayRequest], None]  # called immediately on a refusal
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedServer:
+    member: ReplayServer
+    host: str
+
+
+class Placer(Protocol):
+    """Places and removes servers; ``store`` is for observers, ``seconds`` the time spent placing so far."""
+
+    store: Store
+    seconds: float
+
+    def place(self, requests: Sequence[ReplayRequest], on_refusal: OnRefusal) -> list[AssignedHosts]:
+        """Place requests that arrive together; return the assigned hosts of each."""
+
+    def leave(self, servers: Sequence[PlacedServer]) -> None:
+        """Remove servers; their resources are free when this returns."""
+
+
+@dataclass(slots=True)
+class OracleResult:
+    """One byte per server of the trace, 1 if the oracle placed it."""
+
+    placed_flags: bytearray = field(default_factory=bytearray)
+
+    @property
+    def count(self) -> int:
+        """Number of placed servers."""
+        return sum(self.placed_flags)
+
+
+class Oracle:
+    """Places each request on the complete current state, in its own table, without knowing the future."""
+
+    def __init__(self, snapshot: Snapshot, driver: Driver) -> None:
+        self._driver = driver
+        self._table = HostTable.from_snapshot(snapshot, reads=self._driver.reads)
+        self._used: dict[str, dict[str, int]] = defaultdict(dict)
+        self._running: list[tuple[float, int, str, Any]] = []
+        self.result = OracleResult()
+
+    def process(self, arrivals: ArrivalBatch) -> None:
+        """Remove the servers that end until then, and place the arriving ones."""
+        while self._running and self._running[0][0] <= arrivals.at:
+            _, _, host, request = heapq.heappop(self._running)
+            self._count(host, request, -1)
+        for request in arrivals.requests:
+            self.result.placed_flags += bytes([self._place(request)]) * len(request.members)
+
+    def _place(self, request: ReplayRequest) -> bool:
+        scheduling_request = SchedulingRequest(request.id, request.resources)
+        assigned_hosts: list[str] = []
+        for _ in request.members:
+            with self._table.reading() as view:
+                ranked = self._driver.rank(view, scheduling_request, 1, scheduling_request.seed).candidates
+            if not ranked:
+                for host in assigned_hosts:
+                    self._count(host, request, -1)
+                return False
+            assigned_hosts.append(ranked[0][0])
+            self._count(ranked[0][0], request, 1)
+        for host, member in zip(assigned_hosts, request.members, strict=True):
+            if member.ends is not None:
+                heapq.heappush(self._running, (member.ends, member.number, host, request))
+        return True
+
+    def _count(self, host: str, request: ReplayRequest, sign: int) -> None:
+        used = self._used[host]
+        for name, amount in request.resources.items():
+            used[name] = used.get(name, 0) + sign * amount
+        self._table.apply_used({host: used}, hosts.POSITION)
+
 
 SAMPLES = 200  # over the length of the trace
 VERIFICATIONS = 8  # samples with a verification of the store's sums
@@ -20,7 +102,7 @@ CHUNK_LENGTH = 500  # requests or departures between two reads of the log; fewer
 
 @dataclass(frozen=True, slots=True)
 class FirstRefusal:
-    """The first refusal: the server's number from 1, and the used share of the scarcer class."""
+    """Number of the server from 1, and the used share of the scarcer class."""
 
     request: int
     fill: float
@@ -28,10 +110,10 @@ class FirstRefusal:
 
 @dataclass(slots=True)
 class ReplayRun:
-    """Result of a replay: counts of servers, samples and judged claims.
+    """Counts of servers, samples and judged claims.
 
-    ``avoidable_refusals`` counts servers of requests that were refused although they fitted at that time.
-    ``oracle_only`` counts servers that were refused and that the oracle placed, ``driver_only`` the reverse.
+    ``avoidable_refusals`` are servers that fitted. ``oracle_only`` were refused and placed by the oracle,
+    ``driver_only`` the reverse.
     """
 
     placements: int = 0
@@ -47,8 +129,6 @@ class ReplayRun:
 
 
 class TraceReplay:
-    """Replays a trace once."""
-
     def __init__(
         self, placer: Placer, observer: ReplayObserver, summary: TraceSummary, oracle_result: OracleResult
     ) -> None:
@@ -60,7 +140,7 @@ class TraceReplay:
         self.run = ReplayRun()
 
     def replay(self, batches: Iterable[ArrivalBatch], bar: Any) -> ReplayRun:
-        """Remove the ending servers and place the arriving ones, in order of time; return the result."""
+        """Remove the ending servers and place the arriving ones, in order of time."""
         for batch in batches:
             self._sample_until(batch.at)
             for ended in _chunks(self._ended_servers(batch.at)):
@@ -87,20 +167,20 @@ class TraceReplay:
             self.run.first_refusal = FirstRefusal(request.members[0].number + 1, fill)
 
     def _count(self, requests: Sequence[ReplayRequest], assignments: Sequence[AssignedHosts]) -> None:
-        for request, hosts in zip(requests, assignments, strict=True):
+        for request, assigned_hosts in zip(requests, assignments, strict=True):
             oracle_placed = [bool(self._oracle_result.placed_flags[member.number]) for member in request.members]
-            if hosts is None:
+            if assigned_hosts is None:
                 self.run.refusals += len(request.members)
                 self.run.oracle_only += sum(oracle_placed)
                 continue
             self.run.placements += len(request.members)
             self.run.driver_only += len(oracle_placed) - sum(oracle_placed)
-            for member, host in zip(request.members, hosts, strict=True):
+            for member, host in zip(request.members, assigned_hosts, strict=True):
                 if member.ends is not None:
                     heapq.heappush(self._running, (member.ends, member.number, PlacedServer(member, host)))
 
     def _sample_until(self, at: float) -> None:
-        """Take the samples of the current state that are due before ``at``."""
+        """Take the samples that are due before ``at``."""
         begins, span = self._summary.begins, self._summary.ends - self._summary.begins
         while len(self.run.samples) < SAMPLES:
             due_at = begins + (len(self.run.samples) + 1) * span / SAMPLES

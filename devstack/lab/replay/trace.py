@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request trace in a file: one row per server, in order of arrival, read as a stream.
-
-Columns: ``bin_ts`` (arrival in seconds), ``batch`` (servers that one tenant requested together), ``vcpu``,
-``mem_gb``, ``dur_lo_s`` and ``dur_hi_s`` (bounds of the lifetime in seconds) and ``censored`` (1: it was still running
-when the trace ended). The format is that of the Azure trace as published with "trace_generation_rnn" (Huawei Cloud).
-"""
+"""Request traces: a file with one row per server in order of arrival, or generated."""
 
 import csv
 import gzip
+import math
+import random
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,7 +22,7 @@ SHARES = 2**32
 
 @dataclass(frozen=True, slots=True)
 class TraceServer:
-    """One server of a trace; times in seconds of the trace, ``ends`` is None if it outlives the trace."""
+    """One server of a trace, in seconds of the trace; ``ends`` is None if it outlives the trace."""
 
     arrives: float
     batch: str
@@ -35,7 +32,7 @@ class TraceServer:
 
 
 class Trace(Protocol):
-    """A source of servers; it can be read repeatedly with the same result."""
+    """A source of servers that can be read repeatedly with the same result."""
 
     @property
     def name(self) -> str:
@@ -109,3 +106,39 @@ def _number(row: Mapping[str, str], name: str, least: float) -> float:
     if not least <= number < float("inf"):
         raise ValueError(f"{name} is {row[name]}: it must be a number of at least {least:g}")
     return number
+
+
+BIN_S = 300
+BATCHES_PER_S = 0.17
+BATCH_SIZES = ((1, 70), (2, 12), (5, 10), (20, 7), (60, 1))  # (servers, percentage)
+FLAVORS = ((1, 1792, 54), (2, 3584, 20), (4, 7168, 10), (8, 14336, 10), (8, 57344, 4), (1, 768, 2))
+MEDIAN_LIFETIME_S = 1_800.0
+LIFETIME_SPREAD = 1.9  # the standard deviation of its logarithm
+LONGEST_S = 30 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class SyntheticTrace:
+    count: int
+    seed: int = 1
+
+    @property
+    def name(self) -> str:
+        return f"synthetic-{self.seed}"
+
+    def servers(self) -> Iterator[TraceServer]:
+        chance = random.Random(self.seed)
+        sizes, size_shares = zip(*BATCH_SIZES, strict=True)
+        flavor_shares = [share for *_, share in FLAVORS]
+        remaining, number, arrival = self.count, 0, 0.0
+        while remaining:
+            number += 1
+            arrival += chance.expovariate(BATCHES_PER_S)
+            arrives = arrival - arrival % BIN_S
+            size = min(remaining, chance.choices(sizes, size_shares)[0])
+            vcpus, memory_mb, _ = chance.choices(FLAVORS, flavor_shares)[0]
+            remaining -= size
+            for _ in range(size):
+                lifetime = chance.lognormvariate(math.log(MEDIAN_LIFETIME_S), LIFETIME_SPREAD)
+                ends = arrives + min(LONGEST_S, max(SHORTEST_S, lifetime))
+                yield TraceServer(arrives, str(number), vcpus, memory_mb, ends)

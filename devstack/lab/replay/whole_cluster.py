@@ -11,10 +11,10 @@ from tqdm import tqdm
 from devstack import confs, exercise
 from devstack.cluster import DevstackCluster
 from devstack.cluster_size import ClusterSize
+from devstack.lab.private_servers import in_temporary_folder
 from devstack.lab.replay.arrivals import ReplayRequest
-from devstack.lab.replay.placer import AssignedHosts, OnRefusal, PlacedServer
 from devstack.lab.replay.policies import ReplayPolicy
-from devstack.lab.temporary_folder import in_temporary_folder
+from devstack.lab.replay.scenario import AssignedHosts, OnRefusal, PlacedServer
 from rpcapi import objects
 from rpcapi.admin import waiting
 from rpcapi.admin.session import Session
@@ -30,7 +30,7 @@ INSTANT = {"simulator": {"boot_delay": 0, "boot_delay_spread": 0}}
 
 
 class ClusterPlacer:
-    """Builds and deletes instances as a user does; simultaneous arrivals are built together."""
+    """Builds and deletes instances like a user; simultaneous arrivals are built together."""
 
     def __init__(self, session: Session, store: Store) -> None:
         self.store = store
@@ -95,7 +95,6 @@ def cluster_size(nodes: int) -> ClusterSize:
 
 @contextlib.contextmanager
 def in_cluster(nodes: int, policy: ReplayPolicy) -> Iterator[ClusterPlacer]:
-    """Start a cluster with the policy's driver, and remove it at the end."""
     size = cluster_size(nodes)
 
     def make(folder: Path) -> DevstackCluster:
@@ -111,7 +110,7 @@ def in_cluster(nodes: int, policy: ReplayPolicy) -> Iterator[ClusterPlacer]:
 
 
 def _end(cluster: DevstackCluster) -> None:
-    """Kill the daemons with all their workers: they hold nothing that must be saved."""
+    """Kill the daemons with all their workers: they have nothing to save."""
     for daemon in cluster.daemons.values():
         daemon.kill_group()
     cluster.destroy()

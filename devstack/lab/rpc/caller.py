@@ -9,8 +9,8 @@ import numpy as np
 import oslo_messaging as messaging
 from oslo_config import cfg
 
-from devstack.lab import requests
-from devstack.lab.rpc.client_calls import CALL_SECONDS, ECHO, ClientCalls
+from devstack.lab import hosts
+from devstack.lab.rpc.callers import CALL_SECONDS, ECHO, ClientCalls
 from devstack.lab.rpc.echo_service import TOPIC
 from rpcapi import conf as rpcapi_conf
 from rpcapi import context, errors, objects
@@ -20,7 +20,7 @@ from rpcapi.messaging import bus
 
 
 class MeasuringCaller:
-    """Calls the echo service, or selects hosts as a conductor does; ``number`` seeds the requests."""
+    """Calls the echo service, or selects hosts like a conductor; ``number`` seeds the requests."""
 
     def __init__(self, url: str, number: int) -> None:
         conf = cfg.ConfigOpts()
@@ -30,14 +30,14 @@ class MeasuringCaller:
         target = messaging.Target(topic=TOPIC, version="1.0")
         self._echo = bus.get_client(transport, target, timeout=CALL_SECONDS)
         self._scheduler = SchedulerAPI(conf, transport)
-        self._servers = requests.stream(number)
+        self._servers = hosts.stream(number)
         self._random = np.random.default_rng(number)
 
     def call_for(self, size: int, seconds: float, per_second: float | None = None) -> ClientCalls:
         """Make calls for ``seconds`` and finish the last one; raises CommandFailed if a call fails.
 
-        Each is sent when the last one is answered. With ``per_second`` calls arrive at random, so many a second, and
-        last from their arrival; one that arrives before the last one is answered is sent after it.
+        Each follows the last answer. With ``per_second`` calls arrive at random and last from their arrival; they are
+        served one by one.
         """
         call: Callable[[], bool] = self._call_echo if size == ECHO else lambda: self._select(size)
         ends, durations, refusals = [], [], 0
@@ -54,7 +54,7 @@ class MeasuringCaller:
         return ClientCalls(began, np.array(ends), np.array(durations), refusals)
 
     def _at_random(self, began: float, seconds: float, per_second: float) -> Iterator[float]:
-        """Yield the arrivals of a Poisson process, at least one, each when it is due or as soon as it can be served."""
+        """Yield the arrivals of a Poisson process, at least one, as soon as each can be served."""
         count = max(1, self._random.poisson(seconds * per_second))
         for arrival in began + np.sort(self._random.uniform(0, seconds, count)):
             time.sleep(max(0.0, arrival - time.monotonic()))
@@ -65,7 +65,6 @@ class MeasuringCaller:
         return True
 
     def _select(self, size: int) -> bool:
-        """Return whether hosts were selected."""
         server = next(self._servers)
         spec = objects.RequestSpec.of(resources=dict(server.request.resources))
         uuids = [server.consumer, *(str(uuid.uuid4()) for _ in range(size - 1))]
@@ -82,7 +81,7 @@ class MeasuringCaller:
 
 
 def _back_to_back(end: float) -> Iterator[float]:
-    """Yield the time whenever the caller is ready for its next call, until ``end``; at least once."""
+    """Yield the present time until ``end``, at least once."""
     now = time.monotonic()
     while True:
         yield now

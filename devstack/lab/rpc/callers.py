@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Concurrent client processes, each with a connection of its own, that send calls for a given time."""
+"""Concurrent client processes, each with its own connection, that send calls for a given time."""
 
 import contextlib
 import functools
@@ -11,9 +11,22 @@ from typing import Any
 import numpy as np
 
 from devstack.lab.processor_time import descendant_cpu_seconds
-from devstack.lab.rpc.client_calls import CALL_SECONDS, ClientCalls
 from devstack.lab.timing import TimedSubject, interleave
 from devstack.lab.worker_processes import PipeEnd, WorkerProcesses
+
+ECHO = 0  # instead of a batch size
+CALL_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCalls:
+    """Calls of one client in one block, by the monotonic clock that all processes share."""
+
+    began: float
+    ends: np.ndarray
+    seconds: np.ndarray
+    refusals: int
+
 
 START_SECONDS = 60.0
 LONGEST_BACKLOG = 4.0  # how much longer calls may take than their arrivals, where these are too many
@@ -21,14 +34,13 @@ LONGEST_BACKLOG = 4.0  # how much longer calls may take than their arrivals, whe
 
 @dataclass(frozen=True, slots=True)
 class CallBlock:
-    """Calls of all clients in one block, and the CPU time of all processes of the measurement."""
+    """Calls of all clients in one block, and the CPU time of all processes."""
 
     clients: Sequence[ClientCalls]
     processor_s: float = 0.0
 
     @property
     def calls(self) -> int:
-        """Number of answered calls."""
         return sum(len(client.ends) for client in self.clients)
 
     @property
@@ -52,13 +64,10 @@ Blocks = Mapping[int, Sequence[CallBlock]]  # by batch size; the first block of 
 
 @dataclass(frozen=True, slots=True)
 class CallStatistics:
-    """Statistics over several blocks."""
-
     blocks: Sequence[CallBlock]
 
     @property
     def per_second(self) -> float:
-        """Calls per second of all clients together."""
         return sum(block.calls for block in self.blocks) / sum(block.elapsed for block in self.blocks)
 
     @property
@@ -67,7 +76,6 @@ class CallStatistics:
         return 1e3 * sum(block.processor_s for block in self.blocks) / sum(block.calls for block in self.blocks)
 
     def percentile_ms(self, percent: float) -> float:
-        """Return a percentile of the calls' durations, in milliseconds."""
         return float(np.percentile(np.concatenate([block.seconds for block in self.blocks]), percent)) * 1e3
 
 
@@ -81,8 +89,8 @@ class Callers:
     def call_for(self, size: int, seconds: float, per_second: float | None = None) -> CallBlock:
         """Let all clients call for ``seconds``: the echo service, or selections of ``size`` instances.
 
-        With ``per_second`` calls arrive at random, so many a second at all clients together. Raises what a client
-        raised, and CommandFailed when one died or got no answer.
+        With ``per_second`` calls arrive at random, so many a second at all clients. Raises a client's error, or
+        CommandFailed if one died or got no answer.
         """
         rate = None if per_second is None else per_second / self._clients
         before = descendant_cpu_seconds(os.getpid())
@@ -99,7 +107,7 @@ class Callers:
         *,
         per_second: float | None = None,
     ) -> Blocks:
-        """Return ``count`` blocks of each batch size, which alternate, after a warm-up block: its claims count too."""
+        """Return ``count`` alternating blocks of each batch size after a warm-up block, whose claims count too."""
         blocks: dict[int, list[CallBlock]] = {size: [] for size in sizes}
 
         def subject(size: int) -> TimedSubject:
@@ -111,13 +119,12 @@ class Callers:
 
 @contextlib.contextmanager
 def run_callers(urls: Sequence[str]) -> Iterator[Callers]:
-    """Start a client at each of ``urls``, and stop them at the end."""
     with WorkerProcesses(len(urls), functools.partial(_serve, urls)) as workers:
         yield Callers(workers, len(urls))
 
 
 def _serve(urls: Sequence[str], pipe: PipeEnd, index: int) -> None:
-    """Run in a client process: make a block of calls per message."""
+    """Make a block of calls per message, in a client process."""
     from rpcapi.daemon import concurrency  # noqa: PLC0415 - must select the executor before other imports
 
     concurrency.configure_executor("threading")

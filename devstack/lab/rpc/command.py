@@ -7,20 +7,19 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from devstack.cluster_size import ClusterSize, default_executor
 from devstack.confs import PARTITION
 from devstack.lab import hosts
-from devstack.lab.benchmark import Benchmark, host_count, list_of, names_of, positive, up_to
+from devstack.lab.benchmark import host_count, list_of, names_of, option, positive, up_to
+from devstack.lab.private_cluster import LONG_TIMEOUTS, MODES, ClusterBenchmark, PrivateCluster, running, scraping
 from devstack.lab.rows import ResultRow
-from devstack.lab.rpc import deployment, turns, users
-from devstack.lab.rpc.callers import Blocks, Callers, CallStatistics, run_callers
-from devstack.lab.rpc.client_calls import ECHO
-from devstack.lab.rpc.loads import RandomLoad
-from devstack.lab.rpc.scraping import scraping
-from devstack.lab.rpc.turns import Turn
+from devstack.lab.rpc import turns, users
+from devstack.lab.rpc.callers import ECHO, Blocks, Callers, CallStatistics, run_callers
+from devstack.lab.rpc.turns import RandomLoad, Turn
 from devstack.servers.ports import free_port
+from rpcapi.admin.argument import Argument
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.redis import RedisStore
 
@@ -33,11 +32,8 @@ MAX_LOAD = 120  # percent; more arrivals than can be served only make a queue
 METRICS = "metrics"  # in place of an executor: the default one, with metrics that are scraped
 EXECUTORS = ("eventlet", "threading", METRICS)
 
-seconds = up_to(600, "a number of seconds")
-
 
 def user_count(text: str) -> int:
-    """Parse a number of the broker's users; for argparse."""
     number = positive(text)
     if number > users.MAX_USERS:
         raise argparse.ArgumentTypeError(f"{number} users are more than the maximum of {users.MAX_USERS}")
@@ -45,7 +41,6 @@ def user_count(text: str) -> int:
 
 
 def load_percent(text: str) -> int:
-    """Parse a load in percent of the saturated rate; for argparse."""
     percent = positive(text)
     if percent > MAX_LOAD:
         raise argparse.ArgumentTypeError(f"{percent} % of the saturated rate are more than the maximum of {MAX_LOAD} %")
@@ -54,20 +49,16 @@ def load_percent(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RpcSetting:
-    """Parameters of one set of rows."""
-
     bus: str
     workers: int
     hosts: int
 
     @property
     def has_budget(self) -> bool:
-        """Whether the budgets apply."""
         return self.bus == "rabbit" and self.is_large
 
     @property
     def is_large(self) -> bool:
-        """Whether the table is large enough for a budget."""
         return self.hosts >= BUDGET_FROM
 
     @property
@@ -76,7 +67,7 @@ class RpcSetting:
         return f"{self.bus}, {self.workers} workers"
 
 
-class RpcBenchmark(Benchmark):
+class RpcBenchmark(ClusterBenchmark):
     """Time select_destinations over a real bus, claims included, against an empty call on it.
 
     Runs a private bus and store, gantt-scheduler with its workers as deployed, and an echo daemon with as many workers;
@@ -87,95 +78,73 @@ class RpcBenchmark(Benchmark):
     with a single user, and the import of their definitions.
     """
 
-    can_plot: ClassVar[bool] = True
+    can_plot = True
+    LABEL = "calling"
+    DEFAULT_BUS = "both"
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("--hosts", type=host_count, default=10_000, metavar="N", help="Hosts (%(default)s).")
-        parser.add_argument(
-            "--batch",
-            type=list_of(positive),
-            default=[1, 10, 100],
-            metavar="N,...",
-            help="Instances per call (1,10,100).",
-        )
-        parser.add_argument(
-            "--workers",
-            type=list_of(positive),
-            default=[1, 2],
-            metavar="N,...",
-            help="Scheduler workers (1,2), one after the other.",
-        )
-        parser.add_argument("--clients", type=positive, default=8, metavar="N", help="Client processes (%(default)s).")
-        deployment.add_bus_option(parser, default="both")
-        parser.add_argument(
-            "--fsync", choices=["no", "everysec", "always"], default="everysec", help="Of the store (%(default)s)."
-        )
-        parser.add_argument(
+    ARGUMENTS = (
+        option("--hosts", "Hosts", host_count, 10_000),
+        option("--batch", "Instances per call", list_of(positive), "1,10,100", "N,..."),
+        option("--workers", "Scheduler workers, one number after the other", list_of(positive), "1,2", "N,..."),
+        option("--clients", "Client processes", default=8),
+        Argument("--fsync", choices=["no", "everysec", "always"], default="everysec", help="Store's (%(default)s)."),
+        option(
             "--executors",
-            type=names_of(EXECUTORS, "an executor"),
-            default=[default_executor()],
-            metavar="NAME,...",
-            help=f"Of the workers: eventlet, threading ({default_executor()}), or '{METRICS}' for {default_executor()} "
-            f"with metrics that are scraped; several take {TURNS} turns each and are compared with the first.",
-        )
-        parser.add_argument(
-            "--seconds",
-            type=seconds,
-            default=1.0,
-            metavar="S",
-            help=f"Length of each of {BLOCKS} blocks (%(default)s).",
-        )
-        parser.add_argument(
+            f"Of the workers: eventlet, threading, or '{METRICS}' for {default_executor()} with metrics that are "
+            f"scraped; several take {TURNS} turns each and are compared with the first",
+            names_of(EXECUTORS, "an executor"),
+            default_executor(),
+            "NAME,...",
+        ),
+        option("--seconds", f"Length of each of {BLOCKS} blocks", up_to(600, "a number of seconds"), 1.0, "S"),
+        option(
             "--loads",
-            type=list_of(load_percent),
-            default=[25, 50, 75, 100],
-            metavar="PERCENT,...",
-            help="Also time single selections that arrive at random, at these shares of the rate at which the workers "
-            "are saturated (25,50,75,100); with the first executor.",
-        )
-        parser.add_argument(
+            "Also time single selections that arrive at random, at these shares of the saturated rate, with the first "
+            "executor",
+            list_of(load_percent),
+            "25,50,75,100",
+            "PERCENT,...",
+        ),
+        option(
             "--users",
-            type=user_count,
-            metavar="N",
-            help="Compare a RabbitMQ node with the users of N agents; of the other options --clients, --executors (the "
-            "first) and --seconds apply.",
-        )
-        return parser
+            "Compare a RabbitMQ node with the users of N agents; only --clients, --executors (the first) and --seconds "
+            "apply",
+            user_count,
+        ),
+    )
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
-        if args.users is not None:
-            users_setting = users.UsersSetting(args.users, args.clients, args.executors[0], args.seconds, BLOCKS)
-            with self.bar(BLOCKS + 1, "calling", args) as bar:
-                return users.measure(users_setting, bar.update)
-        nodes = hosts.make_nodes(args.hosts)
-        rows: list[ResultRow] = []
-        buses = deployment.buses(args.bus)
-        with self.bar(_count_blocks(args) * len(buses) * len(args.workers), "calling", args) as bar:
-            for bus in buses:
-                size = ClusterSize(mode=deployment.MODES[bus])
-                with (
-                    deployment.running(size, args.fsync, {"scheduler": deployment.LONG_TIMEOUTS}) as private_cluster,
-                    run_callers([private_cluster.bus_url] * args.clients) as callers,
-                    closing(RedisStore(private_cluster.store_url, PARTITION)) as store,
-                ):
-                    store.check_identity()
-                    hosts.join(store, nodes)
-                    for workers in args.workers:
-                        setting = RpcSetting(bus, workers, args.hosts)
-                        before = sum(store.counts().values())
-                        measured_turns = _take_turns(private_cluster, callers, workers, args, bar.update)
-                        rows += _rows(setting, args.executors, measured_turns)
-                        saturated = turns.statistics(measured_turns, args.executors[0])[1].per_second
-                        with _running_daemons(private_cluster, workers, args.executors[0]):
-                            measured_loads = list(_measure_loads(callers, saturated, args, bar.update))
-                        rows += [load.row(f"{setting.name}, {args.executors[0]}") for load in measured_loads]
-                        all_blocks = [
-                            *(turn.blocks for turn in measured_turns),
-                            *(load.blocks for load in measured_loads),
-                        ]
-                        rows.append(account(setting, all_blocks, store, before))
-        return rows
+        if args.users is None:
+            return super().measure(args)
+        setting = users.UsersSetting(args.users, args.clients, args.executors[0], args.seconds, BLOCKS)
+        with self.bar(BLOCKS + 1, "calling", args) as bar:
+            return users.measure(setting, bar.update)
+
+    def count_steps(self, args: argparse.Namespace) -> int:
+        count, blocks = _count_turns(args)
+        turns_steps = len(args.executors) * count * (blocks + 1)
+        return len(args.workers) * (turns_steps + len(args.loads) * (BLOCKS + 1))
+
+    def measure_cluster(self, bus: str, args: argparse.Namespace, bar: Any) -> Iterator[ResultRow]:
+        nodes, executor = hosts.make_nodes(args.hosts), args.executors[0]
+        with (
+            running(ClusterSize(mode=MODES[bus]), args.fsync, {"scheduler": LONG_TIMEOUTS}) as private_cluster,
+            run_callers([private_cluster.bus_url] * args.clients) as callers,
+            closing(RedisStore(private_cluster.store_url, PARTITION)) as store,
+        ):
+            store.check_identity()
+            hosts.join(store, nodes)
+            for workers in args.workers:
+                setting = RpcSetting(bus, workers, args.hosts)
+                before = sum(store.counts().values())
+                measured_turns = _take_turns(private_cluster, callers, workers, args, bar.update)
+                yield from _rows(setting, args.executors, measured_turns)
+                saturated = turns.statistics(measured_turns, executor)[1].per_second
+                with _running_daemons(private_cluster, workers, executor):
+                    loads = list(_measure_loads(callers, saturated, args, bar.update))
+                yield from (load.row(f"{setting.name}, {executor}") for load in loads)
+                all_blocks = [*(turn.blocks for turn in measured_turns), *(load.blocks for load in loads)]
+                yield account(setting, all_blocks, store, before)
 
     def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:
         axes = figure.subplots()
@@ -197,16 +166,9 @@ def _count_turns(args: argparse.Namespace) -> tuple[int, int]:
     return (TURNS, TURN_BLOCKS) if len(args.executors) > 1 else (1, BLOCKS)
 
 
-def _count_blocks(args: argparse.Namespace) -> int:
-    """Return the number of rounds of blocks on one bus with one number of workers, with the warm-up."""
-    count, blocks = _count_turns(args)
-    return len(args.executors) * count * (blocks + 1) + len(args.loads) * (BLOCKS + 1)
-
-
 def _take_turns(
-    private_cluster: deployment.PrivateCluster, callers: Callers, workers: int, args: argparse.Namespace, tick: Any
+    private_cluster: PrivateCluster, callers: Callers, workers: int, args: argparse.Namespace, tick: Any
 ) -> list[Turn]:
-    """Run the daemons with each executor in turn, and call them."""
     sizes = [ECHO, *sorted({1, *args.batch})]
     count, blocks = _count_turns(args)
 
@@ -218,7 +180,7 @@ def _take_turns(
 
 
 @contextlib.contextmanager
-def _running_daemons(private_cluster: deployment.PrivateCluster, workers: int, executor: str) -> Iterator[None]:
+def _running_daemons(private_cluster: PrivateCluster, workers: int, executor: str) -> Iterator[None]:
     is_measured = executor == METRICS
     port = free_port() if is_measured else None
     private_cluster.set_workers(workers, default_executor() if is_measured else executor, metrics_port=port)
@@ -239,7 +201,6 @@ def _measure_loads(callers: Callers, saturated: float, args: argparse.Namespace,
 
 
 def _rows(setting: RpcSetting, names: Sequence[str], measured_turns: Sequence[Turn]) -> Iterator[ResultRow]:
-    """Return the rows of each executor, then the comparisons of each with the first."""
     for executor in names:
         yield from _executor_rows(setting, executor, turns.statistics(measured_turns, executor))
     base = names[0]
@@ -278,7 +239,7 @@ def _executor_rows(setting: RpcSetting, executor: str, statistics: Mapping[int, 
 
 
 def account(setting: RpcSetting, blocks: Sequence[Blocks], store: Store, claims_before: int) -> ResultRow:
-    """Return the number of faulty claims: over capacity, with inconsistent sums, or not matching the answers."""
+    """Return the number of faulty claims: over capacity, in inconsistent sums, or unanswered."""
     sizes_and_blocks = [
         (size, block) for turn_blocks in blocks for size, size_blocks in turn_blocks.items() for block in size_blocks
     ]

@@ -11,12 +11,10 @@ OPTS = [cfg.IntOpt("workers", default=1, min=1, help="Worker processes that answ
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of group [echo]."""
     conf.register_opts(OPTS, group="echo")
 
 
 def main() -> int:
-    """Run the daemon; return its exit status."""
     return run(
         "gantt-lab-echo",
         "devstack.lab.rpc.echo_service:make_service",

@@ -12,8 +12,6 @@ TOPIC = "echo"
 
 
 class EchoEndpoint:
-    """Endpoint that answers an empty call."""
-
     target = messaging.Target(version="1.0")
 
     @messaging.expose
@@ -22,7 +20,7 @@ class EchoEndpoint:
 
 
 class EchoService:
-    """The service of one worker; implements the service protocol of rpcapi.daemon."""
+    """The service of one worker."""
 
     def __init__(self, conf: cfg.ConfigOpts, worker_index: int) -> None:
         self._transport = bus.get_transport(conf)
@@ -30,11 +28,9 @@ class EchoService:
         self._server = bus.get_server(self._transport, target, [EchoEndpoint()])
 
     def start(self) -> None:
-        """Start serving."""
         self._server.start()
 
     def stop(self) -> None:
-        """Stop accepting calls."""
         self._server.stop()
 
     def wait(self) -> None:
@@ -47,5 +43,4 @@ class EchoService:
 
 
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> EchoService:
-    """Make the service of one worker process."""
     return EchoService(conf, worker_index)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Daemons that take turns on the same servers, one executor after the other, and their comparison."""
+"""Daemons that take turns on the same servers, one executor after the other, and latency under a random load."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from devstack.lab.rows import ResultRow
-from devstack.lab.rpc.callers import Blocks, CallStatistics
+from devstack.lab.rpc.callers import ECHO, Blocks, CallStatistics
 
 EXECUTOR_BUDGET = 0.9  # share of the first executor's rate
 METRICS_BUDGET = 1.03  # processor time with metrics, relative to that without
@@ -14,7 +14,7 @@ METRICS_BUDGET = 1.03  # processor time with metrics, relative to that without
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The blocks of one executor's daemons between their start and their stop."""
+    """Blocks of one executor's daemons between their start and stop."""
 
     executor: str
     blocks: Blocks
@@ -25,18 +25,17 @@ class Turn:
 
 
 def order(executors: Sequence[str], turns: int) -> Iterator[str]:
-    """Return whose turn it is: each executor ``turns`` times, in an order that reverses after each round."""
+    """Yield each executor ``turns`` times, in an order that reverses after each round."""
     for turn in range(turns):
         yield from executors if turn % 2 else executors[::-1]
 
 
 def take(executors: Sequence[str], turns: int, run: Callable[[str], Blocks]) -> list[Turn]:
-    """Call ``run`` with each executor in turn; return the turns."""
     return [Turn(executor, run(executor)) for executor in order(executors, turns)]
 
 
 def statistics(turns: Sequence[Turn], executor: str) -> dict[int, CallStatistics]:
-    """Return the statistics of one executor over all its turns, by batch size."""
+    """Return an executor's statistics over all its turns, by batch size."""
     own_turns = [turn for turn in turns if turn.executor == executor]
     return {
         size: CallStatistics([block for turn in own_turns for block in turn.statistics(size).blocks])
@@ -46,9 +45,9 @@ def statistics(turns: Sequence[Turn], executor: str) -> dict[int, CallStatistics
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """An executor relative to another one, for each pair of turns: call rates, and CPU time per call.
+    """Ratios of call rate and CPU time to another executor, for each pair of turns.
 
-    ``costs`` lacks the pairs of turns so short that the clock of CPU time, whose tick is 10 ms, has not moved.
+    ``costs`` lacks turns shorter than a tick of the CPU clock.
     """
 
     rates: Sequence[float]
@@ -65,14 +64,13 @@ class Comparison:
         return ResultRow(name, median(self.rates), EXECUTOR_BUDGET if has_budget else None, "at least", figures)
 
     def cost_row(self, name: str, has_budget: bool) -> ResultRow:
-        """Return the median of the ratios of processor time, and that of the rates."""
+        """Return the medians, with that of CPU time as ratio."""
         figures: dict[str, float | int | str] = {"turns": len(self.costs), "rate_ratio": median(self.rates)}
         ratio = median(self.costs) if self.costs else float("nan")
         return ResultRow(name, ratio, METRICS_BUDGET if has_budget else None, figures=figures)
 
 
 def compare(turns: Sequence[Turn], executor: str, base: str, size: int) -> Comparison:
-    """Compare calls of ``size`` instances with ``executor`` and with ``base``."""
     own = [turn.statistics(size) for turn in turns if turn.executor == executor]
     other = [turn.statistics(size) for turn in turns if turn.executor == base]
     pairs = list(zip(own, other, strict=True))
@@ -80,3 +78,31 @@ def compare(turns: Sequence[Turn], executor: str, base: str, size: int) -> Compa
         [first.per_second / second.per_second for first, second in pairs],
         [first.processor_ms / second.processor_ms for first, second in pairs if second.processor_ms],
     )
+
+
+PERCENTILES = {"p50_ms": 50.0, "p99_ms": 99.0, "p999_ms": 99.9}
+
+
+@dataclass(frozen=True, slots=True)
+class RandomLoad:
+    """Blocks of echo calls and single selections that arrive at random, at a percentage of the saturated rate.
+
+    A client that waits for each answer omits the calls that a stall would have delayed: calls are timed from their
+    arrival in a Poisson process.
+    """
+
+    percent: int
+    per_second: float
+    blocks: Blocks
+
+    def row(self, name: str) -> ResultRow:
+        """Return the latency of selections beside that of equally frequent echo calls."""
+        echo, select = (CallStatistics(self.blocks[size][1:]) for size in (ECHO, 1))
+        figures = {
+            "arrivals_per_s": self.per_second,
+            "calls": sum(block.calls for block in select.blocks),
+            **{key: select.percentile_ms(percent) for key, percent in PERCENTILES.items()},
+            **{f"echo_{key}": echo.percentile_ms(percent) for key, percent in PERCENTILES.items()},
+        }
+        ratio = select.percentile_ms(99) / echo.percentile_ms(99)
+        return ResultRow(f"p99 of a select at {self.percent} % of its saturated rate, {name}", ratio, figures=figures)

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from devstack.lab import private_cluster
+from devstack.lab.private_servers import in_temporary_folder
 from devstack.lab.rows import ResultRow
-from devstack.lab.rpc import deployment
-from devstack.lab.rpc.callers import CallBlock, Callers, CallStatistics, run_callers
-from devstack.lab.rpc.client_calls import ECHO
+from devstack.lab.rpc.callers import ECHO, CallBlock, Callers, CallStatistics, run_callers
 from devstack.lab.rpc.echo_service import TOPIC
-from devstack.lab.soak.sizes import resident_kb
-from devstack.lab.temporary_folder import in_temporary_folder
+from devstack.lab.soak import resident_kb
 from devstack.lab.timing import interleave
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.process import ServerProcess
@@ -33,8 +32,6 @@ MAX_USERS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class UsersSetting:
-    """Parameters of the measurement; ``seconds`` is the length of each of ``blocks`` blocks of calls."""
-
     users: int
     clients: int
     executor: str
@@ -43,7 +40,7 @@ class UsersSetting:
 
 
 class AgentPasswords(Passwords):
-    """The node's administrator has its own password, all agents the same one: files for each would take longer."""
+    """Passwords of a node whose agents all have the same one, without a file for each."""
 
     def of(self, user: str) -> str:
         return super().of(user) if user == ADMIN else PASSWORD
@@ -77,28 +74,26 @@ class AgentsBroker:
         for document in documents:
             administration.import_definitions(document, IMPORT_SECONDS)
         self.import_s = time.monotonic() - began
-        deployment.start_echo(self._echo, self._folder / "echo.conf", self._node.url(), executor, workers=1)
+        private_cluster.start_echo(self._echo, self._folder / "echo.conf", self._node.url(), executor, workers=1)
 
     def urls(self, clients: int) -> list[str]:
-        """Return a transport URL for each client, of different agents as far as there are any."""
+        """Return a transport URL for each client, of different agents as far as possible."""
         names = [self._agents[number % len(self._agents)].name for number in range(clients)]
         address = f"{LOOPBACK}:{self._node.ports.amqp}/{rabbit_users.VHOST}"
         return [f"{CONFINED_DRIVER}://{quote(name, safe='')}:{PASSWORD}@{address}" for name in names]
 
     def measure_memory(self) -> None:
-        """Set ``memory_mb`` to the node's resident memory."""
         assert self._node.pid is not None  # noqa: S101 - it was started
         self.memory_mb = resident_kb(self._node.pid) / 1024
 
     def close(self) -> None:
-        """End the processes; the node's data is not needed again."""
-        self._echo.stop(deployment.STOP_SECONDS)
+        self._echo.stop(private_cluster.STOP_SECONDS)
         self._node.kill()
         self._node.stop()
 
 
 def measure(setting: UsersSetting, tick: Any) -> Sequence[ResultRow]:
-    """Import the users, and call alternately on a node with one user and on the node with all of them."""
+    """Import the users, and call nodes with one user and with all of them in turn."""
     blocks: dict[str, list[CallBlock]] = {"one": [], "all": []}
     with _running(1, setting) as single, _running(setting.users, setting) as all_users, contextlib.ExitStack() as stack:
         callers: dict[str, Callers] = {
@@ -118,7 +113,6 @@ def measure(setting: UsersSetting, tick: Any) -> Sequence[ResultRow]:
 def make_rows(
     users: int, single: AgentsBroker, all_users: AgentsBroker, one_calls: CallStatistics, all_calls: CallStatistics
 ) -> Iterator[ResultRow]:
-    """Yield the rows: the figures with all users, and their ratio to those with one user."""
     yield ResultRow(
         f"import of {users} users",
         all_users.import_s / single.import_s,
@@ -152,7 +146,6 @@ def make_rows(
 
 @contextlib.contextmanager
 def _running(users: int, setting: UsersSetting) -> Iterator[AgentsBroker]:
-    """Start a node in a temporary folder, and remove all of it at the end."""
     with in_temporary_folder(lambda folder: AgentsBroker(folder / "node", users), AgentsBroker.close) as broker:
         broker.start(setting.executor)
         yield broker

@@ -5,15 +5,159 @@ import argparse
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import IO, Any
 
-from devstack.lab.benchmark import Benchmark, positive
+from devstack.lab.benchmark import Benchmark, option
 from devstack.lab.rows import ResultRow
-from devstack.lab.shadow.compare import AGREEMENTS, DifferenceKind, RecordComparison, compare
-from devstack.lab.shadow.records import DecisionRecords
+from devstack.lab.shadow.records import DecisionRecords, DecisionRow
+from rpcapi.admin.argument import Argument
 from rpcapi.cli.command import CommandFailed
+
+UNNAMED_INSTANCES = "-"  # placeholder if neither record names the request's instances
+
+
+class DifferenceKind(StrEnum):
+    """Result of comparing the two decisions about one instance."""
+
+    SAME = "same host"
+    ELSEWHERE = "another host"
+    REFUSED_BY_A = "refused by A only"
+    REFUSED_BY_B = "refused by B only"
+    REFUSED_BY_BOTH = "refused by both"
+    ONLY_IN_A = "only in A"
+    ONLY_IN_B = "only in B"
+
+
+AGREEMENTS = (DifferenceKind.SAME, DifferenceKind.REFUSED_BY_BOTH)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordComparison:
+    """Comparison of one instance.
+
+    ``a_scores`` is the margin of A's own choice over B's, None if A did not score both; ``b_scores`` likewise.
+    """
+
+    kind: DifferenceKind
+    request_id: str
+    consumer: str
+    a_host: str | None = None
+    b_host: str | None = None
+    a_scores: float | None = None
+    b_scores: float | None = None
+    why: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"kind": str(self.kind)}
+
+    def sentence(self) -> str:
+        text = f"{self.request_id} {self.consumer}: {self.kind}"
+        if self.kind is DifferenceKind.ELSEWHERE:
+            text += f": A {self.a_host}, B {self.b_host}"
+        elif self.a_host or self.b_host:
+            text += f", the other chose {self.a_host or self.b_host}"
+        return f"{text}; {self.why}" if self.why else text
+
+
+def compare(a: DecisionRecords, b: DecisionRecords) -> Iterator[RecordComparison]:
+    """Compare every instance of every request in either record."""
+    for request_id in a:
+        if request_id in b:
+            yield from _compare_requests(request_id, a.find(request_id), b.find(request_id))
+        else:
+            yield from _compare_unmatched(DifferenceKind.ONLY_IN_A, request_id, a.find(request_id))
+    for request_id in b:
+        if request_id not in a:
+            yield from _compare_unmatched(DifferenceKind.ONLY_IN_B, request_id, b.find(request_id))
+
+
+def _compare_unmatched(kind: DifferenceKind, request_id: str, decision: DecisionRow) -> Iterator[RecordComparison]:
+    for consumer in decision.hosts or (UNNAMED_INSTANCES,):
+        yield RecordComparison(kind, request_id, consumer)
+
+
+def _compare_requests(request_id: str, a: DecisionRow, b: DecisionRow) -> Iterator[RecordComparison]:
+    for consumer in {**a.hosts, **b.hosts} or (UNNAMED_INSTANCES,):
+        # A refusal is for the whole request and need not name its instances.
+        if not a.refused and consumer not in a.hosts:
+            yield RecordComparison(DifferenceKind.ONLY_IN_B, request_id, consumer)
+        elif not b.refused and consumer not in b.hosts:
+            yield RecordComparison(DifferenceKind.ONLY_IN_A, request_id, consumer)
+        else:
+            yield _compare_instances(request_id, consumer, a, b)
+
+
+def _compare_instances(request_id: str, consumer: str, a: DecisionRow, b: DecisionRow) -> RecordComparison:
+    a_host, b_host = a.host(consumer), b.host(consumer)
+    if a_host is None and b_host is None:
+        return RecordComparison(DifferenceKind.REFUSED_BY_BOTH, request_id, consumer)
+    if a_host is None:
+        return RecordComparison(
+            DifferenceKind.REFUSED_BY_A, request_id, consumer, None, b_host, why=_describe_refusal(a, b)
+        )
+    if b_host is None:
+        return RecordComparison(
+            DifferenceKind.REFUSED_BY_B, request_id, consumer, a_host, None, why=_describe_refusal(b, a)
+        )
+    if a_host == b_host:
+        return RecordComparison(DifferenceKind.SAME, request_id, consumer, a_host, b_host)
+    a_margin, b_margin = _margin(a, a_host, b_host), _margin(b, b_host, a_host)
+    why = "; ".join(
+        _describe_scores(*arguments) for arguments in (("A", a, a_host, "B", b_host), ("B", b, b_host, "A", a_host))
+    )
+    return RecordComparison(
+        DifferenceKind.ELSEWHERE,
+        request_id,
+        consumer,
+        a_host,
+        b_host,
+        a_margin,
+        b_margin,
+        why + _describe_host_counts(a, b),
+    )
+
+
+def _describe_refusal(refusing: DecisionRow, other: DecisionRow) -> str:
+    reasons = ", ".join(f"{count} {reason}" for reason, count in refusing.reasons.items())
+    return (refusing.why or reasons or "no reason is recorded") + _describe_host_counts(refusing, other)
+
+
+def _describe_host_counts(first: DecisionRow, second: DecisionRow) -> str:
+    """Return a note if the two had different numbers of hosts, that is different clusters."""
+    if first.host_count is None or second.host_count is None or first.host_count == second.host_count:
+        return ""
+    return f"; they looked at {first.host_count} and {second.host_count} hosts"
+
+
+def _margin(judge: DecisionRow, own: str, other: str) -> float | None:
+    if own in judge.best and other in judge.best:
+        return judge.best[own].score - judge.best[other].score
+    return None
+
+
+def _describe_scores(name: str, judge: DecisionRow, own: str, other_name: str, other: str) -> str:
+    """Describe a scheduler's score of the other's choice relative to its own."""
+    if not judge.best:
+        return f"{name} recorded no scores"
+    if other not in judge.best:
+        return f"{other_name}'s choice is not among the {len(judge.best)} best of {name}"
+    if own not in judge.best:
+        return f"{name}'s own choice is not among its {len(judge.best)} best"
+    margin = judge.best[own].score - judge.best[other].score
+    if abs(margin) < 1e-9:
+        return f"{name} scores both alike"
+    more = _weights(judge.best[own].weights, judge.best[other].weights)
+    return f"{name} scores its own {margin:+.3f} beside {other_name}'s" + (f" ({more})" if more else "")
+
+
+def _weights(own: Mapping[str, float], other: Mapping[str, float]) -> str:
+    changes = {name: own.get(name, 0.0) - other.get(name, 0.0) for name in {**own, **other}}
+    return ", ".join(f"{name} {change:+.3f}" for name, change in changes.items() if abs(change) >= 0.0005)
+
 
 SHOWN_DIFFERENCES = 20
 
@@ -29,21 +173,12 @@ class ShadowBenchmark(Benchmark):
         super().__init__(*args, **values)
         self._shown_differences: list[RecordComparison] = []
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("a", type=Path, metavar="A", help="One scheduler's decisions.")
-        parser.add_argument("b", type=Path, metavar="B", help="The other's.")
-        parser.add_argument(
-            "--show",
-            type=positive,
-            default=SHOWN_DIFFERENCES,
-            metavar="N",
-            help="Print the first N differences (%(default)s).",
-        )
-        parser.add_argument(
-            "--differences", type=Path, metavar="FILE", help="Write all differences, one JSON object per line."
-        )
-        return parser
+    ARGUMENTS = (
+        Argument("a", type=Path, metavar="A", help="One scheduler's decisions."),
+        Argument("b", type=Path, metavar="B", help="The other's."),
+        option("--show", "Print the first N differences", default=SHOWN_DIFFERENCES),
+        option("--differences", "Write all differences, one JSON object per line", Path, metavar="FILE"),
+    )
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         self._shown_differences = []
@@ -70,14 +205,13 @@ class ShadowBenchmark(Benchmark):
 
 
 class ScoreMargins:
-    """Statistics of how the two schedulers score each other's different choices."""
+    """Statistics of the schedulers' scores of each other's different choices."""
 
     def __init__(self) -> None:
         self._margins: dict[str, list[float]] = {"a": [], "b": []}
         self._ties = 0
 
     def add(self, comparison: RecordComparison) -> None:
-        """Count one instance."""
         if comparison.kind is not DifferenceKind.ELSEWHERE:
             return
         margins = {"a": comparison.a_scores, "b": comparison.b_scores}
@@ -87,7 +221,7 @@ class ScoreMargins:
         self._ties += any(margin is not None and abs(margin) < 1e-9 for margin in margins.values())
 
     def figures(self) -> dict[str, float | int]:
-        """Return how often both choices were scored, the mean margin of the own choice, and the number of ties."""
+        """Return the number of scored pairs, the mean margin of the own choice, and the number of ties."""
         result: dict[str, float | int] = {"alike_scores": self._ties}
         for name, margins in self._margins.items():
             result[f"scored_by_{name}"] = len(margins)

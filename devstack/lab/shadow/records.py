@@ -20,7 +20,7 @@ class RecordError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ScoredHost:
-    """One of the best hosts: its score and each weigher's part of it."""
+    """One of the best hosts: its score and each weigher's part."""
 
     score: float
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -28,10 +28,7 @@ class ScoredHost:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRow:
-    """The decision about one request: a host for each consumer, and the reasons.
-
-    ``reasons`` counts rejected hosts by reason, ``host_count`` is the number of hosts (None if not recorded).
-    """
+    """Decision about one request: a host for each consumer, rejected hosts by reason, best hosts."""
 
     hosts: Mapping[str, str | None]
     refused: bool
@@ -41,7 +38,7 @@ class DecisionRow:
     host_count: int | None
 
     def host(self, consumer: str) -> str | None:
-        """Return the host of a consumer, None if the request was refused; raises KeyError for an unknown consumer."""
+        """Return a consumer's host, None if refused; raises KeyError for an unknown consumer."""
         return None if self.refused else self.hosts[consumer]
 
 
@@ -49,7 +46,7 @@ class DecisionRecords:
     """A file's decisions by request id; only their offsets are kept in memory."""
 
     def __init__(self, path: Path) -> None:
-        """Index the file; raises RecordError for the first line that is not a decision record."""
+        """Index the file; raises RecordError for the first malformed line."""
         self._path = path
         self._offsets: dict[str, list[tuple[int, int]]] = defaultdict(list)
         try:

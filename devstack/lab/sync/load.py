@@ -27,10 +27,7 @@ ALL = 1.0
 
 @dataclass(frozen=True, slots=True)
 class ReportTimes:
-    """The result of a series of reports: (position, time of sending) of each report that changed something.
-
-    ``late_s`` is the delay of the last report against its schedule: a larger value means that the rate was not reached.
-    """
+    """Position and sending time of each report with a change; ``late_s`` is the last report's delay."""
 
     sent: Sequence[tuple[int, float]]
     position: int
@@ -40,7 +37,7 @@ class ReportTimes:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledReports:
-    """Reports of all hosts in turn, one per minute and host for ``seconds``; 0 means one report each, immediately."""
+    """Reports of all hosts in turn, each once a minute for ``seconds``; 0: one report each, immediately."""
 
     seconds: float
     share: float  # share of the nodes that change
@@ -65,7 +62,7 @@ class ReportingAgents:
         self._chance = random.Random(SEED)
 
     def send(self, plan: ScheduledReports, on_change: Callable[[], None]) -> ReportTimes:
-        """Send the planned reports; ``on_change`` is called after each report that changed something."""
+        """Send the planned reports; ``on_change`` is called after each report with a change."""
         hosts = list(self._by_host)
         every = MINUTE / len(hosts) if plan.seconds else 0.0
         rounds = max(1, round(plan.seconds / every)) if plan.seconds else len(hosts)
@@ -86,7 +83,7 @@ class ReportingAgents:
         return ReportTimes(sent_reports, position, rounds, max(0.0, late_s))
 
     def _changes(self, names: Sequence[str], share: float) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Yield changed nodes: a different amount of memory is reserved."""
+        """Yield changed nodes: they reserve a different amount of memory."""
         for name in names:
             if self._chance.random() < share:
                 inventories = self._nodes[name]["inventories"]
@@ -108,7 +105,7 @@ class ReportingAgents:
 
 
 def agents_task(url: str, nodes: Nodes) -> Callable[[PipeEnd, int], None]:
-    """Return the task of the reporting process; it receives a ReportPlan and answers with ReportTimes."""
+    """Return the task of the reporting process: it receives ScheduledReports and answers with ReportTimes."""
     return functools.partial(_load, url, nodes)
 
 
@@ -125,7 +122,7 @@ def _load(url: str, nodes: Nodes, pipe: PipeEnd, index: int) -> None:
 
 
 def bare_task(url: str) -> Callable[[PipeEnd, int], None]:
-    """Return the baseline task: follow a stream of sending times; on request, answer with the delays in seconds."""
+    """Return the baseline task: follow a stream of sending times, and answer with the delays in seconds."""
     return functools.partial(_follow_bare, url)
 
 

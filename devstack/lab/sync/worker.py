@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that keeps a replica, as a scheduler worker does, and records when it reached which position."""
+"""Process that keeps a replica, like a scheduler worker, and records when it reached which log position."""
 
 import functools
 import gc
+import hashlib
 import json
 import os
 import time
@@ -12,8 +13,8 @@ from pathlib import Path
 
 import redis
 
-from devstack.lab.sync.table import digest
 from devstack.lab.worker_processes import PipeEnd
+from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
@@ -26,9 +27,9 @@ HASHES = ("providers", "used", "services", "alive", "opened")  # read by a snaps
 
 @dataclass(frozen=True, slots=True)
 class WorkerStart:
-    """How a worker started: seconds since its process began, of the load, of the load's baseline; its memory in kB.
+    """Seconds of a worker's start, its load and the load's baseline, and its memory in kB.
 
-    ``processor_s`` is the CPU time of its process until then: other load on the machine changes it least.
+    ``processor_s`` is the CPU time until then, which other load changes least.
     """
 
     pid: int
@@ -42,7 +43,7 @@ class WorkerStart:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaProgress:
-    """(position, monotonic time) of each advance, and the table's digest and the memory in kB afterwards."""
+    """Position and monotonic time of each advance, and the table's digest and memory in kB afterwards."""
 
     moments: list[tuple[int, float]]
     digest: str
@@ -50,19 +51,18 @@ class ReplicaProgress:
 
 
 def open_store(url: str) -> RedisStore:
-    """Open the measured partition."""
     store = RedisStore(url, PARTITION, log_length=LOG_LENGTH)
     store.check_identity()
     return store
 
 
 def worker_task(url: str, *, measure_baseline: bool = False) -> Callable[[PipeEnd, int], None]:
-    """Return the task of workers that start now; with ``measure_baseline`` they also measure the load's baseline."""
+    """Return the task of workers that start now, and optionally measure the load's baseline."""
     return functools.partial(_work, url, time.monotonic(), measure_baseline)
 
 
 def _work(url: str, born: float, measure_baseline: bool, pipe: PipeEnd, index: int) -> None:
-    """Run in a worker process: send the start's times, follow the log, and send the progress on request."""
+    """Send the start's times, follow the log, and send the progress on request."""
     store = open_store(url)
     replica = Replica(store)
     gc.collect()
@@ -82,7 +82,7 @@ def _work(url: str, born: float, measure_baseline: bool, pipe: PipeEnd, index: i
 
 
 def _follow(replica: Replica, pipe: PipeEnd) -> None:
-    """Record each advance; on receiving a position, answer when it is reached; end when the pipe is closed."""
+    """Record each advance; answer a received position when it is reached; end when the pipe is closed."""
     moments: list[tuple[int, float]] = []
     position = replica.log_position.position
     target: int | None = None
@@ -98,7 +98,7 @@ def _follow(replica: Replica, pipe: PipeEnd) -> None:
 
 
 def _bare_load(url: str) -> float:
-    """Return the seconds to read a snapshot's hashes and decode their values, without building a table."""
+    """Return the seconds to read and decode a snapshot's hashes without building a table."""
     began = time.monotonic()
     with redis.Redis.from_url(url, decode_responses=True) as client:
         for word in HASHES:
@@ -110,3 +110,33 @@ def _bare_load(url: str) -> float:
 def _resident_kb() -> int:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+def digest(table: HostTable) -> str:
+    """Return a digest that is equal for tables with equal contents in any order."""
+    with table.reading():  # a follower may apply further entries at the same time
+        return _digest(table)
+
+
+def _digest(table: HostTable) -> str:
+    checksum = hashlib.blake2b(digest_size=16)
+    zones = {code: zone for zone, code in table.zones.items()}
+    services = table.services
+    for name, row in sorted((name, row) for row, name in enumerate(table.names) if table.present[row]):
+        flags = [bool(flag_column[row]) for flag_column in (services.alive, services.enabled, services.opened)]
+        amounts = {
+            resource_class: [
+                int(flag_column[row])
+                for flag_column in (
+                    resource.capacity,
+                    resource.used,
+                    resource.min_unit,
+                    resource.max_unit,
+                    resource.step_size,
+                )
+            ]
+            for resource_class, resource in sorted(table.resources.items())
+        }
+        row_state = [name, flags, zones.get(int(table.zone[row])), sorted(table.traits.of(row)), amounts]
+        checksum.update(json.dumps(row_state).encode())
+    return checksum.hexdigest()

@@ -16,8 +16,7 @@ STORE, RECORDS, BUS = "store", "records", "bus"
 class Fault(abc.ABC):
     """A fault of a cluster; ``HOLD`` is the range of seconds between ``inject`` and ``heal``.
 
-    ``targets`` is what it breaks: names of daemons, STORE with a partition, RECORDS, BUS. Faults without a common
-    target may be in flight together.
+    Faults in flight together have no common ``targets``: daemons' names, STORE with a partition, RECORDS, BUS.
     """
 
     KIND: ClassVar[str]
@@ -38,16 +37,14 @@ class Fault(abc.ABC):
 
     @abc.abstractmethod
     def inject(self) -> str:
-        """Inject the fault; return what was chosen, in a few words."""
+        """Inject the fault; return a few words about it."""
 
     def heal(self) -> bool:
-        """Undo what does not heal by itself; return whether the fault occurred."""
+        """Undo the fault; return whether it occurred."""
         return True
 
 
 class DaemonFault(Fault):
-    """A fault of one daemon of PROGRAM."""
-
     PROGRAM: ClassVar[str]
     name: str
 
@@ -56,11 +53,10 @@ class DaemonFault(Fault):
         self.targets = frozenset({self.name})
 
     def draw_daemon(self, program: str) -> str:
-        """Return the name of a random daemon of a program."""
         return self.chance.choice([name for name, own in self.cluster.programs.items() if own == program])
 
 
 def limit_files(pid: int, size: int) -> None:
-    """Let the files of a process grow up to ``size`` bytes: longer writes fail, as on a full disk."""
+    """Limit the size of a process's files: longer writes fail like on a full disk."""
     with contextlib.suppress(ProcessLookupError):
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))

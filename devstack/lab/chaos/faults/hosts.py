@@ -17,7 +17,7 @@ FENCE_SECONDS = 60.0
 
 
 class HostsLost(DaemonFault):
-    """The machines of an agent lose their power, and what ran on them; they return when their servers are elsewhere."""
+    """The machines of an agent lose their power and guests; they return after their servers were evacuated."""
 
     KIND = "hosts lost and evacuated"
     PROGRAM = "compute"
@@ -47,7 +47,6 @@ class HostsLost(DaemonFault):
         return fenced == self.lost_hosts
 
     def _fence(self, operator: HistoryCaller, host: str) -> bool:
-        """Fence a host; return whether that was done in time."""
         claims, token = operator.session.claims_of(self.cluster.partition_of(self.name)), make_uuid(self.chance)
         deadline = time.monotonic() + FENCE_SECONDS
         while time.monotonic() < deadline:
@@ -60,7 +59,6 @@ class HostsLost(DaemonFault):
         return False
 
     def _servers_on(self, operator: HistoryCaller, hosts: Sequence[str]) -> list[str]:
-        """Return the servers whose records name one of the hosts, in a status from which they can be evacuated."""
         conductor = operator.session.conductor
         return [
             server.uuid

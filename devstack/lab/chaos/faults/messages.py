@@ -24,7 +24,7 @@ class _BusFault(Fault):
 
 
 class BusKilled(_BusFault):
-    """RabbitMQ is killed, and restarted: transient messages are gone."""
+    """RabbitMQ is killed and restarted: transient messages are lost."""
 
     KIND = "bus killed"
 
@@ -38,7 +38,7 @@ class BusKilled(_BusFault):
 
 
 class ConnectionsClosed(_BusFault):
-    """All connections of one daemon, or of all, are closed; what was on its way is lost."""
+    """All connections of one daemon, or of all, are closed; messages on their way are lost."""
 
     KIND = "connections closed"
 
@@ -51,7 +51,7 @@ class ConnectionsClosed(_BusFault):
 
 
 class AgentCutOff(DaemonFault):
-    """Nothing passes between an agent and the bus; later what was sent arrives, or the connections break."""
+    """Nothing passes between an agent and the bus; later the messages arrive, or the connections break."""
 
     KIND = "agent cut off"
     PROGRAM = "compute"
@@ -70,10 +70,7 @@ class AgentCutOff(DaemonFault):
 
 
 class QueuesPurged(Fault):
-    """The daemons of one program are killed, and the queues that fill meanwhile are purged.
-
-    A queue with consumers is empty: the broker sends each message at once.
-    """
+    """The daemons of a program are killed, and their queues purged: a queue with consumers would be empty."""
 
     KIND = "queues purged"
     NEEDS_LOAD = True
@@ -102,7 +99,7 @@ class QueuesPurged(Fault):
 
 
 class MessagesRepeated(_BusFault):
-    """All messages of a while are sent again, late, in another order, and some of them twice."""
+    """Messages are sent again: late, in another order, some of them twice."""
 
     KIND = "messages duplicated and reordered"
     NEEDS_LOAD = True
@@ -132,7 +129,7 @@ class MessagesRepeated(_BusFault):
         return self.repeated > 0
 
     def _publish(self, messages: list[amqp.Message]) -> None:
-        """Publish as the users who sent the messages: the broker checks that."""
+        """Publish as the messages' senders, which the broker verifies."""
         by_user: dict[str, list[amqp.Message]] = {}
         for message in messages:
             by_user.setdefault(message.properties.get("user_id", ADMIN), []).append(message)
@@ -147,7 +144,7 @@ class MessagesRepeated(_BusFault):
 
 
 def _with_new_id(body: str | bytes) -> str:
-    """Return the message under another id: the bus driver drops a message of an id that it remembers."""
+    """Return the message under another id: the bus driver drops repeated ids."""
     text = body if isinstance(body, str) else body.decode()
     marker = '_unique_id\\": \\"'
     head, separator, tail = text.partition(marker)

@@ -15,7 +15,7 @@ from devstack.servers.sentinel import SentinelGroup
 
 
 class _Killed(DaemonFault):
-    """SIGKILL of a daemon with its workers, or of one worker that its master replaces."""
+    """SIGKILL of a daemon with its workers, or of one worker, which its master replaces."""
 
     def inject(self) -> str:
         workers = self.cluster.workers(self.name)
@@ -91,7 +91,7 @@ class AgentPaused(_Paused):
 
 
 class _AtPhase(DaemonFault):
-    """A daemon stops where it reaches a phase, if it does so before ``heal``; some need a new epoch."""
+    """A daemon stops at a phase, if it reaches it before ``heal``; some phases need a new epoch."""
 
     NEEDS_LOAD = True
     NUMBER: ClassVar[signal.Signals]
@@ -142,8 +142,6 @@ class PausedAtPhase(_AtPhase):
 
 
 class ClockStepped(DaemonFault):
-    """The wall clock of a daemon steps forward or back; it stays wrong until the next step."""
-
     KIND = "daemon's clock stepped"
     HOLD = (1.0, 4.0)
     STEPS: ClassVar[tuple[int, ...]] = (-2_592_000, -3_600, -30, 30, 3_600, 2_592_000)
@@ -163,7 +161,7 @@ class ClockStepped(DaemonFault):
 
 
 class DiskFull(DaemonFault):
-    """Files of an agent cannot grow (RLIMIT_FSIZE at the size of its journals): writes fail as on a full disk."""
+    """Writes of an agent fail like on a full disk (RLIMIT_FSIZE at the size of its journals)."""
 
     KIND = "agent's disk full"
     PROGRAM = "compute"

@@ -24,8 +24,6 @@ ROLE_SECONDS, ROLE_POLL = 5.0, 0.5
 
 
 class _StoreFault(Fault):
-    """A fault of the store of one partition."""
-
     partition: str
     group: SentinelGroup
 
@@ -40,7 +38,7 @@ class _RecordsFault(Fault):
 
 
 class StoreRestarted(_StoreFault):
-    """The primary is killed and starts again from its append-only file, before anybody fails over."""
+    """The primary is killed and starts again from its append-only file before a failover."""
 
     KIND = "store killed and restarted"
 
@@ -53,7 +51,7 @@ class StoreRestarted(_StoreFault):
 
 
 class StorePaused(_StoreFault):
-    """The primary is suspended, for less or for longer than the sentinels wait."""
+    """The primary is suspended for less or more time than the sentinels wait."""
 
     KIND = "store suspended"
     HOLD = (0.2, 4.0)
@@ -71,7 +69,7 @@ class StorePaused(_StoreFault):
 
 
 class StoreFailedOver(_StoreFault):
-    """The primary is killed, and the sentinels promote the replica; the old primary returns as a replica."""
+    """The primary is killed and replaced; it returns as a replica."""
 
     KIND = "store failed over"
     old: RedisServer
@@ -91,7 +89,7 @@ class StoreFailedOver(_StoreFault):
 
 
 class StoreFailedOverLagging(StoreFailedOver):
-    """The replica is cut off from its primary, which is killed later: the last writes are lost."""
+    """The replica is cut off before its primary is killed: the last writes are lost."""
 
     KIND = "store failed over to a lagging replica"
 
@@ -107,8 +105,6 @@ class StoreFailedOverLagging(StoreFailedOver):
 
 
 class StoreEmptied(_StoreFault):
-    """All keys of the partition's store are deleted, while it runs."""
-
     KIND = "store emptied"
 
     def inject(self) -> str:
@@ -118,7 +114,7 @@ class StoreEmptied(_StoreFault):
 
 
 class StoreRestored(_StoreFault):
-    """All servers are stopped, and the primary starts from a copy of its files that is some seconds old."""
+    """The store starts from a copy of its files that is some seconds old."""
 
     KIND = "store restored from a backup"
 
@@ -157,7 +153,7 @@ class StoreClockStepped(_StoreFault):
 
 
 class StoreDiskFull(_StoreFault):
-    """The primary's append-only file cannot grow: it refuses writes, and the sentinels still see it up."""
+    """The primary refuses writes, and the sentinels still see it up."""
 
     KIND = "store's disk full"
     HOLD = (1.0, 5.0)
@@ -175,10 +171,7 @@ class StoreDiskFull(_StoreFault):
 
 
 class RecordsDiskFull(_RecordsFault):
-    """The conductors' store, which syncs each write, cannot write one more: it ends, and restarts when there is space.
-
-    Its append-only file may end with a part of a write.
-    """
+    """The conductors' store ends at a failed write, maybe with a part of it in its file."""
 
     KIND = "records' disk full"
     HOLD = (1.0, 5.0)
@@ -196,8 +189,6 @@ class RecordsDiskFull(_RecordsFault):
 
 
 class RecordsRestarted(_RecordsFault):
-    """The conductors' store, which syncs each write, is killed and starts again from its append-only file."""
-
     KIND = "records killed and restarted"
     HOLD = (0.0, 3.0)
 
@@ -211,12 +202,10 @@ class RecordsRestarted(_RecordsFault):
 
 
 def choose_store(cluster: ChaosCluster, chance: random.Random) -> tuple[str, SentinelGroup]:
-    """Return a random partition, and its store."""
     return chance.choice(list(cluster.stores.items()))
 
 
 def restart_primary(group: SentinelGroup) -> RedisServer:
-    """Kill the primary, and start it again as a primary; return it."""
     primary = group.primary()
     primary.kill()
     primary.replica_of = None  # it may have been a replica when it was started first
@@ -225,10 +214,9 @@ def restart_primary(group: SentinelGroup) -> RedisServer:
 
 
 def restore_roles(group: SentinelGroup) -> None:
-    """Start the servers that do not run, and return when one is the sentinels' primary, and the others follow it.
+    """Start all servers, and return when they have the roles that the sentinels chose; raises ServerError.
 
-    Servers that restart while the sentinels fail over may end as replicas of each other: after a while they get
-    the roles that the sentinels chose. Raises ServerError.
+    Servers that restart during a failover may become replicas of each other: after a while they get their roles.
     """
     began = time.monotonic()
     while True:
@@ -272,7 +260,7 @@ def _assign_role(server: RedisServer, primary: RedisServer) -> None:
 
 
 def _copied_data(server: RedisServer) -> Path:
-    """Copy a running server's append-only file; a rewrite meanwhile makes the copy start again."""
+    """Copy a running server's append-only file; a rewrite restarts the copy."""
     copy = server.folder / "backup"
     while True:
         shutil.rmtree(copy, ignore_errors=True)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nova's FilterScheduler: its host manager, filters and weighers on host states that are built here.
 
-The result row says what is left out. ``Service.version`` cannot be set; service_down_time must be long, or
-ComputeFilter rejects all hosts after a minute.
+With a short service_down_time ComputeFilter would reject all hosts after a minute.
 """
 
 import datetime
@@ -40,10 +39,10 @@ class DetachedHostManager(host_manager.HostManager):
         self.cells: dict[str, Any] = {}
 
     def _init_aggregates(self) -> None:
-        """Do nothing: there are no aggregates."""
+        """There are none."""
 
     def _init_instance_info(self, computes_by_cell: Any = None) -> None:
-        """Do nothing: the default filters do not read the hosts' instances."""
+        """The default filters do not read the hosts' instances."""
 
     def _get_instance_info(self, context: Any, compute: Any) -> dict[str, Any]:
         return {}

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The peer's side of the protocol: reads and writes one JSON object per line.
 
-Runs in the Python of a peer's own environment, which does not have gantt's packages: only the standard library and
-the peer may be imported here.
+It runs in the peer's own environment: only the standard library and the peer may be imported here.
 """
 
 import json
@@ -19,7 +18,7 @@ Verb = Callable[..., Any]
 def serve(verbs: Mapping[str, Verb]) -> None:
     """Answer ``{"verb": ..., "values": {...}}`` with ``{"answer": ...}`` or ``{"error": ...}`` until the input ends.
 
-    Output of the peer itself goes to standard error, so that it is not read as an answer.
+    The peer's own output goes to standard error.
     """
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -36,7 +35,7 @@ def serve(verbs: Mapping[str, Verb]) -> None:
 
 
 def timed(call: Callable[[int], Any], first: int, count: int) -> list[float]:
-    """Return the seconds that each of ``count`` calls took, numbered from ``first``."""
+    """Return the seconds of ``count`` calls, numbered from ``first``."""
     durations = []
     for number in range(first, first + count):
         began = time.perf_counter()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from peer_wire import serve
-from placement_trees_side import PlacementTreesPeer
+from placement_side import PlacementPeer
 
 WORKER = Path(__file__).with_name("placement_http_worker.py")
 
@@ -19,12 +19,12 @@ class PlacementOverHttp:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._workers: list[subprocess.Popen[bytes]] = []
-        self._application: PlacementTreesPeer | None = None
+        self._application: PlacementPeer | None = None
 
     def prepare(self, connection: str, providers: Sequence[Mapping[str, Any]]) -> str:
-        """Create the tables in the database if they are missing, and replace its providers; return the version."""
+        """Create missing tables, and replace the providers; return the version."""
         if self._application is None:
-            self._application = PlacementTreesPeer(self._folder, connection)
+            self._application = PlacementPeer(self._folder, connection)
         return self._application.load(providers)
 
     def serve_http(self, port: int, workers: int) -> list[int]:

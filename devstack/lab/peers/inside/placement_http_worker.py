@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One process that serves OpenStack Placement by cheroot: ``placement_http_worker.py CONFIGURATION PORT``.
+"""A process that serves OpenStack Placement by cheroot: ``placement_http_worker.py CONFIGURATION PORT``.
 
-It writes "ready" to its output once it listens, and ends when its input is closed: with the process that started it.
+It writes "ready" once it listens, and ends when its input is closed: with its parent.
 """
 
 import os
@@ -17,7 +17,6 @@ IDLE_SECONDS = 3600  # a connection waits while others are measured
 
 
 def main(configuration: Path, port: int) -> None:
-    """Serve until the input ends."""
     server = wsgi.Server(
         ("127.0.0.1", port), deployed(configuration), numthreads=THREADS, timeout=IDLE_SECONDS, reuse_port=True
     )

@@ -4,10 +4,12 @@
 import json
 import logging
 import sys
+import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import webob
 from oslo_config import cfg
@@ -25,11 +27,19 @@ auth_strategy = noauth2
 [placement_database]
 connection = {connection}
 """
+CLEARED_TABLES = (
+    models.Allocation,
+    models.Consumer,
+    models.Inventory,
+    models.ResourceProviderTrait,
+    models.ResourceProviderAggregate,
+    models.PlacementAggregate,
+)
 LIMIT = 1000  # default of Nova's [scheduler] max_placement_results
 
 
 def deployed(conf_file: Path, *, upgrade: bool = False) -> Any:
-    """Return the WSGI application with this configuration; ``upgrade`` first makes the tables of the database."""
+    """Return the WSGI application with this configuration; ``upgrade`` first creates the database's tables."""
     conf = cfg.ConfigOpts()
     placement_conf.register_opts(conf)
     conf([], project="placement", default_config_files=[str(conf_file)], default_config_dirs=[])
@@ -43,7 +53,12 @@ def deployed(conf_file: Path, *, upgrade: bool = False) -> Any:
 
 
 class PlacementPeer:
-    """Placement's application with the hosts in its database."""
+    """Placement's application with a set of provider trees in its database.
+
+    A provider is {"uuid", "parent" (a uuid or None), "root", "inventories" {class: {...}}, "used" {class: amount},
+    "traits", "aggregates", "generation" (default 0)}; parents come first. A consumer with the provider's UUID holds
+    what is used.
+    """
 
     def __init__(self, folder: Path, connection: str | None = None) -> None:
         """``connection`` is the database's URL; by default that of a file of SQLite in ``folder``."""
@@ -51,21 +66,57 @@ class PlacementPeer:
         url = f"sqlite:///{folder}/placement.db" if connection is None else connection
         conf_file.write_text(CONFIGURATION.format(connection=url.replace("%", "%%")))
         self._application = deployed(conf_file, upgrade=True)
+        _insert(db_api.DbContext(), [models.Project(id=1, external_id=PROJECT), models.User(id=1, external_id=PROJECT)])
+        self._classes: dict[str, int] = {}
+        self._traits: dict[str, int] = {}
 
     def prepare(self, hosts: Sequence[Mapping[str, Any]], requests: Sequence[Mapping[str, int]]) -> dict[str, Any]:
-        """Write the hosts into the database, and return the number of candidates of the first request."""
-        self._uuids = [str(uuid.UUID(int=number + 1, version=4)) for number in range(len(hosts))]
+        """Write flat hosts into the database, and return the number of candidates of the first request."""
+        providers = [flat_provider(number, host) for number, host in enumerate(hosts)]
+        self.load(providers)
         self._requests = requests
-        self._claimable = [number for number, host in enumerate(hosts) if host["roomy"]]
-        _write(hosts, self._uuids)
+        self._claimable = [provider["uuid"] for provider, host in zip(providers, hosts, strict=True) if host["roomy"]]
         return {"hosts": len(hosts), "candidates": len(self._candidates(0)["allocation_requests"])}
 
+    def load(self, providers: Sequence[Mapping[str, Any]]) -> str:
+        context = db_api.DbContext()
+        _empty(context)
+        self._learn(providers)
+        aggregates = sorted({key for provider in providers for key in provider["aggregates"]})
+        numbers = {provider["uuid"]: number for number, provider in enumerate(providers, 1)}
+        groups = {key: number for number, key in enumerate(aggregates, 1)}
+        _insert(context, [models.PlacementAggregate(id=number, uuid=key) for key, number in groups.items()])
+        for generation in _generations(providers):  # a child's row refers to its parent's
+            _insert(context, [_provider_row(provider, numbers) for provider in generation])
+        _insert(
+            context,
+            [row for provider in providers for row in self._holdings(provider, numbers[provider["uuid"]], groups)],
+        )
+        return VERSION
+
+    def ask(self, queries: Sequence[Sequence[Sequence[str]]]) -> list[Any]:
+        """Return for each query its candidates, or the error message, and the seconds.
+
+        A candidate is (allocations by provider, providers by group suffix).
+        """
+        answers = []
+        for query in queries:
+            began = time.perf_counter()
+            try:
+                query_string = urlencode([(key, value) for key, value in query])
+                body = self._ask("GET", f"/allocation_candidates?{query_string}", 200)
+                requests = json.loads(body)["allocation_requests"]
+                answer: Any = [[provider["allocations"], provider["mappings"]] for provider in requests]
+            except RuntimeError as why:
+                answer = str(why)
+            answers.append([answer, time.perf_counter() - began])
+        return answers
+
     def candidates(self, first: int, count: int) -> list[float]:
-        """Get allocation candidates ``count`` times."""
         return timed(self._candidates, first, count)
 
     def claim(self, first: int, count: int) -> list[float]:
-        """Write an allocation for a new consumer ``count`` times, each on the next host with enough free capacity."""
+        """Write an allocation for a new consumer ``count`` times, each on the next claimable host."""
         return timed(self._claim, first, count)
 
     def _candidates(self, number: int) -> Any:
@@ -74,7 +125,7 @@ class PlacementPeer:
         return json.loads(self._ask("GET", f"/allocation_candidates?resources={resources}&limit={LIMIT}", 200))
 
     def _claim(self, number: int) -> None:
-        host = self._uuids[self._claimable[number % len(self._claimable)]]
+        host = self._claimable[number % len(self._claimable)]
         body = {
             "allocations": {host: {"resources": {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 1}}},
             "project_id": PROJECT,
@@ -95,6 +146,53 @@ class PlacementPeer:
             raise RuntimeError(f"{method} {path.partition('?')[0]} answered {answer.status}: {answer.text[:300]}")
         return answer.body
 
+    def _learn(self, providers: Sequence[Mapping[str, Any]]) -> None:
+        """Create the resource classes and traits of these providers, and read their ids."""
+        for name in sorted({name for provider in providers for name in provider["inventories"]} - self._classes.keys()):
+            if name.startswith("CUSTOM_"):
+                self._ask("PUT", f"/resource_classes/{name}", 201)
+        for name in sorted({name for provider in providers for name in provider["traits"]} - self._traits.keys()):
+            if name.startswith("CUSTOM_"):
+                self._ask("PUT", f"/traits/{name}", 201)
+        self._classes, self._traits = _numbers(db_api.DbContext())
+
+    def _holdings(self, provider: Mapping[str, Any], number: int, groups: Mapping[str, int]) -> list[Any]:
+        rows: list[Any] = []
+        if any(provider["used"].values()):
+            rows.append(models.Consumer(uuid=provider["uuid"], project_id=1, user_id=1, generation=1))
+        for name, body in provider["inventories"].items():
+            of = {"resource_provider_id": number, "resource_class_id": self._classes[name]}
+            rows.append(models.Inventory(**of, **body))
+            if provider["used"].get(name):
+                rows.append(models.Allocation(**of, consumer_id=provider["uuid"], used=provider["used"][name]))
+        rows += [
+            models.ResourceProviderTrait(resource_provider_id=number, trait_id=self._traits[name])
+            for name in provider["traits"]
+        ]
+        rows += [
+            models.ResourceProviderAggregate(resource_provider_id=number, aggregate_id=groups[key])
+            for key in provider["aggregates"]
+        ]
+        return rows
+
+
+def flat_provider(number: int, host: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the provider of a host in the form of the benchmarks."""
+    provider = str(uuid.UUID(int=number + 1, version=4))
+    inventories = {
+        name: {
+            "total": total,
+            "reserved": host["reserved"][name],
+            "min_unit": 1,
+            "max_unit": total,
+            "step_size": 1,
+            "allocation_ratio": host["cpu_ratio"] if name == "VCPU" else 1.0,
+        }
+        for name, total in host["total"].items()
+    }
+    identity = {"uuid": provider, "root": provider, "parent": None}
+    return {**identity, "inventories": inventories, "used": host["used"], "traits": [], "aggregates": []}
+
 
 @db_api.placement_context_manager.writer
 def _insert(context: Any, rows: Sequence[Any]) -> None:
@@ -102,55 +200,49 @@ def _insert(context: Any, rows: Sequence[Any]) -> None:
     context.session.bulk_save_objects(rows)
 
 
+def _generations(providers: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """Return the roots, then their children, and so on."""
+    depths: dict[str | None, int] = {None: -1}
+    generations: list[list[Mapping[str, Any]]] = []
+    for provider in providers:
+        depth = depths[provider["uuid"]] = depths[provider["parent"]] + 1
+        if depth == len(generations):
+            generations.append([])
+        generations[depth].append(provider)
+    return generations
+
+
+def _provider_row(provider: Mapping[str, Any], numbers: Mapping[str, int]) -> Any:
+    return models.ResourceProvider(
+        id=numbers[provider["uuid"]],
+        uuid=provider["uuid"],
+        name=provider["uuid"],
+        generation=provider.get("generation", 0),
+        root_provider_id=numbers[provider["root"]],
+        parent_provider_id=numbers.get(provider["parent"]),
+    )
+
+
 @db_api.placement_context_manager.reader
-def _classes(context: Any) -> dict[str, int]:
-    return {
-        resource_class.name: resource_class.id for resource_class in context.session.query(models.ResourceClass).all()
-    }
+def _numbers(context: Any) -> tuple[dict[str, int], dict[str, int]]:
+    tables = (models.ResourceClass, models.Trait)
+    classes, traits = (
+        {provider.name: provider.id for provider in context.session.query(table).all()} for table in tables
+    )
+    return classes, traits
 
 
-def _write(hosts: Sequence[Mapping[str, Any]], uuids: Sequence[str]) -> None:
-    """Write providers, inventories and one consumer per host with all of its allocations.
-
-    Writes rows directly: the API would take a quarter of an hour for 10,000 hosts.
-    """
-    context = db_api.DbContext()
-    classes = _classes(context)
-    _insert(context, [models.Project(id=1, external_id=PROJECT), models.User(id=1, external_id=PROJECT)])
-    _insert(context, list(_providers(hosts, uuids)))
-    _insert(context, [row for number, host in enumerate(hosts) for row in _holdings(number, host, classes)])
-
-
-def _providers(hosts: Sequence[Mapping[str, Any]], uuids: Sequence[str]) -> Iterator[Any]:
-    for number, host in enumerate(hosts, 1):
-        yield models.ResourceProvider(
-            id=number, uuid=uuids[number - 1], name=host["name"], generation=0, root_provider_id=number
-        )
-
-
-def _holdings(number: int, host: Mapping[str, Any], classes: Mapping[str, int]) -> Iterator[Any]:
-    consumer = str(uuid.UUID(int=number + 1, version=5))
-    yield models.Consumer(uuid=consumer, project_id=1, user_id=1, generation=1)
-    for name, total in host["total"].items():
-        yield models.Inventory(
-            resource_provider_id=number + 1,
-            resource_class_id=classes[name],
-            total=total,
-            reserved=host["reserved"][name],
-            min_unit=1,
-            max_unit=total,
-            step_size=1,
-            allocation_ratio=host["cpu_ratio"] if name == "VCPU" else 1.0,
-        )
-        if host["used"][name]:
-            yield models.Allocation(
-                resource_provider_id=number + 1,
-                consumer_id=consumer,
-                resource_class_id=classes[name],
-                used=host["used"][name],
-            )
+@db_api.placement_context_manager.writer
+def _empty(context: Any) -> None:
+    for table in CLEARED_TABLES:
+        context.session.query(table).delete()
+    # Rows refer to their root and parent, and each to itself as its root: MariaDB deletes none of these.
+    providers = context.session.query(models.ResourceProvider)
+    providers.update({"root_provider_id": None, "parent_provider_id": None})
+    providers.delete()
 
 
 if __name__ == "__main__":
     placement = PlacementPeer(Path(sys.argv[1]))
-    serve({"prepare": placement.prepare, "candidates": placement.candidates, "claim": placement.claim})
+    verbs = ("load", "ask", "prepare", "candidates", "claim")
+    serve({name: getattr(placement, name) for name in verbs})

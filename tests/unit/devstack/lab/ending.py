@@ -13,7 +13,7 @@ from pathlib import Path
 
 from devstack.servers.process import start_ticks
 
-ENDS_SECONDS = 30.0
+ENDS_SECONDS = 60.0
 
 
 def poll(ready: Callable[[], bool], seconds: float = 60.0) -> None:

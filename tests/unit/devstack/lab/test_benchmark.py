@@ -9,9 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from devstack.lab import benchmark, machine
+from devstack.lab import benchmark, saved_runs
 from devstack.lab.rows import ResultRow
 from rpcapi.cli.command import CommandFailed
+from tests.unit.devstack.lab import asking
 
 
 @pytest.mark.parametrize(("text", "number"), [("1", 1), ("200000", 200_000)])
@@ -68,8 +69,8 @@ class Toy(benchmark.Benchmark):
 
 @pytest.fixture
 def run(monkeypatch):
-    monkeypatch.setattr(machine, "describe", lambda: {"cores": 2})
-    monkeypatch.setattr(machine, "sentence", lambda description: f"{description['cores']} cores")
+    monkeypatch.setattr(saved_runs, "describe", lambda: {"cores": 2})
+    monkeypatch.setattr(saved_runs, "sentence", lambda description: f"{description['cores']} cores")
 
     def run_with(*argv):
         app = SimpleNamespace(stdout=io.StringIO(), stderr=io.StringIO(), NAME="toy")
@@ -90,7 +91,7 @@ def test_exceeded_budget_is_shown_and_no_error(run):
 
 def test_figures_and_machine_of_numpy_are_printed_as_json(run, monkeypatch):
     """`lab.sh rpc --json` crashed on a NumPy bool; every benchmark prints through the same code."""
-    monkeypatch.setattr(machine, "describe", lambda: {"cores": np.int64(2)})
+    monkeypatch.setattr(saved_runs, "describe", lambda: {"cores": np.int64(2)})
     row = ResultRow("a", np.float64(2.0), 1.0, figures={"verified": np.bool_(True), "calls": np.int64(3)})
     monkeypatch.setattr(Toy, "measure", lambda self, args: [row])
     document = json.loads(run("--json"))
@@ -112,3 +113,10 @@ def test_plot_is_written(run, tmp_path):
     pytest.importorskip("matplotlib")
     run("--plot", str(tmp_path / "x.svg"))
     assert "<svg" in (tmp_path / "x.svg").read_text()
+
+
+def test_help_lists_the_benchmarks():
+    code, out, _ = asking.run("help")
+    assert code == 0
+    for arguments in ("claim", "decide", "moves", "peers", "race", "replay", "shadow"):
+        assert f"  {arguments}" in out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Terminated replays and peers leave no processes and files."""
+"""A terminated lab leaves no processes and files."""
 
 import sys
 from pathlib import Path
@@ -9,6 +9,16 @@ import pytest
 from devstack.peer_environments import NOVA, READY
 from tests.unit.devstack.lab import ending
 from tests.unit.devstack.lab.peers import fake_peer
+
+
+# A race is running when there are its server, a worker, and multiprocessing's resource tracker.
+@pytest.mark.parametrize(("argv", "processes"), [(["claim"], 1), (["race", "--hosts", "300"], 3)])
+def test_termination_ends_servers_and_workers(argv, processes, run_folder):
+    with ending.running_lab(run_folder, *argv) as lab:
+        ending.poll(
+            lambda: any(run_folder.glob("gantt-lab-*/redis.sock")) and len(ending.descendants(lab.pid)) >= processes
+        )
+        ending.assert_clean_termination(lab, run_folder)
 
 
 def test_terminated_replay_on_redis_leaves_nothing(run_folder):

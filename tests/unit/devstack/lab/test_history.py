@@ -3,6 +3,7 @@
 
 import io
 import json
+import os
 import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from devstack.lab import history, machine, main, saved_runs
+from devstack.lab import history, main, saved_runs
 from devstack.lab.benchmark import Benchmark
 from devstack.lab.history import RunHistory
 from devstack.lab.rows import ResultRow
@@ -57,7 +58,7 @@ def history_of(folder, *argv):
 
 
 def test_run_is_saved_with_commit_machine_and_options_and_read_again(run_toy, tmp_path, monkeypatch):
-    monkeypatch.setattr(machine, "describe", lambda: MACHINE)
+    monkeypatch.setattr(saved_runs, "describe", lambda: MACHINE)
     monkeypatch.setattr(saved_runs, "present_commit", lambda: "b" * 40)
     folder = tmp_path / "new" / "folder"
     assert run_toy("--ratio", "3", "--trace", "/a/day.csv", "--save", str(folder), "--json")[0] == 0
@@ -186,3 +187,12 @@ def test_command_prints_a_table(tmp_path, capsys):
     assert main.LabApp().run(["history", str(tmp_path), "-f", "json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert (row["Question"], row["Budget"]) == ("rate", "at most 2")
+
+
+def test_description_is_in_one_sentence():
+    description = saved_runs.describe()
+    assert description["cores"] == len(os.sched_getaffinity(0))
+    assert description["memory_gib"] > 0
+    text = saved_runs.sentence(description)
+    assert all(str(value) in text for value in description.values())
+    assert "\n" not in text

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated hosts."""
+"""Generated hosts and requests."""
+
+import itertools
+from collections import Counter
 
 from devstack.lab import hosts
 from rpcapi.resources.names import host_of
@@ -45,3 +48,30 @@ def test_joined_hosts_are_open_for_claims():
     snapshot = store.snapshot()
     assert set(snapshot.providers) == set(nodes)
     assert snapshot.opened == {host_of(name): snapshot.epoch for name in nodes}
+
+
+def first(seed, count):
+    return list(itertools.islice(hosts.stream(seed), count))
+
+
+def test_same_seed_gives_the_same_requests():
+    assert first(1, 50) == first(1, 50)
+    assert [server.request.resources for server in first(1, 50)] != [
+        server.request.resources for server in first(2, 50)
+    ]
+
+
+def test_sizes_have_their_shares():
+    counts = Counter(server.request.resources["DISK_GB"] for server in first(1, 5000))
+    for _, _, disk, of_ten in hosts.SIZES:
+        assert abs(counts[disk] / 5000 - of_ten / 10) < 0.03
+
+
+def test_memory_is_per_processor_and_each_server_is_another_consumer():
+    servers = first(3, 500)
+    by_disk = {disk: (vcpus, vcpus * memory) for vcpus, memory, disk, _ in hosts.SIZES}
+    for server in servers:
+        amounts = server.request.resources
+        assert (amounts["VCPU"], amounts["MEMORY_MB"]) == by_disk[amounts["DISK_GB"]]
+        assert server.request.id == f"req-{server.consumer}"
+    assert len({server.consumer for server in servers}) == 500

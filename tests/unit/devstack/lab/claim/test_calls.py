@@ -2,6 +2,7 @@
 """Prepared calls of the claim script and its baseline."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,7 +19,7 @@ def test_baseline_declares_the_keys_of_the_claim_script():
 @pytest.fixture
 def prepared():
     created = object.__new__(ClaimCalls)
-    created._candidates, created._epoch, created._position = 3, 1, 5
+    created._candidates, created._snapshot = 3, SimpleNamespace(epoch=1, position=5)
     created._scripts = {CLAIM: calls.load("prepare"), BARE: calls.bare_script()}
     return created
 

@@ -3,10 +3,11 @@
 
 import pytest
 
+from devstack.lab.claim import calls, command
 from devstack.lab.claim import calls as claim_calls
 from devstack.lab.claim import command as claim
-from devstack.lab.claim import large
 from devstack.lab.claim.calls import BARE, CLAIM, ClaimCalls
+from rpcapi.cli.command import CommandFailed
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
 from tests.unit.devstack.lab import asking
@@ -49,7 +50,7 @@ def test_json_rows_and_plot(monkeypatch, tmp_path):
     monkeypatch.setattr(claim, "MODES", ("always",))
     monkeypatch.setattr(claim, "CANDIDATES", (1, 4))
     monkeypatch.setattr(claim, "BLOCKS", 2)
-    monkeypatch.setattr(large, "REQUESTS", 1)
+    monkeypatch.setattr(command, "STALL_REQUESTS", 1)
     picture = tmp_path / "claim.png"
     *rows, stall = asking.run_json("claim", "--calls", "3", "--plot", str(picture))
     assert [(row["name"], row["fsync"], row["candidates"]) for row in rows] == [
@@ -91,3 +92,29 @@ def test_call_without_a_claim_is_an_error(monkeypatch):
     assert code == 1
     assert not out
     assert "claimed nothing" in err
+
+
+@pytest.fixture
+def server(make_redis):
+    server = make_redis()
+    calls.prepare_partitions(server.url())
+    return server
+
+
+def test_each_request_is_claimed_and_ended_again(server, monkeypatch):
+    monkeypatch.setattr(command, "STALL_REQUESTS", 2)
+    ticks = []
+    with server.client() as client:
+        row = command.measure_stall("no", server.url(), client, lambda: ticks.append(1))
+    assert len(ticks) == 3
+    assert row.ratio == row.figures["p99_ms"] / 150
+    assert row.ok == (row.figures["p99_ms"] <= 150)
+    store = RedisStore(server.url(), CLAIM)
+    assert (dict(store.counts()), list(store.verify().problems)) == ({"prepared": 0, "confirmed": 0}, [])
+    store.close()
+
+
+def test_refused_request_is_an_error(server, monkeypatch):
+    monkeypatch.setattr(command, "RESOURCES", {"VCPU": 1000, "MEMORY_MB": 1024, "DISK_GB": 1})
+    with server.client() as client, pytest.raises(CommandFailed, match="refused"):
+        command.measure_stall("no", server.url(), client, lambda: None)

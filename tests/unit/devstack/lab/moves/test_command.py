@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh moves: rows, and a tiny run, in which every server arrives. Times are not tested."""
+"""lab.sh moves: rows, floors, and a tiny run, in which every server arrives. Times are not tested."""
 
 import numpy as np
 import pytest
 
+from devstack import confs
+from devstack.cluster_size import ClusterSize
 from devstack.lab.moves import scenario
-from devstack.lab.moves.command import make_rows
-from devstack.lab.moves.counters import SchedulerCounts
-from devstack.lab.moves.plan import MovesPlan
-from devstack.lab.moves.scenario import MovesMeasurements, PhaseTimes
+from devstack.lab.moves.command import MovesPlan, make_rows
+from devstack.lab.moves.scenario import MovedHosts, MovesMeasurements, PhaseTimes, SchedulerCounts, request_sizes
 from devstack.lab.timing import Times
 from tests.unit.devstack.lab import asking
 
-PLAN = MovesPlan(servers=10, hosts=2, memory=2048, parallel=5, per_request=5)
+PLAN = MovesPlan(servers=10, hosts=2, memory=2048, parallel=5)
 
 
 def phase(seconds, duration, count, decisions=0):
@@ -60,3 +60,49 @@ def test_every_server_arrives_and_all_sides_agree(bus, monkeypatch):
     assert (drain["servers"], evacuation["servers"]) == (3, 6)
     assert evacuation["servers_per_s"] == pytest.approx(6 / evacuation["seconds"]), "all six have completed"
     assert work["ratio"] >= 1, "each server needs a decision"
+
+
+def plan(servers=50, memory=2048, parallel=4):
+    return MovesPlan(servers, 10, memory, parallel)
+
+
+@pytest.mark.parametrize("hosts", [1, 4, 5, 50])
+def test_each_host_has_one_part(hosts):
+    parts = MovedHosts(hosts)
+    assert [parts.drained, *parts.others, *parts.lost_hosts] == parts.names
+    assert (len(parts.others), len(parts.lost_hosts)) == (hosts, hosts)
+
+
+@pytest.mark.parametrize("hosts", [4, 5])
+def test_names_are_those_of_a_cluster_of_that_size(hosts):
+    """The bus's user of the agents may use these only."""
+    names = MovedHosts(hosts).names
+    (pattern,) = confs._agent_hosts(ClusterSize(computes=len(names)))
+    assert pattern == f"compute[{names[0].removeprefix('compute')}-{names[-1].removeprefix('compute')}]"
+
+
+@pytest.mark.parametrize(
+    ("memory", "seconds"),
+    [
+        (2048, (2048 - 500) / 900 + 0.5),  # 500 MiB are copied while the guest is stopped for half a second
+        (500, 0.5),
+        (100, 0.1),
+    ],
+)
+def test_copy_is_that_of_the_documented_formula(memory, seconds):
+    assert plan(memory=memory).copy_seconds == pytest.approx(seconds, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("servers", "parallel", "turns"), [(50, 4, 13), (48, 4, 12), (1, 4, 1), (50, 50, 1), (50, 1, 50)]
+)
+def test_drain_lasts_at_least_its_copies_in_turns(servers, parallel, turns):
+    sizes = plan(servers=servers, parallel=parallel)
+    assert sizes.drain_seconds == pytest.approx(turns * sizes.copy_seconds)
+
+
+@pytest.mark.parametrize(
+    ("servers", "per_request", "requests"), [(6, 3, [3, 3]), (7, 3, [3, 3, 1]), (2, 3, [2]), (3, 1, [1, 1, 1])]
+)
+def test_servers_of_a_host_are_booted_by_requests_of_a_size(servers, per_request, requests):
+    assert request_sizes(servers, per_request) == requests

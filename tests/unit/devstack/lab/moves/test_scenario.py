@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The faults of lab.sh moves, and the options of its cluster."""
+"""Faults of lab.sh moves, the scheduler's counts, and the options of its cluster."""
 
 from types import SimpleNamespace
 
@@ -7,7 +7,8 @@ import pytest
 
 from devstack.lab.chaos.final_state import GuestFile
 from devstack.lab.moves import scenario
-from devstack.lab.moves.plan import MovesPlan
+from devstack.lab.moves.scenario import MovedHosts, SchedulerCounts, parse_counts
+from devstack.lab.timing import record_span, record_times
 
 
 def record(uuid, host):
@@ -41,7 +42,7 @@ def test_each_server_runs_once_where_its_record_says(guests, faulty):
 
 
 def test_cluster_has_the_copy_that_the_floor_is_computed_of():
-    options = scenario.overrides(MovesPlan(5, 2, 64, 4, 5), "127.0.0.1:1")
+    options = scenario.overrides(MovedHosts(2), 1)
     simulator = options["compute"]["simulator"]
     assert (simulator["copy_rate"], simulator["dirty_rate"], simulator["copy_downtime"]) == (1000, 100, 0.5)
     assert simulator["shared_storage"], "else disks are copied as well"
@@ -51,5 +52,32 @@ def test_cluster_has_the_copy_that_the_floor_is_computed_of():
 
 def test_times_are_those_of_the_records():
     records = [SimpleNamespace(created_ms=1000, updated_ms=3500), SimpleNamespace(created_ms=2000, updated_ms=3000)]
-    assert list(scenario._times(records).seconds) == [2.5, 1.0]
-    assert scenario._span(records) == 2.5
+    assert list(record_times(records).seconds) == [2.5, 1.0]
+    assert record_span(records) == 2.5
+
+
+PAGE = """\
+# HELP gantt_scheduler_claims_total Answers to claim verbs
+# TYPE gantt_scheduler_claims_total counter
+gantt_scheduler_claims_total{answer="confirmed",verb="confirm"} 50.0
+gantt_scheduler_claims_total{answer="confirmed",verb="begin_move"} 4.0
+gantt_scheduler_expired_claims_total 9.0
+gantt_scheduler_instances_placed_total 54.0
+gantt_scheduler_decision_seconds_bucket{le="0.1"} 3.0
+gantt_scheduler_decision_seconds_count 3.0
+gantt_scheduler_decision_seconds_sum 0.5
+gantt_scheduler_batched_requests_total 2.0
+gantt_position{partition="default"} NaN
+"""
+
+
+def test_counts_are_summed_over_labels_and_other_metrics_are_ignored():
+    assert parse_counts(PAGE) == SchedulerCounts(decisions=5, claims=54, verbs=54)
+
+
+def test_scheduler_without_these_metrics_counts_nothing():
+    assert parse_counts("") == SchedulerCounts()
+
+
+def test_work_since_an_earlier_reading_is_the_difference():
+    assert SchedulerCounts(7, 5, 9).since(SchedulerCounts(3, 4, 9)) == SchedulerCounts(4, 1, 0)

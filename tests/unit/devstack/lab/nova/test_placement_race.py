@@ -8,7 +8,7 @@ import pytest
 
 from devstack.lab.nova import placement_race
 from devstack.lab.nova.placement_race import CAPACITY, CLAIMS, CONCURRENT_UPDATE, REPETITIONS
-from devstack.lab.placement import ours
+from devstack.lab.placement import servers
 from devstack.lab.placement.cloud import Cloud
 from devstack.nova.client import CallFailed, CloudPlacementClient
 from devstack.servers.ports import LOOPBACK
@@ -58,7 +58,7 @@ def measure(**servers):
 
 
 def test_gantt_placement_sells_exactly_its_capacity():
-    with ours.running(Cloud(0), 2, "everysec") as gantt:
+    with servers.run_gantt(Cloud(0), 2, "everysec") as gantt:
         url = f"http://{LOOPBACK}:{gantt.port}"
         before = {provider["uuid"] for provider in CloudPlacementClient(url).providers()}
         (row,) = placement_race.measure({"gantt": lambda: CloudPlacementClient(url)}, 2, lambda: None)

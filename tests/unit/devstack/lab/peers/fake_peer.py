@@ -8,7 +8,7 @@ import time
 
 BEHAVIOURS = {
     "well": lambda request: {"answer": [0.5] * request["values"].get("count", 0)},
-    "tell": lambda request: {"answer": list(os.environ)},
+    "tell": lambda request: {"answer": dict(os.environ)},
     "error": lambda request: {"error": f"no {request['verb']} today"},
     "garbage": lambda request: None,
     "other": lambda request: {"neither": 1},

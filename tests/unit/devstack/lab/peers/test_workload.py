@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts and requests of the comparisons."""
+"""Hosts and requests of the comparisons, and gantt's side."""
 
-from devstack.lab.decide.command import MIX
-from devstack.lab.peers.workload import MAX_LOAD, REQUIRED_FREE, PeerWorkload
+from devstack.lab import hosts
+from devstack.lab.decide import MIX
+from devstack.lab.peers.workload import LIMIT, MAX_LOAD, REQUIRED_FREE, PeerWorkload, candidates_subject
 
 
 def test_peers_get_the_same_hosts_with_usage_below_the_load():
@@ -20,3 +21,12 @@ def test_peers_get_the_same_hosts_with_usage_below_the_load():
 def test_requests_are_repeatable():
     assert PeerWorkload.peer_requests() == PeerWorkload.peer_requests()
     assert len(PeerWorkload.peer_requests()) == MIX
+
+
+def test_candidates_are_hosts_with_free_capacity_up_to_the_limit():
+    empty = candidates_subject(hosts.table(LIMIT + 50, max_load=0.0))(0)
+    assert len(empty) == len(set(empty)) == LIMIT
+    full_table = hosts.table(60, max_load=0.0)
+    for row in range(60):
+        full_table.services.enabled[row] = False
+    assert candidates_subject(full_table)(0) == []

@@ -7,7 +7,7 @@ import io
 import pytest
 from tqdm import tqdm
 
-from devstack.lab import default_driver, hosts, requests
+from devstack.lab import default_driver, hosts
 from devstack.lab.race import command, regret, worker
 from rpcapi import context, errors
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
@@ -103,14 +103,14 @@ def test_claims_of_a_single_scheduler_have_no_regret(store):
     sight = FollowingReplicaView(store, default_driver.default().reads)
     scheduler = PartitionScheduler(worker.CountingStore(store, worker.RaceTally()), sight, RetryLimits())
     policy = SchedulingPolicy(default_driver.default())
-    for server, _ in zip(requests.stream(1), range(40), strict=False):
+    for server, _ in zip(hosts.stream(1), range(40), strict=False):
         scheduler.select(policy, context.new("lab", "lab"), SelectionCall(server.request, [server.consumer]))
     # When its claims are judged
     memory_store = list(regret.judged_claims(before, regret.entries(store, before.position), 1))
     # Then each was the best host, by the score that the driver recorded
     recorded = [
         store.find_decision(server.request.id)["best"][0]["score"]
-        for server, _ in zip(requests.stream(1), range(40), strict=False)
+        for server, _ in zip(hosts.stream(1), range(40), strict=False)
     ]
     assert [claim.best_score for claim in memory_store] == pytest.approx(recorded, abs=1e-6)
     assert regret.regret(memory_store) == 0
@@ -119,7 +119,7 @@ def test_claims_of_a_single_scheduler_have_no_regret(store):
 def test_claim_on_a_worse_host_has_regret(store):
     # Given a claim on the host with the lowest score
     before = store.snapshot()
-    server = next(requests.stream(1))
+    server = next(hosts.stream(1))
     with FollowingReplicaView(store, default_driver.default().reads).table.reading() as view:
         values = regret.scoring.score(default_driver.weighted(), view, server.request, None).values
         worst = view.name(int(values.argmin()))
@@ -130,8 +130,3 @@ def test_claim_on_a_worse_host_has_regret(store):
     (claim,) = regret.judged_claims(before, regret.entries(store, before.position), 1)
     assert (claim.score, claim.best_score) == pytest.approx((values.min(), values.max()))
     assert regret.regret([claim]) == pytest.approx(1 - values.min() / values.max())
-
-
-def test_log_without_the_position_raises(store):
-    with pytest.raises(LookupError, match="does not reach back"):
-        list(regret.entries(store, store.snapshot().position + 5))

@@ -6,13 +6,13 @@ from collections import Counter
 
 import pytest
 
-from devstack.lab import hosts, requests
+from devstack.lab import hosts
 from devstack.lab.race import command, groups
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import Claim, ClaimGroup
 from tests.unit.devstack.lab import asking
 
-SERVERS = list(itertools.islice(requests.stream(7), 100))
+SERVERS = list(itertools.islice(hosts.stream(7), 100))
 TOGETHER, APART = ClaimGroup("g", GroupPolicy.AFFINITY), ClaimGroup("h", GroupPolicy.ANTI_AFFINITY, 2)
 
 

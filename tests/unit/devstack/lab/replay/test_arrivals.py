@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrivals of a trace by time, and its summary."""
+"""Arrivals of a trace by time, its summary, and the hosts that it needs."""
 
 import uuid
 
 import pytest
 
-from devstack.lab.replay import sizing
-from devstack.lab.replay.arrivals import arrival_batches, summarize
+from devstack.lab import hosts
+from devstack.lab.replay.arrivals import arrival_batches, required_hosts, summarize
 from devstack.workload import TraceError
 from tests.unit.devstack.lab.replay.traces import ListTrace, server
 
@@ -46,12 +46,32 @@ def test_summary_has_peak_and_most_common_shape():
         summarize(ListTrace(), None)
 
 
-def test_required_hosts_is_the_smallest_sufficient_number():
-    peak = {"VCPU": 1000, "MEMORY_MB": 1_000_000}
-    hosts = sizing.required_hosts(peak, 1.0)
-    assert hosts > 1
-    assert sizing.required_hosts(peak, 0.5) > hosts
-    assert sizing.required_hosts({"VCPU": 1, "MEMORY_MB": 1}, 1.0) == 1
-    assert sizing.required_hosts(peak, 1.0, cluster=True) >= 1
-    with pytest.raises(ValueError, match="more than"):
-        sizing.required_hosts({"VCPU": 10**9, "MEMORY_MB": 1}, 1.0)
+def fits(peak, fill, count):
+    capacity = dict.fromkeys(peak, 0)
+    for node in hosts.make_nodes(count).values():
+        for name in peak:
+            capacity[name] += node["inventories"][name]["capacity"]
+    return all(amount <= fill * capacity[name] for name, amount in peak.items())
+
+
+@pytest.mark.parametrize("fill", [0.5, 0.9])
+@pytest.mark.parametrize("peak", [{"VCPU": 5000, "MEMORY_MB": 1}, {"VCPU": 1, "MEMORY_MB": 50_000_000}])
+def test_hosts_are_the_fewest_that_hold_the_peak(peak, fill):
+    count = required_hosts(peak, fill)
+    assert fits(peak, fill, count)
+    assert not fits(peak, fill, count - 1)
+
+
+def test_small_peak_needs_one_host():
+    assert required_hosts({"VCPU": 1, "MEMORY_MB": 1}, 0.9) == 1
+    assert required_hosts({"VCPU": 1, "MEMORY_MB": 1}, 0.9, cluster=True) == 1
+
+
+def test_hosts_of_a_cluster_grow_with_the_peak():
+    counts = [required_hosts({"VCPU": vcpus, "MEMORY_MB": 1}, 0.5, cluster=True) for vcpus in (1000, 10_000)]
+    assert 9 * counts[0] <= counts[1] <= 10 * counts[0]
+
+
+def test_peak_beyond_the_maximum_is_rejected():
+    with pytest.raises(ValueError, match="use fewer requests"):
+        required_hosts({"VCPU": 10**9, "MEMORY_MB": 1}, 0.9)

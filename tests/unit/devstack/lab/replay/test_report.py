@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of a replay."""
+"""Rows and plot of a replay."""
 
 import pytest
 
@@ -48,3 +48,15 @@ def test_regret_is_a_share_of_the_range_of_scores():
     assert report.regret(weighted, claims) == pytest.approx(2 / (2 * 4))
     assert report.regret(weighted, []) == 0.0
     assert report.regret([], claims) == 0.0
+
+
+def test_each_driver_is_a_line_in_each_panel_over_hours():
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    samples = [UsageSample(at, 0.1, 0.2, 0.3, 0.4, 5, 0.6, 0.7) for at in (7200.0, 10_800.0)]
+    report.draw(figure, {"filter": ReplayRun(samples=samples), "pack": ReplayRun(samples=samples)})
+    assert len(figure.axes) == len(report.PANELS)
+    for axes, (name, _) in zip(figure.axes, report.PANELS, strict=True):
+        assert [line.get_label() for line in axes.get_lines()] == ["filter", "pack"]
+        line = axes.get_lines()[0]
+        assert list(line.get_xdata()) == [0.0, 1.0]
+        assert list(line.get_ydata()) == [getattr(samples[0], name)] * 2

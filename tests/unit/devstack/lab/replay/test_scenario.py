@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replay with a scripted placer."""
+"""A replay with a scripted placer, and the oracle."""
 
 from array import array
 from types import SimpleNamespace
 
 import pytest
 
-from devstack.lab.replay.arrivals import ArrivalBatch, ReplayRequest, ReplayServer
-from devstack.lab.replay.scenario import SAMPLES, VERIFICATIONS, FirstRefusal, TraceReplay
+from devstack.lab import hosts as lab_hosts
+from devstack.lab.replay import policies
+from devstack.lab.replay.arrivals import ArrivalBatch, ReplayRequest, ReplayServer, arrival_batches
+from devstack.lab.replay.scenario import SAMPLES, VERIFICATIONS, FirstRefusal, Oracle, TraceReplay
+from tests.unit.devstack.lab.replay.traces import ListTrace, server
+from tests.unit.scheduler_svc.fakes.hosts import node
 
 
 class Placer:
@@ -92,3 +96,32 @@ def test_samples_are_evenly_spread_and_some_are_verified():
     assert [sample.at for sample in run.samples[:2]] == [1.0, 2.0]
     assert run.samples[-1].at == 200.0
     assert placer.verifications == run.overcommit == VERIFICATIONS
+
+
+TWO_HOSTS = {f"h{number}/n": node({"VCPU": 4, "MEMORY_MB": 8192}) for number in range(2)}
+
+
+def placements(*servers, together=False, policy="filter"):
+    oracle = Oracle(lab_hosts.snapshot(TWO_HOSTS, {}), policies.load(policies.load(policy).oracle).driver)
+    for batch in arrival_batches(ListTrace(*servers), None, together):
+        oracle.process(batch)
+    return list(oracle.result.placed_flags)
+
+
+def test_places_until_full_and_again_after_departures():
+    full = [server(0, 10, vcpus=4), server(0, 20, vcpus=4)]
+    assert placements(*full, server(5)) == [1, 1, 0]
+    assert placements(*full, server(10)) == [1, 1, 1]
+    assert placements(*full, server(10, vcpus=4), server(15), server(20)) == [1, 1, 1, 0, 1]
+
+
+def test_request_is_placed_completely_or_not_at_all():
+    three = [server(0, vcpus=3)] * 3
+    assert placements(*three, server(1, vcpus=4), together=True) == [0, 0, 0, 1]
+    assert placements(*three, server(1, vcpus=4)) == [1, 1, 0, 0]
+
+
+@pytest.mark.parametrize(("policy", "fits"), [("filter", 0), ("pack", 1), ("chance", 0)])
+def test_places_by_the_weighers_of_the_compared_policy(policy, fits):
+    # When spread, two small servers leave no host for a large one; 'chance' is judged like the default driver
+    assert placements(server(0), server(1), server(2, vcpus=4), policy=policy)[-1] == fits

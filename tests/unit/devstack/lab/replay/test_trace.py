@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading a request trace: meaning of a row, and errors that name the line of a malformed one."""
+"""Request traces: meaning of a row, errors that name the line of a malformed one, and generated traces."""
+
+import itertools
+from collections import Counter
 
 import pytest
 
-from devstack.lab.replay.synthetic import SyntheticTrace
-from devstack.lab.replay.trace import TraceFile
+from devstack.lab.replay.trace import BATCH_SIZES, BIN_S, FLAVORS, LONGEST_S, SHORTEST_S, SyntheticTrace, TraceFile
 from devstack.workload import TraceError
 from tests.unit.devstack.lab.replay.traces import HEADER, read_all, write
 
@@ -70,14 +72,31 @@ def test_file_that_is_not_a_trace_is_refused(tmp_path):
         read_all(TraceFile(tmp_path / "binary.csv"))
 
 
-def test_synthetic_trace_is_reproducible():
-    servers = read_all(SyntheticTrace(2000, seed=3))
-    assert len(servers) == 2000
-    assert servers == read_all(SyntheticTrace(2000, seed=3))
-    assert servers != read_all(SyntheticTrace(2000, seed=4))
-    arrivals = [server.arrives for server in servers]
-    assert arrivals == sorted(arrivals)
-    lifetimes = sorted(server.ends - server.arrives for server in servers)
-    assert lifetimes[0] > 0
-    assert lifetimes[1000] < sum(lifetimes) / 2000 / 2, "most are short-lived, a few long-lived"
-    assert max(sum(server.batch == batch for server in servers) for batch in {server.batch for server in servers}) > 1
+def test_trace_can_be_read_repeatedly_and_depends_on_its_seed():
+    trace = SyntheticTrace(300)
+    assert list(trace.servers()) == list(trace.servers())
+    assert list(trace.servers()) != list(SyntheticTrace(300, seed=2).servers())
+    assert (trace.name, SyntheticTrace(1, seed=2).name) == ("synthetic-1", "synthetic-2")
+
+
+def test_trace_has_exactly_the_number_of_servers():
+    assert [len(list(SyntheticTrace(count).servers())) for count in (0, 1, 7, 500)] == [0, 1, 7, 500]
+
+
+def test_servers_arrive_in_order_and_end_within_bounds():
+    servers = list(SyntheticTrace(2000).servers())
+    assert all(first.arrives <= second.arrives for first, second in itertools.pairwise(servers))
+    for server in servers:
+        assert server.arrives % BIN_S == 0
+        assert SHORTEST_S <= server.ends - server.arrives <= LONGEST_S
+        assert (server.vcpus, server.memory_mb) in {(vcpus, memory) for vcpus, memory, _ in FLAVORS}
+
+
+def test_servers_of_a_batch_are_alike():
+    batches = {}
+    for server in SyntheticTrace(2000).servers():
+        batches.setdefault(server.batch, []).append(server)
+    assert all(len({(s.arrives, s.vcpus, s.memory_mb) for s in batch}) == 1 for batch in batches.values())
+    sizes = Counter(len(batch) for batch in list(batches.values())[:-1])
+    assert set(sizes) <= {size for size, _ in BATCH_SIZES}
+    assert sizes[1] == max(sizes.values())

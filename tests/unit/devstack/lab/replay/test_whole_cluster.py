@@ -7,7 +7,7 @@ import pytest
 
 from devstack.lab.replay import whole_cluster
 from devstack.lab.replay.arrivals import ReplayRequest, ReplayServer
-from devstack.lab.replay.placer import PlacedServer
+from devstack.lab.replay.scenario import PlacedServer
 from devstack.lab.replay.whole_cluster import CHUNK, ClusterPlacer, cluster_size
 from rpcapi.cli.command import CommandFailed
 

@@ -7,10 +7,10 @@ import numpy as np
 import oslo_messaging as messaging
 import pytest
 
-from devstack.lab import requests
+from devstack.lab import hosts
 from devstack.lab.rpc import caller
 from devstack.lab.rpc.caller import MeasuringCaller
-from devstack.lab.rpc.client_calls import ECHO
+from devstack.lab.rpc.callers import ECHO
 from rpcapi import errors
 from rpcapi.cli.command import CommandFailed
 
@@ -38,7 +38,7 @@ def make(monkeypatch):
         created._random = np.random.default_rng(1)
         created._echo = SimpleNamespace(call=answer)
         created._scheduler = SimpleNamespace(select_destinations=answer)
-        created._servers = requests.stream(1)
+        created._servers = hosts.stream(1)
         return created, calls
 
     return create

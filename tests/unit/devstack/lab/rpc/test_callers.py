@@ -4,8 +4,7 @@
 import numpy as np
 import pytest
 
-from devstack.lab.rpc.callers import CallBlock, CallStatistics
-from devstack.lab.rpc.client_calls import ClientCalls
+from devstack.lab.rpc.callers import CallBlock, CallStatistics, ClientCalls
 
 
 def client(began, *ends, refusals=0):

@@ -2,25 +2,20 @@
 """lab.sh rpc: claims match the answers. Times are not tested."""
 
 import contextlib
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from devstack.lab import hosts
+from devstack.lab import hosts, private_cluster
 from devstack.lab.rows import ResultRow
-from devstack.lab.rpc import command, scraping
-from devstack.lab.rpc.callers import CallBlock
-from devstack.lab.rpc.client_calls import ClientCalls
+from devstack.lab.rpc import command
+from devstack.lab.rpc.callers import CallBlock, ClientCalls
 from devstack.servers.process import start_ticks
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.store.memory import MemoryStore
-from tests.unit.devstack.lab import asking
-from tests.unit.devstack.lab.test_main import poll
+from tests.unit.devstack.lab import asking, ending
 
 SMALL = ("--hosts", "60", "--clients", "2", "--workers", "1", "--batch", "3", "--seconds", "0.05")
 
@@ -65,7 +60,9 @@ def test_metrics_are_scraped_and_their_processor_time_is_compared(monkeypatch: p
     monkeypatch.setattr(command, "TURNS", 1)
     monkeypatch.setattr(command, "TURN_BLOCKS", 1)
     scrapes = []
-    monkeypatch.setattr(scraping, "scrape", lambda port, scrape=scraping.scrape: scrapes.append(scrape(port)))
+    monkeypatch.setattr(
+        private_cluster, "scrape", lambda port, scrape=private_cluster.scrape: scrapes.append(scrape(port))
+    )
     _plain, metrics, echo, single, _load, _account = asking.run_json(
         *("rpc", "--hosts", "60", "--clients", "1", "--workers", "1", "--batch", "1", "--seconds", "0.3"),
         *("--bus", "embedded", "--executors", "threading,metrics", "--loads", "50"),
@@ -158,18 +155,14 @@ def processes_below(folder):
 
 def test_terminated_measurement_leaves_nothing(run_folder):
     # Given a measurement with running clients and daemons
-    lab = subprocess.Popen(
-        [sys.executable, "-m", "devstack.lab", "rpc", *SMALL[:-1], "5", "--bus", "embedded"],
-        env={**os.environ, "TMPDIR": str(run_folder)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    poll(lambda: any(" Ready: " in log.read_text() for log in run_folder.glob("gantt-lab-*/log/scheduler.log")))
-    processes = processes_below(run_folder)
-    assert len(processes) > 4  # two servers, two daemons with a worker each
-    # When it is terminated, then nothing is left
-    lab.send_signal(signal.SIGTERM)
-    assert lab.wait(60) == 128 + signal.SIGTERM
-    poll(lambda: not processes_below(run_folder))
-    assert not any(run_folder.glob("gantt-lab-*"))
+    with ending.running_lab(run_folder, "rpc", *SMALL[:-1], "5", "--bus", "embedded") as lab:
+        ending.poll(
+            lambda: any(" Ready: " in log.read_text() for log in run_folder.glob("gantt-lab-*/log/scheduler.log"))
+        )
+        processes = processes_below(run_folder)
+        assert len(processes) > 4  # two servers, two daemons with a worker each
+        # When it is terminated, then nothing is left
+        lab.send_signal(signal.SIGTERM)
+        assert lab.wait(60) == 128 + signal.SIGTERM
+        ending.poll(lambda: not processes_below(run_folder))
+        assert not any(run_folder.glob("gantt-lab-*"))

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from devstack.lab.rpc import turns
-from devstack.lab.rpc.callers import CallBlock
-from devstack.lab.rpc.client_calls import ClientCalls
+from devstack.lab.rpc.callers import CallBlock, ClientCalls
 from devstack.lab.rpc.turns import Turn
 
 

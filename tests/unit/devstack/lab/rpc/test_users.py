@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from devstack.lab.rpc import command, deployment, users
-from devstack.lab.rpc.callers import CallBlock, CallStatistics
-from devstack.lab.rpc.client_calls import ClientCalls
+from devstack.lab import private_cluster
+from devstack.lab.rpc import command, users
+from devstack.lab.rpc.callers import CallBlock, CallStatistics, ClientCalls
 from devstack.servers.rabbitmq import RabbitNode, RabbitPorts
 from rpcapi.access.rabbit_management import BrokerAdministration
 from tests.unit.devstack.lab import asking
@@ -21,7 +21,7 @@ def imports(monkeypatch):
     documents = []
     monkeypatch.setattr(RabbitNode, "start", lambda node: None)
     monkeypatch.setattr(RabbitNode, "ports", RabbitPorts(1, 2, 3))
-    monkeypatch.setattr(deployment, "start_echo", lambda *arguments, **options: None)
+    monkeypatch.setattr(private_cluster, "start_echo", lambda *arguments, **options: None)
     monkeypatch.setattr(
         BrokerAdministration, "import_definitions", lambda _self, text, seconds: documents.append(json.loads(text))
     )

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """lab.sh sync: replicas equal a snapshot, and differences are detected. Times are not tested."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from devstack.lab import hosts
-from devstack.lab.sync import command, load, scenario
-from devstack.lab.sync.load import ReportingAgents, ScheduledReports
-from devstack.lab.sync.table import digest
-from devstack.lab.sync.worker import ReplicaProgress
+from devstack.lab.sync import command, load
+from devstack.lab.sync.load import ReportingAgents, ReportTimes, ScheduledReports
+from devstack.lab.sync.worker import ReplicaProgress, digest
+from rpcapi.cli.command import CommandFailed
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.devstack.lab import asking
 
 
 def test_replicas_equal_a_snapshot_and_every_change_is_measured(monkeypatch):
-    monkeypatch.setattr(scenario, "STARTS", 1)
-    monkeypatch.setattr(scenario, "ROUNDS", 1)
+    monkeypatch.setattr(command, "STARTS", 1)
+    monkeypatch.setattr(command, "ROUNDS", 1)
     argv = ["--hosts", "60", "--nodes-per-host", "3", "--minutes", "0.02", "--change", "1.0"]
     rows = {row["name"].split(",")[0]: row for row in asking.run_json("sync", *argv)}
     delay = rows["update to visible in every worker"]
@@ -29,7 +31,7 @@ def test_replicas_equal_a_snapshot_and_every_change_is_measured(monkeypatch):
 
 
 def test_reports_without_changes_are_an_error(monkeypatch):
-    monkeypatch.setattr(scenario, "STARTS", 1)
+    monkeypatch.setattr(command, "STARTS", 1)
     code, _, err = asking.run("sync", "--hosts", "2", "--minutes", "0.001", "--change", "0.0001")
     assert code == 1
     assert "choose more --minutes or --change" in err
@@ -83,3 +85,26 @@ def test_reports_without_changes_write_no_log(store):
     position = store.snapshot().position
     result = reporting_agents.send(ScheduledReports(0, 0.0), lambda: pytest.fail("nothing changed"))
     assert (result.sent, result.reports, store.snapshot().position) == ([], 2, position)
+
+
+def reporter(times):
+    def receive(seconds, meanwhile):
+        meanwhile()
+        return [times]
+
+    return SimpleNamespace(send=lambda plans: None, receive=receive)
+
+
+def test_series_without_a_change_is_rejected():
+    bar = SimpleNamespace(update=lambda steps: None)
+    with pytest.raises(CommandFailed, match="None of 4 reports changed anything"):
+        command._report(reporter(ReportTimes([], 9, 4, 0.0)), ScheduledReports(60, 0.1), bar)
+
+
+def test_bar_shows_the_seconds_but_never_more_than_planned(monkeypatch):
+    moments = iter([100.0, 175.0])
+    monkeypatch.setattr(command, "time", SimpleNamespace(monotonic=lambda: next(moments)))
+    steps = []
+    times = ReportTimes([(9, 1.0)], 9, 4, 0.0)
+    result = command._report(reporter(times), ScheduledReports(60, 0.1), SimpleNamespace(update=steps.append))
+    assert (result, steps) == (times, [60])

@@ -8,7 +8,9 @@ import pytest
 
 from devstack.lab.peers import side
 
-PROGRAMS = sorted(Path(side.INSIDE).glob("*.py"))
+TESTS = Path(__file__).parents[5]
+FOLDERS = (side.INSIDE, TESTS / "differential" / "inside", TESTS / "nova" / "inside")
+PROGRAMS = sorted(path for folder in FOLDERS for path in folder.glob("*.py"))
 MODULES = {path.stem: ast.parse(path.read_text()) for path in PROGRAMS if path.stem != "__init__"}
 
 

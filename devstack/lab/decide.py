@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lab.sh decide: cost of one scheduling decision against a bare pass over the same columns."""
+
+import argparse
+import itertools
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from devstack.lab import default_driver, full_hosts, hosts
+from devstack.lab.benchmark import Benchmark, flag, host_count, option
+from devstack.lab.rows import ResultRow
+from devstack.lab.timing import TimedSubject, interleave
+from scheduler_svc.composition import malloc_tuning
+from scheduler_svc.core.drivers.driver import MAX_CANDIDATES, Driver
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.core.trees import ranking
+
+BUDGET = 5.0
+# With fewer hosts the fixed cost of a decision outweighs the pass, so there is no budget. The budget with every filter
+# and weigher holds at exactly this size: with more hosts their columns do not fit the processor's caches.
+BUDGET_FROM = 10_000
+SWEEP = (1_000, 10_000, 100_000)
+MIX = 64  # hosts, used in turn
+BLOCKS = 20
+BLOCK_HOSTS = 400_000  # hosts checked per block: determines the number of calls, within bounds
+
+
+class DecideBenchmark(Benchmark):
+    """Time one decision with default filters and weighers against three comparisons, one masked score and a top-k."""
+
+    can_plot: ClassVar[bool] = True
+
+    ARGUMENTS = (
+        option("--hosts", "Hosts in the table", host_count, 10_000),
+        flag("--sweep", "Measure 1,000, 10,000 and 100,000 hosts instead of --hosts."),
+        flag("--all-filters", "All filters and weighers, on hosts in 200 aggregates, against a default decision."),
+    )
+
+    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+        sizes = SWEEP if args.sweep else (args.hosts,)
+        malloc_tuning.keep_freed_memory()  # as a worker does
+        row = _row_of_all if args.all_filters else _row
+        with self.bar((BLOCKS + 1) * len(sizes), "deciding", args) as bar:
+            return [row(size, bar.update) for size in sizes]
+
+    def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:
+        axes = figure.subplots()
+        sizes = [row.figures["hosts"] for row in rows]
+        for key, marker in zip(
+            [key for key in rows[0].figures if key != "hosts"], ("o-", "o:", "s-", "s:"), strict=True
+        ):
+            axes.plot(
+                sizes, [row.figures[key] for row in rows], marker, label=key.removesuffix("_us").replace("_", " ")
+            )
+        axes.set(xscale="log", yscale="log", xlabel="hosts", ylabel="microseconds", title="One decision")
+        axes.legend()
+        axes.grid(which="both", alpha=0.3)
+
+
+def _row(size: int, tick: Any) -> ResultRow:
+    table = hosts.table(size)
+    times = interleave(
+        {"bare": bare_subject(table), "decision": decision_subject(table)},
+        blocks=BLOCKS,
+        size=max(10, min(100, BLOCK_HOSTS // size)),
+        tick=tick,
+    )
+    decision, baseline = times["decision"], times["bare"]
+    figures = {
+        "hosts": size,
+        "p50_us": decision.p50_us,
+        "p99_us": decision.p99_us,
+        "bare_p50_us": baseline.p50_us,
+        "bare_p99_us": baseline.p99_us,
+    }
+    budget = BUDGET if size >= BUDGET_FROM else None
+    return ResultRow(f"decide {size} hosts, p50", decision.p50_us / baseline.p50_us, budget, figures=figures)
+
+
+def _row_of_all(size: int, tick: Any) -> ResultRow:
+    ranker = default_driver.all_filters()
+    times = interleave(
+        {
+            "default": decision_subject(hosts.table(size)),
+            "all": ranking_subject(ranker, full_hosts.table(size, ranker.reads), full_hosts.make_requests(MIX)),
+        },
+        blocks=BLOCKS,
+        size=max(10, min(100, BLOCK_HOSTS // size)),
+        tick=tick,
+    )
+    all_times, baseline = times["all"], times["default"]
+    figures = {
+        "hosts": size,
+        "p50_us": all_times.p50_us,
+        "p99_us": all_times.p99_us,
+        "default_p50_us": baseline.p50_us,
+        "default_p99_us": baseline.p99_us,
+    }
+    name = f"decide {size} hosts, every filter and weigher, p50"
+    return ResultRow(name, all_times.p50_us / baseline.p50_us, BUDGET if size >= BUDGET_FROM else None, figures=figures)
+
+
+def decision_subject(table: HostTable) -> TimedSubject:
+    """Return the measured subject: ranking one instance, from reading the table to the candidates' names."""
+    return ranking_subject(
+        default_driver.default(), table, [server.request for server in itertools.islice(hosts.stream(3), MIX)]
+    )
+
+
+def ranking_subject(ranker: Driver, table: HostTable, requests: Sequence[SchedulingRequest]) -> TimedSubject:
+    """Return a subject that ranks one instance, using the requests in turn."""
+
+    def decide(number: int) -> Any:
+        with table.reading() as view:
+            return ranking.rank(ranker, view, requests[number % len(requests)], 1, number)
+
+    return decide
+
+
+def bare_subject(table: HostTable) -> TimedSubject:
+    """Return the baseline: the minimum of any decision on these columns, for the same requests."""
+    size = len(table.names)
+    cpu, memory, disk = (table.resources[name].free[:size] for name in ("VCPU", "MEMORY_MB", "DISK_GB"))
+    amounts = [
+        tuple(server.request.resources[name] for name in ("VCPU", "MEMORY_MB", "DISK_GB"))
+        for server in itertools.islice(hosts.stream(3), MIX)
+    ]
+    width = min(MAX_CANDIDATES, size)
+
+    def rank_bare(number: int) -> Any:
+        vcpus, mebibytes, gibibytes = amounts[number % MIX]
+        passes = (cpu >= vcpus) & (memory >= mebibytes) & (disk >= gibibytes)
+        scores = np.where(passes, memory, -np.inf)
+        top = np.argpartition(scores, size - width)[size - width :]
+        return top[np.argsort(-scores[top])]
+
+    return rank_bare

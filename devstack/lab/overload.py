@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lab.sh overload: goodput, and another project's boots, while one project requests many times the peak."""
+
+import argparse
+import contextlib
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import oslo_messaging as messaging
+from tqdm import tqdm
+
+from devstack import exercise
+from devstack.lab.benchmark import host_count, option, up_to
+from devstack.lab.boot import RESOURCES, boot_single, faults_row, inactive_servers, request_boot
+from devstack.lab.private_cluster import (
+    BOOT_SECONDS,
+    INSTANT_BOOTS,
+    SCHEDULERS,
+    ClusterBenchmark,
+    PrivateCluster,
+    booted,
+)
+from devstack.lab.processor_time import descendants, resident_kb
+from devstack.lab.rows import ResultRow
+from devstack.lab.timing import Times, record_span
+from rpcapi import errors, objects
+from rpcapi.admin import waiting
+from rpcapi.admin.session import Session
+from rpcapi.cli.command import CommandFailed
+
+GOODPUT_BUDGET, LATENCY_BUDGET, MEMORY_BUDGET = 0.8, 10.0, 1.1
+PEAK_REQUESTS, QUIET_BOOTS = 100, 30
+SENDERS = 4  # threads that request the flood
+FLOOD, OTHER = "flood", "other"  # projects
+MEASURED_DAEMONS = ("conductor", "scheduler")
+DRAIN_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class OverloadMeasurements:
+    """Rates in servers per second, times of the other project, and the flood's answers.
+
+    ``middle_kb`` and ``end_kb`` are the resident memory of conductor and schedulers, in KiB.
+    """
+
+    peak: float
+    goodput: float
+    offered: float
+    quiet: Times
+    overloaded: Times
+    answers: Counter[str]
+    middle_kb: int
+    end_kb: int
+    faults: Sequence[str]
+
+
+class OverloadBenchmark(ClusterBenchmark):
+    """Request servers for one project at ten times the cluster's peak rate, while another project boots single ones.
+
+    Runs a private cluster of real processes; the simulated guests start without delay. The peak is the rate at which
+    requests that were sent at once become ACTIVE; the other project's quiet boots are measured before them.
+    """
+
+    LABEL = "overloading"
+    ARGUMENTS = (
+        option("--hosts", "Service hosts of 10 nodes each", host_count, 100),
+        SCHEDULERS,
+        option("--batch", "Servers per request", default=20),
+        option("--factor", "Requested rate relative to the peak", up_to(100, "a factor"), 10.0, "F"),
+        option("--seconds", "Length of the overload", up_to(3600, "a number of seconds"), 60.0, "S"),
+        option("--backlog", "[conductor] max_backlog", default=5000),
+        option("--building", "[conductor] max_building", default=30),
+    )
+
+    def count_steps(self, args: argparse.Namespace) -> int:
+        return 5
+
+    def measure_cluster(self, bus: str, args: argparse.Namespace, bar: Any) -> Iterator[ResultRow]:
+        conductor = {"conductor": {"max_backlog": args.backlog, "max_building": args.building}}
+        with booted(self.size(bus, args, args.hosts), {**INSTANT_BOOTS, "conductor": conductor}) as (cluster, _):
+            yield from make_rows(bus, _measure(cluster, args, bar))
+
+
+def make_rows(bus: str, measurements: OverloadMeasurements) -> Iterator[ResultRow]:
+    """Return the rows of one bus."""
+    quiet, overloaded = measurements.quiet, measurements.overloaded
+    yield ResultRow(
+        f"goodput beside the peak, {bus}",
+        measurements.goodput / measurements.peak,
+        GOODPUT_BUDGET,
+        "at least",
+        {
+            "peak_per_s": measurements.peak,
+            "goodput_per_s": measurements.goodput,
+            "offered_per_s": measurements.offered,
+            **{f"requests_{answer}": count for answer, count in sorted(measurements.answers.items())},
+        },
+    )
+    yield ResultRow(
+        f"another project's boot, p99 beside quiet, {bus}",
+        overloaded.p99_us / quiet.p99_us,
+        LATENCY_BUDGET,
+        figures={"boots": len(overloaded.seconds), **overloaded.milliseconds(), **quiet.milliseconds("quiet_")},
+    )
+    yield ResultRow(
+        f"memory at the end beside the middle, {bus}",
+        measurements.end_kb / measurements.middle_kb,
+        MEMORY_BUDGET,
+        figures={"end_kb": measurements.end_kb, "middle_kb": measurements.middle_kb},
+    )
+    yield faults_row(f"accepted servers not ACTIVE, {bus}", measurements.faults)
+
+
+class Flood:
+    """Requests servers at a constant rate from several threads, each with its own session, whatever the answers."""
+
+    def __init__(self, config_file: str, batch: int, per_second: float) -> None:
+        """``per_second`` is the rate of requests, of all threads together."""
+        self._config_file = config_file
+        self._batch = batch
+        self._pause = SENDERS / per_second
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=self._send, daemon=True) for _ in range(SENDERS)]
+        self.answers: Counter[str] = Counter()
+        self.accepted_uuids: list[str] = []
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Stop sending, and wait for the answers."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _send(self) -> None:
+        spec = objects.RequestSpec.of(resources=dict(RESOURCES))
+        with closing(Session([self._config_file], FLOOD)) as session:
+            due = time.monotonic()
+            while not self._stop.wait(max(0.0, due - time.monotonic())):
+                due += self._pause
+                uuids = [str(uuid.uuid4()) for _ in range(self._batch)]
+                session.new_request()
+                try:
+                    session.conductor.build_instances(session.ctxt.with_timeout(BOOT_SECONDS), spec, uuids)
+                    self.answers["accepted"] += 1
+                    self.accepted_uuids += uuids
+                except (errors.GanttError, messaging.MessagingTimeout) as error:
+                    self.answers[type(error).__name__] += 1
+
+
+def _measure(private_cluster: PrivateCluster, args: argparse.Namespace, bar: Any) -> OverloadMeasurements:
+    """Measure the quiet cluster, its peak and the overload; ``bar`` advances by one per phase."""
+    conf = str(private_cluster.cluster.client_conf)
+    with closing(Session([conf], FLOOD)) as session, closing(Session([conf], OTHER)) as other_session:
+        bar.update(1)
+        quiet = [_time_boot(other_session) for _ in range(QUIET_BOOTS)]
+        bar.update(1)
+        peak_uuids = [str(uuid.uuid4()) for _ in range(PEAK_REQUESTS * args.batch)]
+        for start in range(0, len(peak_uuids), args.batch):
+            request_boot(session, peak_uuids[start : start + args.batch])
+        peak = len(peak_uuids) / record_span(_finished_servers(session, peak_uuids))
+        bar.update(1)
+        flood = Flood(conf, args.batch, args.factor * peak / args.batch)
+        begin = time.time()
+        flood.start()
+        try:
+            overloaded, memory_kb = [], []
+            while time.time() < begin + args.seconds:
+                overloaded.append(_time_boot(other_session))
+                memory_kb.append(_resident_kb(private_cluster))
+            end = time.time()
+        finally:
+            flood.stop()
+        bar.update(1)
+        instances = _finished_servers(session, flood.accepted_uuids)
+        bar.update(1)
+    served = sum(1000 * begin <= instance.updated_ms < 1000 * end for instance in instances)
+    return OverloadMeasurements(
+        peak=peak,
+        goodput=(served + len(overloaded)) / (end - begin),
+        offered=sum(flood.answers.values()) * args.batch / (end - begin),
+        quiet=Times(np.array(quiet)),
+        overloaded=Times(np.array(overloaded)),
+        answers=flood.answers,
+        middle_kb=memory_kb[len(memory_kb) // 2],
+        end_kb=memory_kb[-1],
+        faults=inactive_servers(instances),
+    )
+
+
+def _finished_servers(session: Session, uuids: Sequence[str]) -> list[Any]:
+    waiting.wait_for_status(session, uuids, exercise.FINAL_STATUSES, DRAIN_SECONDS, tqdm(disable=True))
+    return waiting.fetch_instances(session, uuids)
+
+
+def _time_boot(session: Session) -> float:
+    """Return the seconds until a single server is ACTIVE or in ERROR; a boot that takes too long counts as it is."""
+    begin = time.monotonic()
+    with contextlib.suppress(CommandFailed):
+        boot_single(session)
+    return time.monotonic() - begin
+
+
+def _resident_kb(private_cluster: PrivateCluster) -> int:
+    pids = [private_cluster.cluster.daemons[name].pid for name in MEASURED_DAEMONS]
+    return sum(resident_kb(process) for pid in pids if pid for process in [pid, *descendants(pid)])

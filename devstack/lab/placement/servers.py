@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Both sides: gantt-placement on a private Redis, and OpenStack Placement on a private MariaDB."""
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from devstack.lab.peers import side
+from devstack.lab.placement.client import HttpClient
+from devstack.lab.placement.cloud import Cloud
+from devstack.lab.private_servers import running_mariadb, running_redis
+from devstack.lab.processor_time import resident_bytes
+from devstack.peer_environments import PLACEMENT_SERVER
+from devstack.servers.errors import ServerError
+from devstack.servers.ports import free_port
+from devstack.servers.process import ServerProcess
+from devstack.servers.redis import AppendFsync
+from devstack.users.folder import write_private
+from rpcapi.resources import names
+from rpcapi.resources.inventory import Inventory
+from scheduler_svc.store.allocations import AllocationChange
+from scheduler_svc.store.providers.changes import CreateProvider, ProviderChange, Refusal, SetInventories, SetTraits
+from scheduler_svc.store.redis import RedisStore
+
+PARTITION = "lab"
+START_SECONDS = 120.0
+STOP_SECONDS = 30.0
+BATCH = 500  # consumers of one call
+SERVES = " serves http"  # what each worker logs once it is ready
+
+
+@dataclass(frozen=True, slots=True)
+class GanttPlacement:
+    """A running gantt-placement, its store, and the processes of both."""
+
+    port: int
+    store: RedisStore
+    pids: tuple[int, ...]
+    bytes_per_provider: float
+
+    def used(self, provider: str) -> Mapping[str, int]:
+        """Return a provider's usage by the store."""
+        (state,) = self.store.read_providers([names.api_provider(provider)]).values()
+        return state.used
+
+
+@contextlib.contextmanager
+def run_gantt(cloud: Cloud, workers: int, fsync: AppendFsync) -> Iterator[GanttPlacement]:
+    """Start the store and the API with the cloud in it; raises ServerError."""
+    with (
+        running_redis(fsync) as server,
+        contextlib.closing(RedisStore(server.url(), PARTITION)) as store,
+    ):
+        store.check_identity()
+        with _api(server.folder, server.url(), workers) as (process, _):
+            empty_bytes = resident_bytes(_pid(process))
+        _fill(store, cloud)
+        with _api(server.folder, server.url(), workers) as (process, port):
+            grown = resident_bytes(_pid(process)) - empty_bytes
+            assert server.pid is not None  # noqa: S101 - it is running
+            yield GanttPlacement(port, store, (_pid(process), server.pid), grown / workers / cloud.size)
+
+
+@contextlib.contextmanager
+def _api(folder: Path, store_url: str, workers: int) -> Iterator[tuple[ServerProcess, int]]:
+    port = free_port()
+    conf = folder / "placement.conf"
+    write_private(
+        conf,
+        f"[rpc]\npartition = {PARTITION}\n[store]\nurl = {store_url}\n[api]\nauth_strategy = noauth2\n"
+        f"[placement]\nport = {port}\nworkers = {workers}\n",
+    )
+    log = folder / "placement.log"
+    log.unlink(missing_ok=True)
+    process = ServerProcess("gantt-placement", folder / "placement.pid", log)
+    command = [sys.executable, "-m", "scheduler_svc.cmd.placement", "--config-file", str(conf)]
+    process.start(command, folder, lambda: log.read_text(errors="replace").count(SERVES) >= workers, START_SECONDS)
+    try:
+        yield process, port
+    finally:
+        process.stop(STOP_SECONDS)
+
+
+def _pid(process: ServerProcess) -> int:
+    pid = process.pid
+    if pid is None:
+        raise ServerError(f"{process.name} has ended; see {process.log}.")
+    return pid
+
+
+def _fill(store: RedisStore, cloud: Cloud) -> None:
+    """Write the providers, and a consumer for each that is in use."""
+    providers = cloud.providers()
+    for provider in providers:
+        for change in _changes(provider):
+            answer = store.change_provider(change)
+            if isinstance(answer, Refusal):
+                raise ServerError(f"Provider {provider['uuid']} was refused: {answer}.")
+    holders = [
+        AllocationChange(
+            provider["uuid"], {names.api_provider(provider["uuid"]): provider["used"]}, "lab", "lab", None, "INSTANCE"
+        )
+        for provider in providers
+        if provider["used"]
+    ]
+    for first in range(0, len(holders), BATCH):
+        refusal = store.allocate(holders[first : first + BATCH])
+        if refusal is not None:
+            raise ServerError(f"Allocations were refused: {refusal}.")
+
+
+def _changes(provider: Mapping[str, Any]) -> Iterator[ProviderChange]:
+    name = names.api_provider(provider["uuid"])
+    parent = None if provider["parent"] is None else names.api_provider(provider["parent"])
+    yield CreateProvider(name, provider["uuid"], parent)
+    inventories = {key: Inventory(**fields) for key, fields in provider["inventories"].items()}
+    if inventories:
+        yield SetInventories(name, inventories)
+    if provider["traits"]:
+        yield SetTraits(name, provider["traits"])
+
+
+@dataclass(frozen=True, slots=True)
+class ServedPlacement:
+    """A running Placement, and the processes of its API and database."""
+
+    port: int
+    pids: tuple[int, ...]
+
+    def used(self, provider: str) -> Mapping[str, int]:
+        """Return a provider's usage by the API."""
+        client = HttpClient(self.port)
+        try:
+            usages: Mapping[str, int] = json.loads(client.get(f"/resource_providers/{provider}/usages"))["usages"]
+            return usages
+        finally:
+            client.close()
+
+
+@contextlib.contextmanager
+def run_placement(cloud: Cloud, workers: int, flush: int, python: Path) -> Iterator[ServedPlacement]:
+    """Start the database and the API with the cloud in it; raises PeerFailed, ServerError or BinaryMissing.
+
+    ``flush`` is innodb_flush_log_at_trx_commit: 1 syncs at each commit, 0 each second.
+    """
+    command = [str(python), "-s", str(side.INSIDE / PLACEMENT_SERVER.script)]
+    settings = [f"--innodb-flush-log-at-trx-commit={flush}"]
+    with running_mariadb(settings) as database, side.running(command) as process:
+        port = free_port()
+        values: dict[str, Any] = {"connection": database.url(), "providers": cloud.providers()}
+        process.ask("prepare", **values)
+        pids = process.ask("serve_http", port=port, workers=workers)
+        assert database.pid is not None  # noqa: S101 - it is running
+        yield ServedPlacement(port, (*pids, database.pid))

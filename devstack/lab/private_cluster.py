@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Private cluster of real daemons, and the base class of the benchmarks that measure one for each bus."""
+
+import abc
+import argparse
+import contextlib
+import os
+import signal
+import sys
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from devstack import confs, exercise
+from devstack.cluster import INHERITED, DevstackCluster
+from devstack.cluster_size import ClusterSize, Mode
+from devstack.lab.benchmark import Benchmark, option
+from devstack.lab.private_servers import in_temporary_folder
+from devstack.lab.rows import ResultRow
+from devstack.servers.errors import ServerError
+from devstack.servers.ports import LOOPBACK
+from devstack.servers.process import ServerProcess, stop_together
+from devstack.servers.redis import AppendFsync
+from devstack.users.folder import write_private
+from devstack.users.redis_users import ADMIN
+from rpcapi.admin.session import Session
+
+DAEMONS = ("scheduler", "conductor", "compute")
+AGENT = "compute"
+MODES = {"rabbit": Mode.STANDARD, "embedded": Mode.EMBEDDED}
+START_SECONDS = 60.0
+STOP_SECONDS = 5.0
+READY_SECONDS = 90.0
+BOOT_SECONDS = 120.0
+SCRAPE_INTERVAL = 15.0  # seconds, as usual in deployments
+INSTANT_BOOTS = {"compute": {"simulator": {"boot_delay": 0, "boot_delay_spread": 0}}}
+READY = " Ready: "  # logged by a daemon's master process when all workers serve
+LONG_SECONDS = 86_400  # no claim expires and no host counts as down during the measurement
+# The measurement's claims are neither confirmed nor reported.
+LONG_TIMEOUTS: confs.Groups = {"scheduler": {"claim_ttl": LONG_SECONDS}, "store": {"service_down_time": LONG_SECONDS}}
+SCHEDULERS = option("--schedulers", "Workers", default=2)
+
+
+class PrivateCluster:
+    """Servers of a cluster in a temporary folder; daemons are started individually."""
+
+    def __init__(
+        self, folder: Path, size: ClusterSize, fsync: AppendFsync, overrides: Mapping[str, confs.Groups]
+    ) -> None:
+        durable = {"store": {"durability": "always" if fsync == "always" else "everysec"}}
+        scheduler = confs.merge(overrides.get("scheduler", {}), durable)
+        self.cluster = DevstackCluster(folder, size, {**overrides, "scheduler": scheduler})
+        self.cluster.store.appendonly = fsync
+        self._echo = ServerProcess("the lab's echo", folder / "echo.pid", folder / "log" / "echo.log")
+        self._agents: dict[str, ServerProcess] = {}  # beside that of the cluster
+
+    @property
+    def bus_url(self) -> str:
+        """The bus URL of a user with all permissions."""
+        if self.cluster.rabbit is not None:
+            return self.cluster.rabbit.url()
+        assert self.cluster.bus is not None  # noqa: S101 - a cluster has one of the two
+        return self.cluster.bus.bus_url(ADMIN.name)
+
+    @property
+    def store_url(self) -> str:
+        """The store URL of the scheduler's user."""
+        return self.cluster.store.url("scheduler")
+
+    def start_servers(self) -> None:
+        """Start bus and store, and write the daemons' configuration files; raises ServerError."""
+        self.cluster.layout.make()
+        self.cluster.start_servers()
+        self.cluster.write_confs()
+
+    def start_echo(self, workers: int) -> None:
+        """Start the echo daemon on the services' executor."""
+        file = self.cluster.layout.etc / "echo.conf"
+        start_echo(self._echo, file, self.bus_url, self.cluster.size.executor, workers=workers)
+
+    def set_workers(self, schedulers: int, executor: str, *, metrics_port: int | None = None) -> None:
+        """Set scheduler workers, executor and port of metrics of daemons that are started later."""
+        self.cluster.size = replace(self.cluster.size, schedulers=schedulers, executor=executor)
+        listen = f"{LOOPBACK}:{metrics_port}" if metrics_port is not None else ""
+        scheduler = confs.merge(self.cluster.overrides["scheduler"], {"metrics": {"listen": listen}})
+        self.cluster.overrides = {**self.cluster.overrides, "scheduler": scheduler}
+        self.cluster.write_confs()
+
+    def start_daemon(self, name: str) -> None:
+        _start_and_wait(self.cluster.daemons[name], lambda: self.cluster.start_daemon(name))
+
+    @contextlib.contextmanager
+    def paused_daemon(self, name: str) -> Iterator[None]:
+        """Suspend a daemon's processes inside the block."""
+        group = self.cluster.daemons[name].group
+        if group is None:
+            raise ServerError(f"gantt-{name} is not running, so it cannot be paused.")
+        os.killpg(group, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.killpg(group, signal.SIGCONT)
+
+    def start_agent(self, name: str, hosts: Sequence[str]) -> None:
+        """Start one more agent with hosts of its own and the options of the cluster's agent.
+
+        After it was killed, it starts with all its guests.
+        """
+        layout = self.cluster.layout
+        agent = self._agents.setdefault(
+            name, ServerProcess(f"agent {name}", layout.pid_file(name), layout.log_file(name))
+        )
+        own = {"compute": {"hosts": ",".join(hosts), "state_path": layout.state / name}}
+        write_private(layout.conf(name), confs.text(own))
+        files = [f"--config-file={layout.conf(daemon)}" for daemon in (AGENT, name)]  # the last one takes precedence
+        inherited = {key: os.environ[key] for key in INHERITED if key in os.environ}
+        _start_and_wait(agent, lambda: agent.spawn([*self.cluster.commands[AGENT], *files], inherited, layout.folder))
+
+    def kill_agent(self, name: str) -> None:
+        """End an agent and its workers at once, like a power failure."""
+        self._agents[name].kill_group()
+
+    def stop_daemons(self) -> None:
+        """Stop all daemons in parallel, with SIGKILL after a few seconds."""
+        stop_together([*self.cluster.daemons.values(), *self._agents.values(), self._echo], STOP_SECONDS)
+
+    def close(self) -> None:
+        """Stop everything; the servers are killed, because their data is not needed again."""
+        self.stop_daemons()
+        self.cluster.store.kill()
+        if self.cluster.bus is not None:
+            self.cluster.bus.kill()
+        if self.cluster.rabbit is not None:
+            self.cluster.rabbit.kill()
+            self.cluster.rabbit.stop()
+
+
+def start_echo(daemon: ServerProcess, file: Path, url: str, executor: str, *, workers: int) -> None:
+    """Write the configuration file of an echo daemon, and start it; raises ServerNotReady."""
+    groups: confs.Groups = {
+        "DEFAULT": {"transport_url": url, "executor": executor},
+        "echo": {"workers": workers},
+    }
+    write_private(file, confs.text(groups))
+    inherited = {key: os.environ[key] for key in INHERITED if key in os.environ}
+    command = [sys.executable, "-m", "devstack.lab.rpc.echo", "--config-file", str(file)]
+    _start_and_wait(daemon, lambda: daemon.spawn(command, inherited, file.parent))
+
+
+def _start_and_wait(daemon: ServerProcess, start: Callable[[], None]) -> None:
+    """Start a daemon and return when all its workers serve; raises ServerNotReady."""
+    daemon.log.unlink(missing_ok=True)  # so that an earlier daemon's messages are not read
+    start()
+    daemon.wait_ready(lambda: READY in daemon.log.read_text(errors="replace"), START_SECONDS)
+
+
+@contextlib.contextmanager
+def running(
+    size: ClusterSize, fsync: AppendFsync = "everysec", overrides: Mapping[str, confs.Groups] | None = None
+) -> Iterator[PrivateCluster]:
+    """Start the servers in a temporary folder, and remove all of it at the end; raises ServerError."""
+
+    def make(folder: Path) -> PrivateCluster:
+        return PrivateCluster(folder, size, fsync, overrides or {})
+
+    with in_temporary_folder(make, PrivateCluster.close) as private_cluster:
+        private_cluster.start_servers()
+        yield private_cluster
+
+
+@contextlib.contextmanager
+def booted(
+    size: ClusterSize, overrides: Mapping[str, confs.Groups], nodes: int | None = None
+) -> Iterator[tuple[PrivateCluster, Session]]:
+    """Start a cluster with its daemons; yield it with a session when ``nodes`` (default: all) accept claims."""
+    with (
+        running(size, overrides=overrides) as private_cluster,
+        contextlib.closing(Session([str(private_cluster.cluster.client_conf)])) as session,
+    ):
+        for name in DAEMONS:
+            private_cluster.start_daemon(name)
+        wait_for_nodes(session, size.nodes if nodes is None else nodes)
+        yield private_cluster, session
+
+
+def wait_for_nodes(session: Session, nodes: int) -> None:
+    """Wait until so many nodes accept claims; raises TimeoutError."""
+    exercise.wait_for_nodes(session, nodes, READY_SECONDS, lambda ready_nodes: None)
+
+
+@contextlib.contextmanager
+def scraping(port: int) -> Iterator[None]:
+    """Scrape the exporter on a loopback port at once, then each SCRAPE_INTERVAL; raises OSError the first time."""
+    stopping = threading.Event()
+
+    def repeat() -> None:
+        while not stopping.wait(SCRAPE_INTERVAL):
+            with contextlib.suppress(OSError):
+                scrape(port)
+
+    scrape(port)
+    scraper = threading.Thread(target=repeat, name="scraping", daemon=True)
+    scraper.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        scraper.join()
+
+
+def scrape(port: int) -> bytes:
+    """Return the page of metrics on a loopback port; raises OSError."""
+    with urllib.request.urlopen(f"http://{LOOPBACK}:{port}/metrics", timeout=SCRAPE_INTERVAL) as answer:
+        page: bytes = answer.read()
+    return page
+
+
+def buses(text: str) -> Sequence[str]:
+    return list(MODES) if text == "both" else [text]
+
+
+class ClusterBenchmark(Benchmark):
+    """Benchmark that measures a private cluster on each bus of ``--bus``."""
+
+    LABEL: ClassVar[str]  # of the progress bar
+    DEFAULT_BUS: ClassVar[str] = "embedded"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--bus", choices=[*MODES, "both"], default=self.DEFAULT_BUS, help="Message bus (%(default)s)."
+        )
+        return parser
+
+    @abc.abstractmethod
+    def count_steps(self, args: argparse.Namespace) -> int:
+        """Return the bar's steps for each bus."""
+
+    @abc.abstractmethod
+    def measure_cluster(self, bus: str, args: argparse.Namespace, bar: Any) -> Iterator[ResultRow]:
+        """Measure on a bus, and yield the rows."""
+
+    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+        names = buses(args.bus)
+        with self.bar(len(names) * self.count_steps(args), self.LABEL, args) as bar:
+            return [row for bus in names for row in self.measure_cluster(bus, args, bar)]
+
+    @staticmethod
+    def size(bus: str, args: argparse.Namespace, hosts: int, nodes_per_host: int = 10) -> ClusterSize:
+        return ClusterSize(MODES[bus], hosts, nodes_per_host, args.schedulers)

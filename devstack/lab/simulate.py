@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lab.sh simulate: random examples of the tests' state machines on the real services."""
+
+import argparse
+import contextlib
+import importlib
+import random
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from devstack.lab import private_servers
+from devstack.lab.benchmark import Benchmark, option, stores_option
+from devstack.lab.private_servers import in_temporary_folder
+from devstack.lab.rows import ResultRow
+from devstack.lab.saved_runs import PROJECT
+from rpcapi.cli.command import CommandFailed
+
+STORES = ("memory", "redis", "sqlite")
+MODULE = "tests.property.simulation"
+SEED_BITS = 32
+ENOUGH_HITS = 20  # hits of one fault on one saga step
+
+
+class Terminated(BaseException):
+    """Raised by SIGTERM: Hypothesis would take the usual SystemExit for a failing example."""
+
+
+class SimulateRun(Benchmark):
+    """Run the state machines of the tests on random examples, and report each promise that they break.
+
+    Sagas, agents, journals and stores are the real ones, in one thread; messages, time, crashes and losses come in
+    random order. The machines are those of the checkout, and need its dependency group test. A broken
+    promise is printed with a minimal example, which is also kept in tests/property/corpus. Then its machine stops on
+    that store, and the others run on. The command exits with 1 if a promise was broken. A row for each fault counts by
+    saga step how often it struck while an instance was in that step.
+    """
+
+    ARGUMENTS = (
+        option("--minutes", "Begin no round of examples after so many minutes", default=10),
+        option("--seed", "Seed of all examples (a random one)", int),
+        stores_option(STORES),
+    )
+
+    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+        module = _load()
+        seed = random.SystemRandom().getrandbits(SEED_BITS) if args.seed is None else args.seed
+        self._say(f"seed {seed}: repeat with --seed {seed}")
+        with _raising_terminated(), contextlib.ExitStack() as cleanup:
+            folder = cleanup.enter_context(in_temporary_folder(lambda path: path, lambda _path: None))
+            server = None
+            if "redis" in args.through:
+                server = cleanup.enter_context(private_servers.running_redis("no"))
+            simulations = [
+                simulation for store in args.through for simulation in module.make_simulations(store, folder, server)
+            ]
+            broken = self._run(simulations, seed, 60 * args.minutes, args)
+        self._has_broken = bool(broken)
+        return [
+            ResultRow(
+                f"broken promises: {simulation.name}",
+                int(simulation.name in broken),
+                0,
+                figures={**{name: simulation.counts[name] for name in ("examples", "steps")}, "seed": seed},
+            )
+            for simulation in simulations
+        ] + [
+            ResultRow(
+                f"saga steps with fewer than {ENOUGH_HITS} hits: {fault}",
+                sum(count < ENOUGH_HITS for count in hits.values()),
+                figures=hits,
+            )
+            for fault, hits in module.hits_by_fault(simulations).items()
+        ]
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        super().take_action(parsed_args)
+        return 1 if self._has_broken else 0
+
+    def _run(self, simulations: Sequence[Any], seed: int, seconds: float, args: argparse.Namespace) -> set[str]:
+        """Run the simulations in turn; return the names of those that broke a promise and were stopped."""
+        broken: set[str] = set()
+        began = time.monotonic()
+        with self.bar(round(seconds), "simulating", args) as bar:
+            is_first = True
+            while is_first or time.monotonic() < began + seconds:
+                is_first = False
+                rest = [simulation for simulation in simulations if simulation.name not in broken]
+                if not rest:
+                    break
+                for simulation in rest:
+                    promise = simulation.run_round(seed)
+                    if promise is not None:
+                        broken.add(simulation.name)
+                        self._say(f"{simulation.name}: {promise.failure}\n{promise.example}\n{promise.notes}")
+                    bar.update(min(round(seconds), round(time.monotonic() - began)) - bar.n)
+        return broken
+
+    def _say(self, text: str) -> None:
+        print(text, file=self.app.stderr, flush=True)
+
+
+def _load(project: Path = PROJECT) -> Any:
+    if not (project / Path(*MODULE.split("."))).with_suffix(".py").exists():
+        raise CommandFailed(
+            f"The machines are a part of gantt's tests, and {project} has none: use a complete checkout"
+        )
+    if str(project) not in sys.path:
+        sys.path.insert(0, str(project))
+    try:
+        return importlib.import_module(MODULE)
+    except ModuleNotFoundError as missing:
+        why = f"The machines need {missing.name}: install the dependency group test, see CONTRIBUTING.md"
+        raise CommandFailed(why) from missing
+
+
+@contextlib.contextmanager
+def _raising_terminated() -> Iterator[None]:
+    """Let SIGTERM raise Terminated inside the block, and end the process with its usual code."""
+
+    def end(number: int, _frame: Any) -> None:
+        raise Terminated(number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    except Terminated as terminated:
+        raise SystemExit(128 + terminated.args[0]) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)

