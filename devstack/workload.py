@@ -5,16 +5,20 @@ import csv
 import gzip
 import itertools
 import random
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from rpcapi import objects
 
 # (flavor name, how many of ten): mostly small servers, as in real clouds.
 MIX = (("m1.tiny", 3), ("m1.small", 4), ("m1.medium", 2), ("m1.large", 1))
 MIB_PER_GB = 1024
-TRACE_COLUMNS = {"batch", "vcpu", "mem_gb"}
+TRACE_COLUMNS = ("batch", "mem_gb", "vcpu")
+
+RowT = TypeVar("RowT")
 
 
 class TraceError(Exception):
@@ -63,26 +67,50 @@ def from_trace(path: Path, servers: int) -> list[WorkloadRequest]:
     The file is CSV, optionally gzipped, with at least the columns batch, vcpu and mem_gb, one row per server, in order
     of arrival. Raises TraceError.
     """
+    rows = read_trace(path, TRACE_COLUMNS, _parse_row)
+    return list(_group_rows(path, itertools.islice(rows, servers)))
+
+
+def read_trace(path: Path, columns: Sequence[str], parse: Callable[[Mapping[str, str], int], RowT]) -> Iterator[RowT]:
+    """Yield ``parse(row, line number)`` of each row of a CSV file, optionally gzipped.
+
+    Raises TraceError if the file is no trace or ``parse`` raises ValueError, TypeError or OverflowError.
+    """
     try:
         with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
-            return list(_group_rows(path, itertools.islice(_rows(path, lines), servers)))
-    except (OSError, EOFError, UnicodeDecodeError) as why:
+            yield from _parse_rows(path, csv.DictReader(lines), columns, parse)
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as why:
         raise TraceError(f"The trace {path} cannot be read: {why}.") from why
 
 
-def _rows(path: Path, lines: Iterable[str]) -> Iterator[tuple[str, int, int]]:
-    reader = csv.DictReader(lines)
-    missing = TRACE_COLUMNS - set(reader.fieldnames or ())
-    if missing:
-        raise TraceError(f"{path} is not a request trace: it lacks the columns {', '.join(sorted(missing))}.")
-    for row in reader:
-        try:
-            vcpu, memory = int(row["vcpu"]), round(float(row["mem_gb"]) * MIB_PER_GB)
-        except (TypeError, ValueError) as why:
-            raise TraceError(f"{path}, line {reader.line_num}: vcpu or mem_gb is not a number: {why}.") from why
-        if vcpu <= 0 or memory <= 0:
-            raise TraceError(f"{path}, line {reader.line_num}: vcpu and mem_gb must be more than 0.")
-        yield row["batch"], vcpu, memory
+def _parse_rows(
+    path: Path,
+    reader: "csv.DictReader[str]",
+    columns: Sequence[str],
+    parse: Callable[[Mapping[str, str], int], RowT],
+) -> Iterator[RowT]:
+    try:
+        missing = [name for name in columns if name not in (reader.fieldnames or ())]
+        if missing:
+            raise TraceError(f"{path} is not a request trace: it lacks the columns {', '.join(missing)}.")
+        for row in reader:
+            yield parse(row, reader.line_num)
+    except UnicodeDecodeError:
+        raise  # an error of the file, not of a row
+    except csv.Error as why:  # raised before the line is counted
+        raise TraceError(f"{path}, line {reader.line_num + 1}: {why}.") from why
+    except (ValueError, TypeError, OverflowError) as why:
+        raise TraceError(f"{path}, line {reader.line_num}: {why}.") from why
+
+
+def _parse_row(row: Mapping[str, str], _line: int) -> tuple[str, int, int]:
+    try:
+        vcpu, memory = int(row["vcpu"]), round(float(row["mem_gb"]) * MIB_PER_GB)
+    except (TypeError, ValueError) as why:
+        raise ValueError(f"vcpu or mem_gb is not a number: {why}") from why
+    if vcpu <= 0 or memory <= 0:
+        raise ValueError("vcpu and mem_gb must be more than 0")
+    return row["batch"], vcpu, memory
 
 
 def _group_rows(path: Path, rows: Iterable[tuple[str, int, int]]) -> Iterator[WorkloadRequest]:

@@ -19,6 +19,10 @@ from rpcapi.cli.command import CommandFailed
 
 NO_MATPLOTLIB = "--plot needs matplotlib, which is not installed: `pip install matplotlib`."
 
+ValueT = TypeVar("ValueT")
+OUTPUT_OPTIONS = frozenset({"json", "plot", "save", "progress", "formatter"})  # that change no figures
+MAX_HOSTS = 200_000  # twice the design limit: more would exhaust the memory of a development machine
+
 
 def empty_figure(path: Path) -> Any:
     """Return an empty figure; raises CommandFailed if it cannot be drawn or written."""
@@ -34,17 +38,12 @@ def empty_figure(path: Path) -> Any:
     return figure
 
 
-def save(figure: Any, path: Path) -> None:
+def save_figure(figure: Any, path: Path) -> None:
     """Write the figure; a failure is printed, so that the measurement is not lost."""
     try:
         figure.savefig(path, dpi=120)
     except (OSError, ValueError) as why:
         print(f"The plot {path} cannot be written: {why}", file=sys.stderr)
-
-
-ValueT = TypeVar("ValueT")
-OUTPUT_OPTIONS = frozenset({"json", "plot", "save", "progress", "formatter"})  # that change no figures
-MAX_HOSTS = 200_000  # twice the design limit: more would exhaust the memory of a development machine
 
 
 def positive(text: str) -> int:
@@ -136,7 +135,7 @@ class Benchmark(command.Command):
             "--save",
             type=Path,
             metavar="FOLDER",
-            help="Also save the run there, for lab.sh history: one JSON file with commit and saved_runs.",
+            help="Also save the run there, for lab.sh history: one JSON file with commit and machine.",
         )
         if self.can_plot:
             parser.add_argument("--plot", type=Path, metavar="FILE.png", help="Also plot the figures into this file.")
@@ -167,11 +166,11 @@ class Benchmark(command.Command):
         result_rows = self.measure(parsed_args)
         if picture is not None:
             self.draw(figure, result_rows)
-            save(figure, picture)
-        described = saved_runs.describe()
+            save_figure(figure, picture)
+        described = saved_runs.describe_machine()
         if folder is not None:
             options = {name: value for name, value in vars(parsed_args).items() if name not in OUTPUT_OPTIONS}
-            self._save(saved_runs.make(str(self.cmd_name), options, started, described, result_rows), folder)
+            self._save(saved_runs.make_run(str(self.cmd_name), options, started, described, result_rows), folder)
         self.app.stdout.write(_text(result_rows, described, parsed_args.json) + "\n")
         return 0
 
@@ -185,4 +184,4 @@ class Benchmark(command.Command):
 def _text(result_rows: Sequence[rows.ResultRow], described: Machine, as_json: bool) -> str:
     if as_json:
         return rows.json_text({"machine": described, "rows": [row.as_dict() for row in result_rows]}, indent=2)
-    return f"{rows.table(result_rows)}\n{saved_runs.sentence(described)}"
+    return f"{rows.table(result_rows)}\n{saved_runs.machine_sentence(described)}"

@@ -3,7 +3,7 @@
 
 import argparse
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +23,7 @@ BUDGET = 5.0
 # and weigher holds at exactly this size: with more hosts their columns do not fit the processor's caches.
 BUDGET_FROM = 10_000
 SWEEP = (1_000, 10_000, 100_000)
-MIX = 64  # hosts, used in turn
+MIX = 64  # requests, used in turn
 BLOCKS = 20
 BLOCK_HOSTS = 400_000  # hosts checked per block: determines the number of calls, within bounds
 
@@ -62,45 +62,28 @@ class DecideBenchmark(Benchmark):
 
 def _row(size: int, tick: Any) -> ResultRow:
     table = hosts.table(size)
-    times = interleave(
-        {"bare": bare_subject(table), "decision": decision_subject(table)},
-        blocks=BLOCKS,
-        size=max(10, min(100, BLOCK_HOSTS // size)),
-        tick=tick,
-    )
-    decision, baseline = times["decision"], times["bare"]
-    figures = {
-        "hosts": size,
-        "p50_us": decision.p50_us,
-        "p99_us": decision.p99_us,
-        "bare_p50_us": baseline.p50_us,
-        "bare_p99_us": baseline.p99_us,
-    }
-    budget = BUDGET if size >= BUDGET_FROM else None
-    return ResultRow(f"decide {size} hosts, p50", decision.p50_us / baseline.p50_us, budget, figures=figures)
+    subjects = {"bare": bare_subject(table), "decision": decision_subject(table)}
+    return _compare(f"decide {size} hosts, p50", size, subjects, tick)
 
 
 def _row_of_all(size: int, tick: Any) -> ResultRow:
     ranker = default_driver.all_filters()
-    times = interleave(
-        {
-            "default": decision_subject(hosts.table(size)),
-            "all": ranking_subject(ranker, full_hosts.table(size, ranker.reads), full_hosts.make_requests(MIX)),
-        },
-        blocks=BLOCKS,
-        size=max(10, min(100, BLOCK_HOSTS // size)),
-        tick=tick,
-    )
-    all_times, baseline = times["all"], times["default"]
-    figures = {
-        "hosts": size,
-        "p50_us": all_times.p50_us,
-        "p99_us": all_times.p99_us,
-        "default_p50_us": baseline.p50_us,
-        "default_p99_us": baseline.p99_us,
+    table, requests = full_hosts.table(size, ranker.reads), full_hosts.make_requests(MIX)
+    subjects = {
+        "default": decision_subject(hosts.table(size)),
+        "all": ranking_subject(ranker, table, requests),
     }
-    name = f"decide {size} hosts, every filter and weigher, p50"
-    return ResultRow(name, all_times.p50_us / baseline.p50_us, BUDGET if size >= BUDGET_FROM else None, figures=figures)
+    return _compare(f"decide {size} hosts, every filter and weigher, p50", size, subjects, tick)
+
+
+def _compare(name: str, size: int, subjects: Mapping[str, TimedSubject], tick: Any) -> ResultRow:
+    """Compare the second subject with the first, its baseline."""
+    calls = max(10, min(100, BLOCK_HOSTS // size))
+    times = interleave(subjects, blocks=BLOCKS, size=calls, tick=tick)
+    (baseline_name, baseline), (_, measured) = times.items()
+    figures = {"hosts": size, **measured.microseconds(), **baseline.microseconds(f"{baseline_name}_")}
+    budget = BUDGET if size >= BUDGET_FROM else None
+    return ResultRow(name, measured.p50_us / baseline.p50_us, budget, figures=figures)
 
 
 def decision_subject(table: HostTable) -> TimedSubject:

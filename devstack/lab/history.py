@@ -60,7 +60,7 @@ class RunHistory(lister.Lister):
                     " --benchmark or --question"
                 )
             draw(figure, lines)
-            benchmark.save(figure, parsed_args.plot)
+            benchmark.save_figure(figure, parsed_args.plot)
         return COLUMNS, [cells for points in lines.values() for cells in _table(points)]
 
 

@@ -19,6 +19,21 @@ from scheduler_svc.store.records import HostReport
 # (processors, memory in MB for each, disk in GB, how many of ten)
 SIZES = ((1, 2048, 20, 3), (2, 2048, 40, 3), (4, 4096, 80, 2), (8, 4096, 160, 1), (8, 8192, 320, 1))
 
+NODES_PER_HOST = 50
+ZONES = ("az1", "az2", "az3")
+CPU_RATIO = 2.0
+Shape = tuple[int, int, int, int]  # processors, memory in MB, disk in GB, how many of ten
+# Several generations of hardware side by side.
+SHAPES = ((32, 131_072, 2_000, 3), (48, 196_608, 4_000, 3), (64, 262_144, 4_000, 3), (128, 1_048_576, 8_000, 1))
+EQUAL = ((64, 262_144, 4_000, 10),)  # one generation
+UNLIKE = ((96, 196_608, 4_000, 5), (32, 262_144, 4_000, 5))  # hosts rich in processors, and hosts rich in memory
+SHAPE_SETS: Mapping[str, Sequence[Shape]] = {"mixed": SHAPES, "equal": EQUAL, "unlike": UNLIKE}
+TRAITS = ("HW_CPU_X86_AVX2", "HW_CPU_X86_AVX512F", "STORAGE_DISK_SSD")
+EPOCH = 1
+POSITION = 1
+TTL_MS = 86_400_000
+Nodes = Mapping[str, dict[str, Any]]
+
 
 @dataclass(frozen=True, slots=True)
 class ServerRequest:
@@ -35,23 +50,6 @@ def stream(seed: int) -> Iterator[ServerRequest]:
         amounts: Amounts = {"VCPU": vcpus, "MEMORY_MB": vcpus * memory, "DISK_GB": disk}
         consumer = str(uuid.UUID(int=chance.getrandbits(128), version=4))
         yield ServerRequest(consumer, SchedulingRequest(f"req-{consumer}", amounts))
-
-
-NODES_PER_HOST = 50
-ZONES = ("az1", "az2", "az3")
-CPU_RATIO = 2.0
-Shape = tuple[int, int, int, int]  # processors, memory in MB, disk in GB, how many of ten
-# Several generations of hardware side by side.
-SHAPES = ((32, 131_072, 2_000, 3), (48, 196_608, 4_000, 3), (64, 262_144, 4_000, 3), (128, 1_048_576, 8_000, 1))
-EQUAL = ((64, 262_144, 4_000, 10),)  # one generation
-UNLIKE = ((96, 196_608, 4_000, 5), (32, 262_144, 4_000, 5))  # hosts rich in processors, and hosts rich in memory
-SHAPE_SETS: Mapping[str, Sequence[Shape]] = {"mixed": SHAPES, "equal": EQUAL, "unlike": UNLIKE}
-TRAITS = ("HW_CPU_X86_AVX2", "HW_CPU_X86_AVX512F", "STORAGE_DISK_SSD")
-EPOCH = 1
-POSITION = 1
-TTL_MS = 86_400_000
-
-Nodes = Mapping[str, dict[str, Any]]
 
 
 def make_nodes(count: int, seed: int = 1, shapes: Sequence[Shape] = SHAPES) -> Nodes:

@@ -119,7 +119,7 @@ def make_rows(bus: str, measurements: OverloadMeasurements) -> Iterator[ResultRo
 
 
 class Flood:
-    """Requests servers at a constant rate from several threads, each with its own session, whatever the answers."""
+    """Requests at a constant rate from several threads with own sessions, whatever the answers."""
 
     def __init__(self, config_file: str, batch: int, per_second: float) -> None:
         """``per_second`` is the rate of requests, of all threads together."""

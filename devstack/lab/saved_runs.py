@@ -19,8 +19,12 @@ GIB = 2**30
 
 Machine = dict[str, str | int | float]
 
+PROJECT = Path(__file__).resolve().parents[2]
+GIT_SECONDS = 10.0
+UNKNOWN_COMMIT = "unknown"  # of an installation without its repository
 
-def describe() -> Machine:
+
+def describe_machine() -> Machine:
     """Return the machine and its load; a load above one per core disturbs the measurement."""
     return {
         "processor": _processor(),
@@ -32,7 +36,7 @@ def describe() -> Machine:
     }
 
 
-def sentence(machine: Machine) -> str:
+def machine_sentence(machine: Machine) -> str:
     """Return the description as one line of text."""
     return (
         f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, Linux {machine['kernel']}, "
@@ -46,11 +50,6 @@ def _processor() -> str:
         if key.strip() == "model name":
             return value.strip()
     return platform.machine()
-
-
-PROJECT = Path(__file__).resolve().parents[2]
-GIT_SECONDS = 10.0
-UNKNOWN_COMMIT = "unknown"  # of an installation without its repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ class SavedRun:
         return path
 
 
-def make(
+def make_run(
     command: str,
     options: Mapping[str, Any],
     started: datetime,

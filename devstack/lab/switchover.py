@@ -37,6 +37,13 @@ BATCH = 5000
 
 Row = Mapping[str, Any]
 
+FOLLOW = ("--follow", "--interval", "86400")
+FIRST_LINE = "Pass 1: "
+TAIL = 600
+MARIADB, SQLITE = "mariadb", "sqlite"
+BUDGET_SECONDS = 60.0  # of the last pass at the default size
+CHANGES = {"1 % changed": 100, "all changed": 1}  # one of so many records
+
 
 @dataclass(frozen=True, slots=True)
 class PlacementCloud:
@@ -124,13 +131,8 @@ def _allocations(consumer: int, host: int) -> Iterator[Row]:
         yield {"consumer_id": _uuid("consumer", consumer), "resource_provider_id": host, **what}
 
 
-FOLLOW = ("--follow", "--interval", "86400")
-FIRST_LINE = "Pass 1: "
-TAIL = 600
-
-
 class ImportCommand:
-    """Copies from a Placement database to the store that a configuration file names."""
+    """gantt-placement-import from a Placement database to the store that a configuration file names."""
 
     def __init__(self, source_url: str, conf: Path) -> None:
         self._command = [sys.executable, "-m", "scheduler_svc.cmd.placement_import", "--config-file", str(conf)]
@@ -180,11 +182,6 @@ class ImportCommand:
 def _require(is_good: bool, output: str) -> None:
     if not is_good:
         raise CommandFailed(f"gantt-placement-import failed: {output.strip()[-TAIL:]}")
-
-
-MARIADB, SQLITE = "mariadb", "sqlite"
-BUDGET_SECONDS = 60.0  # of the last pass at the default size
-CHANGES = {"1 % changed": 100, "all changed": 1}  # one of so many records
 
 
 class ImportBenchmark(Benchmark):

@@ -8,12 +8,12 @@ import pytest
 
 from devstack.confs import PARTITION
 from devstack.lab.chaos import history
-from devstack.lab.chaos.agent_files import host_folders
 from devstack.lab.chaos.checker import CheckReport
 from devstack.lab.chaos.deployment import ChaosCluster
 from devstack.lab.chaos.draw import KINDS
 from devstack.lab.chaos.progress import Progress
 from devstack.lab.chaos.segment import Segment
+from devstack.lab.chaos.stored_state import host_folders
 from devstack.lab.chaos.violations import ViolationKind
 from devstack.servers.errors import BinaryMissing
 from tests.conftest import missing

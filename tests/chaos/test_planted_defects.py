@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from devstack.lab.chaos import agent_files, store_state
+from devstack.lab.chaos import stored_state
 from devstack.lab.chaos.checker import check
 from devstack.lab.chaos.final_state import FinalState
 from devstack.lab.chaos.history import CallHistory, ClaimSighting, GuestSighting
@@ -58,8 +58,8 @@ def final_state(server: RedisServer, state: Path, *partitions: StorePartition, r
     """Return what is stored, and what runs."""
     with server.client() as client:
         return FinalState(
-            guests=agent_files.read_guests(state),
-            partitions=[store_state.read_partition(client, partition.store.partition) for partition in partitions],
+            guests=stored_state.read_guests(state),
+            partitions=[stored_state.read_partition(client, partition.store.partition) for partition in partitions],
             read_at=read_at,
         )
 

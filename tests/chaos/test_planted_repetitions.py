@@ -10,7 +10,7 @@ import pytest
 
 from conductor.store import redis as redis_records
 from conductor.store.records import InstanceStatus, SagaStep
-from devstack.lab.chaos import agent_files, store_state
+from devstack.lab.chaos import stored_state
 from devstack.lab.chaos.final_state import FinalState
 from devstack.lab.chaos.history import CallHistory, CallOutcome, Operation
 from devstack.lab.chaos.promise_checks import check_promises
@@ -70,8 +70,8 @@ def test_two_agents_that_register_in_turn(
     partition.store.audit("h1", epoch, [running(ref, "h1")], 0)
     partition.store.audit("h1", epoch, [], 0)
     with server.client() as client:
-        stored = store_state.read_partition(client, partition.store.partition)
-    state = FinalState(guests=agent_files.read_guests(tmp_path), partitions=[stored])
+        stored = stored_state.read_partition(client, partition.store.partition)
+    state = FinalState(guests=stored_state.read_guests(tmp_path), partitions=[stored])
     kinds = {item.kind for item in check_state(state)} - {ViolationKind.LEAKED}  # there is no journal
     assert kinds == (set() if is_fixed else {ViolationKind.UNCLAIMED})
 
@@ -99,7 +99,7 @@ def test_record_version_that_repeats(
     # When the thread writes its outcome
     bench.store.write_without_lease([stale_record], wake=False)
     with server.client() as client:
-        state = FinalState(guests=agent_files.read_guests(tmp_path), instances=store_state.read_instances(client))
+        state = FinalState(guests=stored_state.read_guests(tmp_path), instances=stored_state.read_instances(client))
     boot = Operation("boot", ["a"], 0.0, 1.0, CallOutcome.ACKNOWLEDGED)
     violations = {item.kind for item in check_promises(CallHistory(operations=[boot]), state)}
     assert violations == (set() if is_fixed else {ViolationKind.LOST})

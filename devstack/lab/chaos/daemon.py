@@ -15,16 +15,71 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from devstack.lab.chaos.phases import PHASES, Phase
+_APPEND = "compute_agent.attempts.journal_file:JournalFile.append"
+_HYPERVISOR = "compute_agent.simulator.hypervisor:Hypervisor."
+_CLAIMS = "rpcapi.clients.claims:ClaimsAPI."
+_COMPUTE = "rpcapi.clients.compute:ComputeAPI."
+_REPORT = "rpcapi.clients.conductor:ConductorAPI.report_builds"
+_RECORDS = "conductor.store.redis:RedisConductorStore."
+_SCRIPT = "scheduler_svc.store.redis.connect:RedisConnection.run"
 
 CONTROL = "GANTT_CHAOS"
 PROGRAM = "GANTT_CHAOS_PROGRAM"
 SERVICES = {"compute": "compute_agent", "conductor": "conductor", "scheduler": "scheduler_svc"}
 NO_OFFSET = struct.pack("d", 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Before or after a call of ``target`` ("package.module:Class.method"), if its first argument is ``argument``."""
+
+    target: str
+    is_after: bool
+    argument: str = ""
+
+    @property
+    def needs_epoch(self) -> bool:
+        """Whether it is reached in a new epoch only."""
+        return self.argument.startswith("audit")
+
+    @property
+    def name(self) -> str:
+        argument = f"({self.argument})" if self.argument else ""
+        return f"{'after' if self.is_after else 'before'} {self.target.rpartition(':')[2]}{argument}"
+
+
+def _around(*targets: str) -> list[Phase]:
+    return [Phase(target, is_after) for target in targets for is_after in (False, True)]
+
+
+PHASES: Mapping[str, Sequence[Phase]] = {
+    "compute": _around(
+        _APPEND,
+        *(_HYPERVISOR + step for step in ("spawn", "stop", "power_off", "receive", "pause")),
+        *(_CLAIMS + "confirm_claims", _CLAIMS + "release_claims", _REPORT),
+    ),
+    "conductor": _around(
+        _RECORDS + "record",
+        _RECORDS + "write",
+        "rpcapi.clients.scheduler:SchedulerAPI.select_destinations",
+        *(_CLAIMS + "begin_moves", _CLAIMS + "end_moves"),
+        *(_COMPUTE + message for message in ("build_instances", "terminate_instances", "change_guests")),
+        *(_COMPUTE + message for message in ("prepare_incoming", "copy_guests")),
+    ),
+    "scheduler": [
+        Phase(_SCRIPT, is_after, verb)
+        for verb in (
+            *("prepare", "confirm", "release", "report"),
+            "commit",  # of audits and of moves
+        )
+        for is_after in (False, True)
+    ],
+}
 
 
 def step_clock(control: Path, seconds: float) -> None:

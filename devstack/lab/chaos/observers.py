@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import redis
 
-from devstack.lab.chaos.agent_files import host_folders, host_name
 from devstack.lab.chaos.claim_model import SOURCE
 from devstack.lab.chaos.final_state import Allocations
 from devstack.lab.chaos.history import HistoryWriter
+from devstack.lab.chaos.stored_state import host_folders, host_name
 from devstack.servers.redis import RedisServer
 
 SCAN_SECONDS = 0.05
@@ -36,7 +36,7 @@ Running = dict[str, _File]
 
 
 class GuestObserver:
-    """Polls the guest files of all service hosts."""
+    """Poller of the guest files of all service hosts."""
 
     def __init__(self, state_folders: Sequence[Path], history: HistoryWriter) -> None:
         self._state_folders = state_folders
@@ -133,7 +133,7 @@ def _read(folder: Path, name: str, inode: int) -> _File | None:
 
 
 class ClaimObserver:
-    """Records a server's writes of claims through MONITOR: those of scripts, which a replica gets as plain commands."""
+    """Recorder of a server's writes of claims, by MONITOR: those of scripts, which a replica gets as plain commands."""
 
     def __init__(self, server: RedisServer, partition: str, history: HistoryWriter) -> None:
         self._server = server

@@ -45,13 +45,8 @@ class Progress:
         """Add the figures of a segment, or of another run."""
         for name in ("faults", "idle_faults", "missed", "phases", "answers", "violations"):
             getattr(self, name).update(getattr(other, name))
-        self.segments += other.segments
-        self.seconds += other.seconds
-        self.instances += other.instances
-        self.claims += other.claims
-        self.unrecovered += other.unrecovered
-        self.recoveries += other.recoveries
-        self.evidence += other.evidence
+        for name in ("segments", "seconds", "instances", "claims", "unrecovered", "recoveries", "evidence"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def recovery(self, share: float) -> float:
         """Return the recovery time in seconds that this share of the faults did not exceed; 0 without faults."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import redis
 
 from devstack import exercise
-from devstack.lab.chaos import agent_files, history, store_state
+from devstack.lab.chaos import history, stored_state
 from devstack.lab.chaos.checker import CheckReport, check
 from devstack.lab.chaos.deployment import DOWN_SECONDS, NODES, ChaosCluster
 from devstack.lab.chaos.draw import FaultBurst, draw
@@ -178,18 +178,18 @@ class Segment:
         folders = [self.cluster.state_folder(agent) for agent in self.cluster.agents]
         with self.cluster.records.client() as records:
             state = FinalState(
-                guests=[guest for folder in folders for guest in agent_files.read_guests(folder)],
-                attempts=[attempt for folder in folders for attempt in agent_files.read_attempts(folder)],
+                guests=[guest for folder in folders for guest in stored_state.read_guests(folder)],
+                attempts=[attempt for folder in folders for attempt in stored_state.read_attempts(folder)],
                 partitions=[self._read_partition(name) for name in self.cluster.stores],
-                instances=store_state.read_instances(records),
-                migrations=store_state.read_migrations(records),
+                instances=stored_state.read_instances(records),
+                migrations=stored_state.read_migrations(records),
                 read_at=time.time(),
             )
         return check(history.read(self._history_file), state, LEASE_SECONDS)
 
     def _read_partition(self, name: str) -> StoredPartition:
         with self.cluster.store_client(name) as store:
-            return store_state.read_partition(store, name)
+            return stored_state.read_partition(store, name)
 
     def _count(self, report: CheckReport, seconds: float) -> None:
         figures, run = self.figures, history.read(self._history_file)

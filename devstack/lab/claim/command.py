@@ -41,6 +41,9 @@ BLOCKS = 10
 DEPTH = 16  # calls per pipeline where the rate is measured
 PIPELINES = 10  # per block
 
+MAX_STALL_MS = 150.0  # what the server may spend on one script; the ratio's baseline
+STALL_REQUESTS = 20
+
 
 class ClaimBenchmark(Benchmark):
     """Time the claim script against a bare EVALSHA: append-only file off, everysec and always; 1, 4, 16 candidates.
@@ -149,10 +152,6 @@ def _figures(times: dict[str, Times], server_us: Counter[str], depth: int) -> di
         "server_us": server_us[CLAIM] / calls,
         "bare_server_us": server_us[BARE] / calls,
     }
-
-
-MAX_STALL_MS = 150.0  # what the server may spend on one script; the ratio's baseline
-STALL_REQUESTS = 20
 
 
 def measure_stall(mode: AppendFsync, url: str, client: redis.Redis, tick: Callable[[], Any]) -> ResultRow:

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from devstack import confs, exercise
 from devstack.cluster_size import ClusterSize
 from devstack.lab.boot import find_faults
-from devstack.lab.chaos import agent_files
+from devstack.lab.chaos import stored_state
 from devstack.lab.chaos.final_state import GuestFile
 from devstack.lab.moves.operator import LabOperator
 from devstack.lab.private_cluster import booted, scrape, wait_for_nodes
@@ -129,7 +129,7 @@ class MovesMeasurements:
 
 
 class MovesRun:
-    """Executes the phases in a running cluster, whose scheduler serves metrics at a loopback port."""
+    """The phases in a running cluster, whose scheduler serves metrics at a loopback port."""
 
     def __init__(self, session: Session, hosts: MovedHosts, args: argparse.Namespace, metrics_port: int) -> None:
         self.session = session
@@ -182,7 +182,7 @@ class MovesRun:
         differences = self.operator.audit()
         records = waiting.fetch_instances(self.session, self.uuids)
         result = exercise.inspect_servers(self.session, records)
-        guests = [guest for folder in state_folders for guest in agent_files.read_guests(folder)]
+        guests = [guest for folder in state_folders for guest in stored_state.read_guests(folder)]
         faults = [
             *self.left,
             *differences,

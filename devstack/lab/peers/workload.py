@@ -29,6 +29,10 @@ REQUIRED_FREE = {
 }  # free amounts of a host for repeated claims
 
 
+LIMIT = 1000  # maximum number of candidates, as in Nova's requests to Placement
+RESOURCES = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 1}
+
+
 @dataclass(frozen=True, slots=True)
 class PeerWorkload:
     """``size`` hosts, unevenly loaded, and requests; the same for the same size."""
@@ -64,10 +68,6 @@ class PeerWorkload:
     def peer_requests() -> list[dict[str, int]]:
         """Return the requests, which are used in turn."""
         return [dict(server.request.resources) for server in itertools.islice(hosts.stream(3), MIX)]
-
-
-LIMIT = 1000  # maximum number of candidates, as in Nova's requests to Placement
-RESOURCES = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 1}
 
 
 def candidates_subject(table: HostTable) -> TimedSubject:

@@ -45,7 +45,7 @@ class RaceRun:
 
 
 class RaceBenchmark(Benchmark):
-    """Fill a cluster with N worker processes as fast as possible, and with a single one, using the same hosts.
+    """Fill a cluster with N worker processes as fast as possible, and with a single one, using the same requests.
 
     Each worker has its own replica and decides in its process; claims go to one private redis-server (everysec).
     """

@@ -71,7 +71,7 @@ class RaceTally:
 
 
 class CountingStore:
-    """Claims in the store, and counts the results."""
+    """Store that counts the results of its claims."""
 
     def __init__(self, store: Store, tally: RaceTally) -> None:
         self.group_hosts, self.hosts_of, self.sources_of = store.group_hosts, store.hosts_of, store.sources_of

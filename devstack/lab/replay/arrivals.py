@@ -21,6 +21,9 @@ from scheduler_svc.core.records import Amounts
 
 ServerShape = tuple[int, int]  # virtual CPUs, memory in MB
 
+FIRST = 64
+CPU_RATIO = 4.0  # of a simulated node whose shape does not set one
+
 
 @dataclass(frozen=True, slots=True)
 class ReplayServer:
@@ -117,10 +120,6 @@ def summarize(trace: Trace, limit: int | None) -> TraceSummary:
     # Of equally common shapes the smallest, independent of the order of the rows.
     commonest = min(shapes, key=lambda shape: (-shapes[shape], shape))
     return TraceSummary(shapes.total(), begins, ends, amounts((most_vcpus, most_memory)), commonest)
-
-
-FIRST = 64
-CPU_RATIO = 4.0  # of a simulated node whose shape does not set one
 
 
 def required_hosts(

@@ -45,7 +45,7 @@ class UsageSample:
 
 
 class ReplayObserver:
-    """Follows a partition in its own table; judges one of ``every`` claims in the state before it."""
+    """Follower of a partition with its own table; it judges one of ``every`` claims in the state before it."""
 
     def __init__(self, store: LogStore, policy: ReplayPolicy, commonest: ServerShape, every: int) -> None:
         self._store = store

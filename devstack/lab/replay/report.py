@@ -11,6 +11,15 @@ from devstack.lab.replay.scenario import ReplayRun
 from devstack.lab.rows import ResultRow
 from scheduler_svc.core.weighers import scoring
 
+HOUR = 3600.0
+PANELS = (
+    ("memory_density", "memory in use on hosts\nthat are not empty"),
+    ("cpu_density", "cpu in use on hosts\nthat are not empty"),
+    ("empty_hosts", "empty hosts"),
+    ("stranded_cpu", "stranded cpu,\nshare of all"),
+    ("stranded_memory", "stranded memory,\nshare of all"),
+)
+
 
 def rows(policy: ReplayPolicy, run: ReplayRun, oracle_placements: int, hosts: int) -> Iterator[ResultRow]:
     """Yield the rows of one driver; ``oracle_placements`` is the number of servers that the oracle placed."""
@@ -65,16 +74,6 @@ def _over_time(samples: Sequence[UsageSample]) -> dict[str, float]:
 
 def _mean(samples: Sequence[UsageSample], name: str) -> float:
     return sum(getattr(sample, name) for sample in samples) / len(samples)
-
-
-HOUR = 3600.0
-PANELS = (
-    ("memory_density", "memory in use on hosts\nthat are not empty"),
-    ("cpu_density", "cpu in use on hosts\nthat are not empty"),
-    ("empty_hosts", "empty hosts"),
-    ("stranded_cpu", "stranded cpu,\nshare of all"),
-    ("stranded_memory", "stranded memory,\nshare of all"),
-)
 
 
 def draw(figure: Any, runs: Mapping[str, ReplayRun]) -> None:

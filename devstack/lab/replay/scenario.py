@@ -21,6 +21,10 @@ from scheduler_svc.store.interface import Store
 AssignedHosts = Sequence[str] | None  # one host per server of a request, or None if the request was refused
 OnRefusal = Callable[[ReplayRequest], None]  # called immediately on a refusal
 
+SAMPLES = 200  # over the length of the trace
+VERIFICATIONS = 8  # samples with a verification of the store's sums
+CHUNK_LENGTH = 500  # requests or departures between two reads of the log; fewer than any log holds
+
 
 @dataclass(frozen=True, slots=True)
 class PlacedServer:
@@ -29,7 +33,7 @@ class PlacedServer:
 
 
 class Placer(Protocol):
-    """Places and removes servers; ``store`` is for observers, ``seconds`` the time spent placing so far."""
+    """Interface that places and removes servers; ``store`` is for observers, ``seconds`` the time spent placing."""
 
     store: Store
     seconds: float
@@ -54,7 +58,7 @@ class OracleResult:
 
 
 class Oracle:
-    """Places each request on the complete current state, in its own table, without knowing the future."""
+    """Sequential placement on the complete current state, in its own table, without knowing the future."""
 
     def __init__(self, snapshot: Snapshot, driver: Driver) -> None:
         self._driver = driver
@@ -93,11 +97,6 @@ class Oracle:
         for name, amount in request.resources.items():
             used[name] = used.get(name, 0) + sign * amount
         self._table.apply_used({host: used}, hosts.POSITION)
-
-
-SAMPLES = 200  # over the length of the trace
-VERIFICATIONS = 8  # samples with a verification of the store's sums
-CHUNK_LENGTH = 500  # requests or departures between two reads of the log; fewer than any log holds
 
 
 @dataclass(frozen=True, slots=True)

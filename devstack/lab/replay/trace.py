@@ -1,23 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Request traces: a file with one row per server in order of arrival, or generated."""
 
-import csv
-import gzip
 import math
 import random
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from devstack.workload import TraceError
+from devstack.workload import MIB_PER_GB, read_trace
 from rpcapi.resources.inventory import MAX_AMOUNT
 
-MIB_PER_GB = 1024
 COLUMNS = ("bin_ts", "batch", "vcpu", "mem_gb", "dur_lo_s", "dur_hi_s", "censored")
 SHORTEST_S = 1.0  # a lifetime of 0 is below the trace's resolution; a server still ends after it began
 SHARES = 2**32
+
+BIN_S = 300
+BATCHES_PER_S = 0.17
+BATCH_SIZES = ((1, 70), (2, 12), (5, 10), (20, 7), (60, 1))  # (servers, percentage)
+FLAVORS = ((1, 1792, 54), (2, 3584, 20), (4, 7168, 10), (8, 14336, 10), (8, 57344, 4), (1, 768, 2))
+MEDIAN_LIFETIME_S = 1_800.0
+LIFETIME_SPREAD = 1.9  # the standard deviation of its logarithm
+LONGEST_S = 30 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,32 +60,17 @@ class TraceFile:
 
     def servers(self) -> Iterator[TraceServer]:
         """Yield the servers; raises TraceError naming the file and the line."""
-        try:
-            with gzip.open(self.path, "rt") if self.path.suffix == ".gz" else self.path.open() as lines:
-                yield from _servers(self.path, lines)
-        except (OSError, EOFError, UnicodeDecodeError, zlib.error) as why:
-            raise TraceError(f"The trace {self.path} cannot be read: {why}.") from why
-
-
-def _servers(path: Path, lines: Iterable[str]) -> Iterator[TraceServer]:
-    reader = csv.DictReader(lines)
-    try:
-        missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
-        if missing:
-            raise TraceError(f"{path} is not a request trace: it lacks the columns {', '.join(missing)}.")
         arrived = float("-inf")
-        for row in reader:
-            server = _server(row, reader.line_num)
+
+        def parse(row: Mapping[str, str], line: int) -> TraceServer:
+            nonlocal arrived
+            server = _server(row, line)
             if server.arrives < arrived:
                 raise ValueError(f"it arrives at {server.arrives:g} s, before the row above ({arrived:g} s)")
             arrived = server.arrives
-            yield server
-    except UnicodeDecodeError:
-        raise  # an error of the file, not of a row
-    except csv.Error as why:  # raised before the line is counted
-        raise TraceError(f"{path}, line {reader.line_num + 1}: {why}.") from why
-    except (ValueError, TypeError, OverflowError) as why:
-        raise TraceError(f"{path}, line {reader.line_num}: {why}.") from why
+            return server
+
+        yield from read_trace(self.path, COLUMNS, parse)
 
 
 def _server(row: Mapping[str, str], line: int) -> TraceServer:
@@ -106,15 +96,6 @@ def _number(row: Mapping[str, str], name: str, least: float) -> float:
     if not least <= number < float("inf"):
         raise ValueError(f"{name} is {row[name]}: it must be a number of at least {least:g}")
     return number
-
-
-BIN_S = 300
-BATCHES_PER_S = 0.17
-BATCH_SIZES = ((1, 70), (2, 12), (5, 10), (20, 7), (60, 1))  # (servers, percentage)
-FLAVORS = ((1, 1792, 54), (2, 3584, 20), (4, 7168, 10), (8, 14336, 10), (8, 57344, 4), (1, 768, 2))
-MEDIAN_LIFETIME_S = 1_800.0
-LIFETIME_SPREAD = 1.9  # the standard deviation of its logarithm
-LONGEST_S = 30 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)

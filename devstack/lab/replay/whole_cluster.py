@@ -30,7 +30,7 @@ INSTANT = {"simulator": {"boot_delay": 0, "boot_delay_spread": 0}}
 
 
 class ClusterPlacer:
-    """Builds and deletes instances like a user; simultaneous arrivals are built together."""
+    """Placer that builds and deletes instances like a user; simultaneous arrivals are built together."""
 
     def __init__(self, session: Session, store: Store) -> None:
         self.store = store

@@ -20,7 +20,7 @@ from rpcapi.messaging import bus
 
 
 class MeasuringCaller:
-    """Calls the echo service, or selects hosts like a conductor; ``number`` seeds the requests."""
+    """Caller of the echo service, or of the scheduler like a conductor; ``number`` seeds the requests."""
 
     def __init__(self, url: str, number: int) -> None:
         conf = cfg.ConfigOpts()

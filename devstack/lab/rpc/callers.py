@@ -17,6 +17,9 @@ from devstack.lab.worker_processes import PipeEnd, WorkerProcesses
 ECHO = 0  # instead of a batch size
 CALL_SECONDS = 30.0
 
+START_SECONDS = 60.0
+LONGEST_BACKLOG = 4.0  # how much longer calls may take than their arrivals, where these are too many
+
 
 @dataclass(frozen=True, slots=True)
 class ClientCalls:
@@ -26,10 +29,6 @@ class ClientCalls:
     ends: np.ndarray
     seconds: np.ndarray
     refusals: int
-
-
-START_SECONDS = 60.0
-LONGEST_BACKLOG = 4.0  # how much longer calls may take than their arrivals, where these are too many
 
 
 @dataclass(frozen=True, slots=True)

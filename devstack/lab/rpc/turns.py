@@ -11,6 +11,8 @@ from devstack.lab.rpc.callers import ECHO, Blocks, CallStatistics
 EXECUTOR_BUDGET = 0.9  # share of the first executor's rate
 METRICS_BUDGET = 1.03  # processor time with metrics, relative to that without
 
+PERCENTILES = {"p50_ms": 50.0, "p99_ms": 99.0, "p999_ms": 99.9}
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -78,9 +80,6 @@ def compare(turns: Sequence[Turn], executor: str, base: str, size: int) -> Compa
         [first.per_second / second.per_second for first, second in pairs],
         [first.processor_ms / second.processor_ms for first, second in pairs if second.processor_ms],
     )
-
-
-PERCENTILES = {"p50_ms": 50.0, "p99_ms": 99.0, "p999_ms": 99.9}
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ from rpcapi.cli.command import CommandFailed
 
 UNNAMED_INSTANCES = "-"  # placeholder if neither record names the request's instances
 
+SHOWN_DIFFERENCES = 20
+
 
 class DifferenceKind(StrEnum):
     """Result of comparing the two decisions about one instance."""
@@ -157,9 +159,6 @@ def _describe_scores(name: str, judge: DecisionRow, own: str, other_name: str, o
 def _weights(own: Mapping[str, float], other: Mapping[str, float]) -> str:
     changes = {name: own.get(name, 0.0) - other.get(name, 0.0) for name in {**own, **other}}
     return ", ".join(f"{name} {change:+.3f}" for name, change in changes.items() if abs(change) >= 0.0005)
-
-
-SHOWN_DIFFERENCES = 20
 
 
 class ShadowBenchmark(Benchmark):

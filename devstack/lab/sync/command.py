@@ -33,6 +33,10 @@ ROUNDS = 3  # reports per service host that the paused worker has to catch up wi
 WAIT_SECONDS = 120.0
 READ_COUNT = 1000  # log entries per read, as in the replica
 
+DELAY_BUDGET_MS, START_BUDGET_S, MEMORY_BUDGET_KB = 100.0, 2.0, 4.0
+BUDGET_FROM = 10_000  # with fewer hosts a worker's fixed memory outweighs that of the hosts
+minutes = up_to(24 * 60, "a number of minutes")
+
 
 @dataclass(frozen=True, slots=True)
 class CatchUpTimes:
@@ -136,13 +140,6 @@ def _reference(url: str) -> str:
         replica = Replica(store)
         replica.load()
         return digest(replica.table)
-
-
-DELAY_BUDGET_MS, START_BUDGET_S, MEMORY_BUDGET_KB = 100.0, 2.0, 4.0
-BUDGET_FROM = 10_000  # with fewer hosts a worker's fixed memory outweighs that of the hosts
-
-
-minutes = up_to(24 * 60, "a number of minutes")
 
 
 class SyncBenchmark(Benchmark):

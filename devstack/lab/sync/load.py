@@ -49,7 +49,7 @@ def spread(per_host: int, nodes: Nodes) -> dict[str, dict[str, Any]]:
 
 
 class ReportingAgents:
-    """Sends incremental reports for every service host, after its full report."""
+    """Senders of incremental reports for every service host, after its full report."""
 
     def __init__(self, store: RedisStore, nodes: Nodes) -> None:
         self._store = store

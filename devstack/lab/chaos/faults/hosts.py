@@ -5,7 +5,7 @@ import contextlib
 import time
 from collections.abc import Sequence
 
-from devstack.lab.chaos import agent_files
+from devstack.lab.chaos import stored_state
 from devstack.lab.chaos.changes import CHANGES
 from devstack.lab.chaos.faults.fault import DaemonFault, Fault
 from devstack.lab.chaos.history import HistoryWriter
@@ -24,8 +24,8 @@ class HostsLost(DaemonFault):
     HOLD = (9.0, 11.0)  # until they count as down, and longer than other faults, which would refuse the fence
 
     def inject(self) -> str:
-        folders = agent_files.host_folders(self.cluster.state_folder(self.name))
-        self.lost_hosts = [agent_files.host_name(folder) for folder in folders]
+        folders = stored_state.host_folders(self.cluster.state_folder(self.name))
+        self.lost_hosts = [stored_state.host_name(folder) for folder in folders]
         self.cluster.without_power.add(self.name)
         self.cluster.kill_daemon(self.name)
         for path in self.cluster.state_folder(self.name).glob("*/guests/*.json"):

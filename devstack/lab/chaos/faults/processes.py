@@ -8,9 +8,9 @@ import signal
 from typing import ClassVar
 
 from devstack.lab.chaos import daemon
+from devstack.lab.chaos.daemon import PHASES, Phase
 from devstack.lab.chaos.faults.fault import STORE, DaemonFault, Fault, limit_files
 from devstack.lab.chaos.faults.stores import choose_store, restart_primary, restore_roles
-from devstack.lab.chaos.phases import PHASES, Phase
 from devstack.servers.sentinel import SentinelGroup
 
 

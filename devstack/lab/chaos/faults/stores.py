@@ -31,6 +31,10 @@ class _StoreFault(Fault):
         self.partition, self.group = choose_store(self.cluster, self.chance)
         self.targets = frozenset({f"{STORE} {self.partition}"})
 
+    def heal(self) -> bool:
+        restore_roles(self.group)
+        return True
+
 
 class _RecordsFault(Fault):
     def choose(self) -> None:
@@ -44,10 +48,6 @@ class StoreRestarted(_StoreFault):
 
     def inject(self) -> str:
         return restart_primary(self.group).folder.name
-
-    def heal(self) -> bool:
-        restore_roles(self.group)
-        return True
 
 
 class StorePaused(_StoreFault):
@@ -64,8 +64,7 @@ class StorePaused(_StoreFault):
 
     def heal(self) -> bool:
         self.server.resume()
-        restore_roles(self.group)
-        return True
+        return super().heal()
 
 
 class StoreFailedOver(_StoreFault):
@@ -133,10 +132,6 @@ class StoreRestored(_StoreFault):
         primary.start()
         return f"{age:.1f} s old"
 
-    def heal(self) -> bool:
-        restore_roles(self.group)
-        return True
-
 
 class StoreClockStepped(_StoreFault):
     """The server's clock steps, as the partition sees it: its last recorded reading is moved."""
@@ -166,8 +161,7 @@ class StoreDiskFull(_StoreFault):
 
     def heal(self) -> bool:
         _limit(self.server, resource.RLIM_INFINITY)
-        restore_roles(self.group)
-        return True
+        return super().heal()
 
 
 class RecordsDiskFull(_RecordsFault):

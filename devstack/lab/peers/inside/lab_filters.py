@@ -9,7 +9,7 @@ from nova.scheduler import filters
 
 
 class SeenHostsFilter(filters.BaseHostFilter):
-    """Appends the number of hosts of each request as a line to the file in GANTT_LAB_SEEN."""
+    """Filter that writes the number of hosts of each request to the file in GANTT_LAB_SEEN."""
 
     RUN_ON_REBUILD = True
 

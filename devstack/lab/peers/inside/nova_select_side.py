@@ -20,7 +20,7 @@ FLAVOR = {"vcpus": 1, "memory_mb": 512, "root_gb": 1}
 
 
 class NovaSchedulerClient:
-    """Calls whatever answers on the scheduler's topic."""
+    """Nova's client of the scheduler's topic."""
 
     def __init__(self) -> None:
         CONF([], project="nova", default_config_files=[])

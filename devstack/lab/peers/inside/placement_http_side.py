@@ -14,7 +14,7 @@ WORKER = Path(__file__).with_name("placement_http_worker.py")
 
 
 class PlacementOverHttp:
-    """Fills the database, then starts the processes that serve it. They end with this process."""
+    """Placement's database and the processes that serve it. They end with this process."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -69,8 +69,8 @@ class Toy(benchmark.Benchmark):
 
 @pytest.fixture
 def run(monkeypatch):
-    monkeypatch.setattr(saved_runs, "describe", lambda: {"cores": 2})
-    monkeypatch.setattr(saved_runs, "sentence", lambda description: f"{description['cores']} cores")
+    monkeypatch.setattr(saved_runs, "describe_machine", lambda: {"cores": 2})
+    monkeypatch.setattr(saved_runs, "machine_sentence", lambda description: f"{description['cores']} cores")
 
     def run_with(*argv):
         app = SimpleNamespace(stdout=io.StringIO(), stderr=io.StringIO(), NAME="toy")
@@ -91,7 +91,7 @@ def test_exceeded_budget_is_shown_and_no_error(run):
 
 def test_figures_and_machine_of_numpy_are_printed_as_json(run, monkeypatch):
     """`lab.sh rpc --json` crashed on a NumPy bool; every benchmark prints through the same code."""
-    monkeypatch.setattr(saved_runs, "describe", lambda: {"cores": np.int64(2)})
+    monkeypatch.setattr(saved_runs, "describe_machine", lambda: {"cores": np.int64(2)})
     row = ResultRow("a", np.float64(2.0), 1.0, figures={"verified": np.bool_(True), "calls": np.int64(3)})
     monkeypatch.setattr(Toy, "measure", lambda self, args: [row])
     document = json.loads(run("--json"))
@@ -120,3 +120,41 @@ def test_help_lists_the_benchmarks():
     assert code == 0
     for arguments in ("claim", "decide", "moves", "peers", "race", "replay", "shadow"):
         assert f"  {arguments}" in out
+
+
+COUNT, SHARE = "is not a whole number of at least 1", "is not a share above 0"
+EXECUTORS = "eventlet or threading or metrics"
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "values", "error"),
+    [
+        ("decide", "--hosts", ("0", "-4", "many"), COUNT),
+        ("decide", "--hosts", ("999999999",), "more than the maximum of 200000"),
+        ("nova", "--bursts", ("0",), COUNT),
+        ("nova", "--bursts", ("201",), "more than the maximum of 200"),
+        ("nova", "--parts", ("all",), "'all' is not a part"),
+        ("nova", "--schedulers", ("x",), COUNT),
+        ("placement", "--sync", ("never",), "'never' is not a moment of a sync"),
+        ("race", "--fill", ("0", "1.5", "-1", "all"), SHARE),
+        ("rpc", "--batch", ("0", "1,x", ""), COUNT),
+        (
+            "rpc",
+            "--executors",
+            ("threading,asyncio",),
+            "'asyncio' is not an executor; use eventlet or threading or metrics",
+        ),
+        ("rpc", "--loads", ("0", "half"), COUNT),
+        ("rpc", "--loads", ("121",), "maximum of 120 %"),
+        ("rpc", "--seconds", ("nan", "0", "-1", "inf", "soon"), "is not a number of seconds above 0 and up to 600"),
+        ("rpc", "--users", ("0", "-1", "many"), COUNT),
+        ("rpc", "--users", ("100001",), "more than the maximum of 100000"),
+        ("sync", "--minutes", ("0", "-1", "nan", "long", "1e9"), "is not a number of minutes above 0"),
+        ("trees", "--groups", ("1,0",), COUNT),
+    ],
+)
+def test_invalid_options_are_usage_errors(command, option, values, error, capsys):
+    for value in values:
+        with pytest.raises(SystemExit):
+            asking.run(command, f"{option}={value}")
+        assert error in capsys.readouterr().err

@@ -57,19 +57,6 @@ def test_sweep_is_plotted(monkeypatch, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("size", ["0", "-4", "many"])
-def test_invalid_sizes_are_refused(size, capsys):
-    with pytest.raises(SystemExit):
-        asking.run("decide", "--hosts", size)
-    assert "whole number of at least 1" in capsys.readouterr().err
-
-
-def test_number_of_hosts_is_limited(capsys):
-    with pytest.raises(SystemExit):
-        asking.run("decide", "--hosts", "999999999")
-    assert "more than the maximum of 200000" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("name", ["none/there.png", "there.nope", "."])
 def test_unwritable_plot_is_reported_before_measuring(name, monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")

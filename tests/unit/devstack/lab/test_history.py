@@ -58,7 +58,7 @@ def history_of(folder, *argv):
 
 
 def test_run_is_saved_with_commit_machine_and_options_and_read_again(run_toy, tmp_path, monkeypatch):
-    monkeypatch.setattr(saved_runs, "describe", lambda: MACHINE)
+    monkeypatch.setattr(saved_runs, "describe_machine", lambda: MACHINE)
     monkeypatch.setattr(saved_runs, "present_commit", lambda: "b" * 40)
     folder = tmp_path / "new" / "folder"
     assert run_toy("--ratio", "3", "--trace", "/a/day.csv", "--save", str(folder), "--json")[0] == 0
@@ -190,9 +190,9 @@ def test_command_prints_a_table(tmp_path, capsys):
 
 
 def test_description_is_in_one_sentence():
-    description = saved_runs.describe()
+    description = saved_runs.describe_machine()
     assert description["cores"] == len(os.sched_getaffinity(0))
     assert description["memory_gib"] > 0
-    text = saved_runs.sentence(description)
+    text = saved_runs.machine_sentence(description)
     assert all(str(value) in text for value in description.values())
     assert "\n" not in text

@@ -28,9 +28,3 @@ def test_placement_gets_the_same_providers():
     (partition,) = table.partitions
     assert len(providers) == len(partition.rows) + len(partition.forest.rows) == 9
     assert {item["root"] for item in providers} == {item["uuid"] for item in providers if item["parent"] is None}
-
-
-def test_invalid_groups_are_refused(capsys):
-    with pytest.raises(SystemExit):
-        asking.run("trees", "--groups", "1,0")
-    assert "'0' is not a whole number of at least 1" in capsys.readouterr().err

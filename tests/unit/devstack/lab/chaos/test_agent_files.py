@@ -10,7 +10,7 @@ from compute_agent.attempts.journal import Journal
 from compute_agent.attempts.journal_file import JournalFile
 from compute_agent.simulator.hypervisor import Hypervisor
 from compute_agent.simulator.profile import HostProfile
-from devstack.lab.chaos import agent_files
+from devstack.lab.chaos import stored_state
 from devstack.lab.chaos.final_state import GuestFile, JournalledAttempt
 
 ALLOCATIONS = {"h 1/node0": {"VCPU": 2}}
@@ -36,10 +36,10 @@ def test_guests(folder: Path, tmp_path: Path) -> None:
     hypervisor = Hypervisor(folder / "guests", HostProfile)
     hypervisor.open()
     hypervisor.spawn(AttemptRef("a", 3), "h 1/node0")
-    assert agent_files.read_guests(tmp_path) == [GuestFile("h 1", "a", 3, "h 1/node0")]
+    assert stored_state.read_guests(tmp_path) == [GuestFile("h 1", "a", 3, "h 1/node0")]
     (folder / "guests" / "b.json").write_text("")
     with pytest.raises(ValueError, match=r"b\.json is not a guest file"):
-        agent_files.read_guests(tmp_path)
+        stored_state.read_guests(tmp_path)
 
 
 def test_attempts_with_their_stages(folder: Path, tmp_path: Path) -> None:
@@ -49,11 +49,11 @@ def test_attempts_with_their_stages(folder: Path, tmp_path: Path) -> None:
     lines.advance([attempt.ref], Stage.CONFIRMED)
     lines.advance([attempt.ref], Stage.SPAWNED, durable=False)
     lines.mark_reported([attempt.ref])
-    (running,) = agent_files.read_attempts(tmp_path)
+    (running,) = stored_state.read_attempts(tmp_path)
     expected = JournalledAttempt("h 1", "a", 1, ("intent", "confirmed", "spawned"), "h 1/node0", ALLOCATIONS)
     assert running == expected and running.is_live and running.was_spawned
     lines.put([attempt.to_ended(AttemptResult.GONE, "stopped", ClaimEnd.RELEASE, 2)])
-    (ended,) = agent_files.read_attempts(tmp_path)
+    (ended,) = stored_state.read_attempts(tmp_path)
     assert ended.stages == ("intent", "confirmed", "spawned", "gone") and not ended.is_live
     assert (ended.outcome, ended.reason) == ("gone", "stopped")
 
@@ -64,7 +64,7 @@ def test_torn_line_is_ignored_and_damage_is_not(folder: Path, tmp_path: Path) ->
     path = folder / "journal"
     whole = path.read_bytes()
     path.write_bytes(whole + b"0123 [torn")
-    assert [item.uuid for item in agent_files.read_attempts(tmp_path)] == ["a"]
+    assert [item.uuid for item in stored_state.read_attempts(tmp_path)] == ["a"]
     path.write_bytes(b"x" + whole)
     with pytest.raises(ValueError, match=r"line 1 of the journal .* is damaged"):
-        agent_files.read_attempts(tmp_path)
+        stored_state.read_attempts(tmp_path)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from devstack.lab.chaos import daemon
-from devstack.lab.chaos.phases import Phase
+from devstack.lab.chaos.daemon import Phase
 
 TARGET = "package.module:Class.method"
 

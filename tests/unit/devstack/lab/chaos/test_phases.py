@@ -5,7 +5,7 @@ import importlib
 
 import pytest
 
-from devstack.lab.chaos.phases import PHASES, Phase
+from devstack.lab.chaos.daemon import PHASES, Phase
 
 
 @pytest.mark.parametrize("target", sorted({phase.target for phases in PHASES.values() for phase in phases}))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from conductor.store.records import BuildRequestRecord, StoreTimeouts
 from conductor.store.redis import RedisConductorStore
-from devstack.lab.chaos import store_state
+from devstack.lab.chaos import stored_state
 from devstack.lab.chaos.final_state import FinalState, InstanceState
 from devstack.lab.chaos.state_checks import check_state
 from devstack.lab.chaos.violations import ViolationKind
@@ -23,7 +23,7 @@ def test_partition(redis_server: RedisServer) -> None:
     partition.prepare("b", "h1")
     partition.hold("c", "h1")
     partition.store.release("h1", [ClaimRef("c", 1)])
-    state = store_state.read_partition(redis_server.client(), partition.store.partition)
+    state = stored_state.read_partition(redis_server.client(), partition.store.partition)
     partition.store.close()
     assert {(claim.consumer, claim.state, claim.host) for claim in state.claims} == {
         ("a", "confirmed", "h1"),
@@ -43,13 +43,13 @@ def test_source_of_a_move_is_a_claim_of_its_instance(redis_server: RedisServer) 
     partition = redis_partition(redis_server)
     partition.add_host("h1")
     partition.store.begin_moves([partition.hold("a", "h1")], ["m"])
-    state = store_state.read_partition(redis_server.client(), partition.store.partition)
+    state = stored_state.read_partition(redis_server.client(), partition.store.partition)
     partition.store.close()
     assert [(claim.consumer, claim.attempt, claim.source_of) for claim in state.claims] == [("a", 1, "m")]
 
 
 def test_emptied_partition_is_epoch_zero(redis_server: RedisServer) -> None:
-    state = store_state.read_partition(redis_server.client(), uuid.uuid4().hex)
+    state = stored_state.read_partition(redis_server.client(), uuid.uuid4().hex)
     assert (state.epoch, list(state.claims)) == (0, [])
 
 
@@ -58,7 +58,7 @@ def test_own_time_follows_the_last_reading(redis_server: RedisServer) -> None:
     seconds, micros = client.time()
     clock = seconds * 1000 + micros // 1000
     client.hset(f"gantt:{{p:{name}}}:meta", mapping={"epoch": 1, "time": 1000, "clock": clock + 3_600_000})
-    assert store_state.read_partition(client, name).time_ms == 1000
+    assert stored_state.read_partition(client, name).time_ms == 1000
 
 
 def test_records(make_redis: Callable[..., RedisServer]) -> None:
@@ -66,4 +66,4 @@ def test_records(make_redis: Callable[..., RedisServer]) -> None:
     store = RedisConductorStore(server.url(), StoreTimeouts())
     store.record(BuildRequestRecord("r", "req-1", "p", "u", "m1.small", {"a": 1}), ["a"])
     store.close()
-    assert store_state.read_instances(server.client()) == {"a": InstanceState("a", "SCHEDULING", 1)}
+    assert stored_state.read_instances(server.client()) == {"a": InstanceState("a", "SCHEDULING", 1)}

@@ -10,6 +10,20 @@ from devstack.lab.moves import scenario
 from devstack.lab.moves.scenario import MovedHosts, SchedulerCounts, parse_counts
 from devstack.lab.timing import record_span, record_times
 
+PAGE = """\
+# HELP gantt_scheduler_claims_total Answers to claim verbs
+# TYPE gantt_scheduler_claims_total counter
+gantt_scheduler_claims_total{answer="confirmed",verb="confirm"} 50.0
+gantt_scheduler_claims_total{answer="confirmed",verb="begin_move"} 4.0
+gantt_scheduler_expired_claims_total 9.0
+gantt_scheduler_instances_placed_total 54.0
+gantt_scheduler_decision_seconds_bucket{le="0.1"} 3.0
+gantt_scheduler_decision_seconds_count 3.0
+gantt_scheduler_decision_seconds_sum 0.5
+gantt_scheduler_batched_requests_total 2.0
+gantt_position{partition="default"} NaN
+"""
+
 
 def record(uuid, host):
     return SimpleNamespace(uuid=uuid, host=host)
@@ -54,21 +68,6 @@ def test_times_are_those_of_the_records():
     records = [SimpleNamespace(created_ms=1000, updated_ms=3500), SimpleNamespace(created_ms=2000, updated_ms=3000)]
     assert list(record_times(records).seconds) == [2.5, 1.0]
     assert record_span(records) == 2.5
-
-
-PAGE = """\
-# HELP gantt_scheduler_claims_total Answers to claim verbs
-# TYPE gantt_scheduler_claims_total counter
-gantt_scheduler_claims_total{answer="confirmed",verb="confirm"} 50.0
-gantt_scheduler_claims_total{answer="confirmed",verb="begin_move"} 4.0
-gantt_scheduler_expired_claims_total 9.0
-gantt_scheduler_instances_placed_total 54.0
-gantt_scheduler_decision_seconds_bucket{le="0.1"} 3.0
-gantt_scheduler_decision_seconds_count 3.0
-gantt_scheduler_decision_seconds_sum 0.5
-gantt_scheduler_batched_requests_total 2.0
-gantt_position{partition="default"} NaN
-"""
 
 
 def test_counts_are_summed_over_labels_and_other_metrics_are_ignored():

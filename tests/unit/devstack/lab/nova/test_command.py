@@ -18,13 +18,6 @@ def test_missing_nova_is_reported_with_the_command_that_installs_it(monkeypatch,
     assert "--install" in error
 
 
-@pytest.mark.parametrize("option", [("--parts", "all"), ("--bursts", "0"), ("--bursts", "201"), ("--schedulers", "x")])
-def test_invalid_arguments_are_usage_errors(option, capsys):
-    with pytest.raises(SystemExit):
-        asking.run("nova", *option)
-    assert option[0] in capsys.readouterr().err
-
-
 def test_bursts_are_as_large_as_fits_twice():
     assert burst_size("200") == 200
     with pytest.raises(argparse.ArgumentTypeError, match="201 servers are more than the maximum of 200"):

@@ -22,8 +22,3 @@ def test_missing_placement_is_reported_with_the_command_that_installs_it(tmp_pat
     code, _, error = asking.run("placement", "--hosts", "1", "--cache", str(tmp_path))
     assert code == 1
     assert "./devstack/lab.sh placement --install" in error
-
-
-def test_unknown_promise_is_a_usage_error(capsys):
-    with pytest.raises(SystemExit):
-        asking.run("placement", "--sync", "never")

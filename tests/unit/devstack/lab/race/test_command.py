@@ -61,13 +61,6 @@ def test_worker_that_cannot_start_is_reported(run_folder):
         worker.run(worker.RaceSettings(f"unix://{run_folder}/nobody.sock?db=0", 2), "race", [], bar)
 
 
-@pytest.mark.parametrize("fill", ["0", "1.5", "-1", "all"])
-def test_invalid_shares_are_refused(fill, capsys):
-    with pytest.raises(SystemExit):
-        asking.run("race", f"--fill={fill}")
-    assert "is not a share above 0" in capsys.readouterr().err
-
-
 def test_share_of_less_than_one_server_is_refused():
     code, _, err = asking.run("race", "--hosts", "1", "--fill", "0.001")
     assert code == 1

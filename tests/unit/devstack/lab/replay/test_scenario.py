@@ -13,6 +13,8 @@ from devstack.lab.replay.scenario import SAMPLES, VERIFICATIONS, FirstRefusal, O
 from tests.unit.devstack.lab.replay.traces import ListTrace, server
 from tests.unit.scheduler_svc.fakes.hosts import node
 
+TWO_HOSTS = {f"h{number}/n": node({"VCPU": 4, "MEMORY_MB": 8192}) for number in range(2)}
+
 
 class Placer:
     """Places a request on one host unless its first server is in ``refused``."""
@@ -96,9 +98,6 @@ def test_samples_are_evenly_spread_and_some_are_verified():
     assert [sample.at for sample in run.samples[:2]] == [1.0, 2.0]
     assert run.samples[-1].at == 200.0
     assert placer.verifications == run.overcommit == VERIFICATIONS
-
-
-TWO_HOSTS = {f"h{number}/n": node({"VCPU": 4, "MEMORY_MB": 8192}) for number in range(2)}
 
 
 def placements(*servers, together=False, policy="filter"):

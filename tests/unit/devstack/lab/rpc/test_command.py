@@ -72,29 +72,6 @@ def test_metrics_are_scraped_and_their_processor_time_is_compared(monkeypatch: p
     assert scrapes and b"gantt_worker_process_id" in scrapes[0]
 
 
-def test_unknown_executor_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        asking.run("rpc", "--executors", "threading,asyncio")
-    assert "'asyncio' is not an executor; use eventlet or threading or metrics" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("value", "error"),
-    [("0", "whole number of at least 1"), ("121", "maximum of 120 %"), ("half", "whole number of at least 1")],
-)
-def test_invalid_loads_are_refused(value, error, capsys):
-    with pytest.raises(SystemExit):
-        asking.run("rpc", "--loads", value)
-    assert error in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("value", ["nan", "0", "-1", "inf", "soon"])
-def test_invalid_block_lengths_are_refused(value, capsys):
-    with pytest.raises(SystemExit):
-        asking.run("rpc", f"--seconds={value}")
-    assert "is not a number of seconds above 0 and up to 600" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(("refusals", "faults"), [(0, 0), (1, 3)])
 def test_claims_without_an_answer_are_faults(refusals, faults):
     # Given a store with six claims, and two client calls for three instances each
@@ -134,13 +111,6 @@ def test_plot_has_a_curve_per_bus_and_number_of_workers():
     ]
     command.RpcBenchmark.draw(None, figure, [*pids, ResultRow("claims amiss", 0, 0, figures={"claims": 4})])
     assert [len(line.get_xdata()) for line in figure.axes[0].lines] == [2, 2, 2, 2]
-
-
-@pytest.mark.parametrize("value", ["0", "1,x", ""])
-def test_invalid_batches_are_refused(value, capsys):
-    with pytest.raises(SystemExit):
-        asking.run("rpc", f"--batch={value}")
-    assert "whole number of at least 1" in capsys.readouterr().err
 
 
 def processes_below(folder):

@@ -56,9 +56,3 @@ def test_brokers_are_measured(monkeypatch):
     monkeypatch.setattr(command, "BLOCKS", 1)
     imported, memory, rate = asking.run_json("rpc", "--users", "3", "--clients", "2", "--seconds", "0.05")
     assert imported["import_s"] > 0 and memory["memory_mb"] > 10 and rate["calls_per_s"] > 0
-
-
-@pytest.mark.parametrize("text", ["0", "-1", "many", "100001"])
-def test_number_of_users_is_checked(text):
-    with pytest.raises(SystemExit):
-        asking.run("rpc", "--users", text)

@@ -10,6 +10,8 @@ from devstack.lab.sync import worker
 from devstack.lab.sync.worker import digest
 from scheduler_svc.core.table.table import HostTable
 
+NODES = hosts.make_nodes(6)
+
 
 class Replica:
     """Advances by one position at each look, up to ``last``."""
@@ -56,9 +58,6 @@ def test_task_measures_the_start_from_when_it_is_made(monkeypatch):
     monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: 7.0))
     task = worker.worker_task("redis://x", measure_baseline=True)
     assert task.args == ("redis://x", 7.0, True)
-
-
-NODES = hosts.make_nodes(6)
 
 
 def table(nodes, used=None, **changes):
