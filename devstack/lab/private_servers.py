@@ -14,6 +14,7 @@ from devstack.servers.redis import AppendFsync, RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
 
 ProcessT = TypeVar("ProcessT")
+ServerT = TypeVar("ServerT", RedisServer, MariadbServer)
 
 
 @contextlib.contextmanager
@@ -33,22 +34,20 @@ def in_temporary_folder(make: Callable[[Path], ProcessT], end: Callable[[Process
 
 
 @contextlib.contextmanager
-def running_redis(appendonly: AppendFsync, *preference: Flavour) -> Iterator[RedisServer]:
-    """Start a server in a temporary folder, and remove both at the end; raises ServerError or BinaryMissing."""
-
-    def make(folder: Path) -> RedisServer:
-        return RedisServer(folder, appendonly=appendonly, binary=redis_binary(*preference))
-
-    with in_temporary_folder(make, RedisServer.kill) as server:
+def _running(make: Callable[[Path], ServerT], kill: Callable[[ServerT], object]) -> Iterator[ServerT]:
+    with in_temporary_folder(make, kill) as server:
         with defer_signals():
             server.start()
         yield server
 
 
-@contextlib.contextmanager
-def running_mariadb(settings: Sequence[str] = ()) -> Iterator[MariadbServer]:
-    """Start a server in a temporary folder, and remove both at the end; raises ServerError or BinaryMissing."""
-    with in_temporary_folder(lambda folder: MariadbServer(folder, settings=settings), MariadbServer.kill) as server:
-        with defer_signals():
-            server.start()
-        yield server
+def running_redis(appendonly: AppendFsync, *preference: Flavour) -> contextlib.AbstractContextManager[RedisServer]:
+    """Run a server in a temporary folder; raises ServerError or BinaryMissing."""
+    return _running(
+        lambda folder: RedisServer(folder, appendonly=appendonly, binary=redis_binary(*preference)), RedisServer.kill
+    )
+
+
+def running_mariadb(settings: Sequence[str] = ()) -> contextlib.AbstractContextManager[MariadbServer]:
+    """Run a server in a temporary folder; raises ServerError or BinaryMissing."""
+    return _running(lambda folder: MariadbServer(folder, settings=settings), MariadbServer.kill)

@@ -128,11 +128,7 @@ class BurstCloud:
 @contextlib.contextmanager
 def running(side: str, schedulers: int) -> Iterator[BurstCloud]:
     """Start a cloud in a temporary folder, and remove it at the end; raises ServerError."""
-
-    def make(folder: Path) -> BurstCloud:
-        return BurstCloud(folder, side, schedulers)
-
-    with in_temporary_folder(make, BurstCloud.close) as cloud:
+    with in_temporary_folder(lambda folder: BurstCloud(folder, side, schedulers), BurstCloud.close) as cloud:
         cloud.start()
         yield cloud
 

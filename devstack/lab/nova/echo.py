@@ -5,14 +5,13 @@
 """
 
 import json
-import signal
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
 import oslo_messaging as messaging
 
+from devstack.lab.interruption import serve_until_terminated
 from rpcapi.messaging import foreign
 
 EXCHANGE, TOPIC, VERSION = "nova", "scheduler", "4.5"
@@ -34,17 +33,11 @@ class EchoScheduler:
 
 
 def main(url_file: str, answer_file: str) -> None:
-    ended = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: ended.set())
     transport = foreign.get_transport(Path(url_file).read_text(), EXCHANGE, threads=THREADS)
     endpoint = EchoScheduler(json.loads(Path(answer_file).read_text()))
     target = messaging.Target(topic=TOPIC, server="echo")
     server = messaging.get_rpc_server(transport, target, [endpoint], executor="threading")
-    server.start()
-    print(READY, flush=True)
-    ended.wait()
-    server.stop()
-    server.wait()
+    serve_until_terminated(server, READY)
     transport.cleanup()
 
 

@@ -6,14 +6,13 @@
 """
 
 import contextlib
-import signal
 import sys
 import tempfile
-import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from devstack.lab.interruption import serve_until_terminated
 from devstack.servers.ports import free_port
 from devstack.servers.process import ServerProcess
 from scheduler_svc.placement.http.server import make_server
@@ -60,17 +59,9 @@ def application(body: bytes) -> Any:
 
 def main(arguments: list[str]) -> None:
     port, path = arguments
-    ended = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: ended.set())
-    server = make_server(
-        application(Path(path).read_bytes()), "127.0.0.1", int(port), THREADS, shutdown_s=SHUTDOWN_SECONDS
-    )
-    server.start()
-    sys.stdout.write(f"{READY}\n")
-    sys.stdout.flush()
-    ended.wait()
-    server.stop()
-    server.wait()
+    floor = application(Path(path).read_bytes())
+    server = make_server(floor, "127.0.0.1", int(port), THREADS, shutdown_s=SHUTDOWN_SECONDS)
+    serve_until_terminated(server, READY)
 
 
 if __name__ == "__main__":

@@ -116,9 +116,8 @@ class RpcBenchmark(ClusterBenchmark):
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         if args.users is None:
             return super().measure(args)
-        setting = users.UsersSetting(args.users, args.clients, args.executors[0], args.seconds, BLOCKS)
         with self.bar(BLOCKS + 1, "calling", args) as bar:
-            return users.measure(setting, bar.update)
+            return users.measure(args, BLOCKS, bar.update)
 
     def count_steps(self, args: argparse.Namespace) -> int:
         count, blocks = _count_turns(args)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """lab.sh rpc --users: a RabbitMQ node with the users of many agents beside one with a single one."""
 
+import argparse
 import contextlib
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -28,15 +29,6 @@ IMPORT_PART = 1000  # users of one request: the management API limits its size
 IMPORT_SECONDS = 120.0  # limit of a request
 PASSWORD = "lab"  # noqa: S105 - of all agents of a node that ends with the measurement
 MAX_USERS = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class UsersSetting:
-    users: int
-    clients: int
-    executor: str
-    seconds: float
-    blocks: int
 
 
 class AgentPasswords(Passwords):
@@ -92,22 +84,23 @@ class AgentsBroker:
         self._node.stop()
 
 
-def measure(setting: UsersSetting, tick: Any) -> Sequence[ResultRow]:
+def measure(args: argparse.Namespace, blocks: int, tick: Any) -> Sequence[ResultRow]:
     """Import the users, and call nodes with one user and with all of them in turn."""
-    blocks: dict[str, list[CallBlock]] = {"one": [], "all": []}
-    with _running(1, setting) as single, _running(setting.users, setting) as all_users, contextlib.ExitStack() as stack:
+    calls: dict[str, list[CallBlock]] = {"one": [], "all": []}
+    executor = args.executors[0]
+    with _running(1, executor) as single, _running(args.users, executor) as all_users, contextlib.ExitStack() as stack:
         callers: dict[str, Callers] = {
-            name: stack.enter_context(run_callers(broker.urls(setting.clients)))
+            name: stack.enter_context(run_callers(broker.urls(args.clients)))
             for name, broker in (("one", single), ("all", all_users))
         }
 
         def subject(name: str) -> Any:
-            return lambda number: blocks[name].append(callers[name].call_for(ECHO, setting.seconds))
+            return lambda number: calls[name].append(callers[name].call_for(ECHO, args.seconds))
 
-        interleave({name: subject(name) for name in callers}, blocks=setting.blocks, size=1, tick=tick)
+        interleave({name: subject(name) for name in callers}, blocks=blocks, size=1, tick=tick)
         single.measure_memory()
         all_users.measure_memory()
-    return list(make_rows(setting.users, single, all_users, *(CallStatistics(blocks[name][1:]) for name in callers)))
+    return list(make_rows(args.users, single, all_users, *(CallStatistics(calls[name][1:]) for name in callers)))
 
 
 def make_rows(
@@ -145,7 +138,7 @@ def make_rows(
 
 
 @contextlib.contextmanager
-def _running(users: int, setting: UsersSetting) -> Iterator[AgentsBroker]:
+def _running(users: int, executor: str) -> Iterator[AgentsBroker]:
     with in_temporary_folder(lambda folder: AgentsBroker(folder / "node", users), AgentsBroker.close) as broker:
-        broker.start(setting.executor)
+        broker.start(executor)
         yield broker
