@@ -4,7 +4,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from conductor.service_clients import ServiceClients
+from conductor.parts import ServiceClients
 from rpcapi import objects
 from rpcapi.context import RequestContext
 

@@ -8,8 +8,7 @@ import oslo_messaging as messaging
 from oslo_log import log
 
 from conductor import metrics
-from conductor.parts import ConductorParts
-from conductor.service_clients import summarize_error
+from conductor.parts import ConductorParts, summarize_error
 from conductor.stamps import PartitionStamps
 from conductor.store.interface import PAGE
 from conductor.store.records import InstanceStatus

@@ -7,8 +7,7 @@ from oslo_log import log
 
 from conductor.lookup import find_migrations
 from conductor.ownership import check_project
-from conductor.parts import ConductorParts
-from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients
+from conductor.parts import NO_ANSWER_ERRORS, ConductorParts, ServiceClients
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.migrations import MigrationRecord
 from rpcapi import errors, objects

@@ -21,12 +21,11 @@ from conductor.endpoints.moves import MoveEndpoint
 from conductor.endpoints.power import PowerEndpoint
 from conductor.endpoints.repair import RepairEndpoint
 from conductor.maintenance import BINARY, Upkeep
-from conductor.parts import ConductorParts
+from conductor.parts import ConductorParts, ServiceClients
 from conductor.pump import Pump
 from conductor.reconciliation.reconciler import RecordReconciler
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
-from conductor.service_clients import ServiceClients
 from conductor.store.bounds import OPTIONS, record_bounds
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore

@@ -9,8 +9,7 @@ from typing import Any
 
 from oslo_log import log
 
-from conductor.parts import ConductorParts
-from conductor.service_clients import ServiceClients
+from conductor.parts import ConductorParts, ServiceClients
 from conductor.store.interface import ConductorStore
 from conductor.store.records import InstanceStatus
 from rpcapi import errors, objects

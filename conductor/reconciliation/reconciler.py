@@ -14,10 +14,9 @@ from oslo_log import log
 from conductor import claim_answers, metrics, milestones
 from conductor.claim_answers import ClaimAnswerRow
 from conductor.lookup import find_instances
-from conductor.parts import ConductorParts
+from conductor.parts import NO_ANSWER_ERRORS, ConductorParts, summarize_error
 from conductor.saga import moves
 from conductor.saga.transitions import lose, set_step, settle_claims, without_loss
-from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
 from conductor.store.interface import PAGE
 from conductor.store.records import ON_HOST, WITHOUT_CLAIM, InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import context, errors, objects

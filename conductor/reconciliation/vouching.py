@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from oslo_log import log
 
-from conductor.parts import ConductorParts
-from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients, summarize_error
+from conductor.parts import NO_ANSWER_ERRORS, ConductorParts, ServiceClients, summarize_error
 from conductor.store.records import InstanceRecord, InstanceStatus
 from rpcapi import context, errors, objects
 from rpcapi.resources import names

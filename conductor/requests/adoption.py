@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 from oslo_log import log
 
 from conductor.admission import count_amounts, total_amounts
-from conductor.parts import ConductorParts
+from conductor.parts import ConductorParts, ServiceClients
 from conductor.reconciliation import vouching
 from conductor.reconciliation.vouching import is_named
-from conductor.service_clients import ServiceClients
 from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep, make_request_key
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext

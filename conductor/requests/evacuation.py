@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from conductor import claim_answers
 from conductor.lookup import find_instances
-from conductor.parts import ConductorParts
+from conductor.parts import ConductorParts, ServiceClients, answered
 from conductor.reconciliation.reconciler import ENDED, compared_record
 from conductor.requests import requested_changes
 from conductor.requests.target_checks import check_target
@@ -13,7 +13,6 @@ from conductor.saga import evacuations
 from conductor.saga.destinations import destination_spec
 from conductor.saga.saga_pass import instance_spec
 from conductor.saga.transitions import end_attempt
-from conductor.service_clients import ServiceClients, answered
 from conductor.store.migrations import MigrationRecord, MigrationStatus
 from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from conductor.admission import count_amounts
-from conductor.parts import ConductorParts
+from conductor.parts import ConductorParts, ServiceClients
 from conductor.requests import requested_changes
 from conductor.requests.group_members import moving_groups
 from conductor.requests.target_checks import check_target
@@ -19,7 +19,6 @@ from conductor.resized_spec import flavor_with_image, larger_amounts, resize_spe
 from conductor.saga.destinations import destination_spec
 from conductor.saga.moves import begin_move, confirm_move, revert_move
 from conductor.saga.saga_pass import instance_spec
-from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep

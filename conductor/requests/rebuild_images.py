@@ -4,10 +4,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conductor.parts import ConductorParts
+from conductor.parts import ConductorParts, ServiceClients
 from conductor.requests.target_checks import check_fits
 from conductor.saga.saga_pass import instance_spec
-from conductor.service_clients import ServiceClients
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext

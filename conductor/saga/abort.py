@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from conductor.claim_answers import ClaimAnswerRow
+from conductor.parts import NO_ANSWER_ERRORS
 from conductor.saga import claims, evacuations
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import building_status, fail, finish_deletion, set_step, without_loss
-from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.migrations import MigrationKind, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors

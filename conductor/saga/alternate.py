@@ -12,6 +12,7 @@ from itertools import groupby
 from oslo_log import log
 
 from conductor.claim_answers import ClaimAnswerRow, results_by_claim
+from conductor.parts import NO_ANSWER_ERRORS, summarize_error
 from conductor.saga import cast, claims
 from conductor.saga.moves import revert_move
 from conductor.saga.saga_pass import SagaPass
@@ -24,7 +25,6 @@ from conductor.saga.transitions import (
     finish,
     set_step,
 )
-from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources import names

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from oslo_log import log
 
+from conductor.parts import NO_ANSWER_ERRORS, summarize_error
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import set_step
-from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from rpcapi.objects.transition import END

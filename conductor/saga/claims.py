@@ -8,8 +8,8 @@ from oslo_log import log
 
 from conductor import claim_answers
 from conductor.claim_answers import MAX_REFS, ClaimAnswerRow, results_by_claim
+from conductor.parts import NO_ANSWER_ERRORS, summarize_error
 from conductor.saga.saga_pass import SagaPass
-from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
 from rpcapi.resources import names

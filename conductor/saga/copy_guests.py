@@ -5,11 +5,11 @@ import functools
 from collections.abc import Sequence
 from dataclasses import replace
 
+from conductor.parts import NO_ANSWER_ERRORS
 from conductor.saga import cast, moves
 from conductor.saga.claims import ENDED_ANSWERS, find, find_source
 from conductor.saga.live_moves import ABORTED, end_source, give_up, is_aborted, lose_destination
 from conductor.saga.saga_pass import SagaPass
-from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors, objects
 from rpcapi.objects.copy import DONE, START

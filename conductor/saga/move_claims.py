@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
 
+from conductor.parts import NO_ANSWER_ERRORS
 from conductor.saga import moves
 from conductor.saga.claims import ENDED_ANSWERS
 from conductor.saga.evacuations import LOST
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import set_step
-from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from rpcapi.clients.claims import ClaimsAPI

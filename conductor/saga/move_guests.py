@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from conductor import claim_answers
+from conductor.parts import NO_ANSWER_ERRORS
 from conductor.saga import cast, live_moves, moves
 from conductor.saga.claims import ENDED_ANSWERS, find
 from conductor.saga.evacuations import LOST
 from conductor.saga.move_claims import begin_again
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import end_attempt, fail
-from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.records import InstanceRecord, InstanceStatus
 from rpcapi import errors, objects
 from rpcapi.objects.transition import CONTINUE, END, RUN, STOP

@@ -5,10 +5,10 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from conductor.parts import NO_ANSWER_ERRORS
 from conductor.saga import cast, claims
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import lose, settle_claims
-from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.records import InstanceRecord, InstanceStatus
 from rpcapi import errors, objects
 from rpcapi.objects.operation import REBOOT, REBUILD

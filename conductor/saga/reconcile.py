@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from conductor.parts import NO_ANSWER_ERRORS
 from conductor.saga import cast, claims, evacuations, moves, unknown_moves
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import assign_host, end_attempt, set_numbered_step, set_step, without_loss
-from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources import names

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from oslo_log import log
 
 from conductor import metrics, milestones
+from conductor.parts import ServiceClients
 from conductor.saga import (
     abort,
     alternate,
@@ -25,7 +26,6 @@ from conductor.saga import (
     wait,
 )
 from conductor.saga.saga_pass import SagaLimits, SagaPass
-from conductor.service_clients import ServiceClients
 from conductor.stamps import PartitionStamps
 from conductor.store.interface import ConductorStore
 from conductor.store.records import DueWork, InstanceRecord, RequestLease, SagaStep, WriteResult

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from oslo_log import log
 
+from conductor.parts import NO_ANSWER_ERRORS, summarize_error
 from conductor.saga import claims, group_moves
 from conductor.saga.live_moves import ABORTED, is_aborted, moves_live
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import assign_host, building_status, describe_attempts, set_step
-from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
 from rpcapi.resources.claims import NOT_AUDITED, PARTITION_UNAVAILABLE, Answer

@@ -13,8 +13,8 @@ from oslo_config import cfg
 
 from compute_agent.endpoints.compute import ComputeEndpoint
 from conductor import conf as conductor_conf
+from conductor.parts import ServiceClients
 from conductor.service import ConductorService, make_endpoints
-from conductor.service_clients import ServiceClients
 from conductor.store import keys
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import StoreTimeouts

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 import oslo_messaging as messaging
 import pytest
 
+from conductor.parts import ServiceClients
 from conductor.requests import builds
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
-from conductor.service_clients import ServiceClients
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceRecord, LeaseLost, StoreTimeouts
 from rpcapi import context, errors, objects

@@ -9,7 +9,7 @@ import oslo_messaging as messaging
 import prometheus_client
 
 from conductor.maintenance import Upkeep
-from conductor.service_clients import ServiceClients
+from conductor.parts import ServiceClients
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from rpcapi import errors

@@ -11,6 +11,7 @@ from prometheus_client import REGISTRY
 
 from conductor.endpoints import hosts, instances, moves, repair
 from conductor.endpoints import power as power_endpoint
+from conductor.parts import AGENT_SECONDS, ServiceClients
 from conductor.requests import moves as move_requests
 from conductor.requests import power, shelving
 from conductor.requests.copies import abort, force_complete
@@ -18,7 +19,6 @@ from conductor.requests.deletion import delete
 from conductor.requests.moves import confirm, revert
 from conductor.requests.shelving import offload, shelve
 from conductor.service import make_endpoints
-from conductor.service_clients import AGENT_SECONDS, ServiceClients
 from rpcapi import context, errors, objects
 from tests.unit.conductor.parts import make_parts
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from conductor.parts import ServiceClients
 from conductor.reconciliation import leaked_migrations, orphans
-from conductor.service_clients import ServiceClients
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import InstanceStatus, StoreTimeouts

@@ -3,8 +3,8 @@
 
 import pytest
 
+from conductor.parts import ServiceClients
 from conductor.reconciliation import orphans
-from conductor.service_clients import ServiceClients
 from rpcapi import errors, objects
 from scheduler_svc.core.records import ClaimRef
 from tests.unit.conductor.ledger import PARTITION

@@ -7,10 +7,10 @@ from typing import Any
 import oslo_messaging as messaging
 import pytest
 
+from conductor.parts import ServiceClients
 from conductor.reconciliation import reconciler
 from conductor.reconciliation.reconciler import PAGE_PAUSE, RecordReconciler
 from conductor.requests.deletion import delete
-from conductor.service_clients import ServiceClients
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from rpcapi import errors, objects

@@ -5,8 +5,8 @@ import copy
 
 import pytest
 
+from conductor.parts import ServiceClients
 from conductor.reconciliation import vouching
-from conductor.service_clients import ServiceClients
 from rpcapi import objects
 from rpcapi.resources.claims import INSTANCE, Answer
 from scheduler_svc.core.records import ClaimRef

@@ -7,9 +7,8 @@ from typing import Any
 import oslo_messaging as messaging
 import pytest
 
-from conductor.parts import ConductorParts
+from conductor.parts import ConductorParts, ServiceClients
 from conductor.reconciliation import vouching
-from conductor.service_clients import ServiceClients
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from rpcapi import objects

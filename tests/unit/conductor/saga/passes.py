@@ -7,8 +7,8 @@ from typing import Any
 
 import oslo_messaging as messaging
 
+from conductor.parts import ServiceClients
 from conductor.saga.saga_pass import SagaLimits, SagaPass
-from conductor.service_clients import ServiceClients
 from conductor.store.records import BuildRequestRecord, InstanceRecord
 from rpcapi import objects
 

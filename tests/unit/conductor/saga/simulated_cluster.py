@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conductor.admission import AdmissionLimits
-from conductor.parts import ConductorParts
+from conductor.parts import ConductorParts, ServiceClients
 from conductor.reconciliation.reconciler import RecordReconciler
 from conductor.reports import intake
 from conductor.requests import builds, moves, operations
@@ -24,7 +24,6 @@ from conductor.requests.requested_changes import apply, apply_to_migrations
 from conductor.requests.shelving import offload, shelve, unshelve_instances
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
-from conductor.service_clients import ServiceClients
 from conductor.store.bounds import record_bounds
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore

@@ -6,7 +6,7 @@ import functools
 import oslo_messaging as messaging
 import pytest
 
-from conductor.service_clients import ServiceClients, summarize_error
+from conductor.parts import ServiceClients, summarize_error
 from rpcapi import errors
 
 
