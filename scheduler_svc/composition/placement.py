@@ -34,10 +34,9 @@ from scheduler_svc.placement.http.authentication import Application, except_open
 from scheduler_svc.placement.http.candidate_documents import CandidateDocuments
 from scheduler_svc.placement.http.frame import Frame
 from scheduler_svc.placement.http.keystone import KeystoneTokens
-from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.policies import Policies
 from scheduler_svc.placement.http.prefix import below
-from scheduler_svc.placement.http.routes import ApiRoute
+from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel
 from scheduler_svc.placement.http.server import make_server
 from scheduler_svc.placement.model import acknowledged_epoch
 from scheduler_svc.placement.model.candidates.finder import DEFAULT_LIMITS, CandidateFinder, SearchLimits

@@ -3,8 +3,7 @@
 
 from scheduler_svc.placement.http.authentication import HEALTH_PATH
 from scheduler_svc.placement.http.messages import Request, Response, json_response
-from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import ApiRoute
+from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel
 
 
 def show(model: PlacementModel, _request: Request) -> Response:

@@ -9,8 +9,7 @@ from scheduler_svc.placement.http.allocations import consumer_request
 from scheduler_svc.placement.http.inventories import parse_inventory
 from scheduler_svc.placement.http.messages import Request, Response
 from scheduler_svc.placement.http.microversions import Microversion
-from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import ApiRoute
+from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel
 from scheduler_svc.placement.http.schemas import reshaper as schemas
 from scheduler_svc.placement.http.schemas.validators import of_version
 from scheduler_svc.placement.model import reshaping

@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes of the Placement API: handlers by path and method."""
+"""Routes of the Placement API: handlers by path and method, and the model that handlers read and change."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from scheduler_svc.placement.http.candidate_documents import CandidateDocuments
 from scheduler_svc.placement.http.messages import Response
 from scheduler_svc.placement.http.microversions import LATEST, OLDEST, Microversion
 from scheduler_svc.placement.http.schemas.validators import Versioned
+from scheduler_svc.placement.model.candidates.finder import CandidateFinder
+from scheduler_svc.placement.model.catalogue import Catalogue
+from scheduler_svc.placement.model.consumers import Consumers
+from scheduler_svc.placement.model.directory import ProviderDirectory
+from scheduler_svc.placement.model.freshness import Freshness
+from scheduler_svc.store.interface import Store
 
 # Takes the PlacementModel (until bound), the Request and the variable parts of the path.
 Handler = Callable[..., Response]
@@ -68,3 +76,20 @@ class Router:
         methods = self._paths.get((len(parts), tuple(parts[::2])))
         variables = tuple(parts[1::2])
         return Match(methods, variables) if methods is not None and all(variables) else None
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementModel:
+    """Providers of one partition and their allocations.
+
+    ``unknown_owner`` is the (project, user) of consumers before microversion 1.8, which names neither.
+    """
+
+    store: Store
+    freshness: Freshness
+    directory: ProviderDirectory
+    catalogue: Catalogue
+    consumers: Consumers
+    finder: CandidateFinder
+    documents: CandidateDocuments
+    unknown_owner: tuple[str, str]
