@@ -16,9 +16,8 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.trees.finder import AllocationFinder
 from scheduler_svc.scheduling import failing_hosts
-from scheduler_svc.scheduling.decision_store import ClaimStore
+from scheduler_svc.scheduling.interfaces import ClaimStore, ReplicaView
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
-from scheduler_svc.scheduling.replica_view import ReplicaView
 
 Rewrite = Callable[[SchedulingPolicy, SchedulingRequest], SchedulingRequest]
 

@@ -13,10 +13,9 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.core.trees.ranking import fit_to_trees
 from scheduler_svc.scheduling import failing_hosts
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.decision_store import DecisionStore
+from scheduler_svc.scheduling.interfaces import DecisionStore, ReplicaView
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot
-from scheduler_svc.scheduling.replica_view import ReplicaView
 from scheduler_svc.scheduling.server_groups import add_group_members
 from scheduler_svc.scheduling.window import BatchWindow, WindowLimits
 

@@ -11,12 +11,11 @@ from scheduler_svc import metrics
 from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.decision_store import DecisionStore
 from scheduler_svc.scheduling.decisions import claim_batch
+from scheduler_svc.scheduling.interfaces import DecisionStore, ReplicaView
 from scheduler_svc.scheduling.pending_call import DecidedTry, PendingCall
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import PlannedClaim, RankingSnapshot, SharedRanking
-from scheduler_svc.scheduling.replica_view import ReplicaView
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

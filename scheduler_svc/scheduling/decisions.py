@@ -11,7 +11,7 @@ from rpcapi import errors
 from scheduler_svc.core.records import Allocations, Candidate, ClaimBatch, Intent
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.decision_store import DecisionStore
+from scheduler_svc.scheduling.interfaces import DecisionStore
 from scheduler_svc.scheduling.pending_call import PendingCall
 from scheduler_svc.scheduling.ranking import RankingSnapshot
 from scheduler_svc.store.validation import MAX_BATCH_CANDIDATES, MAX_BATCH_PROVIDERS

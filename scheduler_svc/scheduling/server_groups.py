@@ -5,7 +5,7 @@ from collections import Counter
 
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.decision_store import DecisionStore
+from scheduler_svc.scheduling.interfaces import DecisionStore
 
 
 def add_group_members(store: DecisionStore, call: SelectionCall) -> SchedulingRequest:

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, ClaimBatch, Intent, IntentResult
-from scheduler_svc.scheduling.decision_store import ClaimStore
+from scheduler_svc.scheduling.interfaces import ClaimStore
 
 SHADOW = "shadow"  # outcome of decisions and answer for consumers
 

@@ -7,11 +7,10 @@ from typing import Any
 from scheduler_svc.core.filtering.survey import HostSurvey
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling import failing_hosts
-from scheduler_svc.scheduling.decision_store import ClaimStore
+from scheduler_svc.scheduling.interfaces import ClaimStore, ReplicaView
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot, rank_hosts
-from scheduler_svc.scheduling.replica_view import ReplicaView
 from scheduler_svc.scheduling.shadow import ShadowStore
 
 ONCE = RetryLimits(max_tries=1)
