@@ -17,7 +17,7 @@ from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.host_identity import abandoned_guests
 from compute_agent.resources import nodes
 from compute_agent.runtime.executor import SerialQueuePool
-from compute_agent.runtime.intervals import AgentIntervals
+from compute_agent.runtime.schedules import AgentIntervals
 from compute_agent.runtime.service_host import ServiceHost
 from compute_agent.runtime.supervisor import HostSupervisor, SharedContext
 from compute_agent.simulator.profile import HostProfile

@@ -14,10 +14,8 @@ from compute_agent.attempts.audit import HostAuditor
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.attempts.saga import AttemptSaga
 from compute_agent.resources.requirements import BuildRequirements
-from compute_agent.runtime.audit_schedule import AuditSchedule
 from compute_agent.runtime.executor import JobTimer, SerialQueue
-from compute_agent.runtime.intervals import AgentIntervals
-from compute_agent.runtime.report_schedule import ReportedHost, ReportSchedule
+from compute_agent.runtime.schedules import AgentIntervals, AuditSchedule, ReportedHost, ReportSchedule
 from rpcapi import objects
 
 LOG = log.getLogger(__name__)

@@ -28,9 +28,8 @@ from compute_agent.resources.nodes import Node, NodeShape
 from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.resources.tracker import ResourceTracker
 from compute_agent.runtime.executor import Job
-from compute_agent.runtime.intervals import AgentIntervals
-from compute_agent.runtime.report_schedule import ReportSchedule
 from compute_agent.runtime.reporter import StatsReporter
+from compute_agent.runtime.schedules import AgentIntervals, ReportSchedule
 from compute_agent.runtime.service_host import ServiceHost
 from compute_agent.simulator.faults import FaultInjector
 from compute_agent.simulator.hypervisor import Guest, Hypervisor

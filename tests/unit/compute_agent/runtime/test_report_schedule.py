@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compute_agent.runtime.intervals import AgentIntervals
+from compute_agent.runtime.schedules import AgentIntervals
 from compute_agent.state_files import FolderInUse
 from rpcapi import errors
 from tests.unit.compute_agent.rig import AgentRig

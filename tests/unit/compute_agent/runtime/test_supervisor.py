@@ -14,7 +14,7 @@ from compute_agent import conf as compute_conf
 from compute_agent import metrics
 from compute_agent.attempts.calls import IdentityRefused, ServiceCalls
 from compute_agent.resources.nodes import HostPlan
-from compute_agent.runtime.intervals import AgentIntervals
+from compute_agent.runtime.schedules import AgentIntervals
 from compute_agent.runtime.supervisor import HostSupervisor, SharedContext
 from compute_agent.simulator.profile import HostProfile
 from rpcapi import conf as rpc_conf
