@@ -7,8 +7,7 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.admin.aggregate_write import NAMESPACE, AggregateDocument, check_hosts, get_aggregate, update_aggregate
 from rpcapi.admin.argument import Argument, parse_pair, repeatable
-from rpcapi.cli.cells import fields_cell, lines_cell
-from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne
+from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne, fields_cell, lines_cell
 from rpcapi.resources import names
 
 COLUMNS = ("id", "name", "hosts", "metadata")

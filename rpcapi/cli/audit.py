@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from rpcapi import errors
 from rpcapi.admin.argument import Argument, repeatable
 from rpcapi.cli import comparison, repair
-from rpcapi.cli.cells import timestamp_cell
-from rpcapi.cli.command import CommandFailed, CommandOutput, Lister
+from rpcapi.cli.command import CommandFailed, CommandOutput, Lister, timestamp_cell
 from rpcapi.resources import names
 
 if TYPE_CHECKING:

@@ -10,8 +10,16 @@ from rpcapi import errors
 from rpcapi.admin import api_providers
 from rpcapi.admin.argument import Argument
 from rpcapi.cli import partition, provider_names
-from rpcapi.cli.cells import TableCell, counts_cell, fields_cell, lines_cell, timestamp_cell
-from rpcapi.cli.command import CommandOutput, Lister, ShowOne
+from rpcapi.cli.command import (
+    CommandOutput,
+    Lister,
+    ShowOne,
+    TableCell,
+    counts_cell,
+    fields_cell,
+    lines_cell,
+    timestamp_cell,
+)
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimRole
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rpcapi.admin.argument import Argument
-from rpcapi.cli.cells import counts_cell, lines_cell
-from rpcapi.cli.command import CommandOutput, Lister
+from rpcapi.cli.command import CommandOutput, Lister, counts_cell, lines_cell
 
 COLUMNS = ("outcome", "instances", "share", "reasons", "examples")
 MAX_EXAMPLES = 3  # newest request ids per outcome

@@ -9,8 +9,7 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.admin.argument import Argument, repeatable
 from rpcapi.cli import live_output
-from rpcapi.cli.cells import document_cell
-from rpcapi.cli.command import CommandOutput, Lister
+from rpcapi.cli.command import CommandOutput, Lister, document_cell
 from rpcapi.cli.partition import PARTITION_OPTION
 
 COLUMNS = ("partition", "epoch", "position", "kind", "payload")

@@ -9,8 +9,16 @@ from typing import Any
 from rpcapi.admin import boot_options
 from rpcapi.admin.argument import Argument
 from rpcapi.cli import provider_names
-from rpcapi.cli.cells import TableCell, counts_cell, fields_cell, lines_cell, timestamp_cell
-from rpcapi.cli.command import CommandFailed, CommandOutput, ShowOne
+from rpcapi.cli.command import (
+    CommandFailed,
+    CommandOutput,
+    ShowOne,
+    TableCell,
+    counts_cell,
+    fields_cell,
+    lines_cell,
+    timestamp_cell,
+)
 
 MAX_VERDICTS = 20  # shown individually
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from rpcapi.admin.argument import Argument
-from rpcapi.cli.cells import lines_cell
-from rpcapi.cli.command import CommandOutput, Lister
+from rpcapi.cli.command import CommandOutput, Lister, lines_cell
 
 COLUMNS = (
     *("name", "form", "source", "enabled", "reads"),

@@ -7,8 +7,7 @@ from typing import Any
 
 from rpcapi.admin import groups
 from rpcapi.admin.argument import Argument
-from rpcapi.cli.cells import counts_cell, lines_cell
-from rpcapi.cli.command import CommandOutput, Lister, ShowOne
+from rpcapi.cli.command import CommandOutput, Lister, ShowOne, counts_cell, lines_cell
 
 COLUMNS = ("group", "policy", "state", "members", "hosts")
 

@@ -12,8 +12,7 @@ from rpcapi.admin import aggregate_write, api_providers
 from rpcapi.admin.argument import Argument
 from rpcapi.admin.zones import ZonesByHost
 from rpcapi.cli import partition, provider_names
-from rpcapi.cli.cells import fields_cell, lines_cell, timestamp_cell
-from rpcapi.cli.command import CommandOutput, Lister, ShowOne
+from rpcapi.cli.command import CommandOutput, Lister, ShowOne, fields_cell, lines_cell, timestamp_cell
 from rpcapi.cli.service import state_of
 from rpcapi.resources import names
 

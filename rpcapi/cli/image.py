@@ -7,7 +7,7 @@ from typing import Any
 
 from rpcapi.admin.argument import Argument
 from rpcapi.cli import catalog_documents
-from rpcapi.cli.cells import fields_cell
+from rpcapi.cli.command import fields_cell
 from rpcapi.spec_builder import openstack_json
 from rpcapi.spec_builder.catalog_documents import find_sources, image_document
 from rpcapi.spec_builder.images import Image

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TextIO
 
 from rpcapi.admin.argument import Argument, parse_number
-from rpcapi.cli.cells import human_text, machine_value
-from rpcapi.cli.command import CommandFailed, fill_nulls
+from rpcapi.cli.command import CommandFailed, fill_nulls, human_text, machine_value
 
 DEFAULT_INTERVAL = 1.0  # seconds
 

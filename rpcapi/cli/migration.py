@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 
 from rpcapi.admin.argument import Argument
 from rpcapi.admin.migrations import CopyProgress, read_progress
-from rpcapi.cli.cells import attempts_cell, timestamp_cell
-from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne
+from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne, attempts_cell, timestamp_cell
 from rpcapi.cli.server_names import resolve_uuids
 
 COLUMNS = ("uuid", "server", "kind", "status", "source_host", "destination_host", "progress", "reason", "updated")

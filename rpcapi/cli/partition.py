@@ -6,8 +6,7 @@ import argparse
 from rpcapi import errors
 from rpcapi.admin.argument import Argument
 from rpcapi.admin.state_write import update_document
-from rpcapi.cli.cells import counts_cell
-from rpcapi.cli.command import Command, CommandOutput, Lister
+from rpcapi.cli.command import Command, CommandOutput, Lister, counts_cell
 
 # document of each partition with the Placement API, by partition name
 NAMESPACE, ACKNOWLEDGED = "placement", "acknowledged_epoch"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rpcapi.admin import api_providers
-from rpcapi.cli.cells import TableCell, human_text, machine_value
+from rpcapi.cli.command import TableCell, human_text, machine_value
 
 if TYPE_CHECKING:
     from rpcapi.admin.session import Session

@@ -9,8 +9,7 @@ from typing import Any
 from rpcapi.admin import waiting
 from rpcapi.admin.argument import Argument, parse_number
 from rpcapi.cli import live_output
-from rpcapi.cli.cells import attempts_cell, timestamp_cell
-from rpcapi.cli.command import CommandFailed, CommandOutput, Lister, ShowOne
+from rpcapi.cli.command import CommandFailed, CommandOutput, Lister, ShowOne, attempts_cell, timestamp_cell
 from rpcapi.cli.server_names import resolve_uuids
 
 COLUMNS = ("uuid", "name", "flavor", "status", "host", "reason", "request_id")

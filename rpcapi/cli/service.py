@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rpcapi.cli import partition
-from rpcapi.cli.cells import offset_cell, timestamp_cell
-from rpcapi.cli.command import CommandOutput, Lister
+from rpcapi.cli.command import CommandOutput, Lister, offset_cell, timestamp_cell
 
 AGENT = "gantt-compute"
 COLUMNS = (

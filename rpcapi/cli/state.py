@@ -7,8 +7,7 @@ from typing import Any
 
 from rpcapi.admin.argument import Argument, parse_pair, repeatable
 from rpcapi.admin.state_write import WRITER, get_version, update_document
-from rpcapi.cli.cells import document_cell
-from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne
+from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne, document_cell
 from rpcapi.resources import names
 
 COLUMNS = ("name", "version", "partition", "document")

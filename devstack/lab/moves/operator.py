@@ -10,8 +10,7 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.admin.session import Session
 from rpcapi.cli.audit import AuditCluster
-from rpcapi.cli.cells import machine_value
-from rpcapi.cli.command import CommandFailed
+from rpcapi.cli.command import CommandFailed, machine_value
 from rpcapi.cli.host_control import FenceHost
 from rpcapi.cli.host_drain import DrainHost
 from rpcapi.cli.host_evacuate import EvacuateHost

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from rpcapi.cli.cells import (
+from rpcapi.cli.command import (
     counts_cell,
     document_cell,
     fields_cell,
