@@ -7,7 +7,10 @@ from rpcapi.resources.inventory import Inventory
 from scheduler_svc.store import validation
 from scheduler_svc.store.providers.changes import (
     AddInventory,
+    Document,
     InventoryChange,
+    ProviderPlan,
+    ProviderReads,
     Refusal,
     RefusalKind,
     RemoveInventory,
@@ -16,8 +19,8 @@ from scheduler_svc.store.providers.changes import (
     SetInventories,
     SetTraits,
     is_api_owned,
+    next_version,
 )
-from scheduler_svc.store.providers.plans import Document, ProviderPlan, ProviderReads, next_version
 
 
 def stored_inventory(inventory: Inventory) -> dict[str, Any]:

@@ -5,9 +5,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from scheduler_svc.store.providers import trees
-from scheduler_svc.store.providers.changes import ImportProvider, Refusal, RefusalKind
+from scheduler_svc.store.providers.changes import (
+    IMPORTED,
+    Document,
+    ImportProvider,
+    ProviderPlan,
+    ProviderReads,
+    Refusal,
+    RefusalKind,
+)
 from scheduler_svc.store.providers.contents import stored_inventory
-from scheduler_svc.store.providers.plans import IMPORTED, Document, ProviderPlan, ProviderReads
 
 
 def imported_generation(document: Document, generation: int, generation_base: int) -> int | None:

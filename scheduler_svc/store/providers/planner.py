@@ -9,8 +9,11 @@ from scheduler_svc.store.providers.changes import (
     AddInventory,
     CreateProvider,
     DeleteProvider,
+    Document,
     ImportProvider,
     ProviderChange,
+    ProviderPlan,
+    ProviderReads,
     ProviderState,
     Refusal,
     RefusalKind,
@@ -22,7 +25,6 @@ from scheduler_svc.store.providers.changes import (
     UpdateProvider,
     is_api_owned,
 )
-from scheduler_svc.store.providers.plans import Document, ProviderPlan, ProviderReads
 
 Planner = Callable[[Any, Document, ProviderReads, int], ProviderPlan | Refusal]
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names
-from scheduler_svc.store.providers.changes import API, KIND, is_api_owned
-from scheduler_svc.store.providers.plans import Document
+from scheduler_svc.store.providers.changes import API, KIND, Document, is_api_owned
 from scheduler_svc.store.records import SCHEMA
 
 

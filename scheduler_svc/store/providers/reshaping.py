@@ -7,9 +7,16 @@ from dataclasses import dataclass
 from scheduler_svc.store import allocations, validation
 from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.providers import checks
-from scheduler_svc.store.providers.changes import Refusal, RefusalKind, SetInventories, is_api_owned
+from scheduler_svc.store.providers.changes import (
+    Document,
+    ProviderReads,
+    Refusal,
+    RefusalKind,
+    SetInventories,
+    is_api_owned,
+    next_version,
+)
 from scheduler_svc.store.providers.contents import compare_generation, stored_inventory
-from scheduler_svc.store.providers.plans import Document, ProviderReads, next_version
 
 MAX_RESHAPED = 1000  # providers per call
 

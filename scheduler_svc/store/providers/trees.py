@@ -12,12 +12,15 @@ from scheduler_svc.store.providers.changes import (
     UNCHANGED,
     CreateProvider,
     DeleteProvider,
+    Document,
+    ProviderPlan,
+    ProviderReads,
     Refusal,
     RefusalKind,
     UpdateProvider,
     name_of,
+    next_version,
 )
-from scheduler_svc.store.providers.plans import Document, ProviderPlan, ProviderReads, next_version
 from scheduler_svc.store.records import SCHEMA
 
 MAX_MOVED = 1000  # providers in a moved subtree

@@ -7,8 +7,15 @@ from dataclasses import replace
 
 from scheduler_svc.store import namespaces, reports
 from scheduler_svc.store.providers import planner
-from scheduler_svc.store.providers.changes import ImportProvider, ProviderChange, ProviderState, Refusal, RefusalKind
-from scheduler_svc.store.providers.plans import ProviderPlan, ProviderReads
+from scheduler_svc.store.providers.changes import (
+    ImportProvider,
+    ProviderChange,
+    ProviderPlan,
+    ProviderReads,
+    ProviderState,
+    Refusal,
+    RefusalKind,
+)
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verbs.states import delete_state, drop_nodes
 

@@ -15,7 +15,10 @@ from scheduler_svc.store.providers.changes import (
     AddInventory,
     CreateProvider,
     DeleteProvider,
+    Document,
     ProviderChange,
+    ProviderPlan,
+    ProviderReads,
     Refusal,
     RefusalKind,
     RemoveInventory,
@@ -25,7 +28,6 @@ from scheduler_svc.store.providers.changes import (
     SetTraits,
     UpdateProvider,
 )
-from scheduler_svc.store.providers.plans import Document, ProviderPlan, ProviderReads
 from scheduler_svc.store.providers.trees import MAX_MOVED
 
 ROOT, CHILD, LEAF, OTHER = "@api/root", "@api/child", "@api/leaf", "@api/other"
