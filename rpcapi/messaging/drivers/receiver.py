@@ -13,8 +13,7 @@ from rpcapi.access import bus_users
 from rpcapi.background import BackgroundLoop
 from rpcapi.messaging.drivers import names, wire
 from rpcapi.messaging.drivers.errors import BusRefused, MessageForeign
-from rpcapi.messaging.drivers.incoming import Delivery
-from rpcapi.messaging.drivers.listener import BusListener
+from rpcapi.messaging.drivers.listener import BusListener, Delivery
 from rpcapi.messaging.drivers.outbox import Outbox
 from rpcapi.messaging.drivers.redis_channel import CONNECTION_ERRORS, BusChannel
 

@@ -11,7 +11,7 @@ from oslo_messaging._drivers import common
 
 from rpcapi.messaging.drivers import wire
 from rpcapi.messaging.drivers.errors import BusRefused, MessageTooLarge
-from rpcapi.messaging.drivers.incoming import BusIncoming, Delivery
+from rpcapi.messaging.drivers.listener import BusIncoming, Delivery
 
 
 class Outbox:

@@ -10,9 +10,8 @@ from oslo_messaging import Target
 
 from rpcapi.messaging.drivers import wire
 from rpcapi.messaging.drivers.errors import ClaimedElsewhere, MessageExpired
-from rpcapi.messaging.drivers.incoming import Delivery
 from rpcapi.messaging.drivers.listen_target import ListenTarget
-from rpcapi.messaging.drivers.listener import BusListener
+from rpcapi.messaging.drivers.listener import BusListener, Delivery
 
 TARGET = ListenTarget.of(Target(topic="compute", server="h1"), "gantt")
 PREFETCH = 4
