@@ -9,9 +9,8 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from scheduler_svc.core.provider_uuids import uuid_of
-from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
-from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel
+from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel, Request, Response, json_response
 from scheduler_svc.placement.http.schemas import allocations as schemas
 from scheduler_svc.placement.http.schemas.validators import of_version
 from scheduler_svc.placement.model.problems import bad_request, not_found

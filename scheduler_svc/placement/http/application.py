@@ -10,17 +10,18 @@ from rpcapi import errors
 from scheduler_svc.placement.http import error_responses, microversions
 from scheduler_svc.placement.http.authentication import OPEN_PATHS, StartResponse, caller_of
 from scheduler_svc.placement.http.exchange import Exchange, exchange_of
-from scheduler_svc.placement.http.messages import (
+from scheduler_svc.placement.http.microversions import Microversion
+from scheduler_svc.placement.http.policies import Policies
+from scheduler_svc.placement.http.routes import (
     JSON,
+    ApiRoute,
     Request,
     Response,
+    Router,
     accepts_json,
     content_length,
     http_date,
 )
-from scheduler_svc.placement.http.microversions import Microversion
-from scheduler_svc.placement.http.policies import Policies
-from scheduler_svc.placement.http.routes import ApiRoute, Router
 from scheduler_svc.placement.http.schemas.validators import of_version
 from scheduler_svc.placement.model.problems import Problem, bad_request, not_found
 

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
-from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel
+from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel, Request, Response, json_response
 from scheduler_svc.placement.http.schemas import inventories as schemas
 from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, standard_first
 from scheduler_svc.placement.model.problems import (

@@ -3,8 +3,7 @@
 
 from functools import partial
 
-from scheduler_svc.placement.http.messages import Request, Response, json_response
-from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel
+from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel, Request, Response, json_response
 from scheduler_svc.placement.http.schemas import names as schemas
 from scheduler_svc.placement.http.traits import SINCE
 from scheduler_svc.placement.model.catalogue import TRAITS

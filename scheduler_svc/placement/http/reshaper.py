@@ -7,9 +7,8 @@ from typing import Any
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.placement.http.allocations import consumer_request
 from scheduler_svc.placement.http.inventories import parse_inventory
-from scheduler_svc.placement.http.messages import Request, Response
 from scheduler_svc.placement.http.microversions import Microversion
-from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel
+from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel, Request, Response
 from scheduler_svc.placement.http.schemas import reshaper as schemas
 from scheduler_svc.placement.http.schemas.validators import of_version
 from scheduler_svc.placement.model import reshaping

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
-from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel
+from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel, Request, Response, json_response
 from scheduler_svc.placement.http.schemas import usages as schemas
 from scheduler_svc.store.allocations import Usage
 
