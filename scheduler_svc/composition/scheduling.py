@@ -9,6 +9,7 @@ from scheduler_svc.nova.state_age import NovaStateAge
 from scheduler_svc.replication.partition_set import PartitionSet
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling.alternates import AlternateClaimer
+from scheduler_svc.scheduling.batch import WindowLimits
 from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
 from scheduler_svc.scheduling.interfaces import ClaimStore
 from scheduler_svc.scheduling.partition_router import PartitionRouter
@@ -16,7 +17,6 @@ from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, Ret
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
 from scheduler_svc.scheduling.shadow import SHADOW, ShadowStore
 from scheduler_svc.scheduling.unclaimed import DryRun, UnclaimedRanker
-from scheduler_svc.scheduling.window import WindowLimits
 
 
 class SchedulingParts:

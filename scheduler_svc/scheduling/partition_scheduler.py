@@ -15,7 +15,7 @@ from scheduler_svc import metrics
 from scheduler_svc.core.drivers.driver import LARGE_REQUEST
 from scheduler_svc.core.records import BatchAnswer, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.scheduling.batch import BatchRanker
+from scheduler_svc.scheduling.batch import NO_WINDOW, BatchRanker, WindowLimits
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, ServedCall
 from scheduler_svc.scheduling.decision_round import DecisionRound
 from scheduler_svc.scheduling.decisions import record_refusal
@@ -23,7 +23,6 @@ from scheduler_svc.scheduling.interfaces import DecisionStore, ReplicaView
 from scheduler_svc.scheduling.pending_call import DecidedTry, PendingCall
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot, rank_hosts
-from scheduler_svc.scheduling.window import NO_WINDOW, WindowLimits
 
 LOG = log.getLogger(__name__)
 

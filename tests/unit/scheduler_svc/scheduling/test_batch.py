@@ -9,10 +9,10 @@ from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.drivers.driver import BatchRanking, Driver, Ranking
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.records import ClaimGroup
+from scheduler_svc.scheduling.batch import WindowLimits
 from scheduler_svc.scheduling.calls import ServedCall
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.scheduling.policy import SchedulingPolicy
-from scheduler_svc.scheduling.window import WindowLimits
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.core.drivers.solver.placements import AMPLE_S, AMPLE_WORK
 from tests.unit.scheduler_svc.fakes import hosts
