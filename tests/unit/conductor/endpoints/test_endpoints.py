@@ -54,7 +54,7 @@ class DomainRecorder:
 
 MODULES = (hosts, instances, moves, power_endpoint, repair)
 DOMAIN = (
-    *("adoption", "evacuation", "instances", "leaked_migrations", "migrations", "operations", "orphans"),
+    *("abandoned_claims", "adoption", "evacuation", "instances", "migrations", "operations"),
     *("builds", "intake", "requested_changes", "vouching"),
 )
 
@@ -122,16 +122,16 @@ def endpoint(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> Dispatcher:
             {"partition": "p", "host": "h", "uuids": ["a"]},
             ("adopt", (CTXT, "p", "h", ["a"]), {}),
         ),
-        ("release_orphans", {"host": "h", "refs": REFS}, ("release", (CTXT, "h", REFS), {})),
+        ("release_orphans", {"host": "h", "refs": REFS}, ("release_orphans", (CTXT, "h", REFS), {})),
         (
             "end_leaked_migrations",
             {"partition": "p", "host": "h", "refs": REFS},
-            ("end", (CTXT, "p", "h", REFS), {"ends_running": False}),
+            ("end_leaked_migrations", (CTXT, "p", "h", REFS), {"ends_running": False}),
         ),
         (
             "end_leaked_migrations",
             {"partition": "p", "host": "h", "refs": REFS, "ends_running": True},
-            ("end", (CTXT, "p", "h", REFS), {"ends_running": True}),
+            ("end_leaked_migrations", (CTXT, "p", "h", REFS), {"ends_running": True}),
         ),
         (
             "evacuate_instances",

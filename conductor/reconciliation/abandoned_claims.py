@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leaked migrations: claims and guests left at the source of an ended migration.
+"""Claims that an audit of the cluster finds left behind: orphans without a guest, and sources of ended migrations.
 
 Only the host itself may end a confirmed claim and its guest.
 """
@@ -11,7 +11,7 @@ from oslo_log import log
 
 from conductor.parts import ConductorParts, ServiceClients
 from conductor.store.interface import ConductorStore
-from conductor.store.records import InstanceStatus
+from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.objects import guest
@@ -24,7 +24,7 @@ LOG = log.getLogger(__name__)
 WITHOUT_GUEST = (InstanceStatus.DELETED, InstanceStatus.SHELVED_OFFLOADED)  # statuses of instances without any guest
 
 
-def end(
+def end_leaked_migrations(
     parts: ConductorParts,
     ctxt: RequestContext,
     partition: str,
@@ -122,3 +122,35 @@ def _check_guest(
     if not any(other["state"] == ClaimState.CONFIRMED and other["role"] != ClaimRole.SOURCE for other in others):
         why = f"the guest on {claim['host']} may be the only copy: it has no other claim"
         raise errors.InstanceConflict(uuid=uuid, why=why)
+
+
+def release_orphans(parts: ConductorParts, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> None:
+    """Request service host ``host`` to end these attempts; their records follow its report.
+
+    Raises InvalidRequest or a subclass, Unavailable or a subclass if host or store do not answer, or InstanceConflict
+    if the host has the attempt or a step of the instance is due; before any change.
+    """
+    check_uuids(refs.consumers, parts.max_instances)
+    host = names.canonical(host)
+    _check_idle(parts.store, refs)
+    page = parts.clients.call_agent(ctxt, host, parts.clients.compute.list_owners, list(refs.consumers))
+    present = set(zip(page.uuids, page.attempts, strict=True))
+    for uuid, attempt in refs.pairs():
+        if (uuid, attempt) in present:
+            raise errors.InstanceConflict(uuid=uuid, why=f"host {host} has attempt {attempt} of it")
+    # Check again: the agent may have got a build in between.
+    _check_idle(parts.store, refs)
+    parts.clients.compute.terminate_instances(ctxt, host, refs)
+    LOG.info("Requested host %s to release %d claims without guests", host, len(refs.consumers))
+
+
+def _check_idle(store: ConductorStore, refs: objects.ClaimRefs) -> None:
+    records = store.get(refs.consumers)
+    for uuid, attempt in refs.pairs():
+        migration = records[uuid].open_migration if uuid in records else None
+        if migration is not None and migration.source_attempt == attempt:
+            why = f"its migration {migration.uuid} is {migration.status}; confirm or revert it, or wait"
+            raise errors.InstanceConflict(uuid=uuid, why=why)
+        if uuid in records and records[uuid].step != SagaStep.DONE:
+            why = f"it is {records[uuid].status}, and its step {records[uuid].step} is in progress; retry"
+            raise errors.InstanceConflict(uuid=uuid, why=why)
