@@ -6,12 +6,11 @@ from collections.abc import Collection
 from rpcapi.bounds import StoreBounds
 from scheduler_svc.store.certainty import RepeatCounter
 from scheduler_svc.store.external_states import ExternalStates
-from scheduler_svc.store.protocols.audits import ClaimAudits
-from scheduler_svc.store.protocols.claims import ClaimVerbs
+from scheduler_svc.store.protocols.claims import ClaimAudits, ClaimVerbs
 from scheduler_svc.store.protocols.host_state import HostReportStore
 from scheduler_svc.store.protocols.log import DecisionRecordStore, LogStore
 from scheduler_svc.store.protocols.maintenance import MaintenanceStore, PinStore
-from scheduler_svc.store.protocols.reshaping import ReshapingStore
+from scheduler_svc.store.protocols.providers import ReshapingStore
 
 
 class Store(

@@ -12,7 +12,7 @@ from scheduler_svc.placement.model.directory import ProviderDirectory
 from scheduler_svc.placement.model.problems import CONCURRENT_UPDATE, Problem, bad_request, conflict
 from scheduler_svc.store import paging
 from scheduler_svc.store.allocations import ANY, MAX_CONSUMERS, AllocationChange, ConsumerState
-from scheduler_svc.store.protocols.allocations import AllocationStore
+from scheduler_svc.store.protocols.providers import AllocationStore
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 
 _REASONS = {

@@ -20,7 +20,7 @@ from scheduler_svc.placement.model.problems import (
 from scheduler_svc.placement.model.providers import ResourceProvider
 from scheduler_svc.placement.model.refusals import owned_by_agent
 from scheduler_svc.store.allocations import AllocationChange
-from scheduler_svc.store.protocols.reshaping import ReshapingStore
+from scheduler_svc.store.protocols.providers import ReshapingStore
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind, SetInventories
 from scheduler_svc.store.providers.reshaping import MAX_RESHAPED
 

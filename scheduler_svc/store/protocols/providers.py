@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Providers of the Placement API."""
+"""Providers of the Placement API, their allocations, and changes of both."""
 
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from scheduler_svc.store import namespaces, validation
-from scheduler_svc.store.bounded import HOSTS
+from scheduler_svc.store import allocations, namespaces, validation
+from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, ConsumerState, Usage
+from scheduler_svc.store.bounded import CLAIMS, HOSTS
 from scheduler_svc.store.certainty import RepeatCounter, certain
 from scheduler_svc.store.external_states import ExternalStates
 from scheduler_svc.store.protocols.runner import VerbRunner
 from scheduler_svc.store.providers import checks
+from scheduler_svc.store.providers import reshaping as reshaping_checks
 from scheduler_svc.store.providers.changes import (
     AddInventory,
     CreateProvider,
@@ -21,7 +23,7 @@ from scheduler_svc.store.providers.changes import (
     SetInventories,
     SetTraits,
 )
-from scheduler_svc.store.verbs import providing
+from scheduler_svc.store.verbs import allocating, importing, providing, reshaping
 
 IMPORTED_AT_ONCE = 50  # providers per write; Redis serves nothing else meanwhile
 
@@ -95,3 +97,85 @@ class ProviderStore(VerbRunner, Protocol):
             return stored is not None
         parts = {SetInventories: "inventories", SetTraits: "traits", SetAggregates: "aggregates"}.get(type(change))
         return parts is not None and len(getattr(change, parts)) > len(stored.document.get(parts, ()))
+
+
+class AllocationStore(VerbRunner, Protocol):
+    """Allocations of consumers, in claims of agents and of the Placement API."""
+
+    repeats: RepeatCounter
+
+    def read_allocations(self, consumers: Sequence[str]) -> dict[str, ConsumerState]:
+        """Return the allocations of each consumer that has any. Accepts at most MAX_REFS consumers."""
+        validation.check_consumers(consumers)
+        return self._run(allocating.read, consumers)
+
+    def list_holders(
+        self, provider: str, marker: str | None = None, limit: int = 1000
+    ) -> tuple[list[ConsumerState], str | None]:
+        """Return a page of the consumers with allocations, even unverified, from ``provider``, and the next marker."""
+        validation.check_name(provider)
+        validation.check_page(limit, marker)
+        return self._run(allocating.list_holders, provider, marker, limit)
+
+    def usages(self, project: str, user: str | None = None, consumer_type: str | None = None) -> dict[str, Usage]:
+        """Return the usage of ``project`` by consumer type, optionally only of one user or one type.
+
+        Redis reads up to a thousand sums atomically, and more in several steps.
+        """
+        allocations.check_usages(project, user, consumer_type)
+        return self._run(allocating.usages, project, user, consumer_type)
+
+    def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
+        """Replace the allocations of all these consumers, or of none; return the refusal or None.
+
+        Former allocations are freed first. A sum above capacity is accepted if it does not grow. Every amount must obey
+        min_unit, max_unit and step_size. Refusals:
+
+        - CONSUMER: another generation than the one sent;
+        - OWNER: the consumer's claim belongs to an agent, or is unverified. A confirmed claim of an agent can be
+          changed with its generation, but not ended; it keeps its host, attempt and owner;
+        - PROVIDER, INVENTORY, UNITS, CAPACITY: of that provider and resource class;
+        - CLOSED: the allocation on an agent's provider would grow before the provider was audited.
+        """
+        allocations.check(changes)
+        self._check_consumers(changes)
+        return certain(self.repeats, lambda: self._run(allocating.allocate, changes))
+
+    def import_allocations(self, imports: Sequence[ConsumerImport], *, overwrite: bool = False) -> Refusal | None:
+        """Store allocations of another Placement for all these consumers, or for none; return the refusal or None.
+
+        Capacity, units and inventories are not checked: excess is stored and flagged. Refusals:
+
+        - OWNER: the consumer's claim belongs to an agent, or is unverified;
+        - CONSUMER: a client of the API wrote it, unless ``overwrite``; ``actual`` is its generation;
+        - PROVIDER: no such provider.
+        """
+        allocations.check_imports(imports)
+        self._check_consumers(imports)
+        return self._run(importing.import_allocations, imports, overwrite=overwrite)
+
+    def _check_consumers(self, changes: Sequence[AllocationChange | ConsumerImport]) -> None:
+        if self.bounds.is_full(CLAIMS):
+            consumers = [change.consumer for change in changes if change.allocations]
+            if len(self._run(allocating.read, consumers)) < len(consumers):
+                self.bounds.check(CLAIMS)
+
+
+class ReshapingStore(AllocationStore, ProviderStore, Protocol):
+    """Moves of inventories between providers, together with their allocations."""
+
+    def reshape(self, inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]) -> Refusal | None:
+        """Replace inventories and allocations, all or nothing; return the refusal or None.
+
+        Allocations are checked as in ``allocate``, while each provider has its new inventories and its old ones; the
+        old ones must be unused afterwards. A provider's generation grows by one for new inventories, one for new
+        allocations, and one for removed inventories. Accepts at most MAX_RESHAPED providers and MAX_CONSUMERS consumers
+        (or none). Refusals, in addition to those in ``allocate``, which have ``consumer`` set:
+
+        - PROVIDER, OWNER, GENERATION: of a provider whose inventories are replaced;
+        - IN_USE: of the classes that it would lose.
+        """
+        reshaping_checks.check(inventories, changes)
+        self._check_consumers(changes)
+        self._check_growth(inventories)
+        return certain(self.repeats, lambda: self._run(reshaping.reshape, inventories, changes))
