@@ -11,11 +11,10 @@ from rpcapi.objects.request_spec import RequestSpec
 from rpcapi.objects.request_validation import check_spec
 from rpcapi.spec_builder import device_profiles, extra_specs, features, pci, ports, topology, volumes
 from rpcapi.spec_builder.catalog import EMPTY, Catalog
-from rpcapi.spec_builder.draft import FORBIDDEN, SpecDraft
+from rpcapi.spec_builder.draft import FORBIDDEN, FlavorImageProperties, SpecDraft
 from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.spec_builder.images import NO_IMAGE, Image
 from rpcapi.spec_builder.ports import Port
-from rpcapi.spec_builder.properties import FlavorImageProperties
 from rpcapi.spec_builder.volumes import Volume
 
 

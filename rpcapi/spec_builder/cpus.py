@@ -7,8 +7,7 @@ import os_resource_classes as orc
 import os_traits
 
 from rpcapi.resources.numa import cpu_sets
-from rpcapi.spec_builder.draft import SpecDraft
-from rpcapi.spec_builder.properties import TRUE, FlavorImageProperties
+from rpcapi.spec_builder.draft import TRUE, FlavorImageProperties, SpecDraft
 from rpcapi.validation.topology import (
     CPU_POLICIES,
     DEDICATED,

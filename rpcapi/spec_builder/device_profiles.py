@@ -7,8 +7,7 @@ from dataclasses import replace
 from rpcapi import errors
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.spec_builder import extra_specs
-from rpcapi.spec_builder.draft import SpecDraft
-from rpcapi.spec_builder.properties import FlavorImageProperties
+from rpcapi.spec_builder.draft import FlavorImageProperties, SpecDraft
 
 DEVICE = "_dev{}"
 KEY = "accel:device_profile"

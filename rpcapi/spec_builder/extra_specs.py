@@ -5,8 +5,7 @@ import re
 
 from rpcapi import errors
 from rpcapi.resources.groups import POLICIES
-from rpcapi.spec_builder.draft import KINDS, REQUIRED, SpecDraft
-from rpcapi.spec_builder.properties import FlavorImageProperties, parse_integer
+from rpcapi.spec_builder.draft import KINDS, REQUIRED, FlavorImageProperties, SpecDraft, parse_integer
 
 RESOURCES = "resources"
 TRAIT = "trait"

@@ -4,9 +4,8 @@
 import os_resource_classes as orc
 import os_traits as ot
 
-from rpcapi.spec_builder.draft import SpecDraft
+from rpcapi.spec_builder.draft import FlavorImageProperties, SpecDraft
 from rpcapi.spec_builder.images import NO_IMAGE
-from rpcapi.spec_builder.properties import FlavorImageProperties
 
 ENCRYPTED = {
     "amd-sev": ot.HW_CPU_X86_AMD_SEV,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from rpcapi.resources.numa import cpu_sets
-from rpcapi.spec_builder.properties import FlavorImageProperties, parse_integer
+from rpcapi.spec_builder.draft import FlavorImageProperties, parse_integer
 
 MAX_NODES = 128  # as in Nova
 

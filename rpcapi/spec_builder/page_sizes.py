@@ -4,7 +4,7 @@
 import re
 
 from rpcapi import errors
-from rpcapi.spec_builder.properties import FlavorImageProperties, parse_integer
+from rpcapi.spec_builder.draft import FlavorImageProperties, parse_integer
 from rpcapi.validation.text import abbreviate
 
 ANY, LARGE, SMALL = "any", "large", "small"

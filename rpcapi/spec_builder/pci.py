@@ -7,9 +7,8 @@ import os_traits
 
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.spec_builder import pci_aliases
-from rpcapi.spec_builder.draft import REQUIRED, SpecDraft
+from rpcapi.spec_builder.draft import REQUIRED, FlavorImageProperties, SpecDraft, parse_integer
 from rpcapi.spec_builder.pci_aliases import PciAlias
-from rpcapi.spec_builder.properties import FlavorImageProperties, parse_integer
 from rpcapi.validation.groups import MAX_GROUPS
 
 DEVICE = "_pci{}"

@@ -10,8 +10,7 @@ import os_resource_classes as orc
 
 from rpcapi import errors
 from rpcapi.resources.groups import RequestGroup
-from rpcapi.spec_builder.draft import SpecDraft
-from rpcapi.spec_builder.properties import parse_integer
+from rpcapi.spec_builder.draft import SpecDraft, parse_integer
 
 PORT = "_port{}"
 AMOUNTS = {

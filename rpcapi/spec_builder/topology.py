@@ -7,8 +7,7 @@ from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.numa.cells import CELL_TRAIT, THREADS_TRAIT
 from rpcapi.spec_builder import cpus, features, numa_cells, page_sizes
 from rpcapi.spec_builder.cpus import CpuLayout
-from rpcapi.spec_builder.draft import SpecDraft
-from rpcapi.spec_builder.properties import FlavorImageProperties
+from rpcapi.spec_builder.draft import FlavorImageProperties, SpecDraft
 from rpcapi.validation import topology
 
 CELL = "_numa{}"

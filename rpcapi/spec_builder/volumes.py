@@ -10,8 +10,7 @@ import os_traits
 
 from rpcapi import errors
 from rpcapi.resources.groups import RequestGroup
-from rpcapi.spec_builder.draft import SpecDraft
-from rpcapi.spec_builder.properties import parse_integer
+from rpcapi.spec_builder.draft import SpecDraft, parse_integer
 
 VOLUME = "_vol{}"
 KEYS = ("size", "pool", "boot")

@@ -14,9 +14,8 @@ from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.resources.groups import RequestGroup, freeze_alternatives
 from rpcapi.spec_builder import builder, cpus, extra_specs, features, pci_aliases
-from rpcapi.spec_builder.draft import FORBIDDEN, REQUIRED, SpecDraft
+from rpcapi.spec_builder.draft import FORBIDDEN, REQUIRED, FlavorImageProperties, SpecDraft
 from rpcapi.spec_builder.flavors import Flavor
-from rpcapi.spec_builder.properties import FlavorImageProperties
 from rpcapi.validation import topology
 from scheduler_svc.nova.bus.primitives import NovaFields
 

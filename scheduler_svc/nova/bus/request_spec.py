@@ -10,8 +10,7 @@ import os_traits
 from rpcapi import objects
 from rpcapi.resources import query
 from rpcapi.resources.claims import GroupPolicy
-from rpcapi.spec_builder.draft import SpecDraft
-from rpcapi.spec_builder.properties import FlavorImageProperties, parse_integer
+from rpcapi.spec_builder.draft import FlavorImageProperties, SpecDraft, parse_integer
 from scheduler_svc.nova.bus import flavors, images
 from scheduler_svc.nova.bus.destinations import Destination
 from scheduler_svc.nova.bus.destinations import read as read_destination

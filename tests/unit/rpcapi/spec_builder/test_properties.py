@@ -4,9 +4,9 @@
 import pytest
 
 from rpcapi import errors
+from rpcapi.spec_builder.draft import FlavorImageProperties, parse_integer
 from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.spec_builder.images import Image
-from rpcapi.spec_builder.properties import FlavorImageProperties, parse_integer
 from tests.unit.rpcapi.spec_builder.plain_request import request
 
 CONTRADICTIONS = [
