@@ -7,7 +7,7 @@ from scheduler_svc.composition import drivers
 from scheduler_svc.conf import metrics
 from scheduler_svc.conf import prefilters as prefilters_conf
 from scheduler_svc.core.prefilters import pipeline
-from scheduler_svc.scheduling.policy import SchedulingPolicy
+from scheduler_svc.scheduling.ranking import SchedulingPolicy
 
 
 def load(conf: cfg.ConfigOpts) -> SchedulingPolicy:

@@ -14,7 +14,7 @@ from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
 from scheduler_svc.scheduling.interfaces import ClaimStore
 from scheduler_svc.scheduling.partition_router import PartitionRouter
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
-from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
+from scheduler_svc.scheduling.ranking import CurrentPolicy, SchedulingPolicy
 from scheduler_svc.scheduling.shadow import SHADOW, ShadowStore
 from scheduler_svc.scheduling.unclaimed import DryRun, UnclaimedRanker
 

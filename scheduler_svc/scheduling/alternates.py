@@ -17,7 +17,7 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.core.trees.finder import AllocationFinder
 from scheduler_svc.scheduling import failing_hosts
 from scheduler_svc.scheduling.interfaces import ClaimStore, ReplicaView
-from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
+from scheduler_svc.scheduling.ranking import CurrentPolicy, SchedulingPolicy
 
 Rewrite = Callable[[SchedulingPolicy, SchedulingRequest], SchedulingRequest]
 

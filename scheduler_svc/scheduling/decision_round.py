@@ -14,8 +14,7 @@ from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.decisions import claim_batch
 from scheduler_svc.scheduling.interfaces import DecisionStore, ReplicaView
 from scheduler_svc.scheduling.pending_call import DecidedTry, PendingCall
-from scheduler_svc.scheduling.policy import SchedulingPolicy
-from scheduler_svc.scheduling.ranking import PlannedClaim, RankingSnapshot, SharedRanking
+from scheduler_svc.scheduling.ranking import PlannedClaim, RankingSnapshot, SchedulingPolicy, SharedRanking
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

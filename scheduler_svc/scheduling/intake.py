@@ -17,7 +17,7 @@ from scheduler_svc.scheduling.calls import CallOrError, SelectionCall, Selection
 from scheduler_svc.scheduling.decisions import record_refusal
 from scheduler_svc.scheduling.partition_router import PartitionRouter
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler
-from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
+from scheduler_svc.scheduling.ranking import CurrentPolicy, SchedulingPolicy
 
 Outcome = TypeVar("Outcome", bound=SelectionOutcome)
 

@@ -20,8 +20,7 @@ from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
 from scheduler_svc.scheduling.group_homes import GroupHomes
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler
 from scheduler_svc.scheduling.pins import PartitionPins
-from scheduler_svc.scheduling.policy import SchedulingPolicy
-from scheduler_svc.scheduling.ranking import RankingSnapshot
+from scheduler_svc.scheduling.ranking import RankingSnapshot, SchedulingPolicy
 from scheduler_svc.store.records import GroupHome
 
 

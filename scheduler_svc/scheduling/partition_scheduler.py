@@ -21,8 +21,7 @@ from scheduler_svc.scheduling.decision_round import DecisionRound
 from scheduler_svc.scheduling.decisions import record_refusal
 from scheduler_svc.scheduling.interfaces import DecisionStore, ReplicaView
 from scheduler_svc.scheduling.pending_call import DecidedTry, PendingCall
-from scheduler_svc.scheduling.policy import SchedulingPolicy
-from scheduler_svc.scheduling.ranking import RankingSnapshot, rank_hosts
+from scheduler_svc.scheduling.ranking import RankingSnapshot, SchedulingPolicy, rank_hosts
 
 LOG = log.getLogger(__name__)
 

@@ -11,8 +11,7 @@ from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, ServedCall
 from scheduler_svc.scheduling.interfaces import DecisionStore
-from scheduler_svc.scheduling.policy import SchedulingPolicy
-from scheduler_svc.scheduling.ranking import RankingSnapshot
+from scheduler_svc.scheduling.ranking import RankingSnapshot, SchedulingPolicy
 from scheduler_svc.scheduling.server_groups import add_group_members
 
 

@@ -9,8 +9,7 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling import failing_hosts
 from scheduler_svc.scheduling.interfaces import ClaimStore, ReplicaView
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
-from scheduler_svc.scheduling.policy import SchedulingPolicy
-from scheduler_svc.scheduling.ranking import RankingSnapshot, rank_hosts
+from scheduler_svc.scheduling.ranking import RankingSnapshot, SchedulingPolicy, rank_hosts
 from scheduler_svc.scheduling.shadow import ShadowStore
 
 ONCE = RetryLimits(max_tries=1)

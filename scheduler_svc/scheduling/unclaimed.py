@@ -20,7 +20,7 @@ from scheduler_svc.scheduling.decisions import refusal_document
 from scheduler_svc.scheduling.intake import RequestRewriter
 from scheduler_svc.scheduling.partition_router import PartitionRouter
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
-from scheduler_svc.scheduling.policy import CurrentPolicy
+from scheduler_svc.scheduling.ranking import CurrentPolicy
 from scheduler_svc.scheduling.server_groups import add_group_members
 from scheduler_svc.scheduling.shadow import ShadowStore
 from scheduler_svc.store.interface import Store

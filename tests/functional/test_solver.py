@@ -17,7 +17,7 @@ from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.calls import SelectionCall, ServedCall
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
-from scheduler_svc.scheduling.policy import SchedulingPolicy
+from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from scheduler_svc.store.redis import RedisStore
 from tests.functional import clusters
 from tests.unit.scheduler_svc.fakes import hosts

@@ -15,7 +15,7 @@ from rpcapi.resources.claims import MAX_INSTANCES, Answer
 from scheduler_svc.core.records import ClaimBatch, ClaimRef
 from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling.alternates import AlternateClaimer
-from scheduler_svc.scheduling.policy import CurrentPolicy
+from scheduler_svc.scheduling.ranking import CurrentPolicy
 from tests.regressions.test_large_requests import CTXT, OneRequest, SilentHosts, Worker, add_host, live_claims
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView
 from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition

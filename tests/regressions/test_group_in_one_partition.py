@@ -10,7 +10,7 @@ from rpcapi.resources.claims import Answer, GroupPolicy
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, ClaimRef, Intent
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.policy import CurrentPolicy
+from scheduler_svc.scheduling.ranking import CurrentPolicy
 from scheduler_svc.store.records import RunningClaim
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import node, request

@@ -15,7 +15,7 @@ from rpcapi import context
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import drivers
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
-from scheduler_svc.scheduling.policy import SchedulingPolicy
+from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView
 from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, select, selection_call

@@ -13,7 +13,7 @@ from scheduler_svc.nova.state_age import NovaStateAge
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
-from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
+from scheduler_svc.scheduling.ranking import CurrentPolicy, SchedulingPolicy
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import node, request, snapshot

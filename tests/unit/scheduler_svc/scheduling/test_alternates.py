@@ -12,7 +12,7 @@ from rpcapi.resources.trees.tree import SHARING_TRAIT
 from scheduler_svc.core.records import BatchAnswer, Candidate, ClaimBatch, Intent, IntentResult
 from scheduler_svc.endpoints import encode
 from scheduler_svc.scheduling.alternates import AlternateClaimer, PreparedBatch
-from scheduler_svc.scheduling.policy import CurrentPolicy
+from scheduler_svc.scheduling.ranking import CurrentPolicy
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request

@@ -12,7 +12,7 @@ from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.scheduling.batch import WindowLimits
 from scheduler_svc.scheduling.calls import ServedCall
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
-from scheduler_svc.scheduling.policy import SchedulingPolicy
+from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.core.drivers.solver.placements import AMPLE_S, AMPLE_WORK
 from tests.unit.scheduler_svc.fakes import hosts

@@ -14,7 +14,7 @@ from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.scheduling.calls import ServedCall
 from scheduler_svc.scheduling.partition_scheduler import LARGEST_IN_ROUND
-from scheduler_svc.scheduling.policy import SchedulingPolicy
+from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from tests.unit.rpcapi.waiting_calls import SECONDS, wait_until, waiting_calls
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.replica_views import filter_driver

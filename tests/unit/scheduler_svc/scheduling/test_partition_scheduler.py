@@ -13,7 +13,7 @@ from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
-from scheduler_svc.scheduling.policy import SchedulingPolicy
+from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView, filter_driver
 from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, RefusingStore, StoreDouble, select, selection_call

@@ -10,7 +10,7 @@ from rpcapi.resources.trees.tree import SHARING_TRAIT
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, Intent
 from scheduler_svc.core.trees import finder
 from scheduler_svc.scheduling.alternates import AlternateClaimer
-from scheduler_svc.scheduling.policy import CurrentPolicy
+from scheduler_svc.scheduling.ranking import CurrentPolicy
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY

@@ -11,7 +11,7 @@ from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
-from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
+from scheduler_svc.scheduling.ranking import CurrentPolicy, SchedulingPolicy
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.replica_views import filter_driver

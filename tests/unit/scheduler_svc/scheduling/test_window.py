@@ -10,7 +10,7 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.scheduling.batch import BatchWindow
-from scheduler_svc.scheduling.policy import SchedulingPolicy
+from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from tests.unit.scheduler_svc.fakes.hosts import request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, filter_driver
 from tests.unit.scheduler_svc.fakes.schedulers import selection_call

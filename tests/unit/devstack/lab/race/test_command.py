@@ -13,7 +13,7 @@ from rpcapi import context, errors
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
-from scheduler_svc.scheduling.policy import SchedulingPolicy
+from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.devstack.lab import asking
 from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView
