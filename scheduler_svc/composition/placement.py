@@ -40,9 +40,8 @@ from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel
 from scheduler_svc.placement.http.server import make_server
 from scheduler_svc.placement.model import acknowledged_epoch
 from scheduler_svc.placement.model.candidates.finder import DEFAULT_LIMITS, CandidateFinder, SearchLimits
-from scheduler_svc.placement.model.catalogue import Catalogue
 from scheduler_svc.placement.model.consumers import Consumers
-from scheduler_svc.placement.model.directory import ProviderDirectory
+from scheduler_svc.placement.model.directory import Catalogue, ProviderDirectory
 from scheduler_svc.placement.model.freshness import Freshness
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.partitions import OpenPartition

@@ -13,7 +13,7 @@ from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.provider_documents import TREES_SINCE, as_document, as_list
 from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel, Request, Response, json_response
 from scheduler_svc.placement.http.schemas import providers as schemas
-from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, TRAITS
+from scheduler_svc.placement.model.directory import RESOURCE_CLASSES, TRAITS
 from scheduler_svc.placement.model.problems import (
     DUPLICATE_NAME,
     PROVIDER_HAS_CHILDREN,

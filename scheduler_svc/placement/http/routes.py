@@ -18,9 +18,8 @@ from scheduler_svc.placement.http.candidate_documents import CandidateDocuments
 from scheduler_svc.placement.http.microversions import LATEST, OLDEST, Microversion
 from scheduler_svc.placement.http.schemas.validators import Validator, Versioned
 from scheduler_svc.placement.model.candidates.finder import CandidateFinder
-from scheduler_svc.placement.model.catalogue import Catalogue
 from scheduler_svc.placement.model.consumers import Consumers
-from scheduler_svc.placement.model.directory import ProviderDirectory
+from scheduler_svc.placement.model.directory import Catalogue, ProviderDirectory
 from scheduler_svc.placement.model.freshness import Freshness
 from scheduler_svc.placement.model.problems import DUPLICATE_PARAMETER, Problem, bad_request
 from scheduler_svc.store.interface import Store
