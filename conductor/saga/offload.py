@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step OFFLOAD: end the claims of shelved instances after [conductor] shelved_offload_time."""
+"""Steps OFFLOAD and VERIFY, which act once an instance has rested for a configured time."""
 
 from collections.abc import Sequence
 
+from conductor.saga.moves import confirm_move
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import act_after, set_step
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
@@ -16,3 +17,11 @@ def offload(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[In
 
 def begin_offload(instance: InstanceRecord) -> InstanceRecord:
     return set_step(instance, SagaStep.TERMINATE, status=InstanceStatus.OFFLOADING)
+
+
+def verify(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    """Confirm moves whose window has passed; without a window, they rest in VERIFY_RESIZE."""
+    window_ms, now_ms = saga_pass.limits.resize_confirm_ms, saga_pass.now_ms
+    return [
+        act_after(instance, window_ms, now_ms, confirm_move, InstanceStatus.VERIFY_RESIZE) for instance in instances
+    ]

@@ -17,11 +17,10 @@ from conductor.saga import (
     copy_guests,
     group_moves,
     move_guests,
-    offload,
     power,
     reconcile,
+    resting,
     select,
-    verify,
     wait,
 )
 from conductor.saga.saga_pass import SagaLimits, SagaPass
@@ -51,8 +50,8 @@ STEPS: tuple[tuple[SagaStep, StepFunction, int], ...] = (
     (SagaStep.RESUME, move_guests.resume, MESSAGES),
     (SagaStep.BEGIN_MOVE, move_guests.begin_move, MOVES),
     (SagaStep.SELECT, select.select, WHOLE_REQUEST),  # A single decision places all instances of a request or none.
-    (SagaStep.OFFLOAD, offload.offload, MESSAGES),
-    (SagaStep.VERIFY, verify.verify, MESSAGES),
+    (SagaStep.OFFLOAD, resting.offload, MESSAGES),
+    (SagaStep.VERIFY, resting.verify, MESSAGES),
     (SagaStep.UNSHELVE, select.select_each, 10),  # a scheduler call per instance, as in DESTINATION and EVACUATE
     (SagaStep.DESTINATION, select.select_each, 10),
     (SagaStep.STOP_SOURCE, move_guests.stop_source, MESSAGES),
