@@ -3,25 +3,20 @@
 
 from collections.abc import Callable, Sequence
 
-import oslo_messaging as messaging
-
 from rpcapi import errors, objects
-from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
 from scheduler_svc.core.timings import FILTER, WEIGHER
 from scheduler_svc.endpoints import encode
-from scheduler_svc.endpoints.metered import MeteredEndpoint
+from scheduler_svc.endpoints.metered import SchedulerEndpoint
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.scheduling.extensions import CatalogueEntry
 
 ListFilters = Callable[[str | None], Sequence[CatalogueEntry]]  # filters and weighers in use, of one kind or all
 
 
-class DecisionsEndpoint(MeteredEndpoint):
-    """Decision records, filters and partitions; rpcapi.clients.scheduler.SchedulerAPI documents each method."""
-
-    target = messaging.Target(version=SchedulerAPI.VERSION)
+class DecisionsEndpoint(SchedulerEndpoint):
+    """Decision records, filters and partitions."""
 
     def __init__(self, partitions: OpenPartitions, list_filters: ListFilters, worker: str) -> None:
         self._partitions = partitions

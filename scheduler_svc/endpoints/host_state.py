@@ -6,17 +6,15 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import oslo_messaging as messaging
 from oslo_log import log
 
 from rpcapi import errors, objects
-from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
 from rpcapi.resources import names
 from scheduler_svc import metrics
 from scheduler_svc.endpoints import encode
-from scheduler_svc.endpoints.metered import MeteredEndpoint
+from scheduler_svc.endpoints.metered import SchedulerEndpoint
 from scheduler_svc.host_state import report_router
 from scheduler_svc.host_state.aggregates import AggregateWriter
 from scheduler_svc.host_state.documents import HostStates
@@ -37,10 +35,8 @@ CATALOG_KINDS = ("flavor", "image")  # namespaces without project data, readable
 GetReportedKeys = Callable[[], list[str] | None]  # returns the node state keys that agents must report; None: all
 
 
-class HostStateEndpoint(MeteredEndpoint):
-    """Documents and reports of hosts; rpcapi.clients.scheduler.SchedulerAPI documents each method."""
-
-    target = messaging.Target(version=SchedulerAPI.VERSION)
+class HostStateEndpoint(SchedulerEndpoint):
+    """Documents and reports of hosts."""
 
     def __init__(
         self,

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of RPC calls."""
+"""Base classes of endpoints."""
 
+import oslo_messaging as messaging
+
+from rpcapi.clients.scheduler import SchedulerAPI
 from scheduler_svc import metrics
 
 
@@ -10,3 +13,9 @@ class MeteredEndpoint:
     def _observe(self, method: str, code: str, seconds: float) -> None:
         metrics.CALLS.labels(method=method, code=code).inc()
         metrics.CALL_SECONDS.labels(method=method).observe(seconds)
+
+
+class SchedulerEndpoint(MeteredEndpoint):
+    """Methods of one concern on topic ``scheduler``; rpcapi.clients.scheduler.SchedulerAPI documents each."""
+
+    target = messaging.Target(version=SchedulerAPI.VERSION)

@@ -5,13 +5,10 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
-import oslo_messaging as messaging
-
 from rpcapi import errors, objects
-from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
-from scheduler_svc.endpoints.metered import MeteredEndpoint
+from scheduler_svc.endpoints.metered import SchedulerEndpoint
 from scheduler_svc.nova.bridge import signals
 from scheduler_svc.nova.bus.leaks import end_leak, find_leaks
 from scheduler_svc.store.interface import Store
@@ -23,10 +20,8 @@ BRIDGE = "gantt-nova-bridge"
 ASKED_MEANWHILE = "another request replaced this one; try again"
 
 
-class NovaAuditEndpoint(MeteredEndpoint):
-    """Audits of claims for Nova; rpcapi.clients.scheduler.SchedulerAPI documents the method."""
-
-    target = messaging.Target(version=SchedulerAPI.VERSION)
+class NovaAuditEndpoint(SchedulerEndpoint):
+    """Audits of claims for Nova."""
 
     def __init__(self, store: Store, build_ms: int, pause: Callable[[float], None] = time.sleep) -> None:
         """``build_ms`` is the age from which a claim may be a leak."""

@@ -3,17 +3,14 @@
 
 from dataclasses import replace
 
-import oslo_messaging as messaging
-
 from rpcapi import errors, objects
-from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
 from rpcapi.validation.instances import check_uuids
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.core.request import FilterScope
 from scheduler_svc.endpoints import batches, decode, encode
-from scheduler_svc.endpoints.metered import MeteredEndpoint
+from scheduler_svc.endpoints.metered import SchedulerEndpoint
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.intake import RequestIntake
 from scheduler_svc.scheduling.unclaimed import DryRun
@@ -22,10 +19,8 @@ from scheduler_svc.store import validation
 DRY_RUN_SCOPES = (FilterScope.ALL, FilterScope.REBUILD)
 
 
-class SelectionEndpoint(MeteredEndpoint):
-    """Selects and claims hosts; rpcapi.clients.scheduler.SchedulerAPI documents each method."""
-
-    target = messaging.Target(version=SchedulerAPI.VERSION)
+class SelectionEndpoint(SchedulerEndpoint):
+    """Selects and claims hosts."""
 
     def __init__(self, intake: RequestIntake, dry_run: DryRun, *, max_instances: int, max_requests: int) -> None:
         """``max_instances`` limits each call, ``max_requests`` each select_batch call."""
