@@ -75,10 +75,6 @@ OPTS: list[cfg.Opt] = [
 ]
 
 
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    conf.register_opts(OPTS, group=GROUP)
-
-
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration if nobody could sign in or TLS cannot be served."""
     options = conf[GROUP]

@@ -66,7 +66,3 @@ OPTS = [
         "'gantt-compute.HOST'. Use the same value for schedulers and conductors.",
     ),
 ]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    conf.register_opts(OPTS, group=GROUP)

@@ -13,7 +13,3 @@ OPTS = [
         "over the message bus; a deployer can install another scheduler behind the same calls.",
     ),
 ]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    conf.register_opts(OPTS, group=GROUP)

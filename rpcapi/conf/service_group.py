@@ -41,10 +41,6 @@ OPTS: list[cfg.Opt] = [
 ]
 
 
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    conf.register_opts(OPTS, group=GROUP)
-
-
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration if the driver cannot work. The URL may contain a password and is not shown."""
     if conf.service_group.driver != TOOZ:

@@ -17,7 +17,3 @@ OPTS = [
     )
     for service in ("scheduler", "claims", "conductor", "compute")
 ]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    conf.register_opts(OPTS, group=GROUP)

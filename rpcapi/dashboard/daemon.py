@@ -13,7 +13,7 @@ from rpcapi.daemon.main import run
 def register_opts(conf: cfg.ConfigOpts) -> None:
     rpc_conf.register_opts(conf)
     conf.set_default("call_timeout", client.CALL_TIMEOUT, group=rpc.GROUP)
-    dashboard.register_opts(conf)
+    rpc_conf.register_groups(conf, dashboard)
 
 
 def check(conf: cfg.ConfigOpts) -> None:

@@ -12,6 +12,7 @@ from oslo_messaging.transport import RPCTransport
 
 from rpcapi import errors, tracing
 from rpcapi.access.callers import access_of
+from rpcapi.conf import register_groups
 from rpcapi.conf import rpc as rpc_conf
 from rpcapi.conf import transport as transport_conf
 from rpcapi.messaging import green
@@ -40,7 +41,7 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
     conf.register_opts(oslo_messaging_tracing, group=tracing.GROUP)
     conf.register_opts(oslo_messaging_metrics, group="oslo_messaging_metrics")
     bus_opts.register_opts(conf)
-    rpc_conf.register_opts(conf)
+    register_groups(conf, rpc_conf)
 
 
 def set_defaults(conf: cfg.ConfigOpts) -> None:

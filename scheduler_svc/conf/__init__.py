@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the scheduler service."""
 
-from typing import Any
-
 from oslo_config import cfg
 
 from rpcapi import conf as rpcapi_conf
@@ -30,12 +28,7 @@ MODULES = (*_DECIDING, solver, store, notifications, namespaces, partitions)
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
     rpcapi_conf.register_opts(conf)
-    register_groups(conf, *_DECIDING, solver, notifications, store)
-
-
-def register_groups(conf: cfg.ConfigOpts, *modules: Any) -> None:
-    for module in modules:
-        conf.register_opts(module.OPTS, group=module.GROUP)
+    rpcapi_conf.register_groups(conf, *_DECIDING, solver, notifications, store)
 
 
 def check(conf: cfg.ConfigOpts) -> None:

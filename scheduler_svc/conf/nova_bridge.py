@@ -4,8 +4,8 @@
 from oslo_config import cfg
 
 from rpcapi import errors
-from rpcapi.conf import rpc, service_group
-from scheduler_svc.conf import namespaces, nova, partitions, register_groups, scheduler, store
+from rpcapi.conf import register_groups, rpc, service_group
+from scheduler_svc.conf import namespaces, nova, partitions, scheduler, store
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:

@@ -3,14 +3,13 @@
 
 from oslo_config import cfg
 
-from rpcapi.conf import rpc, service_group
+from rpcapi.conf import register_groups, rpc, service_group
 from scheduler_svc.conf import (
     api,
     middleware,
     namespaces,
     partitions,
     placement,
-    register_groups,
     scheduler,
     store,
 )

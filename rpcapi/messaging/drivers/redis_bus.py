@@ -20,7 +20,7 @@ from oslo_messaging import Target, TransportURL
 from oslo_messaging.server import ServerListenError
 
 from rpcapi.access.senders import SenderDirectory
-from rpcapi.conf import bus_address
+from rpcapi.conf import bus_address, register_groups
 from rpcapi.conf import rpc as rpc_conf
 from rpcapi.messaging.drivers import dead_letters, errors, names, opts, wire
 from rpcapi.messaging.drivers.listen_target import ListenTarget
@@ -52,7 +52,7 @@ class RedisBusDriver(BaseDriver):
         """
         super().__init__(conf, url, default_exchange, allowed_remote_exmods)
         opts.register_opts(conf)
-        rpc_conf.register_opts(conf)
+        register_groups(conf, rpc_conf)
         options = conf.gantt_bus
         self.prefetch_size = options.prefetch
         self._request_ttl = options.request_ttl

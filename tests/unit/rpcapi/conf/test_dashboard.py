@@ -5,14 +5,14 @@ import pytest
 from oslo_config import cfg
 
 from rpcapi import errors
-from rpcapi.conf import dashboard
+from rpcapi.conf import dashboard, register_groups
 
 TOKEN = "a" * 20
 
 
 def check(**options: object) -> None:
     conf = cfg.ConfigOpts()
-    dashboard.register_opts(conf)
+    register_groups(conf, dashboard)
     conf([], project="gantt", default_config_files=[], default_config_dirs=[])
     for name, value in options.items():
         conf.set_override(name, value, group=dashboard.GROUP)

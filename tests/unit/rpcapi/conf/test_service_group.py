@@ -6,13 +6,13 @@ import importlib.util
 import pytest
 
 from rpcapi import errors
-from rpcapi.conf import service_group
+from rpcapi.conf import register_groups, service_group
 
 
 @pytest.fixture
 def configured(conf):
     """Return a function that sets the driver and its URL."""
-    service_group.register_opts(conf)
+    register_groups(conf, service_group)
 
     def configure(driver, url=""):
         conf.set_override("driver", driver, group="service_group")

@@ -10,7 +10,7 @@ from oslo_config import cfg
 from tooz import coordination as tooz
 
 from rpcapi import errors
-from rpcapi.conf import service_group
+from rpcapi.conf import register_groups, service_group
 from rpcapi.daemon import coordination
 from rpcapi.daemon.coordination import CoordinationGroup, Coordinator
 
@@ -74,7 +74,7 @@ def test_a_dead_member_is_detected_within_the_timeout() -> None:
 
 
 def test_group_is_configured_only_with_its_driver(conf: cfg.ConfigOpts) -> None:
-    service_group.register_opts(conf)
+    register_groups(conf, service_group)
     assert CoordinationGroup.from_conf(conf, "cell1") is None
     for name, value in {"driver": "tooz", "backend_url": "zake://", "timeout": 32.0}.items():
         conf.set_override(name, value, group="service_group")

@@ -13,7 +13,7 @@ from oslo_config import cfg
 
 from devstack.servers.ports import LOOPBACK, free_port
 from rpcapi import errors
-from rpcapi.conf import dashboard
+from rpcapi.conf import dashboard, register_groups
 from rpcapi.dashboard.sign_in import MAX_PARALLEL, KeystoneSignIn, Person, SignInRefused, TokenSignIn
 
 TOKEN = "a" * 20
@@ -66,7 +66,7 @@ def keystone() -> Iterator[http.server.HTTPServer]:
 
 def sign_in(port: int, *action_roles: str, actions: bool = True) -> KeystoneSignIn:
     conf = cfg.ConfigOpts()
-    dashboard.register_opts(conf)
+    register_groups(conf, dashboard)
     conf([], project="gantt", default_config_files=[], default_config_dirs=[])
     values = {"auth_url": f"http://{LOOPBACK}:{port}/v3", "project_name": "ops", "actions": actions}
     for name, value in {**values, "action_roles": list(action_roles)}.items():

@@ -5,13 +5,14 @@ import pytest
 from oslo_config import cfg
 
 from rpcapi import errors
+from rpcapi.conf import register_groups
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import filters, from_nova, nova, weighers
 
 
 @pytest.mark.parametrize(("patience", "fits"), [(10.0, True), (9.0, False)])
 def test_patience_covers_two_intervals(conf, patience, fits):
-    scheduler_conf.register_groups(conf, nova)
+    register_groups(conf, nova)
     conf.set_override("bridge_max_age", patience, group="nova")
     if fits:
         nova.check(conf)
