@@ -55,7 +55,7 @@ class DomainRecorder:
 MODULES = (hosts, instances, moves, power_endpoint, repair)
 DOMAIN = (
     *("abandoned_claims", "adoption", "evacuation", "instances", "migrations", "operations"),
-    *("builds", "intake", "requested_changes", "vouching"),
+    *("builds", "intake", "requested_changes"),
 )
 
 
@@ -179,7 +179,7 @@ def endpoint(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> Dispatcher:
         ("get_specs", {"uuids": ["a"]}, ("get_specs", (["a"], None), {})),
         ("get_migrations", {"uuids": ["m"]}, ("get_migrations", (["m"], None), {})),
         ("audit_hosts", {"partition": "p", "epoch": 3}, ("audit", (CTXT, "p", 3), {})),
-        ("check_unverified", {"partition": "p", "host": "h", "refs": REFS}, ("check", ("p", "h", REFS), {})),
+        ("check_unverified", {"partition": "p", "host": "h", "refs": REFS}, ("check_unverified", ("p", "h", REFS), {})),
     ],
 )
 def test_method_is_passed_on(
