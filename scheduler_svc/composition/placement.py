@@ -28,10 +28,9 @@ from scheduler_svc.placement.http import (
     traits,
     usages,
 )
-from scheduler_svc.placement.http.application import PlacementApplication
+from scheduler_svc.placement.http.application import Frame, PlacementApplication
 from scheduler_svc.placement.http.authentication import Application, except_open_paths, trust_tokens
 from scheduler_svc.placement.http.candidate_documents import CandidateDocuments
-from scheduler_svc.placement.http.frame import Frame
 from scheduler_svc.placement.http.keystone import KeystoneTokens
 from scheduler_svc.placement.http.policies import Policies
 from scheduler_svc.placement.http.prefix import below
