@@ -18,9 +18,8 @@ from rpcapi.redis_failover.scripts import LuaScript
 from scheduler_svc.store import registrations
 from scheduler_svc.store.certainty import RepeatCounter
 from scheduler_svc.store.records import MAX_STEP_MS
-from scheduler_svc.store.redis.identity import RedisIdentity
 from scheduler_svc.store.redis.keys import prefix
-from scheduler_svc.store.redis.scripts import load, script_keys
+from scheduler_svc.store.redis.scripts import RedisIdentity, load, script_keys
 
 T = TypeVar("T")
 

@@ -22,8 +22,8 @@ from scheduler_svc.store.records import (
 )
 from scheduler_svc.store.redis import claims, clock, prepare, sizes, snapshot
 from scheduler_svc.store.redis.connect import RedisConnection
-from scheduler_svc.store.redis.identity import RedisIdentity
 from scheduler_svc.store.redis.partition import RedisPartition, run
+from scheduler_svc.store.redis.scripts import RedisIdentity
 from scheduler_svc.store.redis.verbs import SCRIPTED
 
 MAX_REAP = 1000

@@ -14,7 +14,7 @@ from conductor.store.identity import make_identity
 from devstack.servers.redis import RedisServer
 from rpcapi import errors
 from rpcapi.redis_failover.identity import NO_REPLICATION_ID, EpochMissing, ServerIdentity
-from scheduler_svc.store.redis.identity import RedisIdentity
+from scheduler_svc.store.redis.scripts import RedisIdentity
 
 
 @dataclass
