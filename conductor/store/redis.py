@@ -10,7 +10,6 @@ import redis
 from conductor.admission import UNLIMITED_ADMISSION, Admission
 from conductor.store import documents, keys
 from conductor.store.connect import ConductorConnection
-from conductor.store.identity import make_identity
 from conductor.store.interface import CHUNK, NO_LIMITS, PAGE, UNLIMITED, ConductorStore, ProjectLimits
 from conductor.store.migrations import MigrationRecord
 from conductor.store.records import (
@@ -29,7 +28,7 @@ from conductor.store.records import (
     parse_marker,
 )
 from conductor.store.script_rows import amounts_text, chunks, script_row, split_rows
-from conductor.store.scripts import load
+from conductor.store.scripts import load, make_identity
 from conductor.store.sizes import split_deleted
 from rpcapi import errors
 from rpcapi.bounds import CollectionSize

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from conductor.store.connect import ConductorConnection
-from conductor.store.identity import make_identity
+from conductor.store.scripts import make_identity
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.redis import RedisServer

@@ -12,8 +12,7 @@ import tenacity
 
 from conductor.store import connect
 from conductor.store.connect import UNACKNOWLEDGED, ConductorConnection
-from conductor.store.identity import make_identity
-from conductor.store.scripts import load
+from conductor.store.scripts import load, make_identity
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.redis_failover.evaluate import TooFewReplicas

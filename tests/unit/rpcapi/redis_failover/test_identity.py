@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from conductor.store import keys
-from conductor.store.identity import make_identity
+from conductor.store.scripts import make_identity
 from devstack.servers.redis import RedisServer
 from rpcapi import errors
 from rpcapi.redis_failover.identity import NO_REPLICATION_ID, EpochMissing, ServerIdentity
