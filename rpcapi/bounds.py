@@ -11,9 +11,8 @@ SAMPLES = 100  # entries measured per in-memory collection
 
 
 class CollectionSize(NamedTuple):
-    """Size of a collection, and its limit in bytes (0 for none).
-
-    At its limit a collection that ``rotates`` drops its oldest entries; any other refuses new work.
+    """Size of a collection, and its limit in bytes (0 for none). At its limit a collection that ``rotates`` drops its
+    oldest entries; any other refuses new work.
     """
 
     entries: int
@@ -44,9 +43,8 @@ class Bound(NamedTuple):
 
 
 class StoreBounds:
-    """Last measured sizes of a store's collections compared with their limits. Thread-safe.
-
-    Entries that arrive between two measurements may exceed the limit.
+    """Last measured sizes of a store's collections compared with their limits. Thread-safe. Entries that arrive between
+    two measurements may exceed the limit.
     """
 
     def __init__(self, store: str, bounds: Mapping[str, Bound]) -> None:

@@ -105,10 +105,9 @@ class RequestContext(oslo_context.RequestContext):
 
 
 def check_id(key: str, text: Any) -> None:
-    """Raise MalformedObject unless ``text`` is a printable line of 1 to MAX_ID characters.
-
-    This is the only check of request ids, projects and users; stores and logs rely on it. A lone surrogate, valid in
-    JSON but not encodable, is not printable.
+    """Raise MalformedObject unless ``text`` is a printable line of 1 to MAX_ID characters. This is the only check of
+    request ids, projects and users; stores and logs rely on it. A lone surrogate, valid in JSON but not encodable, is
+    not printable.
     """
     if not isinstance(text, str) or not 1 <= len(text) <= MAX_ID or not text.isprintable():
         raise errors.MalformedObject(

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rounds: concurrent calls are served together and share fixed costs.
-
-Like group commit of databases, without a timer: calls that arrive during a round form the next one.
+"""Rounds: concurrent calls are served together and share fixed costs. Like group commit of databases, without a timer:
+calls that arrive during a round form the next one.
 """
 
 import threading
@@ -55,9 +54,8 @@ class _WaitingCall(Generic[Item, Answer]):
 
 
 class Rounds(Generic[Item, Answer]):
-    """Server of calls from many threads in rounds; the thread of a round's first call serves it.
-
-    Owners take turns; calls of one owner are served in order of arrival.
+    """Server of calls from many threads in rounds; the thread of a round's first call serves it. Owners take turns;
+    calls of one owner are served in order of arrival.
     """
 
     def __init__(
@@ -115,9 +113,8 @@ class Rounds(Generic[Item, Answer]):
         return calls[0]
 
     def _fill(self, calls: list[_WaitingCall[Item, Answer]]) -> None:
-        """Add waiting calls to a round until the next one does not fit. An empty round accepts any call.
-
-        While several owners wait, an owner that has used its share is skipped.
+        """Add waiting calls to a round until the next one does not fit. An empty round accepts any call. While several
+        owners wait, an owner that has used its share is skipped.
         """
         shares = Counter[str]()
         for call in calls:

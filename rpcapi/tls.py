@@ -30,9 +30,8 @@ def client_context(
     key_file: str | None = None,
     password: str | None = None,
 ) -> ssl.SSLContext:
-    """Return a context that verifies servers and their names, against the system's CAs without ``ca_file``.
-
-    Files are PEM. ``key_file`` is needed if ``cert_file`` has no key, ``password`` if the key is encrypted. Raises
+    """Return a context that verifies servers and their names, against the system's CAs without ``ca_file``. Files are
+    PEM. ``key_file`` is needed if ``cert_file`` has no key, ``password`` if the key is encrypted. Raises
     BadConfiguration with ``subject`` and file if a file cannot be used.
     """
     if key_file and not cert_file:
@@ -50,10 +49,9 @@ def client_context(
 def server_context(
     subject: str, *, cert_file: str, key_file: str | None = None, client_ca_file: str | None = None
 ) -> ssl.SSLContext:
-    """Return a server context; with ``client_ca_file`` it requires client certificates of this CA.
-
-    Files are PEM; ``key_file`` is needed if ``cert_file`` has no key. Raises BadConfiguration with ``subject`` and file
-    if a file cannot be used.
+    """Return a server context; with ``client_ca_file`` it requires client certificates of this CA. Files are PEM;
+    ``key_file`` is needed if ``cert_file`` has no key. Raises BadConfiguration with ``subject`` and file if a file
+    cannot be used.
     """
     for path in filter(None, (cert_file, key_file, client_ca_file)):
         _check_readable(subject, path)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Users of the embedded bus: RabbitMQ's users of the services, with the same rights; all agents share one.
-
-A list of the bus has one sending user, named in its key, and Redis lets only this user append to it.
+"""Users of the embedded bus: RabbitMQ's users of the services, with the same rights; all agents share one. A list of
+the bus has one sending user, named in its key, and Redis lets only this user append to it.
 """
 
 import re
@@ -19,9 +18,8 @@ READERS_OF_DEAD_LETTERS = ("operator", ADMIN)
 
 
 def user_of(login: str | None) -> str:
-    """Return the bus user of a login. One without a name is that of a server without users: the administrator.
-
-    Names with a suffix, as `client.NAME@PROJECT` on RabbitMQ, are refused: this bus does not separate them.
+    """Return the bus user of a login. One without a name is that of a server without users: the administrator. Names
+    with a suffix, as `client.NAME@PROJECT` on RabbitMQ, are refused: this bus does not separate them.
 
     :raises rpcapi.errors.BadConfiguration: when the bus has no such user
     """

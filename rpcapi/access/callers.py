@@ -20,14 +20,11 @@ AGENT, CONDUCTOR, SCHEDULER, OPERATOR, READER, CLIENT = (
 
 
 class Rule(NamedTuple):
-    """The callers of a method.
-
-    ``host`` is the path of the argument with a service host or a node of it, as ``report.host``: in an agent's call it
-    must be the agent's own. ``not_by_agents`` are arguments that an agent's call must leave out.
-
-    ``project`` is what names the project in a call of a client that acts for one only: CONTEXT, the path of an
-    argument, or RECORDS, those that the method reads and must check itself. None: such a client may not call it.
-    The request context of each of its calls must name its project, or none, which means the same.
+    """The callers of a method. ``host`` is the path of the argument with a service host or a node of it, as
+    ``report.host``: in an agent's call it must be the agent's own. ``not_by_agents`` are arguments that an agent's call
+    must leave out. ``project`` is what names the project in a call of a client that acts for one only: CONTEXT, the
+    path of an argument, or RECORDS, those that the method reads and must check itself. None: such a client may not call
+    it. The request context of each of its calls must name its project, or none, which means the same.
     """
 
     roles: frozenset[SenderRole]

@@ -30,10 +30,9 @@ NOTHING = "^$"
 
 @dataclass(frozen=True)
 class RabbitUser:
-    """A broker user: the services it serves, those it calls, and those it sends fanouts to.
-
-    ``answers`` is a pattern of the users to whom it replies; ``host`` is the only service host of an agent;
-    ``reads_dead_letters`` those of all servers.
+    """A broker user: the services it serves, those it calls, and those it sends fanouts to. ``answers`` is a pattern of
+    the users to whom it replies; ``host`` is the only service host of an agent; ``reads_dead_letters`` those of all
+    servers.
     """
 
     name: str

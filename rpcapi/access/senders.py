@@ -36,10 +36,8 @@ class SenderRole(enum.StrEnum):
 
 
 class Sender(NamedTuple):
-    """A user of the broker.
-
-    ``role`` None is a foreign user. ``hosts`` are the service hosts that an agent speaks for; ``project`` is the only
-    project that a client acts for, None if its word for the project is believed.
+    """A user of the broker. ``role`` None is a foreign user. ``hosts`` are the service hosts that an agent speaks for;
+    ``project`` is the only project that a client acts for, None if its word for the project is believed.
     """
 
     user: str
@@ -77,11 +75,9 @@ def client_user(name: str, project: str | None = None) -> str:
 
 
 class SenderDirectory:
-    """Maps users of the broker to senders.
-
-    ``gantt-compute.HOST`` is the agent of that host, ``compute`` the agent of ``shared_hosts``; the other roles are the
-    user's name up to its first dot: ``operator`` and ``operator.alice`` are operators. ``client.NAME@PROJECT`` is a
-    client that acts for this project only.
+    """Maps users of the broker to senders. ``gantt-compute.HOST`` is the agent of that host, ``compute`` the agent of
+    ``shared_hosts``; the other roles are the user's name up to its first dot: ``operator`` and ``operator.alice`` are
+    operators. ``client.NAME@PROJECT`` is a client that acts for this project only.
     """
 
     def __init__(self, shared_hosts: Iterable[str] = ()) -> None:

@@ -11,18 +11,16 @@ if TYPE_CHECKING:
 
 
 def set_enabled(session: "Session", host: str, *, enabled: bool, reason: str | None = None) -> None:
-    """Enable or disable scheduling on a host; overrides concurrent changes.
-
-    Enabling also clears the mark of a duplicate identity.
+    """Enable or disable scheduling on a host; overrides concurrent changes. Enabling also clears the mark of a
+    duplicate identity.
     """
     changes = {"enabled": enabled, "disabled_reason": reason} | ({"duplicate_ms": None} if enabled else {})
     update_document(session, "service", host, changes)
 
 
 def fence(session: "Session", host: str, *, force: bool = False, replace: bool = False) -> int:
-    """End all claims of a host on which nothing runs; return their number. Raises UnknownHost or HostIsUp.
-
-    ``replace``: the machine is gone for good, and another machine may take over the name.
+    """End all claims of a host on which nothing runs; return their number. Raises UnknownHost or HostIsUp. ``replace``:
+    the machine is gone for good, and another machine may take over the name.
     """
     service = session.call(session.scheduler.get_host_state, "service", host)
     # One token per call: a retry without a reply does not end claims made since.

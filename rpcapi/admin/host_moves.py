@@ -46,9 +46,8 @@ class HostMoves:
     """Mover of servers with at most ``max_open`` concurrent moves. A repeated run continues open ones."""
 
     def __init__(self, session: "Session", max_open: int, timeout: float, *, joins_batches: bool = False) -> None:
-        """``timeout``: Limit of the wait for the next end of a move, in seconds.
-
-        ``joins_batches``: One call requests the moves of several independent batches.
+        """``timeout``: Limit of the wait for the next end of a move, in seconds. ``joins_batches``: One call requests
+        the moves of several independent batches.
         """
         self._session = session
         self._max_open = max_open
@@ -60,10 +59,9 @@ class HostMoves:
         self.moved = 0
 
     def run(self, batches: Iterable[Sequence[Any]], open_moves: Iterable[Any], start: Start, bar: Any) -> None:
-        """Move the servers of all ``batches``; ``open_moves`` are migrations already in progress.
-
-        A batch moves together even if it exceeds the limit. Raises errors.HostIsUp or errors.Unavailable; then no
-        further moves start.
+        """Move the servers of all ``batches``; ``open_moves`` are migrations already in progress. A batch moves
+        together even if it exceeds the limit. Raises errors.HostIsUp or errors.Unavailable; then no further moves
+        start.
         """
         self._open = {move.uuid: move.instance for move in open_moves}
         pending = deque(batches)
@@ -100,9 +98,8 @@ class HostMoves:
         return batches
 
     def _start(self, batches: Sequence[Sequence[RequestedMove]], start: Start, bar: Any) -> None:
-        """Request moves in one call; if it is refused, retry its halves to isolate the moves that fail.
-
-        Each move keeps its migration uuid, since a failed call may have recorded it.
+        """Request moves in one call; if it is refused, retry its halves to isolate the moves that fail. Each move keeps
+        its migration uuid, since a failed call may have recorded it.
         """
         moves = [move for batch in batches for move in batch]
         try:

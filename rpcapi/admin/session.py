@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Session with a cluster: configuration, request id, and clients of the services.
-
-Importing the clients takes a quarter of a second; `gantt --help` does without this module.
+"""Session with a cluster: configuration, request id, and clients of the services. Importing the clients takes a quarter
+of a second; `gantt --help` does without this module.
 """
 
 import functools
@@ -38,9 +37,8 @@ NO_TRANSPORT_URL = (
 
 
 class Session:
-    """Clients of the services, created on first use and closed with the session.
-
-    Calls are made for ``project`` and ``user``, by default the user of the operating system.
+    """Clients of the services, created on first use and closed with the session. Calls are made for ``project`` and
+    ``user``, by default the user of the operating system.
     """
 
     def __init__(self, config_files: Sequence[str] = (), project: str = "default", user: str | None = None) -> None:
@@ -58,9 +56,8 @@ class Session:
         return session
 
     def for_request(self, user: str, attempts: int = ATTEMPTS) -> "Session":
-        """Return a session for another request of ``user`` on the same clients; closing this one closes both.
-
-        Each call is attempted ``attempts`` times.
+        """Return a session for another request of ``user`` on the same clients; closing this one closes both. Each call
+        is attempted ``attempts`` times.
         """
         session = Session(self._config_files, self.project, user)
         session._attempts = attempts

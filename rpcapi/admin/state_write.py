@@ -15,9 +15,8 @@ ATTEMPTS = 5
 def update_document(
     session: "Session", namespace: str, name: str, document: dict[str, Any], *, writer: str = WRITER, make: bool = False
 ) -> Any:
-    """Merge ``document`` into the current version of the stored document; return the new state.
-
-    Retries after a concurrent change. ``make`` creates a missing document; otherwise raises UnknownHost.
+    """Merge ``document`` into the current version of the stored document; return the new state. Retries after a
+    concurrent change. ``make`` creates a missing document; otherwise raises UnknownHost.
     """
     for _ in range(ATTEMPTS):
         version = get_version(session, namespace, name, make)

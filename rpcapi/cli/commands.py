@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of ``gantt`` and of its plug-in for openstackclient.
-
-setup.py runs this file by its path, so it imports nothing.
+"""Commands of ``gantt`` and of its plug-in for openstackclient. setup.py runs this file by its path, so it imports
+nothing.
 """
 
 # By name instead of class: a command's module is imported on use.

@@ -99,9 +99,8 @@ class ClusterReading:
 
     @property
     def expected(self) -> dict[tuple[str, int], Any]:
-        """Servers and sources that may run according to the records, by instance and attempt.
-
-        The host of a moving server is the destination, although its record still names the source.
+        """Servers and sources that may run according to the records, by instance and attempt. The host of a moving
+        server is the destination, although its record still names the source.
         """
         ends: dict[tuple[str, int], Any] = {(end.uuid, end.attempt): end for end in self.sources}
         ends |= {(server.uuid, server.attempt): server for server in self.instances.values()}

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt complete``: completion scripts, generated from the commands' parsers.
-
-cliff's own script is for bash only and completes no option values.
+"""``gantt complete``: completion scripts, generated from the commands' parsers. cliff's own script is for bash only and
+completes no option values.
 """
 
 import argparse

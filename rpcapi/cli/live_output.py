@@ -32,10 +32,9 @@ def pause(seconds: float) -> None:
 def print_rows(
     column_names: Sequence[str], rows: Iterable[Sequence[Any]], args: argparse.Namespace, stream: TextIO
 ) -> None:
-    """Print each row at once, with ``-c`` only its columns. An interruption ends the output without an error.
-
-    Formats: ``table`` (two spaces between columns, below a header), ``value``, ``csv``, and ``json`` with one object
-    per line. Raises CommandFailed for other formats and unknown columns.
+    """Print each row at once, with ``-c`` only its columns. An interruption ends the output without an error. Formats:
+    ``table`` (two spaces between columns, below a header), ``value``, ``csv``, and ``json`` with one object per line.
+    Raises CommandFailed for other formats and unknown columns.
     """
     unknown = [name for name in args.columns if name not in column_names]
     if unknown:

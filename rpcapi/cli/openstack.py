@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plug-in of openstackclient: ``openstack scheduler COMMAND`` runs a gantt command for a Keystone user.
-
-osc-lib reads the module-level names.
+"""Plug-in of openstackclient: ``openstack scheduler COMMAND`` runs a gantt command for a Keystone user. osc-lib reads
+the module-level names.
 """
 
 import argparse
@@ -40,9 +39,8 @@ def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentPar
 
 
 def make_client(instance: Any) -> Callable[[], "Session"]:
-    """Return a function that opens a session for the token's project and user; each command has its own.
-
-    ``instance`` is openstackclient's ClientManager. Raises Keystone's errors, or CommandFailed without a project.
+    """Return a function that opens a session for the token's project and user; each command has its own. ``instance``
+    is openstackclient's ClientManager. Raises Keystone's errors, or CommandFailed without a project.
     """
     from rpcapi.admin.session import Session  # noqa: PLC0415 - each command of openstack imports the plug-in
 

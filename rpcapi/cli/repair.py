@@ -89,9 +89,8 @@ def _option(act: Act) -> str:
 
 
 def _plan_adoption(reading: ClusterReading, difference: Difference) -> Act:
-    """Plan to adopt a guest, unless its instance has claims other than the other end of a move.
-
-    A move is adopted with the guest at its source; the conductor then continues it.
+    """Plan to adopt a guest, unless its instance has claims other than the other end of a move. A move is adopted with
+    the guest at its source; the conductor then continues it.
     """
     instance, host = difference.instance, difference.host
     claims = [claim for claim in reading.claims if claim["consumer"] == instance]
@@ -117,9 +116,8 @@ def _plan_release(reading: ClusterReading, difference: Difference) -> Act:
 
 
 def _plan_correction(reading: ClusterReading, difference: Difference) -> Act:
-    """Plan to correct a record, unless that would end a guest.
-
-    The conductor ends the guest of a live claim if the record has the attempt as ended.
+    """Plan to correct a record, unless that would end a guest. The conductor ends the guest of a live claim if the
+    record has the attempt as ended.
     """
     record = reading.instances.get(str(difference.instance))
     ended = set() if record is None else {entry["attempt"] for entry in record.history}
@@ -132,10 +130,8 @@ def _plan_correction(reading: ClusterReading, difference: Difference) -> Act:
 
 
 def _plan_end_of_source(reading: ClusterReading, difference: Difference) -> Act:
-    """Plan for the source of a leaked migration.
-
-    Correct a record that names this attempt; release a claim without a guest; adopt a guest if neither instance nor
-    migration has a record; otherwise end the guest.
+    """Plan for the source of a leaked migration. Correct a record that names this attempt; release a claim without a
+    guest; adopt a guest if neither instance nor migration has a record; otherwise end the guest.
     """
     uuid, host = str(difference.instance), difference.host
     record = reading.instances.get(uuid)
@@ -153,10 +149,9 @@ def _plan_end_of_source(reading: ClusterReading, difference: Difference) -> Act:
 
 
 def _plan_end_of_guest(reading: ClusterReading, difference: Difference, migration: Any, *, is_off: bool) -> Act:
-    """Plan to end the guest at a leaked source, unless it may be the original or the only copy.
-
-    The migration record tells a leftover from the original. Without it, it is unknown whether the source had stopped
-    and handed over its disk.
+    """Plan to end the guest at a leaked source, unless it may be the original or the only copy. The migration record
+    tells a leftover from the original. Without it, it is unknown whether the source had stopped and handed over its
+    disk.
     """
     uuid, host = str(difference.instance), difference.host
     record, right_host = reading.instances.get(uuid), reading.confirmed_host(uuid)

@@ -44,9 +44,8 @@ class TableFormatter(table.TableFormatter):
 
 
 def fit(output: PrettyTable, width: int | None, *, may_omit: bool) -> Sequence[str]:
-    """Limit the widest columns to the largest common width at which the table fits; None: unlimited.
-
-    With ``may_omit``, the last columns that do not even fit at MIN_WIDTH are omitted. Returns their names.
+    """Limit the widest columns to the largest common width at which the table fits; None: unlimited. With ``may_omit``,
+    the last columns that do not even fit at MIN_WIDTH are omitted. Returns their names.
     """
     if width is None or not output.rows:
         return []

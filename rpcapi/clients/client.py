@@ -50,10 +50,8 @@ def _translate_bus_errors() -> Iterator[None]:
 
 
 def _without_traceback(error: errors.GanttError) -> errors.GanttError:
-    """Return ``error`` in its own class.
-
-    oslo.messaging delivers an instance of a generated ``<name>_Remote`` class, whose ``str()`` includes the server's
-    traceback.
+    """Return ``error`` in its own class. oslo.messaging delivers an instance of a generated ``<name>_Remote`` class,
+    whose ``str()`` includes the server's traceback.
     """
     kind = next(base for base in type(error).__mro__ if base.__module__ == errors.__name__)
     return error if type(error) is kind else kind(error.sentence, **error.kwargs)
@@ -127,15 +125,10 @@ class ServiceClient:
     def _cast(
         self, ctxt: RequestContext, version: str, method: str, target: Target | None = None, /, **values: Any
     ) -> None:
-        """Send a message to ``target`` (default: any server of the topic); delivery is at most once.
-
-        The context's deadline is not sent, because it limits the use of an answer. A host that comes back late must
-        still get the message, and decides by its content whether to act.
-
-        Raises:
-
-        - Unavailable: The bus did not accept the message in time.
-        - RequestTooLarge: The bus accepts no message of that size.
+        """Send a message to ``target`` (default: any server of the topic); delivery is at most once. The context's
+        deadline is not sent, because it limits the use of an answer. A host that comes back late must still get the
+        message, and decides by its content whether to act. Raises Unavailable (the bus did not accept the message in
+        time) or RequestTooLarge (the bus accepts no message of that size).
         """
         prepared = self._client.prepare(version=version, **(target or {}), **self._version_cap())
         with _translate_bus_errors():

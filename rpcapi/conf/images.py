@@ -34,10 +34,7 @@ OPTS = [
 
 
 def load(conf: cfg.ConfigOpts) -> dict[str, Image]:
-    """Return the images of a loaded ``conf`` by name.
-
-    Raises BadConfiguration with the group of an invalid image.
-    """
+    """Return the images of a loaded ``conf`` by name. Raises BadConfiguration with the group of an invalid image."""
     sections = (section for section in conf.list_all_sections() if section.startswith(PREFIX))
     return {image.name: image for image in (_read(conf, section) for section in sections)}
 

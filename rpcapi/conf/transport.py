@@ -28,10 +28,8 @@ DRIVERS = ("gantt-rabbit", "gantt+redis", "rabbit")
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration if transport_url in the files of ``conf`` is invalid.
-
-    Works without oslo.messaging, which a daemon's master must not import. The driver checks the URL's options when it
-    opens the bus.
+    """Raise BadConfiguration if transport_url in the files of ``conf`` is invalid. Works without oslo.messaging, which
+    a daemon's master must not import. The driver checks the URL's options when it opens the bus.
     """
     url = read_url(conf)
     if url is None:
@@ -73,9 +71,8 @@ def missing_package(driver: str, package: str) -> errors.BadConfiguration:
 
 
 def read_url(conf: cfg.ConfigOpts) -> str | None:
-    """Return transport_url, or None if it is not set.
-
-    Uses a separate ConfigOpts, because oslo.messaging later refuses a differing registration.
+    """Return transport_url, or None if it is not set. Uses a separate ConfigOpts, because oslo.messaging later refuses
+    a differing registration.
     """
     own_conf = cfg.ConfigOpts()
     own_conf.register_opts(OPTS)

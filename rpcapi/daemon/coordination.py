@@ -20,9 +20,8 @@ ANSWER_SECONDS = 5.0  # limit of each operation
 
 @dataclass(frozen=True, slots=True)
 class CoordinationGroup:
-    """A group of services; ``timeout`` is the limit in seconds to detect a dead one.
-
-    Worst case: half of it until the session ends, an eighth until the next poll, and a quarter of grace.
+    """A group of services; ``timeout`` is the limit in seconds to detect a dead one. Worst case: half of it until the
+    session ends, an eighth until the next poll, and a quarter of grace.
     """
 
     url: str

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exporter process: all workers' metrics for Prometheus, and the daemon's health.
-
-``/healthz`` answers 200 while the daemon runs; ``/readyz`` answers 200 while all workers serve, otherwise 503; other
-paths answer the metrics.
-
-A process of its own keeps slow scrapers and threads out of the master. The master binds the address, so that a bad
-address is reported at start, and keeps it when this process is respawned.
+"""Exporter process: all workers' metrics for Prometheus, and the daemon's health. ``/healthz`` answers 200 while the
+daemon runs; ``/readyz`` answers 200 while all workers serve, otherwise 503; other paths answer the metrics. A process
+of its own keeps slow scrapers and threads out of the master. The master binds the address, so that a bad address is
+reported at start, and keeps it when this process is respawned.
 """
 
 import socket
@@ -24,9 +21,8 @@ SHUTDOWN_SECONDS = 1  # scrapers repeat unfinished scrapes
 
 
 def bind(listen: str) -> socket.socket:
-    """Return a listening socket on ``host:port`` or ``[IPv6]:port``.
-
-    Raises BadConfiguration for an invalid address, or one that cannot be bound.
+    """Return a listening socket on ``host:port`` or ``[IPv6]:port``. Raises BadConfiguration for an invalid address, or
+    one that cannot be bound.
     """
     host, _, port = listen.rpartition(":")
     if not host or not port.isdigit() or int(port) > 65535:

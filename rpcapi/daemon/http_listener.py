@@ -28,7 +28,6 @@ RenderError = Callable[[int, str, str], tuple[list[tuple[str, str]], bytes]]
 
 class TlsAdapter(Adapter):
     """TLS for accepted connections. The handshake happens at the first read, so the accepting thread never waits.
-
     ``load`` reads the certificate and raises BadConfiguration if it cannot be used.
     """
 
@@ -81,9 +80,8 @@ class _Listener(wsgi.Server):
         super().prepare()
 
     def await_request(self, poll: select.poll) -> bool:
-        """Return whether a served connection has its next request within NEXT_REQUEST_MS.
-
-        Returns at once if another connection needs the thread, or if no thread would remain free for one.
+        """Return whether a served connection has its next request within NEXT_REQUEST_MS. Returns at once if another
+        connection needs the thread, or if no thread would remain free for one.
         """
         if not self.ready or self.requests.qsize or not self._waiting.acquire(blocking=False):
             return False
@@ -93,9 +91,8 @@ class _Listener(wsgi.Server):
             self._waiting.release()
 
     def process_conn(self, conn: Any) -> None:
-        """Give a thread to a readable connection; a new one waits for its first bytes without a thread.
-
-        cheroot would assign a thread at once.
+        """Give a thread to a readable connection; a new one waits for its first bytes without a thread. cheroot would
+        assign a thread at once.
         """
         if conn.last_used is None:
             self.put_conn(conn)
@@ -107,9 +104,8 @@ class _Listener(wsgi.Server):
 
 
 class HttpServer:
-    """HTTP server in its own thread, with the service protocol of rpcapi.daemon.
-
-    Raises BadConfiguration if a certificate cannot be used.
+    """HTTP server in its own thread, with the service protocol of rpcapi.daemon. Raises BadConfiguration if a
+    certificate cannot be used.
     """
 
     def __init__(

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folder of the workers' metrics, in prometheus_client's multi-process format.
-
-Files are named by worker index instead of process id: a respawned worker continues its predecessor's counters, and
-there are never more files than workers.
+"""Folder of the workers' metrics, in prometheus_client's multi-process format. Files are named by worker index instead
+of process id: a respawned worker continues its predecessor's counters, and there are never more files than workers.
 """
 
 import contextlib
@@ -17,9 +15,8 @@ from rpcapi import errors
 
 @contextlib.contextmanager
 def shared_folder(configured: str) -> Iterator[Path]:
-    """Yield an empty folder of mode 0700; at exit remove the metrics, or the whole folder if it is private.
-
-    Raises BadConfiguration if it cannot be created or written.
+    """Yield an empty folder of mode 0700; at exit remove the metrics, or the whole folder if it is private. Raises
+    BadConfiguration if it cannot be created or written.
     """
     try:
         if configured:

@@ -7,9 +7,8 @@ import time
 
 
 class Notifier:
-    """Sender of the daemon's state to systemd; without effect if there is no notification socket.
-
-    oslo.service's notifier sends READY before a worker serves and has no watchdog.
+    """Sender of the daemon's state to systemd; without effect if there is no notification socket. oslo.service's
+    notifier sends READY before a worker serves and has no watchdog.
     """
 
     def __init__(self, address: str = "", watchdog: float = 0.0) -> None:

@@ -14,10 +14,9 @@ EX_CONFIG = 78
 
 
 def fork(child: Callable[[], int]) -> int:
-    """Fork and return the pid; the child runs ``child`` and exits with its result.
-
-    Handled signals are blocked across the fork, so that the master's handlers never run in the child. The child starts
-    with default handlers; SignalSocket unblocks the signals.
+    """Fork and return the pid; the child runs ``child`` and exits with its result. Handled signals are blocked across
+    the fork, so that the master's handlers never run in the child. The child starts with default handlers; SignalSocket
+    unblocks the signals.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -40,9 +39,8 @@ def fork(child: Callable[[], int]) -> int:
 
 
 class SignalSocket:
-    """Signals as bytes, read in order; other threads may add bytes.
-
-    A handler that sets an event does not wake eventlet's hub from its poll; a byte on a socket does.
+    """Signals as bytes, read in order; other threads may add bytes. A handler that sets an event does not wake
+    eventlet's hub from its poll; a byte on a socket does.
     """
 
     def __init__(self, signals: Iterable[signal.Signals]) -> None:

@@ -11,10 +11,9 @@ LOG = log.getLogger(__name__)
 
 
 def warn(conf: cfg.ConfigOpts) -> None:
-    """Log each unknown option in the files of ``conf``.
-
-    Call it when the service serves, because libraries register options on first use. A wholly unknown section may
-    belong to another daemon that shares the file, and is logged at a lower level.
+    """Log each unknown option in the files of ``conf``. Call it when the service serves, because libraries register
+    options on first use. A wholly unknown section may belong to another daemon that shares the file, and is logged at a
+    lower level.
     """
     for path in _files(conf):
         sections: dict[str, dict[str, list[str]]] = {}

@@ -49,10 +49,8 @@ class WorkerRole:
 
 
 class Worker:
-    """Runner of one service from start to drain; the master has the other end of ``channel``.
-
-    If several workers find the same configuration error, only the one that acquires ``once_flag`` logs it; without a
-    flag each does.
+    """Runner of one service from start to drain; the master has the other end of ``channel``. If several workers find
+    the same configuration error, only the one that acquires ``once_flag`` logs it; without a flag each does.
     """
 
     def __init__(

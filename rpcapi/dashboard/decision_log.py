@@ -60,9 +60,8 @@ class DecisionLog(NamedTuple):
 def read(
     session: Session, partitions: objects.PartitionList, previous: Mapping[str, DecisionLog] | None
 ) -> dict[str, DecisionLog]:
-    """Return the decisions by partition, earlier ones and new ones; partitions without a store keep their log.
-
-    A new epoch, or a store that does not know the marker, is read from its beginning.
+    """Return the decisions by partition, earlier ones and new ones; partitions without a store keep their log. A new
+    epoch, or a store that does not know the marker, is read from its beginning.
     """
     logs: dict[str, DecisionLog] = {}
     for name, epoch in zip(partitions.names, partitions.epochs, strict=True):
@@ -85,9 +84,8 @@ def newest(logs: Mapping[str, DecisionLog], most: int, *, host: str = "") -> lis
 
 
 def refusals(logs: Mapping[str, DecisionLog]) -> list[DecisionSummary]:
-    """Return the last refusal of each unplaced request, newest first.
-
-    Each partition records its own refusal, and each retry of a request is recorded too.
+    """Return the last refusal of each unplaced request, newest first. Each partition records its own refusal, and each
+    retry of a request is recorded too.
     """
     last: dict[str, DecisionSummary] = {}
     placed_ids: set[str] = set()

@@ -138,9 +138,8 @@ def count_states(hosts: Iterable[Host]) -> dict[str, int]:
 
 
 def read(session: Session, partitions: objects.PartitionList, previous: HostList | None) -> HostList:
-    """Read the hosts of partitions with new log entries, and all services, which the log does not cover.
-
-    A partition without a reachable store keeps its earlier data; raises Unavailable if there is no data at all.
+    """Read the hosts of partitions with new log entries, and all services, which the log does not cover. A partition
+    without a reachable store keeps its earlier data; raises Unavailable if there is no data at all.
     """
     parts: dict[str, PartitionHosts] = {}
     failure: Exception | None = None

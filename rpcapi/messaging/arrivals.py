@@ -10,9 +10,8 @@ from rpcapi.messaging.dispatch import StrictServer
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Arrival of a message at this process, in seconds of the monotonic clock.
-
-    ``listening_since`` is the start of the server's current uninterrupted connection.
+    """Arrival of a message at this process, in seconds of the monotonic clock. ``listening_since`` is the start of the
+    server's current uninterrupted connection.
     """
 
     received: float
@@ -20,10 +19,9 @@ class Arrival:
 
 
 class ArrivalServer(StrictServer):
-    """Strict server that sets ``arrival`` on each message before the message waits for a thread.
-
-    oslo.messaging acknowledges messages on receipt, even if all threads are busy. So a message waits at the broker only
-    while nobody listens, otherwise in this process. Only the rabbit drivers notice a lost connection.
+    """Strict server that sets ``arrival`` on each message before the message waits for a thread. oslo.messaging
+    acknowledges messages on receipt, even if all threads are busy. So a message waits at the broker only while nobody
+    listens, otherwise in this process. Only the rabbit drivers notice a lost connection.
     """
 
     _listening_since = 0.0

@@ -15,9 +15,8 @@ T = TypeVar("T")
 
 
 def patch() -> None:
-    """Monkey-patch the standard library. Call it before any other import.
-
-    Modules that imported names of `select`, `socket` or `threading` earlier keep the blocking versions.
+    """Monkey-patch the standard library. Call it before any other import. Modules that imported names of `select`,
+    `socket` or `threading` earlier keep the blocking versions.
     """
     import eventlet  # noqa: PLC0415 - a process with native threads must not load it
 
@@ -27,10 +26,9 @@ def patch() -> None:
 
 
 def _isolate_request_contexts() -> None:
-    """Give each green thread its own request context.
-
-    A daemon imports oslo.log, to read its options, before it patches. The context store is then a native thread-local
-    shared by all green threads, and every log line would carry the id of the latest request.
+    """Give each green thread its own request context. A daemon imports oslo.log, to read its options, before it
+    patches. The context store is then a native thread-local shared by all green threads, and every log line would carry
+    the id of the latest request.
     """
     context._request_store = threading.local()
 
@@ -74,9 +72,8 @@ def executor() -> str:
 
 
 def run_in_worker_pool(work: Callable[[], T]) -> T:
-    """Run CPU-bound work; with green threads in a native worker pool, so that they keep running.
-
-    The work must not use locks or logs, which green threads share.
+    """Run CPU-bound work; with green threads in a native worker pool, so that they keep running. The work must not use
+    locks or logs, which green threads share.
     """
     if not is_patched():
         return work()

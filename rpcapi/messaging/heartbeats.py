@@ -55,10 +55,9 @@ class _MonitoredCall:
 
 
 class Heartbeats:
-    """Sender of heartbeats while calls run, two per monitor timeout of the caller.
-
-    oslo.messaging starts a thread per call, a fifth of the time of a short call. Here one thread waits for all calls,
-    and starts another only for a call that still runs when its first heartbeat is due.
+    """Sender of heartbeats while calls run, two per monitor timeout of the caller. oslo.messaging starts a thread per
+    call, a fifth of the time of a short call. Here one thread waits for all calls, and starts another only for a call
+    that still runs when its first heartbeat is due.
     """
 
     def __init__(self, linger_s: float = LINGER_S) -> None:

@@ -16,12 +16,10 @@ JobSlot = SimpleQueue[Job | None]  # queue from which a thread takes its next jo
 
 
 class ThreadPool:
-    """Pool of at most ``max_workers`` threads that starts a thread only if none is idle.
-
-    The last idle thread gets the next job: its data is still in the processor's caches, and the pool has as many
-    threads as jobs ran at once. oslo.messaging's pool starts a thread per job up to the maximum, uses all in turn and
-    wakes each every second; together with a future per job and a contended condition that costs a tenth of a selection
-    (ADR 0218).
+    """Pool of at most ``max_workers`` threads that starts a thread only if none is idle. The last idle thread gets the
+    next job: its data is still in the processor's caches, and the pool has as many threads as jobs ran at once.
+    oslo.messaging's pool starts a thread per job up to the maximum, uses all in turn and wakes each every second;
+    together with a future per job and a contended condition that costs a tenth of a selection (ADR 0218).
     """
 
     def __init__(self, max_workers: int, name: str = "rpc") -> None:
@@ -35,9 +33,8 @@ class ThreadPool:
         self._is_shut_down = False
 
     def submit(self, work: Callable[..., Any], *args: Any) -> None:
-        """Run ``work(*args)`` as soon as a thread is free.
-
-        Raises RuntimeError after shutdown, or if not even the first thread can be started.
+        """Run ``work(*args)`` as soon as a thread is free. Raises RuntimeError after shutdown, or if not even the first
+        thread can be started.
         """
         job = partial(work, *args)
         with self._lock:

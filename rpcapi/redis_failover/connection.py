@@ -55,9 +55,8 @@ def is_not_primary(error: redis.RedisError) -> bool:
 def pool(
     url: str, key: str, group: str, kind: type[redis.ConnectionPool] = redis.ConnectionPool, **options: Any
 ) -> redis.ConnectionPool:
-    """Return a pool of connections to the primary of ``key``; connects lazily.
-
-    Raises BadConfiguration, naming option ``url`` of ``group``, for an invalid URL or an unusable file in it.
+    """Return a pool of connections to the primary of ``key``; connects lazily. Raises BadConfiguration, naming option
+    ``url`` of ``group``, for an invalid URL or an unusable file in it.
     """
     if not redis_nodes.has_multiple_servers(url):
         tls.check_files(url, group)

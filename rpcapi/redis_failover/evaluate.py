@@ -40,10 +40,9 @@ def evaluate(
     replicas: ReplicaAcknowledgement,
     marker: str,
 ) -> Any:
-    """Return the script's result, loading the script if the server lacks it. Raises redis-py's errors.
-
-    With ``replicas.count``, WAIT is sent in the same round trip, and TooFewReplicas may be raised. ``marker`` is a key
-    in the slot of the script's keys.
+    """Return the script's result, loading the script if the server lacks it. Raises redis-py's errors. With
+    ``replicas.count``, WAIT is sent in the same round trip, and TooFewReplicas may be raised. ``marker`` is a key in
+    the slot of the script's keys.
     """
     return evaluate_all(client, sha, text, keys, [arguments], replicas=replicas, marker=marker)[0]
 
@@ -58,9 +57,8 @@ def evaluate_all(
     replicas: ReplicaAcknowledgement,
     marker: str,
 ) -> list[Any]:
-    """Return the script's result for each of ``calls``, sent together; otherwise like `evaluate`.
-
-    Raises the first error; the other calls are executed nevertheless.
+    """Return the script's result for each of ``calls``, sent together; otherwise like `evaluate`. Raises the first
+    error; the other calls are executed nevertheless.
     """
     waiting = _wait_commands(replicas, marker)
     results = _send(client, text, [*_calls(sha, keys, calls), *waiting])
@@ -80,9 +78,8 @@ def evaluate_each(
     marker: str,
     commands: Sequence[Sequence[Any]] = (),
 ) -> list[Any]:
-    """Return the results of ``calls`` and then of ``commands``, sent as one packet; missing scripts are loaded.
-
-    A failed call or command yields its ResponseError. Raises redis-py's other errors and TooFewReplicas; then it is
+    """Return the results of ``calls`` and then of ``commands``, sent as one packet; missing scripts are loaded. A
+    failed call or command yields its ResponseError. Raises redis-py's other errors and TooFewReplicas; then it is
     unknown which calls were executed.
     """
     waiting = _wait_commands(replicas, marker)
@@ -105,11 +102,9 @@ def _calls(sha: str, keys: Sequence[str], calls: Sequence[Sequence[Any]]) -> Ite
 
 
 def _wait_commands(replicas: ReplicaAcknowledgement, marker: str) -> list[Sequence[Any]]:
-    """Return the commands that wait for replicas, if required.
-
-    A repeated call that writes nothing must wait for the original write of another connection. Redis up to 7.0 waits
-    for the offset at the connection's last command, newer versions and Valkey for the offset of its own last write. So
-    each WAIT follows a write.
+    """Return the commands that wait for replicas, if required. A repeated call that writes nothing must wait for the
+    original write of another connection. Redis up to 7.0 waits for the offset at the connection's last command, newer
+    versions and Valkey for the offset of its own last write. So each WAIT follows a write.
     """
     return [("SET", marker, ""), ("WAIT", replicas.count, replicas.wait_ms)] if replicas.count else []
 

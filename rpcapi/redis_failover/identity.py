@@ -64,10 +64,9 @@ class ServerIdentity(HighWaterMark):
         self._arguments = dict(arguments or {})
 
     def check(self, execute: Execute) -> int:
-        """Compare and record the server's identity, begin a new epoch if necessary, and return the epoch.
-
-        Raises redis.ReadOnlyError if the server is a replica, whose answers may be old, and IncompatibleObject if a
-        newer gantt wrote the store.
+        """Compare and record the server's identity, begin a new epoch if necessary, and return the epoch. Raises
+        redis.ReadOnlyError if the server is a replica, whose answers may be old, and IncompatibleObject if a newer
+        gantt wrote the store.
         """
         info = _fields(execute("INFO"))
         if info.get("role") != "master":

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lookup of the primary through sentinels or cluster nodes on each connect.
-
-Addresses are not cached, because a failover changes them.
+"""Lookup of the primary through sentinels or cluster nodes on each connect. Addresses are not cached, because a
+failover changes them.
 """
 
 import abc
@@ -50,11 +49,10 @@ class PrimaryLocator(abc.ABC):
 
 
 class SentinelLocator(PrimaryLocator):
-    """Locator that uses the newest configuration of a majority of sentinels, or of all that answer.
-
-    A single sentinel may be cut off during a failover and return the old primary. It is still used if the others do not
-    answer, because otherwise no primary could be reached. Replicas (``replicas_acknowledge``), not sentinels, keep an
-    isolated old primary from acknowledging writes.
+    """Locator that uses the newest configuration of a majority of sentinels, or of all that answer. A single sentinel
+    may be cut off during a failover and return the old primary. It is still used if the others do not answer, because
+    otherwise no primary could be reached. Replicas (``replicas_acknowledge``), not sentinels, keep an isolated old
+    primary from acknowledging writes.
     """
 
     def __init__(self, nodes: RedisNodes) -> None:
@@ -87,9 +85,8 @@ class SentinelLocator(PrimaryLocator):
 
 
 class SlotOwnerLocator(PrimaryLocator):
-    """Locator that asks cluster nodes for the owner of a key's slot, starting with another node each time.
-
-    An isolated node may return an old owner; the connect fails then, and the next query goes to the next node.
+    """Locator that asks cluster nodes for the owner of a key's slot, starting with another node each time. An isolated
+    node may return an old owner; the connect fails then, and the next query goes to the next node.
     """
 
     def __init__(self, nodes: RedisNodes, key: str) -> None:

@@ -19,10 +19,9 @@ from rpcapi.redis_failover.system_calls import use_fewer_system_calls
 
 
 class ScriptClient(redis.Redis):
-    """Client that keeps connections for scripts, one per concurrent script.
-
-    redis-py takes and returns a pooled connection for each command, two thirds of a script's client time. The pool
-    still owns and closes the connections; only `execute_together` uses them.
+    """Client that keeps connections for scripts, one per concurrent script. redis-py takes and returns a pooled
+    connection for each command, two thirds of a script's client time. The pool still owns and closes the connections;
+    only `execute_together` uses them.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -31,11 +30,10 @@ class ScriptClient(redis.Redis):
         self._pid = os.getpid()
 
     def execute_together(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Return the answers to commands sent as one packet, a ResponseError for each failure.
-
-        Raises redis-py's other errors; then it is unknown which commands were executed. A connection without an answer,
-        or to a server that is no longer the primary, reconnects at its next use. So does a connection to a server that
-        lacks a script, since a former primary may answer that.
+        """Return the answers to commands sent as one packet, a ResponseError for each failure. Raises redis-py's other
+        errors; then it is unknown which commands were executed. A connection without an answer, or to a server that is
+        no longer the primary, reconnects at its next use. So does a connection to a server that lacks a script, since a
+        former primary may answer that.
         """
         answers: list[Any] = []
         connection = self._take()
@@ -82,10 +80,9 @@ def open_client(
     kind: type[redis.ConnectionPool] = redis.ConnectionPool,
     **options: Any,
 ) -> ScriptClient:
-    """Return a client of the primary of ``key`` that checks the server's identity on each new connection.
-
-    Connects lazily; ``options`` are for connections. Raises BadConfiguration, naming option ``url`` of ``group``, for
-    an unusable URL.
+    """Return a client of the primary of ``key`` that checks the server's identity on each new connection. Connects
+    lazily; ``options`` are for connections. Raises BadConfiguration, naming option ``url`` of ``group``, for an
+    unusable URL.
     """
 
     def on_connect(fresh: AbstractConnection) -> None:

@@ -74,7 +74,6 @@ def connection_options(url: str) -> dict[str, Any]:
 
 def check_files(url: str, group: str) -> None:
     """Raise BadConfiguration, naming option ``url`` of ``group``, if a file named in a single-server URL is unusable.
-
     URLs without TLS name no files.
     """
     parts = urlsplit(url)

@@ -14,9 +14,8 @@ MAX_RATIO = 10_000.0
 
 
 def capacity(total: int, reserved: int, allocation_ratio: float) -> int:
-    """Return floor((total - reserved) * allocation_ratio) in decimal arithmetic.
-
-    In binary, 100 * 1.15 is 114.999..., one too low.
+    """Return floor((total - reserved) * allocation_ratio) in decimal arithmetic. In binary, 100 * 1.15 is 114.999...,
+    one too low.
     """
     return math.floor((total - reserved) * Decimal(repr(float(allocation_ratio))))
 
@@ -43,9 +42,8 @@ class Inventory:
 
     @classmethod
     def from_dict(cls, resource_class: str, raw: Any) -> "Inventory":
-        """Build from a peer's mapping, whose ``capacity`` is ignored.
-
-        Raises InvalidStats with class and field if a field is missing, unknown or invalid.
+        """Build from a peer's mapping, whose ``capacity`` is ignored. Raises InvalidStats with class and field if a
+        field is missing, unknown or invalid.
         """
         if not isinstance(raw, Mapping) or "total" not in raw:
             raise errors.InvalidStats(what=f"inventory of {resource_class}", why="it must be a mapping with 'total'")

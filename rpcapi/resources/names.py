@@ -13,9 +13,8 @@ API_HOST = "@api"  # pseudo-host in the ids of providers created by the Placemen
 
 
 def canonical(name: ResourceName) -> str:
-    """Return the canonical string: ``"host"`` as it is, ``("host", "node")`` as ``"host/node"``. Idempotent.
-
-    Raises InvalidName.
+    """Return the canonical string: ``"host"`` as it is, ``("host", "node")`` as ``"host/node"``. Idempotent. Raises
+    InvalidName.
     """
     if isinstance(name, str):
         parts: Sequence[str] = [name]

@@ -74,10 +74,8 @@ EVERYTHING = Term("and", ())
 
 
 def parse(hint: Any) -> Term:
-    """Parse the hint, JSON text or a list; an empty query becomes EVERYTHING.
-
-    Raises InvalidSpec if the query is malformed or too large, or has unknown operators or variables or incompatible
-    types.
+    """Parse the hint, JSON text or a list; an empty query becomes EVERYTHING. Raises InvalidSpec if the query is
+    malformed or too large, or has unknown operators or variables or incompatible types.
     """
     decoded = _decode(hint)
     if decoded is None or decoded in ([], {}, ""):

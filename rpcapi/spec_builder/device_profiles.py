@@ -15,9 +15,8 @@ DeviceProfile = tuple[RequestGroup, ...]  # one group per device
 
 
 def parse_profile(name: str, groups: Sequence[Mapping[str, str]]) -> DeviceProfile:
-    """Build a profile from groups of extra specs ``resources:CLASS=N`` and ``trait:NAME=required``.
-
-    Raises InvalidSpec for malformed keys and values.
+    """Build a profile from groups of extra specs ``resources:CLASS=N`` and ``trait:NAME=required``. Raises InvalidSpec
+    for malformed keys and values.
     """
     request_groups = []
     for number, extra_spec_group in enumerate(groups):

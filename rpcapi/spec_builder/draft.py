@@ -83,9 +83,8 @@ REQUIRED, FORBIDDEN = KINDS = ("required", "forbidden")
 
 @dataclass(slots=True)
 class SpecDraft:
-    """Request groups by suffix, extended by each part of the translation.
-
-    An amount of 0 suppresses the flavor's default for the class.
+    """Request groups by suffix, extended by each part of the translation. An amount of 0 suppresses the flavor's
+    default for the class.
     """
 
     groups: dict[str, RequestGroup] = field(default_factory=lambda: {"": RequestGroup()})
@@ -136,9 +135,8 @@ class SpecDraft:
         return replace(group, resources=resources, required=required, forbidden=forbidden)
 
     def spec_fields(self) -> dict[str, Any]:
-        """Return the fields of the request spec.
-
-        If the unsuffixed group has no resources, its traits become requirements on the root.
+        """Return the fields of the request spec. If the unsuffixed group has no resources, its traits become
+        requirements on the root.
         """
         plain = self.requested_group()
         own, root = (plain, RequestGroup()) if plain.resources else (RequestGroup(), plain)

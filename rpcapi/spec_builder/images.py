@@ -26,9 +26,8 @@ RENAMED = {
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """Image with Glance's ``properties`` (strings). Used are traits, hw_*, img_* and os_*.
-
-    ``min_ram_mb`` and ``min_disk_gb`` limit the flavors that can boot it.
+    """Image with Glance's ``properties`` (strings). Used are traits, hw_*, img_* and os_*. ``min_ram_mb`` and
+    ``min_disk_gb`` limit the flavors that can boot it.
     """
 
     name: str

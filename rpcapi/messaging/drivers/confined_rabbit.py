@@ -45,9 +45,8 @@ CONNECT_SECONDS, NEXT_HOST_SECONDS = 5.0, 6.0
 
 
 class ConfinedRabbitDriver(RabbitDriver):
-    """Driver of `gantt-rabbit://user:password@host:port/vhost` and `rabbit://`; options as in the stock driver.
-
-    Raises BadConfiguration if TLS files cannot be used.
+    """Driver of `gantt-rabbit://user:password@host:port/vhost` and `rabbit://`; options as in the stock driver. Raises
+    BadConfiguration if TLS files cannot be used.
     """
 
     _connection_pool: Any

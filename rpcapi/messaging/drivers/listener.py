@@ -100,9 +100,8 @@ LOG = logging.getLogger(__name__)
 
 
 class BusListener(Listener):
-    """Listener that pauses reading while `prefetch` received requests have not started.
-
-    It has no thread: the process's receiver calls `offer`, and executor threads start the requests.
+    """Listener that pauses reading while `prefetch` received requests have not started. It has no thread: the process's
+    receiver calls `offer`, and executor threads start the requests.
     """
 
     def __init__(

@@ -21,9 +21,8 @@ T = TypeVar("T")
 
 
 class Outbox:
-    """Writer of messages, acknowledgements and fan-out memberships of a process. Thread-safe.
-
-    Methods without retries raise one of `CONNECTION_ERRORS`.
+    """Writer of messages, acknowledgements and fan-out memberships of a process. Thread-safe. Methods without retries
+    raise one of `CONNECTION_ERRORS`.
     """
 
     def __init__(self, channel: BusChannel) -> None:
@@ -79,10 +78,9 @@ class Outbox:
                 time.sleep(pause)
 
     def acknowledge(self, delivery_tag: str) -> bool:
-        """Acknowledge a received message; return False if another server has received it meanwhile.
-
-        Retries for half a visibility timeout. Nobody else can have received the message by then, so a message that is
-        missing after an attempt without a response was acknowledged by that attempt.
+        """Acknowledge a received message; return False if another server has received it meanwhile. Retries for half a
+        visibility timeout. Nobody else can have received the message by then, so a message that is missing after an
+        attempt without a response was acknowledged by that attempt.
 
         :raises BusRefused, oslo_messaging.MessageDeliveryFailure: see `retry`
         """
@@ -103,9 +101,8 @@ class Outbox:
         self.channel.publish(inbox, wire.encode(wire.WAKE))
 
     def join(self, targets: Iterable[ListenTarget], process: str) -> None:
-        """Register this process for servers and their fan-outs, for the TTL of its inboxes.
-
-        Removes fan-out members that did not renew for as long.
+        """Register this process for servers and their fan-outs, for the TTL of its inboxes. Removes fan-out members
+        that did not renew for as long.
         """
         now, ttl = time.time(), self.channel.limits.inbox_ttl
         targets = list(targets)

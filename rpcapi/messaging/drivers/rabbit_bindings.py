@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Repair of RabbitMQ exchanges and bindings that are lost while a process consumes.
-
-The broker deletes an exchange's bindings with it, without notice. After the exchange is created again, it drops
-messages while queues and consumers look healthy.
+"""Repair of RabbitMQ exchanges and bindings that are lost while a process consumes. The broker deletes an exchange's
+bindings with it, without notice. After the exchange is created again, it drops messages while queues and consumers look
+healthy.
 """
 
 import logging
@@ -31,7 +30,6 @@ class BindingCheck:
 
     def run(self, connection: amqp.Connection, consumers: Iterable[Any]) -> None:
         """Bind each consumer's queue to its exchange, and create a missing exchange if this user may. Idempotent.
-
         Raises AMQPError or OSError if the connection fails.
         """
         self._next_check = time.monotonic() + _interval()

@@ -34,9 +34,8 @@ MIN_TTL = 0.001
 
 
 class RabbitConnection(Connection):
-    """Stock connection that respects the deadline of the thread that uses it.
-
-    Reply queues are on REPLY_EXCHANGE, and replies go through it.
+    """Stock connection that respects the deadline of the thread that uses it. Reply queues are on REPLY_EXCHANGE, and
+    replies go through it.
     """
 
     channel: Any
@@ -68,9 +67,8 @@ class RabbitConnection(Connection):
                 LOG.info("Bindings were not checked: %s", error)  # consuming connects again
 
     def declare_consumer(self, consumer: Consumer) -> None:
-        """Consume a queue on an exchange of the deployment.
-
-        A full queue refuses messages; a full fan-out queue drops its oldest ones.
+        """Consume a queue on an exchange of the deployment. A full queue refuses messages; a full fan-out queue drops
+        its oldest ones.
         """
         consumer.exchange = DeployedExchange.of(consumer.exchange)
         # Publishers of notifications, also from other software, declare their queues without limits.
@@ -223,10 +221,9 @@ class RabbitConnection(Connection):
             raise refusal from error
 
     def _replace_channel(self) -> None:
-        """Switch to a new channel for later messages, because a refusal may not mean a full queue.
-
-        A channel that first published to a quorum queue while its leader's node was lost is refused until that node
-        returns; another channel is not.
+        """Switch to a new channel for later messages, because a refusal may not mean a full queue. A channel that first
+        published to a quorum queue while its leader's node was lost is refused until that node returns; another channel
+        is not.
         """
         try:
             channel = self.connection.channel()
@@ -242,9 +239,8 @@ class RabbitConnection(Connection):
         return super()._transport_socket_timeout(timeout)
 
     def direct_send(self, msg_id: str, msg: Any) -> None:
-        """Publish a reply to the reply queue `msg_id`.
-
-        Raises the stock driver's AMQPDestinationNotFound or MessageUndeliverable if the caller is gone.
+        """Publish a reply to the reply queue `msg_id`. Raises the stock driver's AMQPDestinationNotFound or
+        MessageUndeliverable if the caller is gone.
         """
         exchange = kombu.entity.Exchange(
             name=REPLY_EXCHANGE,

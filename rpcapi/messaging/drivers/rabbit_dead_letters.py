@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dead letters on RabbitMQ: one bounded queue of messages that services cannot process.
-
-The definitions bind the queue to an exchange that every service may publish to; only operators may read it. A broker
-without the definitions keeps no dead letters.
+"""Dead letters on RabbitMQ: one bounded queue of messages that services cannot process. The definitions bind the queue
+to an exchange that every service may publish to; only operators may read it. A broker without the definitions keeps no
+dead letters.
 """
 
 import json
@@ -39,9 +38,8 @@ def write(connect: Connect, letter: DeadLetter) -> None:
 
 
 def read(connect: Connect) -> list[DeadLetter] | None:
-    """Return the letters, newest first; None if the broker has no queue for them.
-
-    They return to the queue when the channel closes. Raises MessageDeliveryFailure.
+    """Return the letters, newest first; None if the broker has no queue for them. They return to the queue when the
+    channel closes. Raises MessageDeliveryFailure.
     """
     try:
         with deadline.limit_wait(SECONDS), connect() as context:
@@ -62,9 +60,8 @@ def _get_letters(channel: amqp.Channel) -> list[DeadLetter]:
 
 
 class DeadLetterOutbox:
-    """Background publisher of letters, so that neither listeners nor servers wait.
-
-    Buffers at most MAX_LETTERS, like the broker, and drops letters that cannot be published.
+    """Background publisher of letters, so that neither listeners nor servers wait. Buffers at most MAX_LETTERS, like
+    the broker, and drops letters that cannot be published.
     """
 
     def __init__(self, publish: Callable[[DeadLetter], None]) -> None:

@@ -17,10 +17,8 @@ class DeployedExchange(Exchange):
 
     @classmethod
     def of(cls, stock: Exchange) -> "DeployedExchange":
-        """Return an unbound exchange with the properties in the deployment's definitions.
-
-        An exchange outside the definitions, such as the notifications' exchange, keeps the properties of its other
-        publishers.
+        """Return an unbound exchange with the properties in the deployment's definitions. An exchange outside the
+        definitions, such as the notifications' exchange, keeps the properties of its other publishers.
         """
         if stock.name in DEPLOYED_EXCHANGES:
             return cls(name=stock.name, type=stock.type, durable=True, auto_delete=False)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Listeners of RPC servers on RabbitMQ with long polls and prompt replies.
-
-The stock driver polls for 1, 2, 4, ... ms after each message, because it acknowledges notifications between polls. RPC
-messages are acknowledged on receipt, so short polls only cost time: each takes a fifth of an empty call in caller and
-server, and longer calls have more of them.
+"""Listeners of RPC servers on RabbitMQ with long polls and prompt replies. The stock driver polls for 1, 2, 4, ... ms
+after each message, because it acknowledges notifications between polls. RPC messages are acknowledged on receipt, so
+short polls only cost time: each takes a fifth of an empty call in caller and server, and longer calls have more of
+them.
 """
 
 import logging
@@ -23,10 +22,8 @@ FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 
 
 class PromptIncomingMessage(AMQPIncomingMessage):
-    """Received message whose answer is sent once.
-
-    The stock driver retries for seconds if the caller's reply queue is missing, in a thread of the server's executor; a
-    thousand calls with dead callers would occupy all threads.
+    """Received message whose answer is sent once. The stock driver retries for seconds if the caller's reply queue is
+    missing, in a thread of the server's executor; a thousand calls with dead callers would occupy all threads.
     """
 
     listener: Any

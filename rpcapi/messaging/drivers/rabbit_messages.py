@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receipt of arbitrary messages from RabbitMQ.
-
-For an undecodable message the stock driver logs a traceback and sends no answer. Here such a message reaches the
-dispatcher with the reason instead of its arguments; the dispatcher rejects it in one log line, and answers if the reply
-fields are readable.
-
-A message is acknowledged before it is decoded. The stock driver acknowledges later, so a message whose decoding kills
-the process is redelivered and kills the next process too.
+"""Receipt of arbitrary messages from RabbitMQ. For an undecodable message the stock driver logs a traceback and sends
+no answer. Here such a message reaches the dispatcher with the reason instead of its arguments; the dispatcher rejects
+it in one log line, and answers if the reply fields are readable. A message is acknowledged before it is decoded. The
+stock driver acknowledges later, so a message whose decoding kills the process is redelivered and kills the next process
+too.
 """
 
 import logging
@@ -50,9 +47,8 @@ class PeerConsumer(Consumer):
 
     @classmethod
     def of(cls, stock: Consumer, max_length: int, max_bytes: int) -> "PeerConsumer":
-        """Return an undeclared consumer like ``stock``.
-
-        The queue is limited to ``max_length`` messages; a message above ``max_bytes`` is not decoded.
+        """Return an undeclared consumer like ``stock``. The queue is limited to ``max_length`` messages; a message
+        above ``max_bytes`` is not decoded.
         """
         consumer = cls.__new__(cls)
         consumer.__dict__.update(stock.__dict__)

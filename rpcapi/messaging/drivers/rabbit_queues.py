@@ -19,9 +19,8 @@ Connect = Callable[[], AbstractContextManager[Any]]  # returns an oslo.messaging
 
 
 def use_channel(connection: Any, use: Callable[[amqp.Channel], Any]) -> Any:
-    """Return the result of ``use`` on a temporary channel; reconnects as needed.
-
-    Raises AccessRefused or NotFound of the broker, and MessageDeliveryFailure while it is unreachable.
+    """Return the result of ``use`` on a temporary channel; reconnects as needed. Raises AccessRefused or NotFound of
+    the broker, and MessageDeliveryFailure while it is unreachable.
     """
     results: list[Any] = []
     refusals: list[Exception] = []

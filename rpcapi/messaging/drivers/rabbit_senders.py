@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Senders authenticated by RabbitMQ.
-
-Every message carries the property `user_id`, and RabbitMQ refuses a value other than the user of the connection. Claims
-about the sender in the body are ignored.
+"""Senders authenticated by RabbitMQ. Every message carries the property `user_id`, and RabbitMQ refuses a value other
+than the user of the connection. Claims about the sender in the body are ignored.
 """
 
 import re
@@ -31,9 +29,8 @@ class UserProducer(Producer):
         self.is_mandatory = False  # whether the last message requires a queue
 
     def publish(self, body: Any, *arguments: Any, mandatory: bool = False, **options: Any) -> Any:
-        """Publish with the property `user_id`; raises MessageTooLarge.
-
-        RabbitMQ returns the message if no queue takes it.
+        """Publish with the property `user_id`; raises MessageTooLarge. RabbitMQ returns the message if no queue takes
+        it.
         """
         self.is_mandatory = mandatory
         options |= {"user_id": self.user, "mandatory": True}

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The `gantt+redis` driver of oslo.messaging: RPC over a Redis server.
-
-Requests to topics and servers wait in lists, and are recorded as received until a server starts them. Replies and
-fan-out requests go to the inboxes of processes. Each list has one sending user, named in its key and authenticated by
-Redis. Data of dead processes expires.
-
-Persistence is up to the Redis server. The bus's own server stores nothing on disk: a restart loses queued messages, and
-callers time out.
+"""The `gantt+redis` driver of oslo.messaging: RPC over a Redis server. Requests to topics and servers wait in lists,
+and are recorded as received until a server starts them. Replies and fan-out requests go to the inboxes of processes.
+Each list has one sending user, named in its key and authenticated by Redis. Data of dead processes expires. Persistence
+is up to the Redis server. The bus's own server stores nothing on disk: a restart loses queued messages, and callers
+time out.
 """
 
 import functools
@@ -153,9 +150,8 @@ class RedisBusDriver(BaseDriver):
                 LOG.warning("Fan-out of %s dropped for a process that stopped reading: %s", target.topic, error)
 
     def listen(self, target: Target, batch_size: int, batch_timeout: float | None) -> BusListener:
-        """Listen for an RPC server: to its topic, its name and fan-outs.
-
-        If Redis is unreachable, listening starts after the reconnect.
+        """Listen for an RPC server: to its topic, its name and fan-outs. If Redis is unreachable, listening starts
+        after the reconnect.
 
         :raises oslo_messaging.server.ServerListenError: Redis answers, but denies access
         """
@@ -174,16 +170,14 @@ class RedisBusDriver(BaseDriver):
         return listener
 
     def dead_letters(self) -> list[dead_letters.DeadLetter]:
-        """Return dead letters, newest first: of all users for an operator, otherwise of the own user.
-
-        For errors see Outbox.retry.
+        """Return dead letters, newest first: of all users for an operator, otherwise of the own user. For errors see
+        Outbox.retry.
         """
         return self._outbox.retry(self._outbox.dead_letters, time.monotonic())
 
     def waiting_messages(self) -> dict[str, int]:
-        """Return the number of waiting messages per topic that servers of this process share.
-
-        For errors see Outbox.retry.
+        """Return the number of waiting messages per topic that servers of this process share. For errors see
+        Outbox.retry.
         """
         topics = self._receiver.queue_topics()
         waiting = dict.fromkeys(topics.values(), 0)

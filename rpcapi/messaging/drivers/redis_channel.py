@@ -46,7 +46,6 @@ CONNECTION_ERRORS = (
 @dataclass(frozen=True)
 class BusLimits:
     """Limits of the bus: counts for connections and queue_length, bytes for message_bytes, otherwise seconds.
-
     `first_pause` and `longest_pause` are pauses between attempts to reach Redis.
     """
 
@@ -70,9 +69,8 @@ class BusLimits:
 
 
 class BusChannel:
-    """Commands on a shared pool of connections. Every list expires.
-
-    Connects on the first command. Commands raise one of CONNECTION_ERRORS while Redis is unreachable.
+    """Commands on a shared pool of connections. Every list expires. Connects on the first command. Commands raise one
+    of CONNECTION_ERRORS while Redis is unreachable.
     """
 
     def __init__(self, address: RedisAddress, limits: BusLimits) -> None:
@@ -90,10 +88,8 @@ class BusChannel:
         return self.client.register_script((LUA / f"{verb}.lua").read_text(encoding="utf-8"))
 
     def publish(self, queue: str, text: str, process_key: str | None = None, receipt: str | None = None) -> None:
-        """Append a message to a queue or inbox; raises QueueFull or MessageTooLarge.
-
-        For a server, `process_key` names the process that reads its queue. `receipt` is a key that exists for
-        RECEIPT_SECONDS after the message arrived.
+        """Append a message to a queue or inbox; raises QueueFull or MessageTooLarge. For a server, `process_key` names
+        the process that reads its queue. `receipt` is a key that exists for RECEIPT_SECONDS after the message arrived.
         """
         limits = self.limits
         if names.is_inbox(queue):
@@ -113,10 +109,8 @@ class BusChannel:
         return bool(self.client.exists(receipt))
 
     def read(self, queues: Sequence[str]) -> tuple[str, bytes, bool] | None:
-        """Wait for an entry of an inbox or list of bells; None if none arrives.
-
-        Returns the list, the entry, and whether the inbox probably has more entries. An oversized entry becomes a dead
-        letter.
+        """Wait for an entry of an inbox or list of bells; None if none arrives. Returns the list, the entry, and
+        whether the inbox probably has more entries. An oversized entry becomes a dead letter.
         """
         sent_at = monotonic()
         answer: Any = self.client.brpop(queues, timeout=min(POLL_SECONDS, self.limits.socket_timeout / 2))
@@ -137,9 +131,8 @@ class BusChannel:
         return [entry for entry in entries if not isinstance(entry, list)]
 
     def claim(self, queue: str) -> tuple[str, bytes] | None:
-        """Receive the oldest message of a queue: (delivery tag, text), or None if the queue is empty.
-
-        Oversized messages become dead letters.
+        """Receive the oldest message of a queue: (delivery tag, text), or None if the queue is empty. Oversized
+        messages become dead letters.
         """
         keys = [queue + BODIES, self.received_key, self.received_index_key]
         # One more byte for the digit of a redelivered body.
@@ -178,9 +171,8 @@ class BusChannel:
         self._restore_received("", delivery_tag)
 
     def restore_abandoned(self) -> None:
-        """Requeue up to 100 messages that were not renewed for a visibility timeout.
-
-        After MAX_REDELIVERIES a message becomes a dead letter instead.
+        """Requeue up to 100 messages that were not renewed for a visibility timeout. After MAX_REDELIVERIES a message
+        becomes a dead letter instead.
         """
         self._restore_received(time() - self.limits.visibility_timeout, "")
 

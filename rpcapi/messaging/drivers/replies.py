@@ -30,9 +30,8 @@ class PendingReplies:
 
     @contextmanager
     def register(self, request_id: str, is_responder: IsResponder) -> Iterator["queue.Queue[wire.WireReply]"]:
-        """Register a request and yield the queue of its replies. Later replies are dropped.
-
-        Replies from users that do not satisfy the predicate are dropped too.
+        """Register a request and yield the queue of its replies. Later replies are dropped. Replies from users that do
+        not satisfy the predicate are dropped too.
         """
         reply_queue: queue.Queue[wire.WireReply] = queue.Queue()
         with self._lock:
@@ -58,9 +57,8 @@ class PendingReplies:
     def wait(
         self, reply_queue: "queue.Queue[wire.WireReply]", description: str, deadline: float, monitor: float | None
     ) -> Any:
-        """Return the result of the call, or raise the server's exception.
-
-        `deadline` is in monotonic seconds. With `monitor`, that many seconds without a heartbeat end the wait earlier.
+        """Return the result of the call, or raise the server's exception. `deadline` is in monotonic seconds. With
+        `monitor`, that many seconds without a heartbeat end the wait earlier.
 
         :raises oslo_messaging.MessagingTimeout: no reply in time
         """

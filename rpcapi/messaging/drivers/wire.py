@@ -68,10 +68,8 @@ def encode(body: WireRequest | WireReply) -> str:
 
 
 def decode(text: bytes) -> WireRequest | WireReply:
-    """Decode a message.
-
-    If only the arguments are undecodable, for example nested too deeply, a text replaces the message, and the
-    dispatcher answers with an error.
+    """Decode a message. If only the arguments are undecodable, for example nested too deeply, a text replaces the
+    message, and the dispatcher answers with an error.
 
     :raises MessageForeign: not JSON, another wire version, or a missing field
     """

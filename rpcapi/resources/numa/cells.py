@@ -58,10 +58,9 @@ class HostCell:
     def with_use(
         self, used: Mapping[str, int], guest_cpus: int = 0, policy: ThreadPolicy = ThreadPolicy.PREFER
     ) -> "HostCell":
-        """Estimate the cell's usage from the used amounts of its provider, which do not say which CPUs are pinned.
-
-        More PCPU than pinned CPUs: pin more, like guests of ``guest_cpus`` CPUs (0: one guest) with ``policy``. Less:
-        unpin such that most cores become free. The estimate is optimistic: it never rules out a guest that could fit.
+        """Estimate the cell's usage from the used amounts of its provider, which do not say which CPUs are pinned. More
+        PCPU than pinned CPUs: pin more, like guests of ``guest_cpus`` CPUs (0: one guest) with ``policy``. Less: unpin
+        such that most cores become free. The estimate is optimistic: it never rules out a guest that could fit.
         """
         pages = {size: count_pages(size, used.get(page_class(size), 0)) for size in self.pages}
         missing = used.get(PCPU, 0) - len(self.pinned)

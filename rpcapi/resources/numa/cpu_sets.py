@@ -9,9 +9,8 @@ _PART = re.compile(r"(\^?)([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
 
 def parse(text: str) -> frozenset[int]:
-    """Parse a list of numbers, ranges and exclusions (``^``); "" is the empty set.
-
-    Raises ValueError with a message for users.
+    """Parse a list of numbers, ranges and exclusions (``^``); "" is the empty set. Raises ValueError with a message for
+    users.
     """
     included: set[int] = set()
     excluded: set[int] = set()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fit of a guest's NUMA topology on a host's NUMA cells.
-
-The scheduler applies it to reported cells, the agent to its own.
+"""Fit of a guest's NUMA topology on a host's NUMA cells. The scheduler applies it to reported cells, the agent to its
+own.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -77,10 +76,9 @@ def fit(
     group_paths: Mapping[str, str],
     amounts_by_path: Mapping[str, Mapping[str, int]],
 ) -> list[CellPlacement] | str:
-    """Return the placement of an allocation on the host cells, or the reason why it does not fit.
-
-    ``amounts_by_path`` is the allocation, {path of the provider below the node: {class: amount}}; ``group_paths`` has
-    the provider path of each request group in the topology.
+    """Return the placement of an allocation on the host cells, or the reason why it does not fit. ``amounts_by_path``
+    is the allocation, {path of the provider below the node: {class: amount}}; ``group_paths`` has the provider path of
+    each request group in the topology.
     """
     demands = list(_demands(cells, guest, group_paths, amounts_by_path))
     served = {demand.guest.id for _, demand in demands if demand.guest is not None}

@@ -116,9 +116,8 @@ def _providers_for_unsuffixed_group(tree: ProviderTree, group: RequestGroup) -> 
 
 
 def _aggregates_match(tree: ProviderTree, provider: Provider, group: RequestGroup, *, is_sharing: bool = False) -> bool:
-    """Return whether aggregates satisfy a group; the root's aggregates apply to its whole tree.
-
-    A forbidden aggregate of the root also excludes sharing providers.
+    """Return whether aggregates satisfy a group; the root's aggregates apply to its whole tree. A forbidden aggregate
+    of the root also excludes sharing providers.
     """
     root = tree.root.aggregates
     in_required_tree = in_aggregates(provider.aggregates, group.member_of) or (

@@ -65,10 +65,9 @@ def find_first(
 def search(
     tree: ProviderTree, request: TreeRequest, steps: StepBudget, *, prune: bool = True
 ) -> Iterator[AllocationCandidate]:
-    """Yield allocation candidates until all are found or the budget is exhausted.
-
-    With ``prune``, candidates that differ only by a swap of equal groups or of equivalent providers are yielded once;
-    Provider.symmetry_key makes providers distinct.
+    """Yield allocation candidates until all are found or the budget is exhausted. With ``prune``, candidates that
+    differ only by a swap of equal groups or of equivalent providers are yielded once; Provider.symmetry_key makes
+    providers distinct.
     """
     if root_satisfies(tree, request):
         requirements = list_group_requirements(tree, request)
@@ -79,10 +78,9 @@ def search(
 def match_allocations(
     tree: ProviderTree, request: TreeRequest, allocations: Allocations, steps: StepBudget
 ) -> Iterator[AllocationCandidate]:
-    """Yield the assignments of request groups to providers that result in exactly ``allocations``.
-
-    The agent uses this for an existing claim, which has checked capacity and aggregates: only shape and traits of
-    ``tree`` matter. A provider outside ``tree`` belongs to another host; its traits are unknown.
+    """Yield the assignments of request groups to providers that result in exactly ``allocations``. The agent uses this
+    for an existing claim, which has checked capacity and aggregates: only shape and traits of ``tree`` matter. A
+    provider outside ``tree`` belongs to another host; its traits are unknown.
     """
     requested_amounts: Counter[str] = Counter()
     allocated_amounts: Counter[str] = Counter()

@@ -9,9 +9,8 @@ from rpcapi.resources.trees.tree import ProviderTree, TreeRequest
 
 
 class SymmetryBreaker:
-    """Filter of providers that are equivalent to one already tried while both are unused.
-
-    Two providers are equivalent if swapping their subtrees changes nothing that matters to the request.
+    """Filter of providers that are equivalent to one already tried while both are unused. Two providers are equivalent
+    if swapping their subtrees changes nothing that matters to the request.
     """
 
     def __init__(self, tree: ProviderTree, requirements: Sequence[GroupRequirement], request: TreeRequest) -> None:
