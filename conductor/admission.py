@@ -44,7 +44,6 @@ class Admission:
 
     def check_backlog(self, waiting: Mapping[str, int], project: str, count: int, oldest_ms: int) -> None:
         """Raise Overloaded if ``count`` more instances of ``project`` may not wait, given {project: waiting instances}.
-
         Raises RequestTooLarge for a ``count`` that can never wait. ``oldest_ms`` is the wait of the oldest new request,
         an estimate of the time until the backlog is served.
         """

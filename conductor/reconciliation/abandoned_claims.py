@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims that no record explains: unverified claims, orphans without a guest, and sources of ended migrations.
-
-Only the host itself may end a confirmed claim and its guest.
+"""Leaked migrations: claims and guests left at the source of an ended migration. Only the host itself may end a
+confirmed claim and its guest.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -158,11 +157,10 @@ def _check_guest(
     *,
     ends_running: bool,
 ) -> None:
-    """Raise InstanceConflict for a guest that may be the only copy of its instance or needs ``ends_running``.
-
-    Without the migration's record nobody knows which guest is the original. Another copy is a confirmed claim that is
-    not a source, or the image of an offloaded instance. A deleted instance needs no copy; if only the migration has a
-    record, the instance was deleted and its record has expired.
+    """Raise InstanceConflict for a guest that may be the only copy of its instance or needs ``ends_running``. Without
+    the migration's record nobody knows which guest is the original. Another copy is a confirmed claim that is not a
+    source, or the image of an offloaded instance. A deleted instance needs no copy; if only the migration has a record,
+    the instance was deleted and its record has expired.
     """
     uuid, migration = claim["consumer"], claim["migration"]
     record = parts.store.get([uuid]).get(uuid)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Periodic comparison of instance records with their claims.
-
-A fence, a lost journal or a forgotten write changes no record by itself, since the conductor may be down at that time.
+"""Periodic comparison of instance records with their claims. A fence, a lost journal or a forgotten write changes no
+record by itself, since the conductor may be down at that time.
 """
 
 import random
@@ -87,11 +86,9 @@ class RecordReconciler(BackgroundLoop):
         return self._interval
 
     def compare(self, uuids: Sequence[str]) -> None:
-        """Compare these records now, without waiting for a second comparison.
-
-        A record in ERROR with a live claim sends its build again, so that its host reports what runs. Raises
-        InvalidRequest or a subclass, UnknownInstance, Unavailable or a subclass, before any change; InstanceConflict
-        while a step is due.
+        """Compare these records now, without waiting for a second comparison. A record in ERROR with a live claim sends
+        its build again, so that its host reports what runs. Raises InvalidRequest or a subclass, UnknownInstance,
+        Unavailable or a subclass, before any change; InstanceConflict while a step is due.
         """
         check_uuids(uuids, MAX_INSTANCES)
         records = find_instances(self._parts.store, uuids)
@@ -147,9 +144,8 @@ class RecordReconciler(BackgroundLoop):
         return list(zip(claims, results, strict=True))
 
     def _begin_moves_again(self, partition: str | None, sources: Sequence[_Claim]) -> None:
-        """Make claims sources again after their partition forgot the role; destinations may be elsewhere.
-
-        A host restores roles by its first audit after a loss, which may precede the message that sets the role.
+        """Make claims sources again after their partition forgot the role; destinations may be elsewhere. A host
+        restores roles by its first audit after a loss, which may precede the message that sets the role.
         """
         if not sources:
             return
@@ -196,9 +192,8 @@ def _is_forgotten_source(claim: _Claim, result: ClaimAnswerRow) -> bool:
 def compared_record(
     instance: InstanceRecord, answer: str, host: str | None, migration: str | None = None
 ) -> InstanceRecord | None:
-    """Return the record changed by the answer about its claim, or None.
-
-    ``migration`` is the claim's migration if the claim is a source or destination.
+    """Return the record changed by the answer about its claim, or None. ``migration`` is the claim's migration if the
+    claim is a source or destination.
     """
     is_elsewhere = answer == Answer.CONFIRMED and (host != instance.host or _moves_unknown(instance, migration))
     if answer == Answer.CONFLICT or is_elsewhere:
@@ -233,9 +228,8 @@ def _moves_unknown(instance: InstanceRecord, migration: str | None) -> bool:
 
 
 def _revived(instance: InstanceRecord) -> InstanceRecord | None:
-    """Return the record with its build sent again; None if its host reported the end of the attempt.
-
-    If only a comparison ended the attempt, its host reported the live claim later.
+    """Return the record with its build sent again; None if its host reported the end of the attempt. If only a
+    comparison ended the attempt, its host reported the live claim later.
     """
     history = without_loss(instance, instance.attempt)
     revived = replace(instance, history=history, was_stopped=False)  # the host will report the power state

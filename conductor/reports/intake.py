@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Intake of agents' build reports; each outcome is recorded before the agent gets its answer.
-
-A report needs no lease: it is written while a conductor may hold the request, and wakes the request if a step follows.
+"""Intake of agents' build reports; each outcome is recorded before the agent gets its answer. A report needs no lease:
+it is written while a conductor may hold the request, and wakes the request if a step follows.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -79,10 +78,8 @@ STATES: Mapping[str, tuple[InstanceStatus, Collection[InstanceStatus]]] = {
 
 
 def record(parts: ConductorParts, ctxt: RequestContext, report: objects.BuildReport) -> None:
-    """Record a report; a repeated, late or outdated result changes nothing.
-
-    Raises InvalidRequest for a malformed report; Conflict or a subclass of Unavailable when the agent must send it
-    again.
+    """Record a report; a repeated, late or outdated result changes nothing. Raises InvalidRequest for a malformed
+    report; Conflict or a subclass of Unavailable when the agent must send it again.
     """
     results = _read(report)
     remaining = results
@@ -164,11 +161,10 @@ def _copy_of(copy: Mapping[str, Any] | None) -> tuple[int, str]:
 
 
 def is_leaked(instance: InstanceRecord | None, result: BuildResult) -> bool:
-    """Return whether the host has a guest of a deleted instance or ended move.
-
-    A move has certainly ended if the instance rests on another host. A deleted instance in a move first ends its
-    destination, then its source. A guest without a record is not leaked: this store may have lost the record, and the
-    host has confirmed the claim. If the claim ends, the host's next audit stops the guest.
+    """Return whether the host has a guest of a deleted instance or ended move. A move has certainly ended if the
+    instance rests on another host. A deleted instance in a move first ends its destination, then its source. A guest
+    without a record is not leaked: this store may have lost the record, and the host has confirmed the claim. If the
+    claim ends, the host's next audit stops the guest.
     """
     if result.kind not in (ACTIVE, STOPPED) or instance is None:
         return False
@@ -254,9 +250,8 @@ def _apply_state(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
 
 
 def _end_incoming(instance: InstanceRecord) -> InstanceRecord | None:
-    """End a guest that was only prepared for a copy, by a migration that failed or was lost.
-
-    A host that has run it since ignores the request: it followed a later message.
+    """End a guest that was only prepared for a copy, by a migration that failed or was lost. A host that has run it
+    since ignores the request: it followed a later message.
     """
     is_built = instance.status == InstanceStatus.BUILDING and instance.step in BUILT
     if not is_built and (instance.status, instance.step) != (InstanceStatus.ERROR, SagaStep.DONE):
@@ -267,19 +262,16 @@ def _end_incoming(instance: InstanceRecord) -> InstanceRecord | None:
 
 
 def _is_stopped_for_lost_move(instance: InstanceRecord) -> bool:
-    """Return whether a guest stopped for a move contradicts a record without a move.
-
-    SETTLE starts it again if the claims show that it runs nowhere else.
+    """Return whether a guest stopped for a move contradicts a record without a move. SETTLE starts it again if the
+    claims show that it runs nowhere else.
     """
     is_built = instance.status == InstanceStatus.BUILDING and instance.step in BUILT
     return is_built or (instance.status in RESTING and instance.step in (SagaStep.DONE, SagaStep.POWER))
 
 
 def _apply_operation(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Finish a reboot or rebuild; None if the host has not executed it yet.
-
-    A number above the recorded one belongs to an operation that this store lost, so the request is repeated with a
-    higher number.
+    """Finish a reboot or rebuild; None if the host has not executed it yet. A number above the recorded one belongs to
+    an operation that this store lost, so the request is repeated with a higher number.
     """
     if result.operation < instance.operation:
         return None
@@ -289,9 +281,8 @@ def _apply_operation(instance: InstanceRecord, result: BuildResult) -> InstanceR
 
 
 def _apply_power(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Apply the reported power state; None if it is not the awaited one.
-
-    The host of an idle instance may have followed a message that this store has lost: the record follows.
+    """Apply the reported power state; None if it is not the awaited one. The host of an idle instance may have followed
+    a message that this store has lost: the record follows.
     """
     _status, expected = STATES[result.kind]
     if result.transition > instance.transition_number:
@@ -306,9 +297,8 @@ def _apply_power(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
 
 
 def _finish(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
-    """Finish in the reported status; a running instance outdates its stored image.
-
-    An evacuated instance that was powered off before is stopped as soon as it runs.
+    """Finish in the reported status; a running instance outdates its stored image. An evacuated instance that was
+    powered off before is stopped as soon as it runs.
     """
     status, _expected = STATES[result.kind]
     if status == InstanceStatus.ACTIVE and instance.was_stopped:

@@ -43,9 +43,8 @@ def _follow_source(instance: InstanceRecord, result: BuildResult) -> InstanceRec
 
 
 def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
-    """Go back to the source after it followed a move that this store lost; it ignores lower message numbers.
-
-    The next move has later attempts than the lost one.
+    """Go back to the source after it followed a move that this store lost; it ignores lower message numbers. The next
+    move has later attempts than the lost one.
     """
     reason = "its source had followed a later move, whose record was lost: repeat the move"
     record = replace(instance, last_attempt=number)
@@ -55,9 +54,8 @@ def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
 
 
 def _end_later_source(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
-    """Continue END_SOURCE after the source followed a later message that this store lost.
-
-    If the source runs, the instance had returned to it, so the source ends only for a deletion.
+    """Continue END_SOURCE after the source followed a later message that this store lost. If the source runs, the
+    instance had returned to it, so the source ends only for a deletion.
     """
     record = replace(instance, last_attempt=result.transition)
     if result.kind == ACTIVE and instance.status != InstanceStatus.DELETING:
@@ -84,9 +82,8 @@ def is_of_source(instance: InstanceRecord, result: BuildResult) -> bool:
 
 
 def follows_later_move(instance: InstanceRecord, result: BuildResult) -> bool:
-    """Return whether the host stopped the guest for a move after the recorded one, which this store has lost.
-
-    Not for a deletion: it ends every claim, the source of the recorded move last.
+    """Return whether the host stopped the guest for a move after the recorded one, which this store has lost. Not for a
+    deletion: it ends every claim, the source of the recorded move last.
     """
     recorded = instance.open_migration
     if recorded is None or instance.status == InstanceStatus.DELETING or result.migration in ("", recorded.uuid):
@@ -113,9 +110,8 @@ def is_at_destination(instance: InstanceRecord) -> bool:
 
 
 def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Apply a report about the current claim of a moving instance; None if nothing changes.
-
-    The claim is at the destination; before the move and after the return, on the source.
+    """Apply a report about the current claim of a moving instance; None if nothing changes. The claim is at the
+    destination; before the move and after the return, on the source.
     """
     has_guest = result.kind in (ACTIVE, STOPPED)
     is_live = instance.move.kind == MigrationKind.LIVE

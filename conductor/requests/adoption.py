@@ -31,12 +31,9 @@ class RunningGuest(NamedTuple):
 
 
 def adopt(parts: ConductorParts, ctxt: RequestContext, partition: str, host: str, uuids: Sequence[str]) -> None:
-    """Record instances that service host ``host`` of ``partition`` runs; recorded instances stay unchanged.
-
-    The new record continues as after a sent build: the host reports what runs, and an ended guest leads to ERROR. A
-    guest at the source of a move is settled first by the claims of both ends. Unverified claims of the guests are
-    vouched for.
-
+    """Record instances that service host ``host`` of ``partition`` runs; recorded instances stay unchanged. The new
+    record continues as after a sent build: the host reports what runs, and an ended guest leads to ERROR. A guest at
+    the source of a move is settled first by the claims of both ends. Unverified claims of the guests are vouched for.
     Raises InvalidRequest or a subclass, Unavailable or a subclass if host or store do not answer, or InstanceConflict,
     before any change.
     """

@@ -40,9 +40,8 @@ def build(
         names: Display names, empty or one per instance.
         first_sent: Unix time in seconds at which the caller first sent the request.
 
-    Raises:
-        InvalidRequest: Or a subclass, such as CallerRefused for a hint to an instance of another project.
-        InstanceConflict, QuotaExceeded, DeadlinePassed, StoreFull, Unavailable: Nothing is recorded.
+    Raises InvalidRequest (or a subclass, such as CallerRefused for a hint to an instance of another project);
+    InstanceConflict, QuotaExceeded, DeadlinePassed, StoreFull or Unavailable (nothing is recorded).
     """
     check_spec(spec)
     check_uuids(uuids, parts.max_instances)
@@ -101,9 +100,8 @@ def _to_past_ms(first_sent: float | None) -> int | None:
 def compute_request_key(
     ctxt: RequestContext, spec: objects.RequestSpec, uuids: Sequence[str], names_by_uuid: Mapping[str, str]
 ) -> str:
-    """Return the identity of a request: a hash of project, user, spec, uuids and names.
-
-    Not of the request id: a caller may repeat a call with a new id, or use one id for several calls.
+    """Return the identity of a request: a hash of project, user, spec, uuids and names. Not of the request id: a caller
+    may repeat a call with a new id, or use one id for several calls.
     """
     # Skip fields with default values, so that a caller that does not know a new field repeats the same request.
     spec_values = {

@@ -128,7 +128,6 @@ def _check_host(clients: ServiceClients, ctxt: RequestContext, host: str, *, in_
 
 def lost_record(record: InstanceRecord, answers: AttemptAnswers) -> InstanceRecord:
     """Return the record in ERROR after its host lost it; raises InstanceConflict while its claim may be live.
-
     ``answers`` are about claims that may have ended.
     """
     answer = answers.get((record.uuid, record.attempt))

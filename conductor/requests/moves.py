@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to migrate, resize, confirm and revert; the saga executes them.
-
-Functions that begin moves take ``project``, the only project whose instances may move; None for all. They raise
-InvalidRequest or a subclass (CallerRefused, UnknownInstance, InstanceConflict for a wrong status) before any change,
-and Conflict or StoreUnavailable when the caller must retry.
+"""Requests to migrate, resize, confirm and revert; the saga executes them. Functions that begin moves take ``project``,
+the only project whose instances may move; None for all. They raise InvalidRequest or a subclass (CallerRefused,
+UnknownInstance, InstanceConflict for a wrong status) before any change, and Conflict or StoreUnavailable when the
+caller must retry.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -64,11 +63,10 @@ def migrate(
     allow_cross_cell: bool = False,
     project: str | None = None,
 ) -> None:
-    """Mark ACTIVE and SHUTOFF instances for migration, each under its migration uuid; idempotent.
-
-    Members of an affinity group move together: all get a destination or none (also for ``live_migrate`` and
-    ``resize``). ``host`` is the only allowed destination. Also raises UnknownHost, and NoValidHost if ``host`` could
-    take none of the instances now.
+    """Mark ACTIVE and SHUTOFF instances for migration, each under its migration uuid; idempotent. Members of an
+    affinity group move together: all get a destination or none (also for ``live_migrate`` and ``resize``). ``host`` is
+    the only allowed destination. Also raises UnknownHost, and NoValidHost if ``host`` could take none of the instances
+    now.
     """
     move = Move(ctxt.request_id, None if host is None else names.canonical(host), allow_cross_cell)
     _begin(parts, ctxt, uuids, migrations, move, method="migrate_instances", project=project)
@@ -99,10 +97,9 @@ def resize(
     allow_cross_cell: bool = False,
     project: str | None = None,
 ) -> None:
-    """Mark ACTIVE and SHUTOFF instances to be resized, each under its migration uuid; idempotent.
-
-    ``flavors`` has one flavor spec per image; each instance uses the spec of its image. Also raises InvalidSpec for an
-    instance that has this flavor or whose image has no spec, and QuotaExceeded.
+    """Mark ACTIVE and SHUTOFF instances to be resized, each under its migration uuid; idempotent. ``flavors`` has one
+    flavor spec per image; each instance uses the spec of its image. Also raises InvalidSpec for an instance that has
+    this flavor or whose image has no spec, and QuotaExceeded.
     """
     if len(flavors) > max(1, len(uuids)):
         raise errors.InvalidRequest(why=f"{len(uuids)} instances can have at most as many images, got {len(flavors)}")
@@ -165,9 +162,8 @@ def _check_target(
     moving: Sequence[InstanceRecord],
     requests: Mapping[str, BuildRequestRecord],
 ) -> None:
-    """Raise UnknownHost or NoValidHost if the target could not take each instance now.
-
-    Server groups are checked by the claim only, which does not count the source of a move as a member.
+    """Raise UnknownHost or NoValidHost if the target could not take each instance now. Server groups are checked by the
+    claim only, which does not count the source of a move as a member.
     """
     specs = []
     for record in moving:

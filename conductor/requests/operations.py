@@ -36,10 +36,8 @@ def reboot(parts: ConductorParts, uuids: Sequence[str], *, hard: bool, project: 
     Args:
         project: Only project whose instances may be rebooted; None for all.
 
-    Raises:
-        InvalidRequest: Before any change; includes CallerRefused, UnknownInstance, and InstanceConflict for a wrong
-            status.
-        Conflict, StoreUnavailable: The caller must retry.
+    Raises InvalidRequest (before any change; includes CallerRefused, UnknownInstance, and InstanceConflict for a wrong
+    status); Conflict or StoreUnavailable (the caller must retry).
     """
     status = InstanceStatus.HARD_REBOOT if hard else InstanceStatus.REBOOT
     requested_changes.apply(
@@ -54,12 +52,10 @@ def rebuild(
     project: str | None = None,
     image: Mapping[str, Any] | None = None,
 ) -> None:
-    """Mark instances for a new disk from their image: ACTIVE, SHUTOFF and, on a host, ERROR ones.
-
-    Instances in ERROR whose host is gone are evacuated. A rebuild in progress stays unchanged and refuses a new image.
-    ``image``, as in RequestSpec, replaces the instance's image; the host must be able to run it.
-
-    Raises the errors of ``reboot``, ``specs_with_image`` and, for evacuated instances, ``evacuation.plan``.
+    """Mark instances for a new disk from their image: ACTIVE, SHUTOFF and, on a host, ERROR ones. Instances in ERROR
+    whose host is gone are evacuated. A rebuild in progress stays unchanged and refuses a new image. ``image``, as in
+    RequestSpec, replaces the instance's image; the host must be able to run it. Raises the errors of ``reboot``,
+    ``specs_with_image`` and, for evacuated instances, ``evacuation.plan``.
     """
     check_uuids(uuids, parts.max_instances)
     records = parts.store.get(uuids)
@@ -91,9 +87,8 @@ def _without_host(records: Iterable[InstanceRecord], uuids: Collection[str]) -> 
 
 
 def mark(instance: InstanceRecord, status: InstanceStatus, now_ms: int) -> InstanceRecord | None:
-    """Return the record in ``status`` with a new operation number; None if it has that status already.
-
-    Numbers are times: a store that forgot an operation does not reuse its number. Raises InstanceConflict.
+    """Return the record in ``status`` with a new operation number; None if it has that status already. Numbers are
+    times: a store that forgot an operation does not reuse its number. Raises InstanceConflict.
     """
     if instance.shown_status == status:
         return None

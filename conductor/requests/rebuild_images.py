@@ -24,9 +24,8 @@ REBUILD = "rebuild"  # scope of the dry run
 def specs_with_image(
     parts: ConductorParts, ctxt: RequestContext, records: Sequence[InstanceRecord], image: Mapping[str, Any]
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Return {instance: spec primitive with the new image}; instances without a host skip the host check.
-
-    Raises InvalidSpec for an invalid image or an image that needs another claim, NoValidHost if a host cannot run it,
+    """Return {instance: spec primitive with the new image}; instances without a host skip the host check. Raises
+    InvalidSpec for an invalid image or an image that needs another claim, NoValidHost if a host cannot run it,
     UnknownHost, or Unavailable or a subclass if the scheduler does not answer.
     """
     check_image(image)

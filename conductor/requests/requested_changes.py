@@ -37,10 +37,8 @@ def apply(
         project: Only project whose instances ``method`` may change; None for all.
         limits: {project: quota limits} for instances that start to count again.
 
-    Raises:
-        InvalidRequest: Before any change; includes CallerRefused and UnknownInstance.
-        QuotaExceeded: ``limits`` are exceeded.
-        Conflict, StoreUnavailable: The caller must retry.
+    Raises InvalidRequest (before any change; includes CallerRefused and UnknownInstance); QuotaExceeded (``limits`` are
+    exceeded); Conflict or StoreUnavailable (the caller must retry).
     """
     check_uuids(uuids, parts.max_instances)
     remaining = list(uuids)
@@ -74,10 +72,8 @@ def apply_to_migrations(
     method: str,
     project: str | None = None,
 ) -> None:
-    """Write the record that ``change`` returns for the instance of each migration, like ``apply``.
-
-    ``change`` gets the migration from the instance's record, or the ended one if another migration followed. Also
-    raises UnknownMigration.
+    """Write the record that ``change`` returns for the instance of each migration, like ``apply``. ``change`` gets the
+    migration from the instance's record, or the ended one if another migration followed. Also raises UnknownMigration.
     """
     check_uuids(migrations, parts.max_instances, "migration")
     by_instance = {record.instance: record for record in find_migrations(parts.store, migrations).values()}

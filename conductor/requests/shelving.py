@@ -34,10 +34,9 @@ def unshelve_instances(
     Args:
         host: Only host that may take the offloaded instances; only operators may set it.
 
-    Raises:
-        InstanceConflict: ``host`` is set and an instance is SHELVED.
-        UnknownHost, NoValidHost: ``host`` could not take any of the instances now.
-        QuotaExceeded: A project has too little quota for its offloaded instances; nothing is changed.
+    Raises InstanceConflict (``host`` is set and an instance is SHELVED); UnknownHost or NoValidHost (``host`` could not
+    take any of the instances now); QuotaExceeded (a project has too little quota for its offloaded instances; nothing
+    is changed).
     """
     check_uuids(uuids, parts.max_instances)
     if host is not None and project is not None:
@@ -88,10 +87,9 @@ def offload(instance: InstanceRecord) -> InstanceRecord | None:
 
 
 def unshelve(instance: InstanceRecord, target: str | None = None) -> InstanceRecord | None:
-    """Return the record that starts or builds the instance; None if that was requested already.
-
-    An offloaded instance starts with an empty history, so it has as many attempts as a new instance. ``target`` is the
-    only host that may take it. Raises InstanceConflict, also for a ``target`` while the instance is on a host.
+    """Return the record that starts or builds the instance; None if that was requested already. An offloaded instance
+    starts with an empty history, so it has as many attempts as a new instance. ``target`` is the only host that may
+    take it. Raises InstanceConflict, also for a ``target`` while the instance is on a host.
     """
     is_under_way = instance.is_shelved and instance.status in (InstanceStatus.BUILDING, InstanceStatus.STARTING)
     if is_under_way or instance.status in (InstanceStatus.UNSHELVING, InstanceStatus.ACTIVE):

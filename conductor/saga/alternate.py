@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step ALTERNATE: end a failed attempt and prepare the next one on an alternate.
-
-The next attempt starts only after the claim store reports the end of the old one. A confirmed claim belongs to its
-host, even a silent one: an instance is never built twice.
+"""Step ALTERNATE: end a failed attempt and prepare the next one on an alternate. The next attempt starts only after the
+claim store reports the end of the old one. A confirmed claim belongs to its host, even a silent one: an instance is
+never built twice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,10 +49,9 @@ def alternate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[
 
 
 def _prepare(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Prepare the next attempt of all instances in one call, which prepares all claims or none.
-
-    After a refusal, repeat the call without the instances that no alternate accepts. Members of an affinity group move
-    together: all wait while one must wait, or while other members may still be refused and keep the group on its host.
+    """Prepare the next attempt of all instances in one call, which prepares all claims or none. After a refusal, repeat
+    the call without the instances that no alternate accepts. Members of an affinity group move together: all wait while
+    one must wait, or while other members may still be refused and keep the group on its host.
     """
     uuids = [instance.uuid for instance in group]
     try:
@@ -160,9 +158,8 @@ def _timed_out(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
 def _give_up(
     saga_pass: SagaPass, group: Sequence[InstanceRecord], reasons: Mapping[str, str] | None = None
 ) -> list[InstanceRecord]:
-    """Abort the current attempt, then fail the instance.
-
-    ``reasons`` is {uuid: reason}; None if no alternates or attempts are left.
+    """Abort the current attempt, then fail the instance. ``reasons`` is {uuid: reason}; None if no alternates or
+    attempts are left.
     """
     answers = claims.abort(saga_pass, group)
     if answers is None:

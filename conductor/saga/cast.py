@@ -41,9 +41,8 @@ def build(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Inst
 
 
 def terminate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Repeat terminate messages until the hosts report that the guests are gone.
-
-    ABORT checks the claims of silent hosts.
+    """Repeat terminate messages until the hosts report that the guests are gone. ABORT checks the claims of silent
+    hosts.
     """
     return request_report(
         saga_pass,
@@ -75,9 +74,8 @@ def request_report(
 
 
 def is_silent(instance: InstanceRecord) -> bool:
-    """Return whether to read the claim on this try instead of sending the message.
-
-    A fenced host never reports; only its claim shows the end.
+    """Return whether to read the claim on this try instead of sending the message. A fenced host never reports; only
+    its claim shows the end.
     """
     return (instance.tries + 1) % CLAIM_CHECK_INTERVAL == 0
 
@@ -160,9 +158,8 @@ def send_transitions(
     actions: Sequence[str],
     moves: Sequence[Mapping[str, str]] = (),
 ) -> None:
-    """Request a host to change guests, unless it has followed a later message.
-
-    ``moves`` is as in rpcapi.objects.GuestTransitions.
+    """Request a host to change guests, unless it has followed a later message. ``moves`` is as in
+    rpcapi.objects.GuestTransitions.
     """
     transitions = objects.GuestTransitions.of(
         partition=instances[0].partition or saga_pass.clients.partition,
@@ -178,10 +175,8 @@ def send_transitions(
 def send_by_host(
     instances: Sequence[InstanceRecord], send: SendFunction, place_of: Callable[[InstanceRecord], Place] = own_place
 ) -> Divided:
-    """Send one message per host; stop at the first failure.
-
-    A send needs the bus, not the host. During a bus outage each try may take seconds, and hundreds of tries would
-    outlast the lease.
+    """Send one message per host; stop at the first failure. A send needs the bus, not the host. During a bus outage
+    each try may take seconds, and hundreds of tries would outlast the lease.
     """
     sent_instances: list[InstanceRecord] = []
     unsent_instances: list[InstanceRecord] = []

@@ -57,9 +57,8 @@ def make_migration(
 
 
 def begin(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
-    """Begin the evacuation of an instance in ERROR: select a host for its next attempt.
-
-    The source has no claim. The history starts empty, so an evacuation has as many attempts as a new instance.
+    """Begin the evacuation of an instance in ERROR: select a host for its next attempt. The source has no claim. The
+    history starts empty, so an evacuation has as many attempts as a new instance.
     """
     return replace(
         instance,
@@ -95,9 +94,8 @@ def return_to_source(instance: InstanceRecord) -> InstanceRecord:
 
 
 def return_to_lost_source(instance: InstanceRecord) -> InstanceRecord:
-    """Put an instance whose move lost its source back on that host, without a claim.
-
-    From there it can be evacuated like an instance whose host was lost before the move: only its disk may be there.
+    """Put an instance whose move lost its source back on that host, without a claim. From there it can be evacuated
+    like an instance whose host was lost before the move: only its disk may be there.
     """
     migration = instance.migration
     if migration is None or migration.status != MigrationStatus.ERROR or instance.is_shelved or has_run(instance):

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step DESTINATION of an affinity group: either all members moved by a call get a destination, or none.
-
-One scheduler call claims for equal members of a request; several requests or flavors need several calls. No message is
-sent before all calls have answered. A refusal ends the claims of the others, and the group tries another host (ADR
-0290).
-
-The sagas of several requests run in parallel, so the first waiting member selects for all. Its own record is written
-last: if the conductor dies before, the selection is repeated.
+"""Step DESTINATION of an affinity group: either all members moved by a call get a destination, or none. One scheduler
+call claims for equal members of a request; several requests or flavors need several calls. No message is sent before
+all calls have answered. A refusal ends the claims of the others, and the group tries another host (ADR 0290). The sagas
+of several requests run in parallel, so the first waiting member selects for all. Its own record is written last: if the
+conductor dies before, the selection is repeated.
 """
 
 from collections.abc import Callable, Sequence
@@ -61,9 +58,8 @@ def read_once(read: ReadFunction) -> ReadFunction:
 
 
 def select_group(saga_pass: SagaPass, instance: InstanceRecord, select: SelectFunction) -> list[InstanceRecord]:
-    """Select destinations for all waiting members if ``instance`` is the first; return the changed records.
-
-    The selection waits until every member's claim is a source, and after a failed destination until no other member can
+    """Select destinations for all waiting members if ``instance`` is the first; return the changed records. The
+    selection waits until every member's claim is a source, and after a failed destination until no other member can
     have a claim there. If a member returns to its source, ``instance`` returns too, so that the group is never split.
     ``select`` is step SELECT.
     """

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State transitions of a live migration, as pure functions of the instance record.
-
-The guest runs at its source until the source reports it stopped and copied. The destination is requested to run the
-guest only after that report is recorded, so the guest never runs on both ends (ADR 0281).
+"""State transitions of a live migration, as pure functions of the instance record. The guest runs at its source until
+the source reports it stopped and copied. The destination is requested to run the guest only after that report is
+recorded, so the guest never runs on both ends (ADR 0281).
 """
 
 from collections.abc import Callable, Mapping
@@ -72,17 +71,15 @@ def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord | None:
 
 
 def lose_guest(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Mark the guest's memory as lost.
-
-    The source is removed only after the destination runs, so that a forgotten record never costs the last copy.
+    """Mark the guest's memory as lost. The source is removed only after the destination runs, so that a forgotten
+    record never costs the last copy.
     """
     return _end_when_complete(replace(instance, migration=replace(instance.move, copy_phase=FAILED, reason=reason)))
 
 
 def apply_source_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Apply a report of the source; None if nothing changes.
-
-    A source that was fenced after a complete copy reports both, and the guest continues at its destination.
+    """Apply a report of the source; None if nothing changes. A source that was fenced after a complete copy reports
+    both, and the guest continues at its destination.
     """
     is_last_copy = result.copy_number == instance.move.destination_attempt
     if instance.step == SagaStep.COPY and is_last_copy and result.copy_phase == DONE:
@@ -138,10 +135,9 @@ def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> I
 
 
 def lose_destination(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
-    """Send the guest back to its source after the claim at its destination ended unrequested.
-
-    The guest continues from memory only if the outcome "failed" proves that the destination never ran it. Otherwise it
-    boots: its disk may be newer than its memory at the source.
+    """Send the guest back to its source after the claim at its destination ended unrequested. The guest continues from
+    memory only if the outcome "failed" proves that the destination never ran it. Otherwise it boots: its disk may be
+    newer than its memory at the source.
     """
     ended = end_attempt(instance, outcome, reason)
     ended = replace(ended, migration=replace(ended.move, history=ended.history))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps at the ends of a move: the roles of its claims, and the guests at source and destination."""
+"""Steps STOP_SOURCE, STOP_DESTINATION, RESUME and END_SOURCE: change the guest at one end of a move. Each request is
+repeated until that end reports the change.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -106,9 +108,8 @@ class _End(NamedTuple):
 
 
 class _Change(NamedTuple):
-    """Request to the end of a move that has ``role``.
-
-    ``action_of`` returns the requested action; ``on_end`` returns the record if that end has no claim any more.
+    """Request to the end of a move that has ``role``. ``action_of`` returns the requested action; ``on_end`` returns
+    the record if that end has no claim any more.
     """
 
     role: ClaimRole
@@ -117,9 +118,8 @@ class _Change(NamedTuple):
 
 
 def stop_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Stop the guests at their sources, before their destinations are built.
-
-    The source of a reverted move stopped its guest long ago; its report proves that it still has the guest.
+    """Stop the guests at their sources, before their destinations are built. The source of a reverted move stopped its
+    guest long ago; its report proves that it still has the guest.
     """
     return _request(saga_pass, instances, _Change(ClaimRole.SOURCE, lambda _instance: STOP, moves.end_source))
 
@@ -130,9 +130,8 @@ def stop_destination(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -
 
 
 def end_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Remove the guests from their sources, which then release their claims.
-
-    If a destination has ended meanwhile, the source has the last copy: the instance returns, unless it is deleted.
+    """Remove the guests from their sources, which then release their claims. If a destination has ended meanwhile, the
+    source has the last copy: the instance returns, unless it is deleted.
     """
     deleted = [instance for instance in instances if instance.status == InstanceStatus.DELETING]
     others = [instance for instance in instances if instance.status != InstanceStatus.DELETING]
@@ -142,9 +141,8 @@ def end_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list
 
 
 def terminate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """End the guests of the current attempts.
-
-    If the source of a reverted move has ended meanwhile, the destination has the last copy and keeps it.
+    """End the guests of the current attempts. If the source of a reverted move has ended meanwhile, the destination has
+    the last copy and keeps it.
     """
     returned = [instance for instance in instances if _has_returned(instance)]
     others = [instance for instance in instances if not _has_returned(instance)]
@@ -185,9 +183,8 @@ def _has_returned(instance: InstanceRecord) -> bool:
 
 
 def resume(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Continue the guests at their sources, stopped if they were stopped before the move.
-
-    If the source of a returning instance has ended, the guest continues at its destination.
+    """Continue the guests at their sources, stopped if they were stopped before the move. If the source of a returning
+    instance has ended, the guest continues at its destination.
     """
     returning = [instance for instance in instances if moves.is_returning(instance)]
     others = [instance for instance in instances if not moves.is_returning(instance)]

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State transitions of a cold migration or resize, as pure functions of the instance record.
-
-The migration holds the resources at the source and the instance those at the destination, so each end state frees
-exactly one of the two.
+"""State transitions of a cold migration or resize, as pure functions of the instance record. The migration holds the
+resources at the source and the instance those at the destination, so each end state frees exactly one of the two.
 """
 
 from dataclasses import replace
@@ -71,10 +69,9 @@ def confirm_move(instance: InstanceRecord) -> InstanceRecord:
 
 
 def revert_move(instance: InstanceRecord, reason: str | None = None) -> InstanceRecord:
-    """Bring an instance back from a destination that may run its guest.
-
-    The destination keeps the guest until the source runs it: the source first reports that it has the guest, then the
-    destination reports the stop. ``reason`` is None for a requested revert.
+    """Bring an instance back from a destination that may run its guest. The destination keeps the guest until the
+    source runs it: the source first reports that it has the guest, then the destination reports the stop. ``reason`` is
+    None for a requested revert.
     """
     migration = replace(instance.move, status=MigrationStatus.REVERTING, reason=reason)
     status = InstanceStatus.REVERT_RESIZE if reason is None else InstanceStatus.RESIZE
@@ -110,10 +107,9 @@ def stays(instance: InstanceRecord) -> bool:
 
 
 def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Continue after the end of the source, requested or not; ``reason`` is the host's.
-
-    An instance at its destination stays there, also if it was returning. If the build may have been sent, it continues
-    without the source: the destination may have the only guest. Otherwise nothing is left of the instance.
+    """Continue after the end of the source, requested or not; ``reason`` is the host's. An instance at its destination
+    stays there, also if it was returning. If the build may have been sent, it continues without the source: the
+    destination may have the only guest. Otherwise nothing is left of the instance.
     """
     migration = instance.move
     if instance.status == InstanceStatus.DELETING:
@@ -139,9 +135,8 @@ def _fail_without_source(instance: InstanceRecord, why: str) -> InstanceRecord:
 
 
 def lose_claim(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
-    """Continue after the end of the only claim, before the move or after the return.
-
-    For a deleted instance, step ABORT also ends a destination that this store forgot.
+    """Continue after the end of the only claim, before the move or after the return. For a deleted instance, step ABORT
+    also ends a destination that this store forgot.
     """
     ended = end_attempt(instance, outcome, reason)
     if instance.status == InstanceStatus.DELETING:

@@ -95,9 +95,8 @@ def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[s
 def _start_again(
     saga_pass: SagaPass, before: InstanceRecord, adopted: InstanceRecord, claim: Mapping[str, Any]
 ) -> InstanceRecord:
-    """Start a guest that was stopped for a move; keep it stopped if it was off before.
-
-    The claim must be the instance's only one. If the host does not answer, its later report decides.
+    """Start a guest that was stopped for a move; keep it stopped if it was off before. The claim must be the instance's
+    only one. If the host does not answer, its later report decides.
     """
     try:
         attempt = unknown_moves.read_attempt(saga_pass, adopted, claim)
@@ -112,10 +111,9 @@ def _start_again(
 
 
 def _continue_without_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    """Skip an attempt that was prepared and ended without being recorded; continue with an alternate.
-
-    Waits while a host may run an attempt that its partition has forgotten: the recorded host, or any host if the record
-    is not certain. Raises the errors of ``find_claims``.
+    """Skip an attempt that was prepared and ended without being recorded; continue with an alternate. Waits while a
+    host may run an attempt that its partition has forgotten: the recorded host, or any host if the record is not
+    certain. Raises the errors of ``find_claims``.
     """
     if not saga_pass.is_certain(instance):
         answer = claims.find(saga_pass, instance.partition, instance.uuid, instance.next_attempt).answer

@@ -114,9 +114,8 @@ class SagaPass:
         return not self.may_repeat and instance.certain_epoch == self.epoch
 
     def check_stores(self, instances: Sequence[InstanceRecord]) -> None:
-        """Begin an epoch in stores restored from a backup, unless all records are certain.
-
-        Raises one of NO_ANSWER_ERRORS if a partition cannot be checked.
+        """Begin an epoch in stores restored from a backup, unless all records are certain. Raises one of
+        NO_ANSWER_ERRORS if a partition cannot be checked.
         """
         if not all(self.is_certain(instance) for instance in instances):
             self.exchange_stamps(self.context())
@@ -126,9 +125,8 @@ class SagaPass:
         return int(max(self.limits.recast_ms, waited_ms) * self.jitter)
 
     def retry_later(self, instance: InstanceRecord, reason: Exception | str, *, slower: int = 1) -> InstanceRecord:
-        """Postpone the current step; the pause doubles with each retry and is multiplied by ``slower``.
-
-        The record counts the retries, so they need no thread and survive the conductor.
+        """Postpone the current step; the pause doubles with each retry and is multiplied by ``slower``. The record
+        counts the retries, so they need no thread and survive the conductor.
         """
         metrics.RETRIES.labels(instance.step.value).inc()
         LOG.debug(

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step SELECT: one scheduler call selects and claims hosts for all instances of a request.
-
-Steps UNSHELVE, DESTINATION and EVACUATE make one call per instance.
+"""Step SELECT: one scheduler call selects and claims hosts for all instances of a request. Steps UNSHELVE, DESTINATION
+and EVACUATE make one call per instance.
 """
 
 from collections.abc import Sequence
@@ -22,11 +21,10 @@ LOG = log.getLogger(__name__)
 
 
 def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Select hosts for all instances; a moving instance comes alone.
-
-    The call is idempotent: the claim store repeats its earlier answer, so a claim whose answer was lost is found or
-    aborted, never leaked. Instances without a certain record wait without limit while one of them may run on a host not
-    audited since a store lost data, or in a partition that does not answer.
+    """Select hosts for all instances; a moving instance comes alone. The call is idempotent: the claim store repeats
+    its earlier answer, so a claim whose answer was lost is found or aborted, never leaked. Instances without a certain
+    record wait without limit while one of them may run on a host not audited since a store lost data, or in a partition
+    that does not answer.
     """
     attempt = max(instance.attempt for instance in instances)
     fresh = all(saga_pass.is_certain(instance) for instance in instances)
@@ -142,11 +140,9 @@ def _settle_conflict(saga_pass: SagaPass, instance: InstanceRecord, error: error
 def _start_new_attempt(
     saga_pass: SagaPass, instances: Sequence[InstanceRecord], error: errors.ClaimError
 ) -> list[InstanceRecord]:
-    """Start a new attempt after the claims ended before any host got its build message.
-
-    Happens after an epoch began, or if a scheduler worker or conductor was down for longer than the claims' time to
-    live. No guest can run under such a claim, so the attempt does not count. All instances wait until all claims have
-    ended.
+    """Start a new attempt after the claims ended before any host got its build message. Happens after an epoch began,
+    or if a scheduler worker or conductor was down for longer than the claims' time to live. No guest can run under such
+    a claim, so the attempt does not count. All instances wait until all claims have ended.
     """
     LOG.info("Claims of attempt %d have ended, selecting again: %s", instances[0].attempt, summarize_error(error))
     answers = claims.abort(saga_pass, instances)

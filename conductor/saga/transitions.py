@@ -47,9 +47,8 @@ def act_after(
 
 
 def fail(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
-    """Fail an instance without a claim of its own.
-
-    A moving instance returns to its source. A shelved one ends in SHELVED_OFFLOADED, any other in ERROR.
+    """Fail an instance without a claim of its own. A moving instance returns to its source. A shelved one ends in
+    SHELVED_OFFLOADED, any other in ERROR.
     """
     if instance.open_migration is not None:
         return _return_to_source(instance, reason)
@@ -61,9 +60,8 @@ def fail(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
 
 
 def lose(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Continue after the host lost the instance's claim.
-
-    An instance that runs nowhere else ends in ERROR; step ABORT first looks for a claim that this store has forgotten.
+    """Continue after the host lost the instance's claim. An instance that runs nowhere else ends in ERROR; step ABORT
+    first looks for a claim that this store has forgotten.
     """
     was_stopped = instance.was_stopped or instance.status in STOPPED
     ended = end_attempt(replace(instance, was_stopped=was_stopped, operation=0), evacuations.LOST, reason)
@@ -87,10 +85,9 @@ def finish_deletion(instance: InstanceRecord) -> InstanceRecord:
 
 
 def _return_to_source(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
-    """Send a moving instance without a claim at a destination back to its source.
-
-    Skips an attempt number: a conductor may have prepared and ended the next attempt without recording it. ``reason``
-    says why the move failed; ignored if the move is reverting already.
+    """Send a moving instance without a claim at a destination back to its source. Skips an attempt number: a conductor
+    may have prepared and ended the next attempt without recording it. ``reason`` says why the move failed; ignored if
+    the move is reverting already.
     """
     migration = instance.move
     if migration.status != MigrationStatus.REVERTING:

@@ -21,9 +21,8 @@ LOST_RECORD = "the migration's record was lost"
 
 
 class AgentAttempt(NamedTuple):
-    """Attempt in its agent's journal: guest state (as in GuestPage) and flavor.
-
-    ``transition`` and ``migration`` are as in BuildResult.
+    """Attempt in its agent's journal: guest state (as in GuestPage) and flavor. ``transition`` and ``migration`` are as
+    in BuildResult.
     """
 
     state: str | None = None
@@ -33,11 +32,9 @@ class AgentAttempt(NamedTuple):
 
 
 def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, destination: Claim) -> InstanceRecord:
-    """Rebuild a move from the claims at its two ends.
-
-    The move goes on if the destination runs or is about to start the guest, or is stopped while the source does not
-    run: the source stops, and the move waits for confirm or revert. Otherwise the destination ends and the instance
-    continues at its source. Raises the errors of ``read_attempt``.
+    """Rebuild a move from the claims at its two ends. The move goes on if the destination runs or is about to start the
+    guest, or is stopped while the source does not run: the source stops, and the move waits for confirm or revert.
+    Otherwise the destination ends and the instance continues at its source. Raises the errors of ``read_attempt``.
     """
     instance = with_amounts_of(saga_pass, instance, source)
     attempt = read_attempt(saga_pass, instance, destination)
@@ -114,9 +111,8 @@ def read_attempt(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) ->
 
 
 def resized_spec(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) -> objects.RequestSpec | None:
-    """Return a request for the claim's amounts, as after a forgotten resize, with the old flavor.
-
-    None if the record already requests these amounts.
+    """Return a request for the claim's amounts, as after a forgotten resize, with the old flavor. None if the record
+    already requests these amounts.
     """
     spec = saga_pass.spec_of(instance)
     resized: objects.RequestSpec = spec.with_values(resources=total_amounts(claim["allocations"]), groups={})

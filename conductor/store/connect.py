@@ -31,10 +31,8 @@ _NO_WRITES = re.compile(r"\b(MISCONF|OOM)\b")
 
 class ConductorConnection:
     """Connection pool to the Redis of the records; ``url`` is ``redis://user:password@host:port/0`` or another Redis
-    URL.
-
-    Calls without an answer are repeated; every verb is idempotent or a compare-and-set. Raises BadConfiguration for an
-    invalid URL.
+    URL. Calls without an answer are repeated; every verb is idempotent or a compare-and-set. Raises BadConfiguration
+    for an invalid URL.
     """
 
     def __init__(self, url: str, identity: ServerIdentity, replicas: ReplicaAcknowledgement | None = None) -> None:
@@ -100,8 +98,7 @@ class ConductorConnection:
 
 
 def _refuses_writes(error: redis.RedisError) -> bool:
-    """Return whether the server lacks memory or disk for writes.
-
-    Before version 7, Redis puts the code into the middle of a script's error, where redis-py does not find it.
+    """Return whether the server lacks memory or disk for writes. Before version 7, Redis puts the code into the middle
+    of a script's error, where redis-py does not find it.
     """
     return _NO_WRITES.search(str(error)) is not None

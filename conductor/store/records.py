@@ -278,10 +278,9 @@ class DueWork:
 
 @dataclass(frozen=True, slots=True)
 class RecordPage(Generic[Record]):
-    """Page of instances or migrations, oldest first; ``marker`` is None on the last page.
-
-    ``unreadable`` has the records written by a newer release: their readable part, with stored words for statuses and
-    kinds, and the reason why the document cannot be read.
+    """Page of instances or migrations, oldest first; ``marker`` is None on the last page. ``unreadable`` has the
+    records written by a newer release: their readable part, with stored words for statuses and kinds, and the reason
+    why the document cannot be read.
     """
 
     records: Sequence[Record]
@@ -314,9 +313,8 @@ class StoreTimeouts:
             raise errors.RequestTooOld(age_s=age_ms / 1000, horizon_s=self.repeat_horizon_ms / 1000)
 
     def certain_epoch(self, epoch: int, first_sent_ms: int | None) -> int:
-        """Return ``epoch`` if it began before the caller first sent the request, else 0.
-
-        An epoch is at least the server's clock in ms at its begin, so the store cannot have forgotten a later request.
+        """Return ``epoch`` if it began before the caller first sent the request, else 0. An epoch is at least the
+        server's clock in ms at its begin, so the store cannot have forgotten a later request.
         """
         return epoch if first_sent_ms is not None and first_sent_ms >= epoch + self.clock_difference_ms else 0
 
