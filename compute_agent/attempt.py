@@ -116,9 +116,8 @@ class Attempt:
 
     @property
     def outcome_if_ended(self) -> AttemptResult:
-        """Outcome of an end that the conductor did not request.
-
-        REFUSED while the conductor waits for the attempt's first outcome, then GONE.
+        """Outcome of an end that the conductor did not request. REFUSED while the conductor waits for the attempt's
+        first outcome, then GONE.
         """
         return AttemptResult.GONE if self.reported else AttemptResult.REFUSED
 
@@ -160,9 +159,8 @@ class Attempt:
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> "Attempt":
-        """Read the journalled form; raises ValueError, TypeError or KeyError if malformed.
-
-        Raises NewerState for a field or word unknown to this agent.
+        """Read the journalled form; raises ValueError, TypeError or KeyError if malformed. Raises NewerState for a
+        field or word unknown to this agent.
         """
         values = dict(raw)
         record = f"the journal's attempt {values['attempt']} of {values['uuid']}"

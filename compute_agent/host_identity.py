@@ -23,10 +23,9 @@ MAX_NAMED = 3  # former hosts named in a refusal
 
 
 class HostIdentity:
-    """Uuid of a host's state folder, created once and kept in a file.
-
-    ``is_served`` says whether a scheduler has served the folder. It becomes false when the state path was used without
-    this host, since the machine may have been renamed meanwhile.
+    """Uuid of a host's state folder, created once and kept in a file. ``is_served`` says whether a scheduler has served
+    the folder. It becomes false when the state path was used without this host, since the machine may have been renamed
+    meanwhile.
     """
 
     def __init__(self, folder: Path, host: str) -> None:
@@ -67,10 +66,9 @@ def _read(path: Path, host: str) -> tuple[str, bool]:
 
 
 def abandoned_guests(state_path: Path, hosts: Collection[str], retention_ms: int) -> dict[str, int]:
-    """Return {host: number of guests} of the folders in ``state_path`` that belong to none of ``hosts``.
-
-    Folders without guests lose their mark as served. The caller must own ``state_path``; its journals keep ended
-    attempts for ``retention_ms``. Raises OSError.
+    """Return {host: number of guests} of the folders in ``state_path`` that belong to none of ``hosts``. Folders
+    without guests lose their mark as served. The caller must own ``state_path``; its journals keep ended attempts for
+    ``retention_ms``. Raises OSError.
     """
     guests = {}
     for folder in sorted(state_path.iterdir()):

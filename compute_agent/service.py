@@ -58,9 +58,8 @@ class ComputeService:
         self._fault: Exception | None = None
 
     def start(self) -> None:
-        """Take over the previous agents' state, register and audit every host, and serve.
-
-        Raises BadConfiguration, and ShutdownRequested if stopped meanwhile.
+        """Take over the previous agents' state, register and audit every host, and serve. Raises BadConfiguration, and
+        ShutdownRequested if stopped meanwhile.
         """
         # After its master was killed, a previous agent may still be draining.
         wait_for("The state folder", self._folder.acquire, self._stopping, retry_on=(state_files.FolderInUse,))

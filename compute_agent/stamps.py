@@ -14,9 +14,8 @@ LOG = log.getLogger(__name__)
 
 
 class StampFile:
-    """Newest stamp of a host's partition, in a file that survives the agent. Thread-safe.
-
-    The file is not synced: an older stamp is weaker evidence, never wrong. An unreadable file is replaced.
+    """Newest stamp of a host's partition, in a file that survives the agent. Thread-safe. The file is not synced: an
+    older stamp is weaker evidence, never wrong. An unreadable file is replaced.
     """
 
     def __init__(self, path: Path, partition: str) -> None:

@@ -8,10 +8,7 @@ from compute_agent.attempt import Attempt, AttemptRef, AttemptResult
 
 
 class NodeActivity:
-    """Build counters by node, reset when the agent starts.
-
-    Only the host's serial queue writes; any thread may read.
-    """
+    """Build counters by node, reset when the agent starts. Only the host's serial queue writes; any thread may read."""
 
     def __init__(self) -> None:
         self._building: dict[AttemptRef, str] = {}

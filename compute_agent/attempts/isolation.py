@@ -16,9 +16,8 @@ class AuditDue(Exception):
 
 
 class IsolationWatch:
-    """Counter of isolations, periods without an answer for more than ``timeout`` seconds. Thread-safe.
-
-    The host of an isolated agent may have been fenced and its instances moved; see AuditDuty.
+    """Counter of isolations, periods without an answer for more than ``timeout`` seconds. Thread-safe. The host of an
+    isolated agent may have been fenced and its instances moved; see AuditDuty.
     """
 
     def __init__(self, timeout: float, clock: Callable[[], float] = seconds_since_boot) -> None:
@@ -39,9 +38,8 @@ class IsolationWatch:
         return self._clock()
 
     def note_answer(self, sent_at: float) -> None:
-        """Note the answer to a call sent at ``sent_at``.
-
-        The agent may read an answer only after a suspension, so it proves contact at the time of the call, not now.
+        """Note the answer to a call sent at ``sent_at``. The agent may read an answer only after a suspension, so it
+        proves contact at the time of the call, not now.
         """
         with self._lock:
             self._ended += self._is_isolated()

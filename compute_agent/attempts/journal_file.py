@@ -21,9 +21,8 @@ class JournalDamaged(Exception):
 
 
 class JournalFile:
-    """Lines of the journal on disk; not thread-safe.
-
-    A batch is one line: a crash during a write leaves a torn last line, which is discarded.
+    """Lines of the journal on disk; not thread-safe. A batch is one line: a crash during a write leaves a torn last
+    line, which is discarded.
     """
 
     def __init__(self, path: Path, host: str) -> None:
@@ -34,9 +33,8 @@ class JournalFile:
         self.needs_rewrite = False  # after a failed append, the file may end in an incomplete batch
 
     def read(self) -> list[list[JournalRecord]]:
-        """Return all batches, oldest first, and open the file for append.
-
-        Truncates a torn last line, which was never acknowledged. Raises JournalDamaged, NewerState.
+        """Return all batches, oldest first, and open the file for append. Truncates a torn last line, which was never
+        acknowledged. Raises JournalDamaged, NewerState.
         """
         if not self._path.exists():
             self.rewrite([])
@@ -55,10 +53,9 @@ class JournalFile:
         return contents[1:]
 
     def append(self, records: Sequence[JournalRecord], durable: bool = True) -> None:
-        """Append a batch; if ``durable``, it is on disk on return.
-
-        Otherwise it survives the process at once, and a power loss after the next durable batch. Raises OSError for a
-        batch that failed; ``rewrite`` must precede the next append then.
+        """Append a batch; if ``durable``, it is on disk on return. Otherwise it survives the process at once, and a
+        power loss after the next durable batch. Raises OSError for a batch that failed; ``rewrite`` must precede the
+        next append then.
         """
         if self.needs_rewrite:
             raise OSError(f"{self._path} may end in an incomplete batch: rewrite it")

@@ -22,10 +22,9 @@ class GuestOperation:
 def apply_operations(
     guest_manager: GuestManager, operations: Sequence[GuestOperation], request_id: str, owner: dict[str, str]
 ) -> None:
-    """Execute each operation; the saga then starts the guests. For a guest that this host lacks, end the claim.
-
-    The number is journalled after the change of the guest. After a crash in between, the repeated message changes the
-    guest a second time.
+    """Execute each operation; the saga then starts the guests. For a guest that this host lacks, end the claim. The
+    number is journalled after the change of the guest. After a crash in between, the repeated message changes the guest
+    a second time.
     """
     for operation in operations:
         attempt = guest_manager.journal.get(operation.ref)

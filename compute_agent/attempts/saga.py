@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attempt saga: advances each attempt from its journalled stage: confirm, spawn, end the claim, report.
-
-The journal is its only durable state: a start after a crash, a retry and the first run are the same pass.
+"""Attempt saga: advances each attempt from its journalled stage: confirm, spawn, end the claim, report. The journal is
+its only durable state: a start after a crash, a retry and the first run are the same pass.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,9 +43,8 @@ class AttemptSaga:
         self._unfinished = False
 
     def advance(self) -> tuple[bool, int | None]:
-        """Run one pass: advance every attempt as far as possible, or until the host must audit.
-
-        Returns (whether work is left, ms until the next guest has booted).
+        """Run one pass: advance every attempt as far as possible, or until the host must audit. Returns (whether work
+        is left, ms until the next guest has booted).
         """
         self._unfinished = False
         self._call_in_batches(self._journal.at(Stage.INTENT), self._confirm)
@@ -60,9 +58,8 @@ class AttemptSaga:
         return self._unfinished, boot_ms
 
     def remind(self) -> bool:
-        """Report guests changed by messages again every REMIND_MS; return whether any is due.
-
-        Otherwise a conductors' store that lost such a message would never correct its record.
+        """Report guests changed by messages again every REMIND_MS; return whether any is due. Otherwise a conductors'
+        store that lost such a message would never correct its record.
         """
         now_ms = self._journal.clock()
         changed = [
@@ -79,9 +76,8 @@ class AttemptSaga:
         return bool(due)
 
     def _call_in_batches(self, attempts: Sequence[Attempt], call: Callable[[list[Attempt]], None]) -> None:
-        """Call ``call`` per request; stop at the first unanswered call, or if an audit is due.
-
-        A call covers all attempts of a build request, since members of an affinity group change hosts together.
+        """Call ``call`` per request; stop at the first unanswered call, or if an audit is due. A call covers all
+        attempts of a build request, since members of an affinity group change hosts together.
         """
         for group in group_by_request(attempts).values():
             rest = iter(group)

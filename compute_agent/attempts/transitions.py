@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guest transitions by message: power, end, and the claim's role in a move.
-
-Each message may arrive twice, late or never; a repeated message only causes another report.
+"""Guest transitions by message: power, end, and the claim's role in a move. Each message may arrive twice, late or
+never; a repeated message only causes another report.
 """
 
 from collections.abc import Sequence
@@ -27,9 +26,8 @@ class GuestTransition:
 def apply_transitions(
     guest_manager: GuestManager, transitions: Sequence[GuestTransition], request_id: str, owner: dict[str, str]
 ) -> None:
-    """Apply each transition; the saga then starts guests, ends claims and reports.
-
-    For a guest that this host lacks, end the claim: the guest was lost with the journal, so nothing runs.
+    """Apply each transition; the saga then starts guests, ends claims and reports. For a guest that this host lacks,
+    end the claim: the guest was lost with the journal, so nothing runs.
     """
     for transition in transitions:
         attempt = guest_manager.journal.get(transition.ref)
@@ -50,9 +48,8 @@ def apply_transitions(
 
 
 def _is_outside_its_move(attempt: Attempt, transition: GuestTransition) -> bool:
-    """Return whether the guest was stopped for a move, and the message has the move's number but not its migration.
-
-    The conductor's store lost the move and issued the number again.
+    """Return whether the guest was stopped for a move, and the message has the move's number but not its migration. The
+    conductor's store lost the move and issued the number again.
     """
     is_stopped_for_other = attempt.stopped_for not in ("", transition.migration)
     return is_stopped_for_other and transition.number == attempt.transition

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Group mappings: providers of a node that serve the request groups of a claim.
-
-A claim has amounts by provider, but does not say which group each amount serves.
+"""Group mappings: providers of a node that serve the request groups of a claim. A claim has amounts by provider, but
+does not say which group each amount serves.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,9 +11,8 @@ from rpcapi.resources.trees.tree import Allocations, Provider, ProviderTree, Tre
 
 
 def group_mappings(node: Node, tree_request: TreeRequest, allocations: Allocations) -> Iterator[Mapping[str, str]]:
-    """Yield each mapping {suffix: path below the node} consistent with the allocations, within a step budget.
-
-    Omits groups served by providers of other hosts.
+    """Yield each mapping {suffix: path below the node} consistent with the allocations, within a step budget. Omits
+    groups served by providers of other hosts.
     """
     prefix = node.name + "/"
     providers = [Provider(node.name, traits=frozenset(node.shape.traits), symmetry_key=node.name)]

@@ -89,9 +89,8 @@ def _network(conf: cfg.ConfigOpts) -> Network | None:
 
 
 def _host_index(host: str) -> int:
-    """Return a host's index for zones, locations, addresses and shapes, computed from its name only.
-
-    The last number in the name, so that numbered hosts get exact shares; without a number, the name's checksum.
+    """Return a host's index for zones, locations, addresses and shapes, computed from its name only. The last number in
+    the name, so that numbered hosts get exact shares; without a number, the name's checksum.
     """
     numbers = _NUMBER.findall(host)
     return int(numbers[-1]) if numbers else zlib.crc32(host.encode())
@@ -111,10 +110,8 @@ def _host_names(conf: cfg.ConfigOpts) -> list[str]:
 
 
 def _interleave_shapes(shapes: Sequence[NodeShape]) -> list[NodeShape]:
-    """Return one cycle of the shapes, interleaved by their shares.
-
-    Smooth weighted round robin: in each turn every shape gains its share as credit; the shape with the most credit is
-    selected and pays the total.
+    """Return one cycle of the shapes, interleaved by their shares. Smooth weighted round robin: in each turn every
+    shape gains its share as credit; the shape with the most credit is selected and pays the total.
     """
     credit = [0] * len(shapes)
     total = sum(shape.share for shape in shapes)

@@ -25,9 +25,8 @@ Inventories = Mapping[str, Inventory]
 
 
 class ResourceTracker:
-    """Admission by the host's own view; a spawn also needs a confirmed claim in the store.
-
-    Allocations at providers of other hosts are ignored.
+    """Admission by the host's own view; a spawn also needs a confirmed claim in the store. Allocations at providers of
+    other hosts are ignored.
     """
 
     def __init__(self, nodes: Iterable[Node]) -> None:
@@ -135,9 +134,8 @@ class ResourceTracker:
         return textwrap.shorten("; ".join(filter(None, words)), MAX_DESCRIPTION, placeholder=" ...")
 
     def reserve(self, node: str, resource_class: str, amount: int) -> bool:
-        """Reserve ``amount`` of a node's class for the host; return False if guests hold it.
-
-        May run in parallel with the writing thread; an admission in progress uses the old value.
+        """Reserve ``amount`` of a node's class for the host; return False if guests hold it. May run in parallel with
+        the writing thread; an admission in progress uses the old value.
         """
         before = self._full_inventories[node]
         inventory = replace(before[resource_class], reserved=amount)

@@ -74,11 +74,10 @@ class StatsReporter:
         self._pending_report: tuple[objects.StatsReport, dict[str, State]] | None = None
 
     def report(self, urgent: bool = False) -> objects.StatsAnswer:
-        """Send the changes since the last acknowledged report, or a full report.
-
-        An unanswered report may have been applied, so it is sent again unchanged; later changes wait for the next
-        report unless ``urgent``. The first report registers the agent, as does the next report after another agent
-        superseded it. Raises CallUnanswered, CallRejected, and FolderInUse if the agent must not register.
+        """Send the changes since the last acknowledged report, or a full report. An unanswered report may have been
+        applied, so it is sent again unchanged; later changes wait for the next report unless ``urgent``. The first
+        report registers the agent, as does the next report after another agent superseded it. Raises CallUnanswered,
+        CallRejected, and FolderInUse if the agent must not register.
         """
         if self._pending_report is not None:
             answer = self._send(*self._pending_report)
@@ -192,9 +191,8 @@ class StatsReporter:
 
 
 def _filter_keys(read_keys: frozenset[str], state: State) -> State:
-    """Return the keys of a state that the scheduler reads.
-
-    Unread metrics are removed, so that they do not become stale.
+    """Return the keys of a state that the scheduler reads. Unread metrics are removed, so that they do not become
+    stale.
     """
     filtered = {key: value for key, value in state.items() if key in read_keys}
     filtered["inventories"] = state["inventories"]

@@ -51,10 +51,9 @@ class ServiceHost:
         self._failures = 0
 
     def join(self, stopping: threading.Event) -> None:
-        """Register the nodes, get the epoch, and audit; waits for unavailable services.
-
-        Raises CallRejected if the scheduler rejects the report, IdentityRefused if another state folder owns the host's
-        name, and waiting.ShutdownRequested.
+        """Register the nodes, get the epoch, and audit; waits for unavailable services. Raises CallRejected if the
+        scheduler rejects the report, IdentityRefused if another state folder owns the host's name, and
+        waiting.ShutdownRequested.
         """
         epoch = self.reports.register(stopping)
         self.audits.join(epoch, stopping)
@@ -134,9 +133,8 @@ class ServiceHost:
         return longest * random.uniform(0.5, 1.0)
 
     def _report_assignment_changes(self) -> None:
-        """Queue an urgent report if assignments of CPUs or devices changed: the scheduler needs the free ones.
-
-        Amounts are not urgent: the store counts them by claims.
+        """Queue an urgent report if assignments of CPUs or devices changed: the scheduler needs the free ones. Amounts
+        are not urgent: the store counts them by claims.
         """
         if self.guest_manager.tracker.take_unreported_changes():
             self.reports.report_change()

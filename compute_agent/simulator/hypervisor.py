@@ -28,10 +28,9 @@ class SpawnFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """Guest that builds until ``running_at_ms`` (Unix time), then runs, unless it is off or paused.
-
-    ``disk`` is the number of the rebuild that made its disk, 0 for the first disk. ``image`` is the id or name of its
-    image, "" for the image of its build request.
+    """Guest that builds until ``running_at_ms`` (Unix time), then runs, unless it is off or paused. ``disk`` is the
+    number of the rebuild that made its disk, 0 for the first disk. ``image`` is the id or name of its image, "" for the
+    image of its build request.
     """
 
     uuid: str
@@ -66,9 +65,8 @@ class Hypervisor:
         self.copies: dict[AttemptRef, SimulatedCopy] = {}  # copies in progress; a restart of the agent interrupts them
 
     def open(self) -> list[str]:
-        """Read the guests' files; return the instances with damaged files. Raises NewerState, OSError.
-
-        A damaged file is renamed to ``*.damaged``; its guest was lost with the power of its machine.
+        """Read the guests' files; return the instances with damaged files. Raises NewerState, OSError. A damaged file
+        is renamed to ``*.damaged``; its guest was lost with the power of its machine.
         """
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         damaged = []
@@ -100,9 +98,8 @@ class Hypervisor:
         return guest is not None and not guest.is_off and not guest.is_paused
 
     def boot_ms(self, ref: AttemptRef) -> int | None:
-        """Return the ms until the attempt's guest has booted, 0 if it has; None without a guest.
-
-        A remainder longer than a boot means that the clock stepped back: the guest has booted.
+        """Return the ms until the attempt's guest has booted, 0 if it has; None without a guest. A remainder longer
+        than a boot means that the clock stepped back: the guest has booted.
         """
         guest = self.get(ref)
         if guest is None:
@@ -121,9 +118,8 @@ class Hypervisor:
             is_off: Create the guest powered off.
             before_start: Called first; prevents the start if it raises.
 
-        Raises:
-            SpawnFailed: Simulated, or a guest of another attempt of the instance runs and must be stopped first.
-            OSError: The file cannot be written; the guest does not exist.
+        Raises SpawnFailed (simulated, or a guest of another attempt of the instance runs and must be stopped first) or
+        OSError (the file cannot be written; the guest does not exist).
         """
         before_start()
         self._check_no_other_runs(ref)
@@ -170,9 +166,8 @@ class Hypervisor:
             self._save(replace(guest, is_off=True, is_paused=False))
 
     def rebuild(self, ref: AttemptRef, disk: int, image: str = "") -> None:
-        """Power off an attempt's guest and replace its disk; no effect without a guest. Raises OSError.
-
-        ``image`` is the new disk's image; "" keeps the current image.
+        """Power off an attempt's guest and replace its disk; no effect without a guest. Raises OSError. ``image`` is
+        the new disk's image; "" keeps the current image.
         """
         guest = self.get(ref)
         if guest is not None:

@@ -12,9 +12,8 @@ from compute_agent.attempt import AttemptRef
 
 @dataclass(frozen=True, slots=True)
 class HostProfile:
-    """Options of group [simulator]: rates and shares from 0 to 1, times in seconds.
-
-    ``copy_rate`` and ``dirty_rate`` are in MiB per second.
+    """Options of group [simulator]: rates and shares from 0 to 1, times in seconds. ``copy_rate`` and ``dirty_rate``
+    are in MiB per second.
     """
 
     seed: str = "gantt"

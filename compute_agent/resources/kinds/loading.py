@@ -93,9 +93,8 @@ class LoadedKind:
 
 
 def load_kinds(conf: cfg.ConfigOpts, group: str) -> list[LoadedKind]:
-    """Return the resource kinds of a shape, sorted by name; raises BadConfiguration, cfg.Error.
-
-    Skips and logs a kind that cannot be loaded, raises, or has an invalid inventory.
+    """Return the resource kinds of a shape, sorted by name; raises BadConfiguration, cfg.Error. Skips and logs a kind
+    that cannot be loaded, raises, or has an invalid inventory.
     """
     entries = sorted(importlib.metadata.entry_points(group=GROUP), key=lambda entry: entry.name)
     if not entries:
@@ -145,9 +144,8 @@ def _load_kind(
 
 
 def _check_report(report: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a kind's keys of a report; raises ValueError or other errors for values invalid to the scheduler.
-
-    The scheduler would reject the whole report, and the host would count as silent.
+    """Return a kind's keys of a report; raises ValueError or other errors for values invalid to the scheduler. The
+    scheduler would reject the whole report, and the host would count as silent.
     """
     for key, value in report.items():
         expected_type, max_bytes = _REPORT_LIMITS[key]
