@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that decisions free stays with the process.
-
-A decision on 100,000 hosts makes a dozen columns of 800 kB and drops them. By default glibc returns each to the kernel,
-and the page faults of the next ones cost as much as the arithmetic on them.
+"""Memory that decisions free stays with the process. A decision on 100,000 hosts makes a dozen columns of 800 kB and
+drops them. By default glibc returns each to the kernel, and the page faults of the next ones cost as much as the
+arithmetic on them.
 """
 
 import ctypes

@@ -61,10 +61,9 @@ class PlacementService:
 
 
 def load_application(conf: cfg.ConfigOpts) -> WSGIApplication:
-    """Return the WSGI application of a process of another server, once all providers are loaded.
-
-    It waits for a store that is not reachable yet, follows the store in a thread, and closes it when the process exits.
-    A server that forks has to call this afterwards. Raises BadConfiguration.
+    """Return the WSGI application of a process of another server, once all providers are loaded. It waits for a store
+    that is not reachable yet, follows the store in a thread, and closes it when the process exits. A server that forks
+    has to call this afterwards. Raises BadConfiguration.
     """
     parts = build(conf, ConfiguredStores(conf, STORE_SECONDS))
     _load(parts, threading.Event())

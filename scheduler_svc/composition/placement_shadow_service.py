@@ -19,7 +19,6 @@ LOG = log.getLogger(__name__)
 
 class PlacementShadowService:
     """Passes requests on to another Placement, and repeats them on gantt. Implements the protocol of rpcapi.daemon.
-
     There is one process, since writes are repeated in the order in which they were acknowledged.
     """
 

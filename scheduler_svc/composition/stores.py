@@ -41,9 +41,8 @@ def open_configured(conf: cfg.ConfigOpts, partition: str, wait_seconds: float | 
 
 
 class ConfiguredStores:
-    """Opens the stores of partitions by their configuration, as often as callers need one.
-
-    Of a partition in memory there is one store: another one would see nothing of its changes.
+    """Opens the stores of partitions by their configuration, as often as callers need one. Of a partition in memory
+    there is one store: another one would see nothing of its changes.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, wait_seconds: float | None = None) -> None:

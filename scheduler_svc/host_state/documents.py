@@ -31,9 +31,8 @@ class HostStateDocument(NamedTuple):
 
 
 class HostStates:
-    """Reads and writes documents of all partitions. Thread-safe: stores compare versions on write.
-
-    ``partition`` None: the document's partition, or for a new document, its host's.
+    """Reads and writes documents of all partitions. Thread-safe: stores compare versions on write. ``partition`` None:
+    the document's partition, or for a new document, its host's.
     """
 
     def __init__(self, partitions: OpenPartitions, namespaces: NamespaceRegistry) -> None:
@@ -41,9 +40,8 @@ class HostStates:
         self._namespaces = namespaces
 
     def get(self, namespace: str, name: str) -> HostStateDocument:
-        """Return one document; raises UnknownNamespace, UnknownHost.
-
-        Raises StoreUnavailable if an unavailable partition may have it.
+        """Return one document; raises UnknownNamespace, UnknownHost. Raises StoreUnavailable if an unavailable
+        partition may have it.
         """
         self._namespaces.find(namespace)
         missing: errors.GanttError | None = None
@@ -66,7 +64,6 @@ class HostStates:
         partition: str | None = None,
     ) -> tuple[list[HostStateDocument], str | None]:
         """Return a page of documents by name, of one partition or all, and the next marker (None at the end).
-
         ``matching`` compares top-level keys. A page with a marker may have fewer than ``limit`` documents, because a
         call scans at most MAX_SCANNED per partition. Raises UnknownNamespace, and StoreUnavailable if one of the
         partitions is unavailable.
@@ -102,10 +99,9 @@ class HostStates:
         *,
         partition: str | None = None,
     ) -> HostStateDocument:
-        """Merge ``changes`` into the document at ``version`` (0: create it); return the result.
-
-        None removes a key, except in namespace ``service``. Raises UnknownNamespace, WriterRefused, UnknownHost,
-        VersionConflict, InvalidHostState, and InvalidRequest, also for an aggregate in several partitions.
+        """Merge ``changes`` into the document at ``version`` (0: create it); return the result. None removes a key,
+        except in namespace ``service``. Raises UnknownNamespace, WriterRefused, UnknownHost, VersionConflict,
+        InvalidHostState, and InvalidRequest, also for an aggregate in several partitions.
         """
         declaration = self._namespaces.find(namespace)
         declaration.check_writer(writer)
@@ -120,10 +116,8 @@ class HostStates:
         return HostStateDocument(store.partition, name, store.put_state(namespace, name, version, merged), merged)
 
     def delete(self, namespace: str, name: str, version: int, writer: str) -> None:
-        """Delete the document at ``version`` if it exists.
-
-        Raises UnknownNamespace, WriterRefused, VersionConflict, and InvalidRequest if the namespace's documents are
-        deleted only with their host.
+        """Delete the document at ``version`` if it exists. Raises UnknownNamespace, WriterRefused, VersionConflict, and
+        InvalidRequest if the namespace's documents are deleted only with their host.
         """
         self._namespaces.find(namespace).check_writer(writer)
         self._find_partition(namespace, name, None).store.delete_state(namespace, name, version)

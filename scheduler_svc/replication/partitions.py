@@ -63,10 +63,9 @@ class OpenPartitions:
         return [member for member in self if member.replica.number in numbers]
 
     def find_decision(self, request_id: str, project: str | None = None) -> tuple[OpenPartition, dict[str, Any]]:
-        """Return a decision's newest record with its partition; partitions that refused the call have records too.
-
-        With ``project``, its record is preferred. Raises UnknownDecision, or StoreUnavailable if an unavailable
-        partition may have the record.
+        """Return a decision's newest record with its partition; partitions that refused the call have records too. With
+        ``project``, its record is preferred. Raises UnknownDecision, or StoreUnavailable if an unavailable partition
+        may have the record.
         """
         decisions, missing = [], []
         for partition in self:

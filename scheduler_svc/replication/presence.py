@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 
 class Presence:
-    """Tracks answers and failures of one store. Thread-safe.
-
-    A store is away until its first answer. If its first call succeeds, it counts as always available.
+    """Tracks answers and failures of one store. Thread-safe. A store is away until its first answer. If its first call
+    succeeds, it counts as always available.
     """
 
     __slots__ = ("_changed_at", "_clock", "_had_outage", "_last_contact", "away")

@@ -16,9 +16,8 @@ MAX_BYTES = 20_000  # of cells or pools; larger values are omitted, because a do
 
 
 def capacity_keys(row: Row[Any]) -> dict[str, Any]:
-    """Return the capacity keys of the host's document; invalid values count as absent.
-
-    ``free_pci_devices`` counts the devices of all pools, even if the pools are omitted.
+    """Return the capacity keys of the host's document; invalid values count as absent. ``free_pci_devices`` counts the
+    devices of all pools, even if the pools are omitted.
     """
     pools = list(_pools(row.pci_stats))
     return {

@@ -20,7 +20,6 @@ OpenDatabase = Callable[[str], CellDatabase]
 
 class CellReader:
     """Reader of one cell's database; each read has its own thread. ``is_current`` is true after a successful read.
-
     ``database`` is None until it could be opened.
     """
 
@@ -104,9 +103,8 @@ class CellReaders:
         return [reader.database for reader in self._readers.values() if reader.database is not None]
 
     def on_hosts(self, instances: Sequence[str]) -> set[str]:
-        """Return which of the instances have a host in any cell.
-
-        Raises Unanswerable if any cell was not read: its instances would seem to have no host.
+        """Return which of the instances have a host in any cell. Raises Unanswerable if any cell was not read: its
+        instances would seem to have no host.
         """
         unread = [uuid for uuid, reader in self._readers.items() if not reader.is_current]
         if unread or not self._readers:

@@ -10,10 +10,9 @@ from scheduler_svc.databases import DatabaseUnusable
 
 
 def cell_url(connection: str, template: str = "", username: str = "", password: str = "") -> str:
-    """Return the URL of a cell database; raises DatabaseUnusable, without the password in its text.
-
-    ``template`` is the URL whose parts replace those in braces, or empty. ``username`` and ``password`` replace the
-    mapping's credentials if set.
+    """Return the URL of a cell database; raises DatabaseUnusable, without the password in its text. ``template`` is the
+    URL whose parts replace those in braces, or empty. ``username`` and ``password`` replace the mapping's credentials
+    if set.
     """
     text = _fill(template, connection) if template else connection
     if not username:

@@ -18,9 +18,8 @@ LOG = log.getLogger(__name__)
 
 
 class DocumentPublisher:
-    """Keeps the documents of one namespace equal to the bridge's data; there is no other writer.
-
-    ``keep_lease`` is called before each write, and raises if this process may no longer write.
+    """Keeps the documents of one namespace equal to the bridge's data; there is no other writer. ``keep_lease`` is
+    called before each write, and raises if this process may no longer write.
     """
 
     def __init__(self, store: HostStateStore, namespace: Namespace, keep_lease: Callable[[], None]) -> None:
@@ -40,10 +39,9 @@ class DocumentPublisher:
         self._stored = {name: (version, document) for name, version, document in rows}
 
     def publish(self, documents: Mapping[str, Mapping[str, Any]]) -> int:
-        """Write changed documents and delete those not among ``documents``; return the number of writes.
-
-        A document that violates the namespace's schema is logged; a stored earlier one is deleted. Raises
-        VersionConflict if another process has written, and StoreUnavailable.
+        """Write changed documents and delete those not among ``documents``; return the number of writes. A document
+        that violates the namespace's schema is logged; a stored earlier one is deleted. Raises VersionConflict if
+        another process has written, and StoreUnavailable.
         """
         allowed = {name: dict(document) for name, document in documents.items() if self._allows(name, document)}
         changed = {

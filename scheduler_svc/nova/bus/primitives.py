@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of Nova's versioned objects from their primitives.
-
-Nova adds fields in minor versions and removes them only in major ones. So unknown fields are ignored regardless of the
-minor version, and no object needs a backport by Nova's conductor.
+"""Reader of Nova's versioned objects from their primitives. Nova adds fields in minor versions and removes them only in
+major ones. So unknown fields are ignored regardless of the minor version, and no object needs a backport by Nova's
+conductor.
 """
 
 from collections.abc import Mapping
@@ -29,9 +28,8 @@ REQUIRED: Final = _Required()
 
 @dataclass(frozen=True, slots=True)
 class NovaFields:
-    """Fields of one object. Unset and null fields get the default.
-
-    All methods raise MalformedObject for a value of another type, and for an unset required field.
+    """Fields of one object. Unset and null fields get the default. All methods raise MalformedObject for a value of
+    another type, and for an unset required field.
     """
 
     name: str
@@ -103,9 +101,8 @@ class NovaFields:
 
 
 def read(primitive: Any, name: str, major: int = 1) -> NovaFields:
-    """Return the fields of an object of this name and major version.
-
-    Raises MalformedObject for anything else, and IncompatibleObject for another major version.
+    """Return the fields of an object of this name and major version. Raises MalformedObject for anything else, and
+    IncompatibleObject for another major version.
     """
     is_object = isinstance(primitive, dict)
     actual_name = primitive.get(f"{PREFIX}.name") if is_object else primitive

@@ -48,10 +48,9 @@ class NovaRequest:
 
 
 def translate(primitive: Any) -> NovaRequest:
-    """Return the request of a RequestSpec's primitive; its specs are not checked yet.
-
-    Hosts are named as in Nova: ``service host``, ``node``, or a pair. Raises MalformedObject and IncompatibleObject for
-    an unreadable primitive, and InvalidSpec for contradictions.
+    """Return the request of a RequestSpec's primitive; its specs are not checked yet. Hosts are named as in Nova:
+    ``service host``, ``node``, or a pair. Raises MalformedObject and IncompatibleObject for an unreadable primitive,
+    and InvalidSpec for contradictions.
     """
     fields = read(primitive, NAME)
     hints = dict(fields.mapping("scheduler_hints"))

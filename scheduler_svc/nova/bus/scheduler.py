@@ -20,9 +20,8 @@ VERSION = "4.5"
 
 
 class NovaSchedulerEndpoint:
-    """Endpoint that selects hosts. Its other methods are casts from unauthenticated senders, and change nothing.
-
-    They only wake gantt-nova-bridge, so order and repetition do not matter.
+    """Endpoint that selects hosts. Its other methods are casts from unauthenticated senders, and change nothing. They
+    only wake gantt-nova-bridge, so order and repetition do not matter.
     """
 
     target = messaging.Target(version=VERSION)

@@ -29,10 +29,8 @@ AGREEMENTS = frozenset({ShadowOutcome.SAME, ShadowOutcome.EQUAL, ShadowOutcome.R
 
 @dataclass(frozen=True, slots=True)
 class ShadowComparison:
-    """Comparison of one instance. Hosts have their Nova names, '' for none.
-
-    ``rank`` is the rank of Nova's host by gantt's scores among the ``count`` hosts that pass gantt's filters; 0 if they
-    reject it or there is no host.
+    """Comparison of one instance. Hosts have their Nova names, '' for none. ``rank`` is the rank of Nova's host by
+    gantt's scores among the ``count`` hosts that pass gantt's filters; 0 if they reject it or there is no host.
     """
 
     consumer: str
@@ -56,9 +54,8 @@ FindHost = Callable[[str], NamedRow]
 
 
 def compare(decision: ShadowDecision, nova_hosts: Sequence[str], find: FindHost) -> list[ShadowComparison]:
-    """Return a comparison per instance. Hosts are table names; none if Nova refused.
-
-    The instances of a request are alike, so their assignment to hosts does not matter.
+    """Return a comparison per instance. Hosts are table names; none if Nova refused. The instances of a request are
+    alike, so their assignment to hosts does not matter.
     """
     gantt_replica_hosts = list(decision.hosts)
     if not nova_hosts:

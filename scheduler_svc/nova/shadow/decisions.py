@@ -55,10 +55,9 @@ class ShadowScheduler:
         self._options = options
 
     def decide(self, ctxt: RequestContext, spec: Any, uuids: Sequence[str]) -> ShadowDecision | None:
-        """Return the decision and record it; None for a rebuild, for which Nova claims nothing.
-
-        Raises MalformedObject, IncompatibleObject or InvalidSpec for an unreadable request, StoreUnavailable or
-        NotReady if nothing can be decided.
+        """Return the decision and record it; None for a rebuild, for which Nova claims nothing. Raises MalformedObject,
+        IncompatibleObject or InvalidSpec for an unreadable request, StoreUnavailable or NotReady if nothing can be
+        decided.
         """
         request = request_spec.translate(spec)
         if request.is_rebuild:

@@ -39,10 +39,9 @@ def write_summaries(providers: ProviderContents, version: Microversion, requeste
 
 
 class RootTexts:
-    """Cache of roots' UUIDs and summaries in the form since TREES_SINCE. Thread-safe.
-
-    A text depends on the root's id, its numbers and their legend only. It is written again if one of them differs,
-    whatever changed it, even if another provider now has the row.
+    """Cache of roots' UUIDs and summaries in the form since TREES_SINCE. Thread-safe. A text depends on the root's id,
+    its numbers and their legend only. It is written again if one of them differs, whatever changed it, even if another
+    provider now has the row.
     """
 
     def __init__(self) -> None:

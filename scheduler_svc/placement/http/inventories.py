@@ -101,9 +101,8 @@ def _change(model: PlacementModel, uuid: str, change: InventoryChange) -> Resour
 
 
 def parse_inventory(raw: Mapping[str, Any], resource_class: str, request: Request, failure: str) -> Inventory:
-    """Parse an inventory from a body; raises Problem 400 if none of it could be used.
-
-    Before microversion 1.26 it may not be fully reserved either.
+    """Parse an inventory from a body; raises Problem 400 if none of it could be used. Before microversion 1.26 it may
+    not be fully reserved either.
     """
     inventory = Inventory(**{name: raw[name] for name in _FIELDS if name in raw})
     free = inventory.total - inventory.reserved

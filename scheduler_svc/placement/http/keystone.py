@@ -23,9 +23,8 @@ _UNAVAILABLE = (
 
 
 class KeystoneTokens(auth_token.AuthProtocol):
-    """Keystone middleware that answers 503 while Keystone cannot validate a token.
-
-    The stock middleware treats such a token as invalid, and its client would discard a good token.
+    """Keystone middleware that answers 503 while Keystone cannot validate a token. The stock middleware treats such a
+    token as invalid, and its client would discard a good token.
     """
 
     def fetch_token(self, token: str, **options: Any) -> Any:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Microversions of the Placement API, from the header ``openstack-api-version``.
-
 https://docs.openstack.org/placement/latest/placement-api-microversion-history.html lists their changes.
 """
 
@@ -33,9 +32,8 @@ LATEST = Microversion(1, 39)
 
 @functools.lru_cache(maxsize=256)
 def parse(header: str | None) -> Microversion:
-    """Return the microversion requested by a header, the oldest without a header.
-
-    Raises Problem 400 for a malformed version and 406 for an unsupported one.
+    """Return the microversion requested by a header, the oldest without a header. Raises Problem 400 for a malformed
+    version and 406 for an unsupported one.
     """
     text = microversion_parse.get_version({HEADER: header}, SERVICE) if header is not None else None
     if text is None:

@@ -223,10 +223,9 @@ class DatabaseWriter(Writer):
 
 
 def class_id(name: str, present: Collection[int]) -> int:
-    """Return the id that Placement assigns to a new resource class, given the others' ids.
-
-    At its start Placement inserts missing standard classes under their numbers, and none at all, without an error, if
-    one of the numbers is taken. If the number is already taken, the next free id is returned.
+    """Return the id that Placement assigns to a new resource class, given the others' ids. At its start Placement
+    inserts missing standard classes under their numbers, and none at all, without an error, if one of the numbers is
+    taken. If the number is already taken, the next free id is returned.
     """
     number = STANDARD_IDS.get(name)
     return max(LEAST_CUSTOM_ID, max(present, default=0) + 1) if number is None or number in present else number

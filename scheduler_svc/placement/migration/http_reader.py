@@ -28,10 +28,9 @@ S = TypeVar("S")
 
 
 class HttpReader:
-    """Reader of another Placement. A provider whose generation changes during the read is read again.
-
-    After READS attempts it counts as ``unread``. Its consumers' allocations are read nevertheless, since they depend on
-    the consumers' own generations.
+    """Reader of another Placement. A provider whose generation changes during the read is read again. After READS
+    attempts it counts as ``unread``. Its consumers' allocations are read nevertheless, since they depend on the
+    consumers' own generations.
     """
 
     def __init__(self, client: PlacementClient, progress: Callable[[str, int, int], None] | None = None) -> None:

@@ -17,11 +17,9 @@ Read = Callable[[], PlacementDump]  # returns the contents of one side
 
 
 class Switchover:
-    """Copies from a source to a target through ``writer``. Methods return whether nothing is amiss.
-
-    A source without providers is wrong or emptied: copies raise NothingToCopy without writing. If clients wrote to the
-    target, copies raise ClientsHaveWritten unless ``beside_clients``, since nothing shows which consumers a client
-    ended.
+    """Copies from a source to a target through ``writer``. Methods return whether nothing is amiss. A source without
+    providers is wrong or emptied: copies raise NothingToCopy without writing. If clients wrote to the target, copies
+    raise ClientsHaveWritten unless ``beside_clients``, since nothing shows which consumers a client ended.
     """
 
     def __init__(
@@ -43,9 +41,8 @@ class Switchover:
         return self._conclude(source.with_least_generation(target.generation_base), outcome)
 
     def follow(self, stopping: threading.Event, interval_s: float, *, until_equal: bool = False) -> bool:
-        """Copy repeatedly until ``stopping`` is set, and once more.
-
-        With ``until_equal`` it also ends after a pass that wrote nothing and read every provider.
+        """Copy repeatedly until ``stopping`` is set, and once more. With ``until_equal`` it also ends after a pass that
+        wrote nothing and read every provider.
         """
         target, number = self._read_unchanged_target(), 0
         while True:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Record of the epoch up to which Placement API clients lost nothing, to warn operators of later losses.
-
-An epoch begins when a store may have forgotten acknowledged writes. Agents audit their guests, but nobody audits what
-API clients stored: until an operator acknowledges the epoch, something may be missing.
+"""Record of the epoch up to which Placement API clients lost nothing, to warn operators of later losses. An epoch
+begins when a store may have forgotten acknowledged writes. Agents audit their guests, but nobody audits what API
+clients stored: until an operator acknowledges the epoch, something may be missing.
 """
 
 from rpcapi import errors
@@ -15,9 +14,8 @@ _ABSENT = names.api_provider("00000000-0000-0000-0000-000000000000")  # has the 
 
 
 def record_first(store: Store, partition: str, epoch: int) -> None:
-    """Record the epoch in which the API is first served, unless there is a record. Raises StoreUnavailable.
-
-    If the store has no record although a later epoch began, the record may be among the forgotten writes.
+    """Record the epoch in which the API is first served, unless there is a record. Raises StoreUnavailable. If the
+    store has no record although a later epoch began, the record may be among the forgotten writes.
     """
     if not store.find_state(NAMESPACE, partition)[0]:
         is_first_epoch = store.read_generations([_ABSENT])[_ABSENT] == 0

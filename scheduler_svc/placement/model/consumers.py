@@ -47,9 +47,8 @@ class Consumers:
     def apply(
         self, requests: Sequence[AllocationChange], write: Callable[[list[AllocationChange]], Refusal | None]
     ) -> Refusal | None:
-        """Return the answer of ``write``; raises Problem for unknown classes and malformed UUIDs.
-
-        If a provider is missing and agents have reported providers since, ``write`` is called again.
+        """Return the answer of ``write``; raises Problem for unknown classes and malformed UUIDs. If a provider is
+        missing and agents have reported providers since, ``write`` is called again.
         """
         with self.generations_first(requests):
             changes = self._changes(requests)

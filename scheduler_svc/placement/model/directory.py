@@ -43,9 +43,8 @@ class ProviderDirectory:
         self._agents = AgentIdentities()
 
     def id_of(self, uuid: str) -> str | None:
-        """Return the id that a provider with this UUID would have; None for a malformed UUID.
-
-        Reads nothing: an agent's provider that was not learned yet gets the id of an API provider.
+        """Return the id that a provider with this UUID would have; None for a malformed UUID. Reads nothing: an agent's
+        provider that was not learned yet gets the id of an API provider.
         """
         if not _is_uuid(uuid):
             return None
@@ -73,10 +72,9 @@ class ProviderDirectory:
     def find_all(
         self, group: RequestGroup, *, name: str | None, provider: str | None, tree: str | None
     ) -> list[tuple[ProviderRow, int]]:
-        """Return the providers that satisfy all conditions, from the table, with generations from the store.
-
-        Each can serve ``group`` from its own free inventories. ``provider`` is the id of the only allowed provider,
-        ``tree`` the id of any provider of the required tree.
+        """Return the providers that satisfy all conditions, from the table, with generations from the store. Each can
+        serve ``group`` from its own free inventories. ``provider`` is the id of the only allowed provider, ``tree`` the
+        id of any provider of the required tree.
         """
         self._freshness.require()
         with self._table.reading_providers(self._number) as providers:

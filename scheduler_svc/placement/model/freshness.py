@@ -16,9 +16,8 @@ class Freshness:
         self._replica = replica
 
     def require(self) -> int:
-        """Return the replica's position once it has everything acknowledged before the call.
-
-        Raises NotReady if that takes longer than TIMEOUT.
+        """Return the replica's position once it has everything acknowledged before the call. Raises NotReady if that
+        takes longer than TIMEOUT.
         """
         _, position = self._store.begin_epoch_if_behind(0, 0)  # no store is behind these
         self.wait_for(position)

@@ -37,7 +37,6 @@ def reshape(
     requests: Sequence[AllocationChange],
 ) -> None:
     """Replace all inventories of these providers and the allocations of ``requests``, or nothing; raises Problem.
-
     ``generations`` are the client's, by provider UUID. As in Placement, they and the consumers' generations are
     compared before errors in the inventories are reported, which ``read_inventories`` raises.
     """

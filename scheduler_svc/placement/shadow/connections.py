@@ -45,10 +45,9 @@ class _HttpsPool(urllib3.HTTPSConnectionPool):
 
 
 class HttpServerAt:
-    """Server at a URL. Thread-safe; keeps ``connections`` open.
-
-    If a connection breaks before the answer begins, the request is sent once more on a new connection if it is safe or
-    was not sent at all: servers close idle connections, even with a request on its way.
+    """Server at a URL. Thread-safe; keeps ``connections`` open. If a connection breaks before the answer begins, the
+    request is sent once more on a new connection if it is safe or was not sent at all: servers close idle connections,
+    even with a request on its way.
     """
 
     def __init__(self, url: str, timeout_s: float, connections: int, load_context: ContextSource | None = None) -> None:

@@ -26,9 +26,8 @@ UUID: Schema = {"type": "string", "format": "uuid"}
 
 
 class Validator:
-    """Validator of a JSON Schema: fastjsonschema decides, jsonschema words the errors.
-
-    Only fastjsonschema treats ``$`` like JSON Schema: it does not match before a final line break.
+    """Validator of a JSON Schema: fastjsonschema decides, jsonschema words the errors. Only fastjsonschema treats ``$``
+    like JSON Schema: it does not match before a final line break.
     """
 
     def __init__(self, schema: Schema, formats: jsonschema.FormatChecker) -> None:
@@ -95,9 +94,8 @@ def once(value: Schema) -> Schema:
 
 
 def query(properties: Schema, required: Sequence[str] = (), patterns: Schema | None = None) -> Validator:
-    """Return the validator of a query string; ``patterns`` match names of further parameters.
-
-    ``once`` and ``repeatable`` make the schemas of parameters.
+    """Return the validator of a query string; ``patterns`` match names of further parameters. ``once`` and
+    ``repeatable`` make the schemas of parameters.
     """
     schema = fields(properties, required)
     if patterns:

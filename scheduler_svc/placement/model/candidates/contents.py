@@ -80,10 +80,7 @@ class ProviderContents:
 def read_trees(
     table: HostTable, names: Sequence[str], deadline: Deadline
 ) -> tuple[list[ProviderContents], list[ProviderContents]]:
-    """Return the named roots and all providers below them, without deleted ones.
-
-    Raises Problem 503 if time is over.
-    """
+    """Return the named roots and all providers below them, without deleted ones. Raises Problem 503 if time is over."""
     roots: list[ProviderContents] = []
     below: list[ProviderContents] = []
     for batch in paging.batches(names, MAX_ROOTS):
