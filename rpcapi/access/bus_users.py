@@ -18,10 +18,9 @@ READERS_OF_DEAD_LETTERS = ("operator", ADMIN)
 
 
 def user_of(login: str | None) -> str:
-    """Return the bus user of a login. One without a name is that of a server without users: the administrator. Names
-    with a suffix, as `client.NAME@PROJECT` on RabbitMQ, are refused: this bus does not separate them.
-
-    :raises rpcapi.errors.BadConfiguration: when the bus has no such user
+    """Return the bus user of a login; without a name, the administrator. Names with a suffix, like RabbitMQ's
+    `client.NAME@PROJECT`, are refused because this bus does not separate them. Raises BadConfiguration for an unknown
+    user.
     """
     if not login:
         return ADMIN
@@ -40,7 +39,6 @@ def callers_of(topic: str) -> tuple[str, ...]:
 
 
 def servers_of(services: Iterable[str]) -> tuple[str, ...]:
-    """Return the users that serve one of the services."""
     services = frozenset(services)
     return _with_admin(user.name for user in SERVICE_USERS if services.intersection(user.serves))
 

@@ -20,11 +20,10 @@ AGENT, CONDUCTOR, SCHEDULER, OPERATOR, READER, CLIENT = (
 
 
 class Rule(NamedTuple):
-    """The callers of a method. ``host`` is the path of the argument with a service host or a node of it, as
-    ``report.host``: in an agent's call it must be the agent's own. ``not_by_agents`` are arguments that an agent's call
-    must leave out. ``project`` is what names the project in a call of a client that acts for one only: CONTEXT, the
-    path of an argument, or RECORDS, those that the method reads and must check itself. None: such a client may not call
-    it. The request context of each of its calls must name its project, or none, which means the same.
+    """Callers of a method. ``host`` is the path of the argument with a service host or node, such as ``report.host``:
+    in an agent's call it must be its own. ``not_by_agents`` are arguments that agents must omit. ``project`` says where
+    a call names the project of a client that acts for one only: CONTEXT, the path of an argument, or RECORDS that the
+    method reads and checks itself; None refuses such clients. Their request contexts name their project or none.
     """
 
     roles: frozenset[SenderRole]
@@ -138,14 +137,11 @@ CALLERS: Mapping[str, Mapping[str, Rule]] = {
 
 
 class ServiceAccess:
-    """Decides which calls of one service are allowed."""
-
     def __init__(self, service: str, rules: Mapping[str, Rule]) -> None:
         self._service = service
         self._rules = rules
 
     def check_role(self, method: str, sender: Sender | None) -> None:
-        """Raise CallerRefused unless the sender's role may call the method."""
         if sender is None:
             raise self._refusal(method, "an unauthenticated sender", "use a broker user of its own")
         rule = self._rules.get(method)
@@ -169,7 +165,9 @@ class ServiceAccess:
             )
 
     def check_project(self, method: str, sender: Sender, project: str | None, values: Mapping[str, Any]) -> None:
-        """Raise CallerRefused unless the call of a client of one project is for it; ``project`` is the context's."""
+        """Raise CallerRefused unless the call of a single-project client is for its project; ``project`` is the
+        context's.
+        """
         if sender.project is None:
             return
         rule = self._rules.get(method)

@@ -68,7 +68,6 @@ class BrokerAdministration:
         self._request("POST", "definitions", json.loads(document), seconds)
 
     def _request(self, method: str, path: str, body: Mapping[str, Any] | None = None, seconds: float = SECONDS) -> bool:
-        """Return whether the object existed, or was written."""
         request = urllib.request.Request(  # noqa: S310 - the scheme is checked above
             f"{self._base}/{path}",
             method=method,

@@ -87,7 +87,6 @@ class RabbitUser:
 
 
 def _any_of(patterns: Iterable[str]) -> str:
-    """Return one anchored regular expression that matches any of the patterns."""
     return f"^({'|'.join(patterns)})$"
 
 
@@ -96,7 +95,6 @@ def exchanges_of(services: Iterable[str]) -> list[str]:
 
 
 def _fanouts(services: Iterable[str]) -> list[str]:
-    """Return the fanout exchanges of the services that have one."""
     return [name for service in services if (name := f"{service}_fanout") in FANOUTS]
 
 
@@ -130,7 +128,6 @@ SERVICE_USERS = (
 
 
 def agent(host: str) -> RabbitUser:
-    """Return the user of the agent of one service host."""
     return RabbitUser(agent_user(host), serves=("compute",), calls=AGENT_CALLS, answers=CONDUCTORS, host=host)
 
 

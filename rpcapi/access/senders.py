@@ -24,7 +24,7 @@ _PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
 
 
 class SenderRole(enum.StrEnum):
-    """What a sender may be; the broker's administrator may be anybody."""
+    """Kind of sender; the broker's administrator may act as any."""
 
     AGENT = "agent"
     CONDUCTOR = "conductor"
@@ -54,7 +54,6 @@ class Sender(NamedTuple):
 
 
 def agent_user(host: str) -> str:
-    """Return the broker's user of the agent of a service host."""
     return AGENT_PREFIX + host
 
 
@@ -85,11 +84,10 @@ class SenderDirectory:
 
     @classmethod
     def of_patterns(cls, patterns: Iterable[str]) -> SenderDirectory:
-        """Return the directory for the value of `[rpc] shared_agent_hosts`."""
         return cls(host for pattern in patterns for host in host_patterns.expand(pattern))
 
     def sender(self, user: str | None) -> Sender | None:
-        """Return the sender of a message, or None if the broker has authenticated none."""
+        """Return the sender of a message; None if the broker authenticated none."""
         if not user:
             return None
         if user == SHARED_AGENT:
@@ -104,7 +102,7 @@ class SenderDirectory:
         return Sender(user, role)
 
     def responder_check(self, topic: str, server: str | None) -> Callable[[str | None], bool]:
-        """Return a predicate of users: may this one answer a call to the topic, or to that server of it?"""
+        """Return a predicate of the users that may answer a call to the topic, or to that server of it."""
         service = topic.partition(".")[0]
         if service not in _SERVERS:
             return lambda user: True

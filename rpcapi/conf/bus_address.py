@@ -26,7 +26,6 @@ class RedisAddress:
         return f"{self.socket or f'{self.host}:{self.port}'}, database {self.database}"
 
     def connection_arguments(self) -> dict[str, Any]:
-        """Return keyword arguments for a redis-py connection."""
         credentials = {"username": self.username, "password": self.password, "db": self.database}
         if self.socket:
             return {**credentials, "path": self.socket}
@@ -34,9 +33,8 @@ class RedisAddress:
 
 
 def parse(url: str) -> RedisAddress:
-    """Parse `gantt+redis://user:password@host:port/database` or `gantt+redis:///database?socket=/path`.
-
-    :raises rpcapi.errors.BadConfiguration: for any other form; the text shows no credentials
+    """Parse `gantt+redis://user:password@host:port/database` or `gantt+redis:///database?socket=/path`; raises
+    BadConfiguration without credentials in its text.
     """
     scheme, _, rest = url.partition("://")
     if scheme != "gantt+redis":

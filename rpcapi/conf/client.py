@@ -35,7 +35,6 @@ def load(config_files: Sequence[str] = ()) -> cfg.ConfigOpts:
 
 
 def files(config_files: Sequence[str] = ()) -> list[str]:
-    """Return the files to read; raises BadConfiguration for an unreadable file."""
     paths = list(config_files) or [name for name in os.environ.get(FILE_VARIABLE, "").split(os.pathsep) if name]
     for name in paths:
         if not os.access(name, os.R_OK):

@@ -59,7 +59,6 @@ class RedisNodes:
 
 
 def has_multiple_servers(url: str) -> bool:
-    """Return whether the scheme of ``url`` is one for several servers."""
     return url.partition("://")[0] in SCHEMES
 
 
@@ -79,7 +78,6 @@ def read_options(group: str, query: str, valid_options: Collection[str]) -> dict
 
 
 def read_database(group: str, text: str) -> int:
-    """Return a database number; raises BadConfiguration."""
     if not (text.isascii() and text.isdigit()):
         raise errors.BadConfiguration(why=f"[{group}] url: db must be a number")
     return int(text)
@@ -109,7 +107,6 @@ def parse(url: str, group: str) -> RedisNodes:
 
 
 def _parts(url: str) -> tuple[str, str, str]:
-    """Return authority, path and query; urlsplit accepts bracketed addresses only for single hosts."""
     rest = url.partition("://")[2].partition("#")[0]
     before, _, query = rest.partition("?")
     authority, slash, path = before.partition("/")

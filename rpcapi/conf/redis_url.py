@@ -14,8 +14,8 @@ _OPTIONS = {"unix": _OPTIONS_ANY_SCHEME, "redis": _OPTIONS_TCP, "rediss": _OPTIO
 
 
 def check(group: str, url: str) -> None:
-    """Raise BadConfiguration unless option ``url`` of ``group`` is a valid store URL. The URL is not shown: in a
-    mistyped URL the password may be anywhere.
+    """Raise BadConfiguration unless ``[group] url`` is a valid store URL; it is not shown, since it may contain a
+    password.
     """
     if redis_nodes.has_multiple_servers(url):
         redis_nodes.parse(url, group)

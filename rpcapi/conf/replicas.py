@@ -34,14 +34,11 @@ OPTS: list[cfg.Opt] = [
 
 @dataclass(frozen=True, slots=True)
 class ReplicaAcknowledgement:
-    """Number of replicas that must acknowledge a write, and the wait for them."""
-
     count: int = 0
     wait_ms: int = 1000
 
 
 def from_options(group: cfg.ConfigOpts.GroupAttr, url: str) -> ReplicaAcknowledgement:
-    """Return the option values of ``group`` for the store at ``url``."""
     count = group.replicas_acknowledge
     if count is None:
         count = int(redis_nodes.has_multiple_servers(url))

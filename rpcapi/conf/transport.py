@@ -28,8 +28,8 @@ DRIVERS = ("gantt-rabbit", "gantt+redis", "rabbit")
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration if transport_url in the files of ``conf`` is invalid. Works without oslo.messaging, which
-    a daemon's master must not import. The driver checks the URL's options when it opens the bus.
+    """Raise BadConfiguration for an invalid transport_url. Works without oslo.messaging, which a daemon's master must
+    not import; the driver checks the URL's options when it opens the bus.
     """
     url = read_url(conf)
     if url is None:
@@ -49,7 +49,7 @@ def check(conf: cfg.ConfigOpts) -> None:
 
 
 def malformed_url() -> errors.BadConfiguration:
-    """Return the error for a malformed URL, which is not shown because it may contain a password."""
+    """Return the error for a malformed URL, which may contain a password and is not shown."""
     return errors.BadConfiguration(
         # No password in the example: logs mask everything that looks like credentials in a URL.
         why="transport_url is malformed: write driver://user:password@host:port/virtual_host, user and password being "
@@ -64,7 +64,6 @@ def unknown_driver(name: str) -> errors.BadConfiguration:
 
 
 def missing_package(driver: str, package: str) -> errors.BadConfiguration:
-    """Return the error for a driver whose package belongs to an extra."""
     return errors.BadConfiguration(
         why=f"transport_url: driver '{driver}' needs the package {package}; run: pip install 'gantt[embedded]'"
     )

@@ -22,8 +22,6 @@ DEAD_LETTERS = metrics.counter("rpc_dead_letters_total", "Messages that the daem
 
 
 class BusMeasurement:
-    """Measurement of one transport; incomplete for drivers other than gantt's."""
-
     def __init__(self, transport: RPCTransport) -> None:
         self._transport = transport
         self._counted = bus.count_dead_letters()

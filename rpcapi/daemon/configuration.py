@@ -15,9 +15,8 @@ RegisterOpts = Callable[[cfg.ConfigOpts], None]
 
 
 def load(prog: str, register_opts: Iterable[RegisterOpts], argv: Sequence[str] | None) -> cfg.ConfigOpts:
-    """Return a private ConfigOpts with every option registered and checked. Reads --config-file and --config-dir,
-    otherwise gantt.conf and <prog>.conf in oslo.config's usual places such as /etc/gantt. Raises BadConfiguration with
-    one line.
+    """Return a private, checked ConfigOpts from --config-file and --config-dir, otherwise from gantt.conf and
+    <prog>.conf in oslo.config's usual places; raises BadConfiguration with one line.
     """
     conf = cfg.ConfigOpts()
     logs.register_opts(conf)
@@ -33,8 +32,8 @@ def load(prog: str, register_opts: Iterable[RegisterOpts], argv: Sequence[str] |
 
 
 def check_present(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration if there is neither a file nor a transport_url in the environment. Otherwise the daemon
-    would wait for a broker at oslo.messaging's default address.
+    """Raise BadConfiguration if there is no file and no transport_url in the environment; oslo.messaging would wait for
+    a broker at its default address.
     """
     files = [*conf.config_file, *(file for folder in conf.config_dir for file in Path(folder).glob("*.conf"))]
     if not files and transport.read_url(conf) is None:

@@ -20,8 +20,8 @@ ANSWER_SECONDS = 5.0  # limit of each operation
 
 @dataclass(frozen=True, slots=True)
 class CoordinationGroup:
-    """A group of services; ``timeout`` is the limit in seconds to detect a dead one. Worst case: half of it until the
-    session ends, an eighth until the next poll, and a quarter of grace.
+    """Group of services; a dead one is detected within ``timeout`` seconds: half of it until the session ends, an
+    eighth until the next poll, a quarter of grace.
     """
 
     url: str
@@ -86,7 +86,6 @@ class Coordinator:
         return frozenset(member_id.decode() for member_id in member_ids)
 
     def close(self) -> None:
-        """Leave the group if the coordination service answers, and close the connection."""
         driver, self._driver = self._driver, None
         if driver is not None:
             with contextlib.suppress(errors.Unavailable):  # the session expires by itself

@@ -51,12 +51,10 @@ class TlsAdapter(Adapter):
         return {"wsgi.url_scheme": "https", "HTTPS": "on"}
 
     def makefile(self, sock: socket.socket, mode: str = "r", bufsize: int = -1) -> Any:
-        """Return the reader or writer of a connection."""
         return make_file(sock, mode, bufsize)
 
 
 def plain_error(status: int, title: str, message: str) -> tuple[list[tuple[str, str]], bytes]:
-    """Return headers and plain-text body of an error."""
     body = f"{message or title}\n".encode()
     return [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))], body
 
@@ -70,7 +68,6 @@ class _Listener(wsgi.Server):
     listening: socket.socket | None = None
 
     def bind(self, family: int, type: int, proto: int = 0) -> Any:
-        """Bind the address unless a listening socket was passed in."""
         self.socket = self.listening or super().bind(family, type, proto)
         return self.socket
 
@@ -80,8 +77,8 @@ class _Listener(wsgi.Server):
         super().prepare()
 
     def await_request(self, poll: select.poll) -> bool:
-        """Return whether a served connection has its next request within NEXT_REQUEST_MS. Returns at once if another
-        connection needs the thread, or if no thread would remain free for one.
+        """Return whether the next request arrives within NEXT_REQUEST_MS. False at once if another connection needs the
+        thread, or no thread would remain free for one.
         """
         if not self.ready or self.requests.qsize or not self._waiting.acquire(blocking=False):
             return False
@@ -91,9 +88,7 @@ class _Listener(wsgi.Server):
             self._waiting.release()
 
     def process_conn(self, conn: Any) -> None:
-        """Give a thread to a readable connection; a new one waits for its first bytes without a thread. cheroot would
-        assign a thread at once.
-        """
+        """Give a thread to a readable connection only; cheroot would assign one to each new connection."""
         if conn.last_used is None:
             self.put_conn(conn)
         else:
@@ -104,8 +99,8 @@ class _Listener(wsgi.Server):
 
 
 class HttpServer:
-    """HTTP server in its own thread, with the service protocol of rpcapi.daemon. Raises BadConfiguration if a
-    certificate cannot be used.
+    """HTTP server in its own thread, with the service protocol of rpcapi.daemon; raises BadConfiguration for an
+    unusable certificate.
     """
 
     def __init__(
@@ -166,7 +161,6 @@ class HttpServer:
             self._tls.reload()
 
     def stop(self) -> None:
-        """Stop accepting connections; answer requests already read."""
         self._listener.stop()
 
     def wait(self) -> None:

@@ -132,8 +132,6 @@ class _HeaderReader(cheroot.server.HeaderReader):
 
 
 class _Request(cheroot.server.HTTPRequest):
-    """Request; malformed, oversized or slow ones are answered by ``server.render_error``."""
-
     header_reader = _HeaderReader()
 
     def parse_request(self) -> None:
@@ -148,7 +146,6 @@ class _Request(cheroot.server.HTTPRequest):
         self.conn.rfile.raw.deadline = time.monotonic() + BODY_SECONDS
 
     def _parse_in_pieces(self) -> None:
-        """Read a header that did not arrive in one piece."""
         with self.waiting_for_rest(CROWDED_HEADER_SECONDS):
             super().parse_request()
 
@@ -177,7 +174,7 @@ class _Request(cheroot.server.HTTPRequest):
         return True
 
     def send_headers(self) -> None:
-        """Start the answer; close the connection afterwards if part of the body may be unread."""
+        """Start the answer; close the connection afterwards if part of the body is unread."""
         now = time.monotonic()
         self.conn.has_unread |= self.conn.rfile.raw.deadline <= now or (self.chunked_read and not self.rfile.closed)
         # Otherwise cheroot reads the rest of an unwanted body before it answers.
@@ -187,7 +184,6 @@ class _Request(cheroot.server.HTTPRequest):
         super().send_headers()
 
     def simple_response(self, status: str, msg: str = "") -> None:
-        """Answer without the application, and close the connection after an error."""
         code, _, title = str(status).partition(" ")
         if int(code) < FIRST_ERROR:
             super().simple_response(status, msg)
@@ -215,7 +211,7 @@ class Connection(cheroot.server.HTTPConnection):
 
     def communicate(self) -> bool:
         """Serve consecutive requests; return whether to keep the connection open. Otherwise each request would pass
-        through two threads: cheroot's selector, and the next free one.
+        through two threads: cheroot's selector and the next free one.
         """
         while super().communicate():  # type: ignore[no-untyped-call]
             if not self.server.await_request(self._poll):
@@ -223,7 +219,6 @@ class Connection(cheroot.server.HTTPConnection):
         return False
 
     def close(self) -> None:
-        """Close the socket after the rest of a refused request; otherwise the client would lose the answer."""
         if self.has_unread:
             with contextlib.suppress(OSError):
                 self.socket.shutdown(socket.SHUT_WR)
@@ -263,7 +258,6 @@ class _RequestBody:
 
 class Gateway(wsgi.Gateway_10):
     def respond(self) -> None:
-        """Send the application's answer, and close it even if the client is gone."""
         response = self.req.server.wsgi_app(self.env, self.start_response)
         try:
             for chunk in filter(None, response):

@@ -17,7 +17,6 @@ from rpcapi.daemon.notify import Notifier
 
 
 def single_worker(conf: cfg.ConfigOpts) -> int:
-    """Return 1, for daemons with a single worker process."""
     return 1
 
 

@@ -9,8 +9,8 @@ from rpcapi.daemon.coordination import CoordinationGroup, Coordinator
 
 
 class Membership(Periodic):
-    """Thread that renews memberships; members have the scheduler's names of the services. While the coordination
-    service is unreachable the process keeps serving; renewal is retried with a single warning.
+    """Thread that renews memberships; members have the scheduler's names of the services. Failed renewals are retried
+    with a single warning.
     """
 
     def __init__(self, group: CoordinationGroup, services: Sequence[str]) -> None:

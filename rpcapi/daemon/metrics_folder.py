@@ -15,8 +15,8 @@ from rpcapi import errors
 
 @contextlib.contextmanager
 def shared_folder(configured: str) -> Iterator[Path]:
-    """Yield an empty folder of mode 0700; at exit remove the metrics, or the whole folder if it is private. Raises
-    BadConfiguration if it cannot be created or written.
+    """Yield an empty folder of mode 0700; at exit remove the metrics, or the folder if it is private. Raises
+    BadConfiguration.
     """
     try:
         if configured:

@@ -7,8 +7,8 @@ import time
 
 
 class Notifier:
-    """Sender of the daemon's state to systemd; without effect if there is no notification socket. oslo.service's
-    notifier sends READY before a worker serves and has no watchdog.
+    """Sender of the daemon's state to systemd, if there is a notification socket. oslo.service's notifier sends READY
+    before a worker serves and has no watchdog.
     """
 
     def __init__(self, address: str = "", watchdog: float = 0.0) -> None:
@@ -36,7 +36,6 @@ class Notifier:
         self._send("READY=1", f"STATUS={status}")
 
     def status(self, status: str) -> None:
-        """Set the line shown by ``systemctl status``."""
         self._send(f"STATUS={status}")
 
     def reloading(self) -> None:

@@ -15,8 +15,7 @@ EX_CONFIG = 78
 
 def fork(child: Callable[[], int]) -> int:
     """Fork and return the pid; the child runs ``child`` and exits with its result. Handled signals are blocked across
-    the fork, so that the master's handlers never run in the child. The child starts with default handlers; SignalSocket
-    unblocks the signals.
+    the fork and the child starts with default handlers; SignalSocket unblocks the signals.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -39,8 +38,8 @@ def fork(child: Callable[[], int]) -> int:
 
 
 class SignalSocket:
-    """Signals as bytes, read in order; other threads may add bytes. A handler that sets an event does not wake
-    eventlet's hub from its poll; a byte on a socket does.
+    """Signals as bytes, read in order; other threads may add bytes. Unlike an event, a byte on a socket wakes
+    eventlet's hub.
     """
 
     def __init__(self, signals: Iterable[signal.Signals]) -> None:
@@ -52,15 +51,13 @@ class SignalSocket:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
 
     def put(self, number: int) -> None:
-        """Add a byte, as if signal ``number`` had arrived."""
         self._writer.send(bytes([number]))
 
     def read(self) -> bytes:
-        """Return the received signal numbers in order; waits for at least one."""
+        """Wait for at least one signal; return the received numbers in order."""
         return self.reader.recv(64)
 
     def close(self) -> None:
-        """Close both ends; later signals are lost."""
         signal.set_wakeup_fd(-1)
         self.reader.close()
         self._writer.close()

@@ -22,7 +22,6 @@ class DaemonProcesses(Collector):
         self._recorded = recorded
 
     def serving(self) -> dict[str, int]:
-        """Return the process ids of serving workers by worker index."""
         return {
             sample.labels["pid"]: int(sample.value)
             for family in self._recorded.collect()
@@ -31,7 +30,6 @@ class DaemonProcesses(Collector):
         }
 
     def collect(self) -> Iterable[Metric]:
-        """Return one family per figure, with a sample per process."""
         families: dict[str, Metric] = {}
         processes = {
             "master": os.getppid(),

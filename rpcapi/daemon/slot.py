@@ -111,7 +111,6 @@ class Slot:
         return code
 
     def clear(self, now: float) -> None:
-        """Clear the slot of an ended process, and set the time of the next spawn."""
         stable = self.serving and now - self._spawned > STABLE_AFTER
         self._deaths = 1 if stable else self._deaths + 1
         pause = 0.0 if self._deaths == 1 else min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (self._deaths - 2))

@@ -22,7 +22,6 @@ _sections: dict[str, Describe] = {}
 
 
 def add_section(title: str, describe: Describe) -> None:
-    """Add or replace a section of names and values in this process's reports."""
     _sections[title] = describe
 
 
@@ -31,7 +30,6 @@ def write(name: str, conf: cfg.ConfigOpts) -> None:
 
 
 def text(name: str, conf: cfg.ConfigOpts) -> str:
-    """Return the unredacted report."""
     lines = [f"==== State of {name} ===="]
     for title, describe in _sections.items():
         lines += [f"---- {title} ----", *_described(describe)]

@@ -11,9 +11,8 @@ LOG = log.getLogger(__name__)
 
 
 def warn(conf: cfg.ConfigOpts) -> None:
-    """Log each unknown option in the files of ``conf``. Call it when the service serves, because libraries register
-    options on first use. A wholly unknown section may belong to another daemon that shares the file, and is logged at a
-    lower level.
+    """Log each unknown option in the files of ``conf``, at a lower level if its section may belong to another daemon.
+    Call it when the service serves, because libraries register options on first use.
     """
     for path in _files(conf):
         sections: dict[str, dict[str, list[str]]] = {}

@@ -49,8 +49,8 @@ class WorkerRole:
 
 
 class Worker:
-    """Runner of one service from start to drain; the master has the other end of ``channel``. If several workers find
-    the same configuration error, only the one that acquires ``once_flag`` logs it; without a flag each does.
+    """Runner of one service from start to drain; the master has the other end of ``channel``. Of the workers with the
+    same configuration error, only the one that acquires ``once_flag`` logs it.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ def _refresh_caps() -> None:
 
 
 def run(conf: cfg.ConfigOpts, role: WorkerRole, channel_fd: int, once_flag: ProcessOnceFlag | None = None) -> int:
-    """Run the worker of ``role`` in a freshly forked process; ``channel_fd`` leads to the master."""
+    """Run the worker of ``role`` in a newly forked process."""
     faulthandler.enable()
     random.seed()
     role.prepare(conf)

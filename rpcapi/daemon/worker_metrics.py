@@ -13,8 +13,8 @@ _merge: Any = MultiProcessCollector.merge
 
 
 class WorkerMetrics(Collector):
-    """Collector of the metrics recorded in ``folder``, while workers start and die. A worker creates a file empty, then
-    sets its size. prometheus_client fails on an empty file, so such files are skipped; nothing is recorded in them yet.
+    """Collector of the metrics in ``folder`` while workers start and die. Skips empty files, which a starting worker
+    creates and prometheus_client cannot read.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -19,9 +19,9 @@ class Arrival:
 
 
 class ArrivalServer(StrictServer):
-    """Strict server that sets ``arrival`` on each message before the message waits for a thread. oslo.messaging
-    acknowledges messages on receipt, even if all threads are busy. So a message waits at the broker only while nobody
-    listens, otherwise in this process. Only the rabbit drivers notice a lost connection.
+    """Strict server that sets ``arrival`` on each message before it waits for a thread. oslo.messaging acknowledges on
+    receipt, even if all threads are busy: messages wait in this process, not at the broker. Only the rabbit drivers
+    notice a lost connection.
     """
 
     _listening_since = 0.0

@@ -18,7 +18,6 @@ class Backlog:
             self._counts[topic] += messages
 
     def counts(self) -> dict[str, int]:
-        """Return the count of each topic that ever had messages."""
         with self._lock:
             return dict(self._counts)
 

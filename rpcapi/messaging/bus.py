@@ -31,9 +31,9 @@ RABBIT = "oslo_messaging_rabbit"
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of oslo.messaging's RPC and of the embedded bus on a private configuration. oslo.messaging
-    registers its tracing and metrics options on the global configuration only. Without them its server acknowledges
-    every message, dispatches none and logs nothing.
+    """Register the options of oslo.messaging's RPC and the embedded bus on a private configuration. oslo.messaging
+    registers its tracing and metrics options on the global one only; without them its server acknowledges every message
+    and dispatches none.
     """
     for options in (server._pool_opts, client._client_opts, transport._transport_opts, dispatcher._dispatcher_opts):
         conf.register_opts(options)
@@ -44,14 +44,12 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def set_defaults(conf: cfg.ConfigOpts) -> None:
-    """Register the options with gantt's defaults, which files and URLs override."""
     register_opts(conf)
     conf.set_default("control_exchange", EXCHANGE)
     conf.set_default("rpc_response_timeout", 30)
 
 
 def set_rabbit_defaults(conf: cfg.ConfigOpts) -> None:
-    """Register RabbitMQ's options with gantt's defaults; only this bus needs the driver's modules."""
     from oslo_messaging import opts as messaging_opts  # noqa: PLC0415 - lazy: brings all drivers
 
     register_opts(conf)
@@ -83,9 +81,8 @@ RABBIT_DEFAULTS: dict[str, Any] = {
 
 def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
     """Return the transport of `url`, by default of `transport_url`. Connects lazily; starts tracing if configured.
-
-    :raises rpcapi.errors.BadConfiguration: for a malformed URL, an unknown driver, a missing package, or an address or
-        option that the driver cannot use; the text never contains the URL's credentials
+    Raises BadConfiguration, without credentials, for a malformed URL, unknown driver, missing package, or unusable
+    address or option.
     """
     set_defaults(conf)
     try:
@@ -111,8 +108,8 @@ def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
 
 
 def _own_driver(name: str) -> Any:
-    """Return gantt's driver class of that name, or None. `rabbit` means `gantt-rabbit`, not oslo.messaging's stock
-    driver. A lookup among all installed entry points would take longer than the rest of a command.
+    """Return gantt's driver class of that name, or None; `rabbit` means `gantt-rabbit`. A lookup among all installed
+    entry points would take longer than the rest of a command.
     """
     if name in ("rabbit", "gantt-rabbit"):
         from rpcapi.messaging.drivers import confined_rabbit  # noqa: PLC0415 - other buses do not need it
@@ -137,21 +134,20 @@ def count_dead_letters() -> int:
 
 
 def connect(transport: RPCTransport) -> None:
-    """Open a connection; raises Unavailable within seconds. A call would wait for its timeout, a server for ever. No
-    effect with drivers other than gantt's.
+    """Open a connection; raises Unavailable within seconds, while a call would wait for its timeout, and a server
+    forever. Without effect for drivers other than gantt's.
     """
     _use_driver(transport, "connect")
 
 
 def waiting_messages(transport: RPCTransport) -> dict[str, int]:
-    """Return the number of waiting messages per topic that servers of this process share with others. Empty for drivers
-    other than gantt's. Raises Unavailable.
+    """Return the waiting messages per topic that servers of this process share; empty for drivers other than gantt's.
+    Raises Unavailable.
     """
     return _use_driver(transport, "waiting_messages") or {}
 
 
 def _use_driver(transport: RPCTransport, method: str) -> Any:
-    """Call a method of gantt's drivers; None for other drivers. Raises Unavailable."""
     use = getattr(transport._driver, method, None)
     try:
         return None if use is None else use()
@@ -160,9 +156,9 @@ def _use_driver(transport: RPCTransport, method: str) -> Any:
 
 
 def exchange_of(transport: RPCTransport, target: messaging.Target) -> messaging.Target:
-    """Return the target with its service's exchange, `<control_exchange>-<first word of the topic>`. Then permission to
-    publish to an exchange is permission to call that service. With a single exchange, a user who may call one service
-    could make the broker dead-letter messages to any other.
+    """Return the target with its service's exchange, `<control_exchange>-<first word of the topic>`: permission to
+    publish to an exchange is permission to call that service. With one exchange, users of one service could make the
+    broker dead-letter messages to any other.
     """
     if target.exchange or not target.topic:
         return target
@@ -197,9 +193,8 @@ def get_server(
     serializer: messaging.Serializer | None = None,
     executor: str | None = None,
 ) -> RPCServer:
-    """Return a server, not yet started, with the executor of this process by default. Only methods with
-    `rpcapi.endpoint.expose` are callable. On a bus that authenticates senders, gantt's services accept only the callers
-    in rpcapi.access.callers.
+    """Return a server, not yet started. Only methods with `rpcapi.endpoint.expose` are callable. On a bus that
+    authenticates senders, gantt's services accept only the callers in rpcapi.access.callers.
     """
     # oslo.messaging warns about any explicit executor, even its default.
     executor_option = {"executor": executor} if executor and executor != green.executor() else {}

@@ -56,7 +56,6 @@ class CopyListener(BackgroundLoop):
             raise errors.BadConfiguration(why=f"{label} must be rabbit://...: only RabbitMQ copies messages")
 
     def run_once(self) -> float:
-        """Receive until stopped; raises Unavailable and driver errors."""
         foreign.probe(self._transport)
         self._require_exchange()
         with self._transport._driver._get_connection(PURPOSE_LISTEN) as context:
@@ -71,13 +70,11 @@ class CopyListener(BackgroundLoop):
         return 0.0
 
     def handle_failure(self, error: Exception) -> float:
-        """Log the first failure of a series."""
         (LOG.debug if self._is_failing else LOG.warning)("Receiving no copies of calls: %s", error)
         self._is_failing = True
         return RETRY_SECONDS
 
     def _require_exchange(self) -> None:
-        """Raise Unavailable if the exchange does not exist."""
         name = self._source.exchange
         try:
             with rabbit_channel.open_channel(self._transport) as channel:
@@ -101,8 +98,6 @@ class CopyListener(BackgroundLoop):
 
 
 class _CopyConsumer(Consumer):
-    """oslo.messaging consumer on the exchange of another service."""
-
     def __init__(self, source: CopySource, callback: Callable[[Any], None]) -> None:
         super().__init__(
             exchange_name=source.exchange,
@@ -118,6 +113,5 @@ class _CopyConsumer(Consumer):
         self.exchange = kombu.entity.Exchange(source.exchange, type="topic", no_declare=True)
 
     def declare(self, conn: Any) -> None:
-        """Declare the queue and limit the prefetch."""
         super().declare(conn)
         conn.channel.basic_qos(0, PREFETCH, False)

@@ -53,9 +53,9 @@ def _malformed(why: str, value: Any) -> errors.MalformedObject:
 
 
 class StrictDispatcher(dispatcher.RPCDispatcher):
-    """oslo.messaging's dispatcher, hardened against arbitrary peers. Malformed messages, contexts or arguments, and
-    unknown methods or versions get a typed error. The stock dispatcher logs a traceback for each, and never ends the
-    heartbeat thread of a call to an unknown method or version.
+    """oslo.messaging's dispatcher, hardened: malformed messages, contexts and arguments, and unknown methods or
+    versions get typed errors. The stock dispatcher logs a traceback for each, and never ends the heartbeats of a call
+    to an unknown method.
     """
 
     def __init__(self, endpoints: list[Any], serializer: Any) -> None:
@@ -63,9 +63,7 @@ class StrictDispatcher(dispatcher.RPCDispatcher):
         self._heartbeats = Heartbeats()
 
     def dispatch(self, incoming: Any) -> Any:
-        """Run the method of a message and return its serialized answer. Raises ExpectedException for deliberate errors;
-        any other exception is a bug.
-        """
+        """Run the method of a message and return its serialized answer; raises ExpectedException for deliberate errors."""
         message = incoming.message
         try:
             check_message(message)

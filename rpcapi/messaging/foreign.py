@@ -66,7 +66,6 @@ def get_transport(
 
 
 def _set_lock_path(lock_path: str) -> None:
-    """Set the folder of oslo.concurrency's locks, with which oslo.messaging numbers the queues of a host."""
     from oslo_concurrency import lockutils  # noqa: PLC0415 - lazy: few buses need it
 
     if not lock_path:
@@ -75,7 +74,7 @@ def _set_lock_path(lock_path: str) -> None:
 
 
 def probe(transport: RPCTransport) -> None:
-    """Connect to a broker of a bus; raises Unavailable. A server's start blocks for ever while all are down."""
+    """Connect to a broker; raises Unavailable. A server's start blocks forever while all are down."""
     url = getattr(transport._driver, "_url", None)
     failure: OSError | None = None
     for host in getattr(url, "hosts", None) or ():

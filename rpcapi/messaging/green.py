@@ -15,8 +15,8 @@ T = TypeVar("T")
 
 
 def patch() -> None:
-    """Monkey-patch the standard library. Call it before any other import. Modules that imported names of `select`,
-    `socket` or `threading` earlier keep the blocking versions.
+    """Monkey-patch the standard library, before any other import: names imported from `select`, `socket` or `threading`
+    earlier stay blocking.
     """
     import eventlet  # noqa: PLC0415 - a process with native threads must not load it
 
@@ -26,9 +26,8 @@ def patch() -> None:
 
 
 def _isolate_request_contexts() -> None:
-    """Give each green thread its own request context. A daemon imports oslo.log, to read its options, before it
-    patches. The context store is then a native thread-local shared by all green threads, and every log line would carry
-    the id of the latest request.
+    """Give each green thread its own request context. oslo.log is imported before the patch, so its context store is a
+    native thread-local shared by all green threads.
     """
     context._request_store = threading.local()
 
@@ -51,10 +50,7 @@ def _end_joins_at_their_timeout() -> None:
 
 
 def patch_for(executor: str) -> None:
-    """Call `patch()` if the configured executor is eventlet.
-
-    :raises ValueError: for a name other than eventlet or threading
-    """
+    """Call `patch()` if the configured executor is eventlet; raises ValueError for an unknown name."""
     if executor == EVENTLET:
         patch()
     elif executor != THREADING:
@@ -62,7 +58,6 @@ def patch_for(executor: str) -> None:
 
 
 def is_patched() -> bool:
-    """Return whether this process uses green threads."""
     return bool(eventletutils.is_monkey_patched("thread"))
 
 
@@ -72,8 +67,8 @@ def executor() -> str:
 
 
 def run_in_worker_pool(work: Callable[[], T]) -> T:
-    """Run CPU-bound work; with green threads in a native worker pool, so that they keep running. The work must not use
-    locks or logs, which green threads share.
+    """Run CPU-bound work, with green threads in a native worker pool. The work must not use locks or logs, which green
+    threads share.
     """
     if not is_patched():
         return work()

@@ -55,9 +55,9 @@ class _MonitoredCall:
 
 
 class Heartbeats:
-    """Sender of heartbeats while calls run, two per monitor timeout of the caller. oslo.messaging starts a thread per
-    call, a fifth of the time of a short call. Here one thread waits for all calls, and starts another only for a call
-    that still runs when its first heartbeat is due.
+    """Sender of heartbeats, two per monitor timeout of the caller. oslo.messaging's thread per call takes a fifth of
+    the time of a short call. Here one thread waits for all calls, and starts another only for a call whose first
+    heartbeat is due.
     """
 
     def __init__(self, linger_s: float = LINGER_S) -> None:
@@ -85,7 +85,6 @@ class Heartbeats:
             call.end()
 
     def _wait(self) -> None:
-        """Start the heartbeats of calls when due, until there was no call for a while."""
         while (call := self._next_due()) is not None:
             try:
                 call.begin_heartbeats()

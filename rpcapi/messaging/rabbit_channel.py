@@ -11,14 +11,13 @@ from rpcapi.messaging.private import PURPOSE_SEND
 
 
 def is_rabbit(transport: RPCTransport) -> bool:
-    """Return whether the transport's broker is RabbitMQ."""
     return getattr(transport._driver, "_get_connection", None) is not None
 
 
 @contextmanager
 def open_channel(transport: RPCTransport) -> Iterator[Any]:
-    """Yield a channel on an exclusive pooled connection; raises the broker's errors. The lock keeps the connection's
-    heartbeat thread from reading the answer.
+    """Yield a channel on an exclusive pooled connection; raises the broker's errors. The lock keeps the heartbeat
+    thread from reading the answer.
     """
     with transport._driver._get_connection(PURPOSE_SEND) as pooled:
         connection = pooled.connection
@@ -27,8 +26,8 @@ def open_channel(transport: RPCTransport) -> Iterator[Any]:
 
 
 def may_be_waiting(transport: RPCTransport, incoming: Any) -> bool:
-    """Return whether the caller of a message may still wait for the answer; True if unknown. RabbitMQ deletes a
-    caller's reply queue some time after its process ends.
+    """Return whether the caller may still wait for the answer; True if unknown. RabbitMQ deletes the reply queue some
+    time after the caller's end.
     """
     queue = getattr(incoming, "reply_q", None)
     if not queue or not is_rabbit(transport):

@@ -16,14 +16,12 @@ JobSlot = SimpleQueue[Job | None]  # queue from which a thread takes its next jo
 
 
 class ThreadPool:
-    """Pool of at most ``max_workers`` threads that starts a thread only if none is idle. The last idle thread gets the
-    next job: its data is still in the processor's caches, and the pool has as many threads as jobs ran at once.
-    oslo.messaging's pool starts a thread per job up to the maximum, uses all in turn and wakes each every second;
-    together with a future per job and a contended condition that costs a tenth of a selection (ADR 0218).
+    """Pool that starts a thread only if none is idle; the last idle thread, whose data is still in the caches, gets the
+    next job. oslo.messaging's pool grows to its maximum and wakes all threads each second; with a future per job that
+    costs a tenth of a selection (ADR 0218).
     """
 
     def __init__(self, max_workers: int, name: str = "rpc") -> None:
-        """``name``: Prefix of thread names, which appear in logs."""
         self._max_workers = max_workers
         self._name = name
         self._lock = threading.Lock()
@@ -33,8 +31,8 @@ class ThreadPool:
         self._is_shut_down = False
 
     def submit(self, work: Callable[..., Any], *args: Any) -> None:
-        """Run ``work(*args)`` as soon as a thread is free. Raises RuntimeError after shutdown, or if not even the first
-        thread can be started.
+        """Run ``work(*args)`` when a thread is free; raises RuntimeError after shutdown, or if no thread can be
+        started.
         """
         job = partial(work, *args)
         with self._lock:
@@ -48,7 +46,7 @@ class ThreadPool:
                 self._start_thread(job)
 
     def shutdown(self, wait: bool = True) -> None:
-        """Accept no more jobs; with ``wait``, return when all jobs are done and all threads have ended."""
+        """Accept no more jobs; with ``wait``, return when all jobs and threads have ended."""
         with self._lock:
             self._is_shut_down = True
             idle, self._idle = self._idle, []

@@ -66,14 +66,10 @@ class ConfinedRabbitDriver(RabbitDriver):
 
     @functools.cached_property
     def senders(self) -> SenderDirectory:
-        """Senders authenticated by this bus."""
         return SenderDirectory.of_patterns(self.conf.rpc.shared_agent_hosts)
 
     def connect(self) -> None:
-        """Open a connection for sending.
-
-        :raises oslo_messaging.MessageDeliveryFailure: no broker of the URL accepted it in time
-        """
+        """Open a connection for sending; raises MessageDeliveryFailure if no broker of the URL accepts it in time."""
         seconds = CONNECT_SECONDS + NEXT_HOST_SECONDS * max(0, len(self._url.hosts) - 1)
         with deadline.limit_wait(seconds), self._get_connection():
             pass
@@ -91,10 +87,8 @@ class ConfinedRabbitDriver(RabbitDriver):
         transport_options: Any = None,
     ) -> Any:
         """Call within `timeout`, or cast within SEND_SECONDS; `retry` 0 tries a cast once, other values are ignored.
-
-        :raises oslo_messaging.MessagingTimeout: no reply to a call in time
-        :raises oslo_messaging.MessageDeliveryFailure: the broker was unreachable, or refused
-        :raises QueueFull, MessageTooLarge: without retries
+        Raises MessagingTimeout without a reply, MessageDeliveryFailure if the broker is unreachable or refuses, and
+        QueueFull or MessageTooLarge without retries.
         """
         if wait_for_reply:
             seconds = rabbit_connection.SEND_SECONDS if timeout is None else timeout
@@ -126,16 +120,12 @@ class ConfinedRabbitDriver(RabbitDriver):
         return PollStyleListenerAdapter(listener, batch_size, batch_timeout)
 
     def dead_letters(self) -> list[DeadLetter] | None:
-        """Return dead letters, newest first; None if this broker keeps none.
-
-        :raises oslo_messaging.MessageDeliveryFailure: the broker was unreachable, or refused
-        """
+        """Return dead letters, newest first; None if this broker keeps none. Raises MessageDeliveryFailure."""
         return rabbit_dead_letters.read(self._get_connection)
 
     def waiting_messages(self) -> dict[str, int]:
-        """Return the number of waiting messages per shared topic of this process's servers.
-
-        :raises oslo_messaging.MessageDeliveryFailure: the broker was unreachable, or refused
+        """Return the number of waiting messages per shared topic of this process's servers. Raises
+        MessageDeliveryFailure.
         """
         topics = sorted(self._shared_topics)
         return rabbit_queues.lengths(self._get_connection, topics) if topics else {}

@@ -28,8 +28,6 @@ class DeadLetter:
 
 
 class LetterCount:
-    """Number of dead letters since the process's start. Thread-safe."""
-
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.value = 0
@@ -43,13 +41,11 @@ COUNT = LetterCount()
 
 
 def describe(queue: str, body: bytes, reason: str, size: int | None = None) -> DeadLetter:
-    """Return a letter received now. With ``size``, ``body`` is only the beginning of the message."""
     text = body[:MAX_TEXT].decode(errors="replace")
     return DeadLetter(queue, reason[:MAX_REASON], len(body) if size is None else size, text, int(time.time()))
 
 
 def write(client: Any, user: str, letter: DeadLetter) -> None:
-    """Add a letter to a user's list, which drops its oldest letter when full."""
     key = names.dead_letters(user)
     with client.pipeline() as pipe:
         pipe.lpush(key, json.dumps(asdict(letter))).ltrim(key, 0, MAX_LETTERS - 1).expire(key, SECONDS).execute()
@@ -57,7 +53,6 @@ def write(client: Any, user: str, letter: DeadLetter) -> None:
 
 
 def read(client: Any, users: Iterable[str]) -> list[DeadLetter]:
-    """Return the dead letters of these users, newest first."""
     senders = list(users)
     with client.pipeline(transaction=False) as pipe:
         for user in senders:

@@ -6,8 +6,6 @@ from collections import OrderedDict
 
 
 class RecentIds:
-    """Bounded set of the most recent keys. Thread-safe."""
-
     def __init__(self, max_keys: int = 1024) -> None:
         self._max_keys = max_keys
         self._lock = threading.Lock()

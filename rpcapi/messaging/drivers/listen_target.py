@@ -12,8 +12,8 @@ from rpcapi.messaging.drivers import names
 
 @dataclass(frozen=True)
 class ListenTarget:
-    """Topic, queues, fan-out and process key of a server, and its label in logs. There is one queue per user who may
-    call it. Directed services have no topic queues.
+    """Topic, queues, fan-out and process key of a server, and its label in logs. One queue per user who may call it;
+    directed services have no topic queues.
     """
 
     topic: str

@@ -100,8 +100,8 @@ LOG = logging.getLogger(__name__)
 
 
 class BusListener(Listener):
-    """Listener that pauses reading while `prefetch` received requests have not started. It has no thread: the process's
-    receiver calls `offer`, and executor threads start the requests.
+    """Listener that pauses reading while `prefetch` received requests have not started. The process's receiver calls
+    `offer`; executor threads start the requests.
     """
 
     def __init__(
@@ -127,11 +127,9 @@ class BusListener(Listener):
 
     @property
     def open(self) -> bool:
-        """Whether the queues should be read."""
         return self._serving and not self._full
 
     def unacknowledged_tags(self) -> list[str]:
-        """Return the delivery tags of received requests that have not started."""
         with self._lock:
             return list(self._unacknowledged)
 
@@ -152,7 +150,6 @@ class BusListener(Listener):
             self._requeue(tag)
 
     def offer(self, delivery: Delivery) -> None:
-        """Pass a request to the server, or requeue it if the server is stopping."""
         if delivery.tag is not None:
             with self._lock:
                 self._unacknowledged.add(delivery.tag)

@@ -36,7 +36,6 @@ def inbox(sender: str, reader: str) -> str:
 
 
 def sender_of(queue: str) -> str:
-    """Return the user who may append to a queue or inbox."""
     return queue.split(":", 3)[2]
 
 

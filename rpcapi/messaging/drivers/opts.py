@@ -72,7 +72,6 @@ OPTS: list[cfg.Opt] = [
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the group. Idempotent."""
     # By name: copies of one OptGroup share registered and overridden options across all configurations.
     conf.register_opts(OPTS, group=GROUP.name)
 

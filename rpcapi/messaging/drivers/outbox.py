@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Outbox:
-    """Writer of messages, acknowledgements and fan-out memberships of a process. Thread-safe. Methods without retries
+    """Thread-safe writer of messages, acknowledgements and fan-out memberships of a process. Methods without retries
     raise one of `CONNECTION_ERRORS`.
     """
 
@@ -57,10 +57,8 @@ class Outbox:
         self.retry(attempt, deadline)
 
     def retry(self, action: Callable[[], T], deadline: float) -> T:
-        """Run `action` on Redis, with retries until `deadline` (monotonic clock).
-
-        :raises BusRefused: Redis answered with an error
-        :raises oslo_messaging.MessageDeliveryFailure: Redis stayed unreachable
+        """Run `action` on Redis, with retries until `deadline` (monotonic clock). Raises BusRefused if Redis answers
+        with an error, MessageDeliveryFailure if it stays unreachable.
         """
         address, pauses = self.channel.address, self.channel.limits.pauses()
         while True:
@@ -79,10 +77,8 @@ class Outbox:
 
     def acknowledge(self, delivery_tag: str) -> bool:
         """Acknowledge a received message; return False if another server has received it meanwhile. Retries for half a
-        visibility timeout. Nobody else can have received the message by then, so a message that is missing after an
-        attempt without a response was acknowledged by that attempt.
-
-        :raises BusRefused, oslo_messaging.MessageDeliveryFailure: see `retry`
+        visibility timeout: nobody else can have received the message by then, so a message missing after a lost
+        response was acknowledged. Raises as `retry`.
         """
         outcome_unknown = False
 
@@ -97,7 +93,6 @@ class Outbox:
         return self.retry(attempt, time.monotonic() + self.channel.limits.visibility_timeout / 2)
 
     def wake(self, inbox: str) -> None:
-        """Interrupt the current read of this process's receiver."""
         self.channel.publish(inbox, wire.encode(wire.WAKE))
 
     def join(self, targets: Iterable[ListenTarget], process: str) -> None:
@@ -114,11 +109,9 @@ class Outbox:
             pipe.execute()
 
     def members(self, fanout: str) -> list[str]:
-        """Return the processes registered in a fan-out."""
         members = self.channel.client.zrangebyscore(fanout, time.time() - self.channel.limits.inbox_ttl, "+inf")
         return [member.decode() for member in members]
 
     def dead_letters(self) -> list[dead_letters.DeadLetter]:
-        """Return the dead letters that this user may read, newest first."""
         users = bus_users.NAMES if self.user in bus_users.READERS_OF_DEAD_LETTERS else (self.user,)
         return dead_letters.read(self.channel.client, users)

@@ -18,8 +18,6 @@ CHECK_SECONDS = 60.0  # mean interval; random, so that ten thousand processes do
 
 
 class BindingCheck:
-    """Periodic check of the exchanges of one connection's consumers, which binds their queues again."""
-
     def __init__(self) -> None:
         self._missing: set[str] = set()
         self._next_check = time.monotonic() + _interval()
@@ -30,7 +28,7 @@ class BindingCheck:
 
     def run(self, connection: amqp.Connection, consumers: Iterable[Any]) -> None:
         """Bind each consumer's queue to its exchange, and create a missing exchange if this user may. Idempotent.
-        Raises AMQPError or OSError if the connection fails.
+        Raises AMQPError or OSError.
         """
         self._next_check = time.monotonic() + _interval()
         for consumer in consumers:

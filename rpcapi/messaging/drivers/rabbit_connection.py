@@ -34,9 +34,7 @@ MIN_TTL = 0.001
 
 
 class RabbitConnection(Connection):
-    """Stock connection that respects the deadline of the thread that uses it. Reply queues are on REPLY_EXCHANGE, and
-    replies go through it.
-    """
+    """Stock connection that respects the deadline of its thread and sends replies through REPLY_EXCHANGE."""
 
     channel: Any
     max_retries: int | None
@@ -68,7 +66,7 @@ class RabbitConnection(Connection):
 
     def declare_consumer(self, consumer: Consumer) -> None:
         """Consume a queue on an exchange of the deployment. A full queue refuses messages; a full fan-out queue drops
-        its oldest ones.
+        its oldest.
         """
         consumer.exchange = DeployedExchange.of(consumer.exchange)
         # Publishers of notifications, also from other software, declare their queues without limits.
@@ -77,12 +75,10 @@ class RabbitConnection(Connection):
         super().declare_consumer(consumer)
 
     def declare_fanout_consumer(self, topic: str, callback: Any) -> None:
-        """Consume a fan-out queue of this process."""
         queue = f"{topic}_fanout.{self.connection.userid}.{uuid.uuid4().hex}"
         self._consume_transient(f"{topic}_fanout", "fanout", queue, topic, callback)
 
     def declare_direct_consumer(self, topic: str, callback: Any) -> None:
-        """Consume the reply queue `topic`, bound to the reply exchange by its name."""
         self._consume_transient(REPLY_EXCHANGE, "topic", topic, topic, callback)
 
     def _consume_transient(self, exchange: str, kind: str, queue: str, routing_key: str, callback: Any) -> None:
@@ -105,10 +101,7 @@ class RabbitConnection(Connection):
         self.declare_consumer(consumer)
 
     def ensure_connection(self) -> None:
-        """Connect or reconnect.
-
-        :raises oslo_messaging.MessageDeliveryFailure: at the thread's deadline, or if access is refused
-        """
+        """Connect or reconnect; raises MessageDeliveryFailure at the thread's deadline, or if access is refused."""
         remaining = deadline.remaining_seconds()
         if remaining is None and self.purpose == PURPOSE_LISTEN:
             super().ensure_connection()
@@ -147,10 +140,8 @@ class RabbitConnection(Connection):
         error_callback: Any = None,
         timeout_is_error: bool = True,
     ) -> Any:
-        """Run `method`, with reconnects until the thread's deadline.
-
-        :raises oslo_messaging.MessageDeliveryFailure: the broker was unreachable, or refused
-        :raises QueueFull, MessageTooLarge: without retries
+        """Run `method`, with reconnects until the thread's deadline; raises MessageDeliveryFailure, and QueueFull or
+        MessageTooLarge without retries.
         """
         remaining = deadline.remaining_seconds()
         if remaining is None:
@@ -221,9 +212,8 @@ class RabbitConnection(Connection):
             raise refusal from error
 
     def _replace_channel(self) -> None:
-        """Switch to a new channel for later messages, because a refusal may not mean a full queue. A channel that first
-        published to a quorum queue while its leader's node was lost is refused until that node returns; another channel
-        is not.
+        """Switch to a new channel for later messages. A channel that first published to a quorum queue while its
+        leader's node was lost is refused until that node returns, though the queue is not full.
         """
         try:
             channel = self.connection.channel()
@@ -239,8 +229,8 @@ class RabbitConnection(Connection):
         return super()._transport_socket_timeout(timeout)
 
     def direct_send(self, msg_id: str, msg: Any) -> None:
-        """Publish a reply to the reply queue `msg_id`. Raises the stock driver's AMQPDestinationNotFound or
-        MessageUndeliverable if the caller is gone.
+        """Publish a reply; raises the stock driver's AMQPDestinationNotFound or MessageUndeliverable if the caller is
+        gone.
         """
         exchange = kombu.entity.Exchange(
             name=REPLY_EXCHANGE,

@@ -28,7 +28,6 @@ PAUSE = 60.0  # seconds without further tries after a failed publish
 
 
 def write(connect: Connect, letter: DeadLetter) -> None:
-    """Publish a letter as the connection's user; for errors see use_channel."""
     with deadline.limit_wait(SECONDS), connect() as context:
         connection = context.connection
         # RabbitMQ refuses other users' names.
@@ -38,8 +37,8 @@ def write(connect: Connect, letter: DeadLetter) -> None:
 
 
 def read(connect: Connect) -> list[DeadLetter] | None:
-    """Return the letters, newest first; None if the broker has no queue for them. They return to the queue when the
-    channel closes. Raises MessageDeliveryFailure.
+    """Return the letters, newest first; None without a queue for them. They return to the queue when the channel
+    closes. Raises MessageDeliveryFailure.
     """
     try:
         with deadline.limit_wait(SECONDS), connect() as context:
@@ -60,8 +59,8 @@ def _get_letters(channel: amqp.Channel) -> list[DeadLetter]:
 
 
 class DeadLetterOutbox:
-    """Background publisher of letters, so that neither listeners nor servers wait. Buffers at most MAX_LETTERS, like
-    the broker, and drops letters that cannot be published.
+    """Background publisher of letters. Buffers at most MAX_LETTERS, like the broker; drops letters that cannot be
+    published.
     """
 
     def __init__(self, publish: Callable[[DeadLetter], None]) -> None:
@@ -72,7 +71,6 @@ class DeadLetterOutbox:
         self._lock = threading.Lock()
 
     def add(self, letter: DeadLetter) -> None:
-        """Queue a letter for publishing."""
         if time.monotonic() < self._next_try:
             return
         with self._lock:
@@ -82,7 +80,6 @@ class DeadLetterOutbox:
                 self._pool.submit(self._publish_oldest)
 
     def close(self) -> None:
-        """Stop publishing and drop buffered letters."""
         self._next_try = float("inf")
         self._letters.clear()
 

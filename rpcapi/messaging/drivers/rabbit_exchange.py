@@ -17,15 +17,14 @@ class DeployedExchange(Exchange):
 
     @classmethod
     def of(cls, stock: Exchange) -> "DeployedExchange":
-        """Return an unbound exchange with the properties in the deployment's definitions. An exchange outside the
-        definitions, such as the notifications' exchange, keeps the properties of its other publishers.
+        """Return an unbound exchange with the properties of the deployment's definitions; others, such as the
+        notifications' exchange, keep theirs.
         """
         if stock.name in DEPLOYED_EXCHANGES:
             return cls(name=stock.name, type=stock.type, durable=True, auto_delete=False)
         return cls(name=stock.name, type=stock.type, durable=stock.durable, auto_delete=stock.auto_delete)
 
     def declare(self, nowait: bool = False, passive: bool | None = None, channel: Any = None) -> Any:
-        """Check that the exchange exists; otherwise create it if this user may."""
         channel = channel or self.channel
         if channel.connection is None:  # the broker closed the channel after an error; a retry opens a new channel
             raise amqp.RecoverableConnectionError("the channel is closed")

@@ -22,8 +22,8 @@ FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 
 
 class PromptIncomingMessage(AMQPIncomingMessage):
-    """Received message whose answer is sent once. The stock driver retries for seconds if the caller's reply queue is
-    missing, in a thread of the server's executor; a thousand calls with dead callers would occupy all threads.
+    """Received message whose answer is sent once. The stock driver retries for seconds in an executor thread if the
+    caller's reply queue is missing; dead callers could occupy all threads.
     """
 
     listener: Any
@@ -42,8 +42,6 @@ class PromptIncomingMessage(AMQPIncomingMessage):
 
 
 class RabbitListener(RpcAMQPListener):
-    """Listener that adds the authenticated sender to each request context."""
-
     message_cls = PromptIncomingMessage
 
     _shutoff: Any

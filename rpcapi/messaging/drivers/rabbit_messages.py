@@ -40,15 +40,13 @@ class PeerMessage(RabbitMessage):
 
 
 class PeerConsumer(Consumer):
-    """Consumer that acknowledges each message before it passes it on, and logs one line on failure."""
-
     callback: Any
     _max_bytes: int
 
     @classmethod
     def of(cls, stock: Consumer, max_length: int, max_bytes: int) -> "PeerConsumer":
-        """Return an undeclared consumer like ``stock``. The queue is limited to ``max_length`` messages; a message
-        above ``max_bytes`` is not decoded.
+        """Return an undeclared consumer like ``stock`` with a queue of ``max_length`` messages; messages above
+        ``max_bytes`` are not decoded.
         """
         consumer = cls.__new__(cls)
         consumer.__dict__.update(stock.__dict__)
@@ -88,7 +86,6 @@ class PeerConsumer(Consumer):
             self._keep(message, _reason(error))
 
     def _keep(self, message: Any, reason: str) -> None:
-        """Keep an unprocessable message to a server as a dead letter."""
         outbox = getattr(getattr(self.callback, "driver", None), "dead_letter_outbox", None)
         if outbox is not None:
             dead_letters.COUNT.add_one()
@@ -102,7 +99,6 @@ def _body_of(message: Any) -> bytes:
 
 
 def _decode(raw_message: Any) -> tuple[dict[str, Any], str | None]:
-    """Return the fields of a message, and the reason why they could not be decoded, or None."""
     try:
         fields = deserialize_msg(raw_message.payload)
         if isinstance(fields, dict):

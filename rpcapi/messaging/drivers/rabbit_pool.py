@@ -11,23 +11,17 @@ from rpcapi.messaging.private_rabbit import ConnectionPool
 
 
 class BoundedPool(ConnectionPool):
-    """Stock pool with a bounded wait for a free connection."""
-
     def __init__(self, max_size: int, *args: Any) -> None:
         super().__init__(*args)
         self._slots = threading.BoundedSemaphore(max_size)
 
     @classmethod
     def with_sizes_of(cls, stock: ConnectionPool, connection_cls: type[Any]) -> "BoundedPool":
-        """Return a pool with the sizes of `stock` for connections of another class."""
         sizes = stock._max_size, stock._min_size, stock._item_ttl
         return cls(stock._max_size, stock.conf, *sizes, stock.url, connection_cls)
 
     def get(self, retry: int | None = None) -> Any:
-        """Take a connection from the pool.
-
-        :raises oslo_messaging.MessageDeliveryFailure: no connection became free, or could be opened, in time
-        """
+        """Take a connection; raises MessageDeliveryFailure if none became free, or could be opened, in time."""
         if not self._slots.acquire(timeout=deadline.remaining_seconds()):
             raise oslo_messaging.MessageDeliveryFailure(
                 "No connection to RabbitMQ became free in time: RabbitMQ is slow or unreachable, or "

@@ -19,8 +19,8 @@ Connect = Callable[[], AbstractContextManager[Any]]  # returns an oslo.messaging
 
 
 def use_channel(connection: Any, use: Callable[[amqp.Channel], Any]) -> Any:
-    """Return the result of ``use`` on a temporary channel; reconnects as needed. Raises AccessRefused or NotFound of
-    the broker, and MessageDeliveryFailure while it is unreachable.
+    """Return the result of ``use`` on a temporary channel; reconnects as needed. Raises the broker's AccessRefused or
+    NotFound, or MessageDeliveryFailure.
     """
     results: list[Any] = []
     refusals: list[Exception] = []
@@ -41,7 +41,6 @@ def use_channel(connection: Any, use: Callable[[amqp.Channel], Any]) -> Any:
 
 
 def lengths(connect: Connect, queues: Sequence[str]) -> dict[str, int]:
-    """Return the number of waiting messages of each existing queue. Raises MessageDeliveryFailure."""
     counts: dict[str, int] = {}
     try:
         with deadline.limit_wait(SECONDS), connect() as context:

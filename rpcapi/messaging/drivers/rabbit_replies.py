@@ -49,7 +49,6 @@ class RabbitReplyWaiter(ReplyWaiter):
         super().__init__(*args)
 
     def listen(self, msg_id: str) -> None:
-        """Expect replies to a message of this thread."""
         if _CALL.is_responder is not None:
             self._responders[msg_id] = _CALL.is_responder
         super().listen(msg_id)
@@ -75,7 +74,6 @@ class RabbitReplyWaiter(ReplyWaiter):
         return super().wait(msg_id, timeout if remaining is None else remaining, call_monitor_timeout, reply_q)
 
     def poll(self) -> None:
-        """Read replies until the waiter is stopped."""
         wait = FIRST_WAIT
         while not self._thread_exit_event.is_set():
             try:

@@ -29,15 +29,14 @@ class UserProducer(Producer):
         self.is_mandatory = False  # whether the last message requires a queue
 
     def publish(self, body: Any, *arguments: Any, mandatory: bool = False, **options: Any) -> Any:
-        """Publish with the property `user_id`; raises MessageTooLarge. RabbitMQ returns the message if no queue takes
-        it.
+        """Publish with the property `user_id`; raises MessageTooLarge. RabbitMQ returns an unroutable message if
+        ``mandatory``.
         """
         self.is_mandatory = mandatory
         options |= {"user_id": self.user, "mandatory": True}
         return super().publish(body, *arguments, **options)  # type: ignore[no-untyped-call]
 
     def _prepare(self, *arguments: Any, **options: Any) -> Any:
-        """Return the encoded body with content type and encoding; raises MessageTooLarge."""
         body, content_type, content_encoding = super()._prepare(  # type: ignore[no-untyped-call]
             *arguments, **options
         )

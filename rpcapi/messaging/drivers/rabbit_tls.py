@@ -22,7 +22,6 @@ class VerifyingTransport(pyamqp.Transport):
     """kombu transport that verifies the name of the host it connects to."""
 
     def establish_connection(self) -> Any:
-        """Connect to the connection's current host."""
         connection: Any = self.client
         host = connection.hostname
         if connection.ssl:

@@ -22,7 +22,7 @@ LOG = logging.getLogger(__name__)
 
 class Receiver(BackgroundLoop):
     """Reader of the process's inboxes, one per sending user, and of its listeners' queues. Any thread may change the
-    set of queues; the receiver's thread applies the change between two reads, and the whole set after each reconnect.
+    set of queues; the receiver's thread applies the change between two reads.
     """
 
     def __init__(self, channel: BusChannel, outbox: Outbox, on_reply: Callable[[wire.WireReply, str], None]) -> None:
@@ -48,13 +48,11 @@ class Receiver(BackgroundLoop):
         self._pauses = channel.limits.pauses()
 
     def start(self) -> None:
-        """Start the thread unless it runs. A process has none before its first call or listener."""
         with self._condition:
             if self._thread.ident is None:
                 super().start()
 
     def stop(self) -> None:
-        """Stop receiving and close the connection."""
         super().stop()
         if self._thread.ident is not None:
             self.refresh_subscriptions()
@@ -70,10 +68,7 @@ class Receiver(BackgroundLoop):
             LOG.debug("Bus unreachable; updating queues after reconnecting")
 
     def add(self, listener: BusListener) -> None:
-        """Start reading for a listener. Later fan-outs will reach it.
-
-        :raises BusRefused: Redis answers, but denies access
-        """
+        """Start reading for a listener; raises BusRefused if Redis denies access."""
         with self._condition:
             self._listeners.append(listener)
         try:
@@ -122,7 +117,6 @@ class Receiver(BackgroundLoop):
         return {queue: target.topic for target in targets for queue in target.topic_queues}
 
     def run_once(self) -> float:
-        """Receive the next entry; raises errors of Redis or of the message."""
         if not self._is_connected:
             self._connect()
         self._apply_subscriptions()
@@ -160,7 +154,6 @@ class Receiver(BackgroundLoop):
             self._condition.notify_all()
 
     def _apply_subscriptions(self) -> None:
-        """Switch to the queues of the inboxes and of the open listeners."""
         with self._condition:
             requested_version = self._requested_version
             if self._applied_version == requested_version:
@@ -198,7 +191,6 @@ class Receiver(BackgroundLoop):
         self._next_renewal = time.monotonic() + self._renew_interval
 
     def _deliver(self, queue: str, entry: bytes, has_backlog: bool) -> None:
-        """Deliver the message behind a topic's bell, or an inbox entry and its backlog."""
         self._queues.remove(queue)
         self._queues.append(queue)
         if queue in self._topic_queues:

@@ -34,7 +34,7 @@ CONNECT_SECONDS = 1.0
 
 
 class RedisBusDriver(BaseDriver):
-    """RPC over one Redis server; one instance per transport, for any number of clients and servers."""
+    """RPC over one Redis server; one instance per transport."""
 
     def __init__(
         self,
@@ -43,9 +43,8 @@ class RedisBusDriver(BaseDriver):
         default_exchange: str | None = None,
         allowed_remote_exmods: list[str] | None = None,
     ) -> None:
-        """Read options and scripts; connects on the first message or listener.
-
-        :raises rpcapi.errors.BadConfiguration: the URL does not name one Redis server
+        """Read options and scripts; connects on first use. Raises BadConfiguration unless the URL names one Redis
+        server.
         """
         super().__init__(conf, url, default_exchange, allowed_remote_exmods)
         opts.register_opts(conf)
@@ -72,7 +71,6 @@ class RedisBusDriver(BaseDriver):
 
     @functools.cached_property
     def senders(self) -> SenderDirectory:
-        """Senders authenticated by this bus."""
         return SenderDirectory.of_patterns(self.conf.rpc.shared_agent_hosts)
 
     def connect(self) -> None:
@@ -150,10 +148,8 @@ class RedisBusDriver(BaseDriver):
                 LOG.warning("Fan-out of %s dropped for a process that stopped reading: %s", target.topic, error)
 
     def listen(self, target: Target, batch_size: int, batch_timeout: float | None) -> BusListener:
-        """Listen for an RPC server: to its topic, its name and fan-outs. If Redis is unreachable, listening starts
-        after the reconnect.
-
-        :raises oslo_messaging.server.ServerListenError: Redis answers, but denies access
+        """Listen to the topic, name and fan-outs of an RPC server; if Redis is unreachable, from the reconnect on.
+        Raises ServerListenError if Redis denies access.
         """
         listener = BusListener(
             ListenTarget.of(target, self._exchange(target)),
@@ -170,15 +166,13 @@ class RedisBusDriver(BaseDriver):
         return listener
 
     def dead_letters(self) -> list[dead_letters.DeadLetter]:
-        """Return dead letters, newest first: of all users for an operator, otherwise of the own user. For errors see
+        """Return dead letters, newest first: of all users for an operator, otherwise of the own user. Raises as
         Outbox.retry.
         """
         return self._outbox.retry(self._outbox.dead_letters, time.monotonic())
 
     def waiting_messages(self) -> dict[str, int]:
-        """Return the number of waiting messages per topic that servers of this process share. For errors see
-        Outbox.retry.
-        """
+        """Return the number of waiting messages per topic that servers of this process share. Raises as Outbox.retry."""
         topics = self._receiver.queue_topics()
         waiting = dict.fromkeys(topics.values(), 0)
         queues = list(topics)

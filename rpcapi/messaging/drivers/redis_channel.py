@@ -45,9 +45,7 @@ CONNECTION_ERRORS = (
 
 @dataclass(frozen=True)
 class BusLimits:
-    """Limits of the bus: counts for connections and queue_length, bytes for message_bytes, otherwise seconds.
-    `first_pause` and `longest_pause` are pauses between attempts to reach Redis.
-    """
+    """Limits of the bus: counts for connections and queue_length, bytes for message_bytes, seconds otherwise."""
 
     socket_timeout: float
     send_timeout: float
@@ -69,8 +67,8 @@ class BusLimits:
 
 
 class BusChannel:
-    """Commands on a shared pool of connections. Every list expires. Connects on the first command. Commands raise one
-    of CONNECTION_ERRORS while Redis is unreachable.
+    """Commands on a shared pool of lazy connections. Every list expires. Raises one of CONNECTION_ERRORS while Redis is
+    unreachable.
     """
 
     def __init__(self, address: RedisAddress, limits: BusLimits) -> None:
@@ -88,8 +86,8 @@ class BusChannel:
         return self.client.register_script((LUA / f"{verb}.lua").read_text(encoding="utf-8"))
 
     def publish(self, queue: str, text: str, process_key: str | None = None, receipt: str | None = None) -> None:
-        """Append a message to a queue or inbox; raises QueueFull or MessageTooLarge. For a server, `process_key` names
-        the process that reads its queue. `receipt` is a key that exists for RECEIPT_SECONDS after the message arrived.
+        """Append to a queue or inbox; raises QueueFull or MessageTooLarge. `process_key` names the process that reads a
+        server's queue; `receipt` is a key that exists for RECEIPT_SECONDS after the message arrived.
         """
         limits = self.limits
         if names.is_inbox(queue):
@@ -110,7 +108,7 @@ class BusChannel:
 
     def read(self, queues: Sequence[str]) -> tuple[str, bytes, bool] | None:
         """Wait for an entry of an inbox or list of bells; None if none arrives. Returns the list, the entry, and
-        whether the inbox probably has more entries. An oversized entry becomes a dead letter.
+        whether the inbox probably has more. An oversized entry becomes a dead letter.
         """
         sent_at = monotonic()
         answer: Any = self.client.brpop(queues, timeout=min(POLL_SECONDS, self.limits.socket_timeout / 2))
@@ -131,8 +129,8 @@ class BusChannel:
         return [entry for entry in entries if not isinstance(entry, list)]
 
     def claim(self, queue: str) -> tuple[str, bytes] | None:
-        """Receive the oldest message of a queue: (delivery tag, text), or None if the queue is empty. Oversized
-        messages become dead letters.
+        """Receive the oldest message of a queue as (delivery tag, text), or None. Oversized messages become dead
+        letters.
         """
         keys = [queue + BODIES, self.received_key, self.received_index_key]
         # One more byte for the digit of a redelivered body.
@@ -151,7 +149,6 @@ class BusChannel:
         LOG.warning("Message of %s became a dead letter: %s", queue, letter.reason)
 
     def bury_large(self, queue: str, beginning: bytes, size: int) -> None:
-        """Add an oversized message to the dead letters."""
         self.bury(queue, beginning, errors.MessageTooLarge(size, self.limits.message_bytes), size)
 
     def acknowledge(self, delivery_tag: str) -> bool:
@@ -167,12 +164,11 @@ class BusChannel:
         self.client.zadd(self.received_index_key, dict.fromkeys(delivery_tags, time()), xx=True)
 
     def requeue(self, delivery_tag: str) -> None:
-        """Return a received message to the front of its queue."""
         self._restore_received("", delivery_tag)
 
     def restore_abandoned(self) -> None:
-        """Requeue up to 100 messages that were not renewed for a visibility timeout. After MAX_REDELIVERIES a message
-        becomes a dead letter instead.
+        """Requeue up to 100 messages that were not renewed for a visibility timeout; after MAX_REDELIVERIES they become
+        dead letters.
         """
         self._restore_received(time() - self.limits.visibility_timeout, "")
 
@@ -202,7 +198,6 @@ class BusChannel:
             pipe.execute()
 
     def close(self) -> None:
-        """Close all connections; later commands open new ones."""
         self.client.connection_pool.disconnect()
 
 

@@ -30,8 +30,8 @@ class PendingReplies:
 
     @contextmanager
     def register(self, request_id: str, is_responder: IsResponder) -> Iterator["queue.Queue[wire.WireReply]"]:
-        """Register a request and yield the queue of its replies. Later replies are dropped. Replies from users that do
-        not satisfy the predicate are dropped too.
+        """Register a request and yield the queue of its replies. Later replies, and replies of users that fail the
+        predicate, are dropped.
         """
         reply_queue: queue.Queue[wire.WireReply] = queue.Queue()
         with self._lock:
@@ -43,7 +43,6 @@ class PendingReplies:
                 del self._queues[request_id]
 
     def deliver(self, reply: wire.WireReply, user: str) -> None:
-        """Pass a reply of an authenticated user to the waiting call."""
         with self._lock:
             reply_queue, is_responder = self._queues.get(reply.id, (None, None))
         if reply_queue is None or is_responder is None:
@@ -57,10 +56,8 @@ class PendingReplies:
     def wait(
         self, reply_queue: "queue.Queue[wire.WireReply]", description: str, deadline: float, monitor: float | None
     ) -> Any:
-        """Return the result of the call, or raise the server's exception. `deadline` is in monotonic seconds. With
-        `monitor`, that many seconds without a heartbeat end the wait earlier.
-
-        :raises oslo_messaging.MessagingTimeout: no reply in time
+        """Return the result of the call, or raise the server's exception, or MessagingTimeout. `deadline` is in
+        monotonic seconds; `monitor` seconds without a heartbeat end the wait earlier.
         """
         while True:
             now = time.monotonic()

@@ -69,9 +69,7 @@ def encode(body: WireRequest | WireReply) -> str:
 
 def decode(text: bytes) -> WireRequest | WireReply:
     """Decode a message. If only the arguments are undecodable, for example nested too deeply, a text replaces the
-    message, and the dispatcher answers with an error.
-
-    :raises MessageForeign: not JSON, another wire version, or a missing field
+    message, and the dispatcher answers with an error. Raises MessageForeign.
     """
     try:
         fields = jsonutils.loads(text)
@@ -96,7 +94,6 @@ def _body(fields: Any) -> WireRequest | WireReply:
 
 
 def _without_arguments(text: bytes, cause: Exception) -> WireRequest | WireReply:
-    """Return a request of which only the fields after the arguments can be decoded."""
     try:
         fields = jsonutils.loads(b"{" + text[text.rindex(b'"expires_at"') :])
         reason = f"JSON that cannot be decoded: {type(cause).__name__}"
