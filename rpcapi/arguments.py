@@ -13,9 +13,7 @@ MAX_SHOWN_ERROR = 200  # characters of Python's error, which quotes argument nam
 
 
 class ArgumentChecker:
-    """Checker of argument names and types against signature and annotations of one exposed method. Peers may send any
-    JSON; method bodies rely on this check.
-    """
+    """Checker of argument names and types of one exposed method, whose body relies on it: peers may send any JSON."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self._name = method.__name__

@@ -19,7 +19,6 @@ class BackgroundLoop(abc.ABC):
     """Thread that calls ``run_once`` until it is stopped. A failure never ends it."""
 
     def __init__(self, name: str) -> None:
-        """``name``: Name of the thread, also in logs."""
         self._stopping = threading.Event()
         self._woken = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -44,7 +43,6 @@ class BackgroundLoop(abc.ABC):
         self._thread.start()
 
     def wake(self) -> None:
-        """End the current wait, or skip the next one."""
         self._woken.set()
 
     def stop(self) -> None:
@@ -72,8 +70,6 @@ class BackgroundLoop(abc.ABC):
 
 
 class Periodic(BackgroundLoop):
-    """Loop that calls ``act`` every ``interval()`` seconds, starting at once, and finally ``end``."""
-
     def __init__(
         self,
         name: str,
@@ -88,7 +84,6 @@ class Periodic(BackgroundLoop):
         self._failing = False
 
     def run_once(self) -> float:
-        """Call ``act``; return the interval with jitter."""
         self._act()
         self._failing = False
         return self._pause()

@@ -12,7 +12,7 @@ SAMPLES = 100  # entries measured per in-memory collection
 
 class CollectionSize(NamedTuple):
     """Size of a collection, and its limit in bytes (0 for none). At its limit a collection that ``rotates`` drops its
-    oldest entries; any other refuses new work.
+    oldest entries; others refuse new work.
     """
 
     entries: int
@@ -35,31 +35,26 @@ def estimate(*mappings: Mapping[Any, Any]) -> CollectionSize:
 
 
 class Bound(NamedTuple):
-    """Limit of a collection, and the option that sets it."""
-
     bytes: int
     option: str
     rotates: bool = False
 
 
 class StoreBounds:
-    """Last measured sizes of a store's collections compared with their limits. Thread-safe. Entries that arrive between
-    two measurements may exceed the limit.
+    """Thread-safe last measured sizes of a store's collections. Entries that arrive between two measurements may exceed
+    the limit.
     """
 
     def __init__(self, store: str, bounds: Mapping[str, Bound]) -> None:
-        """``store``: Beginning of the error message. ``bounds``: Limits by collection."""
         self._store = store
         self._bounds = bounds
         self._sizes: Mapping[str, CollectionSize] = {}
 
     def observe(self, sizes: Mapping[str, CollectionSize]) -> Mapping[str, CollectionSize]:
-        """Record measured sizes; return them with their limits."""
         self._sizes = {name: self._bounded(name, size) for name, size in sizes.items()}
         return self._sizes
 
     def is_full(self, collection: str) -> bool:
-        """Return whether the last measurement was at the limit; False before the first."""
         size = self._sizes.get(collection)
         return size is not None and size.is_full
 

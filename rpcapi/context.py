@@ -53,7 +53,6 @@ class RequestContext(oslo_context.RequestContext):
             super().update_store()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the serialized context, without tokens and roles."""
         agent = {} if self.host_uuid is None else {"host_uuid": self.host_uuid}
         return {
             "request_id": self.request_id,
@@ -64,7 +63,6 @@ class RequestContext(oslo_context.RequestContext):
         }
 
     def get_logging_values(self) -> dict[str, Any]:
-        """Return values for log lines; '-' for unset ones."""
         return {key: "-" if value is None else value for key, value in super().get_logging_values().items()}
 
     @classmethod
@@ -90,7 +88,6 @@ class RequestContext(oslo_context.RequestContext):
         return RequestContext.from_dict(values, overwrite=False)
 
     def without_deadline(self) -> "RequestContext":
-        """Return a copy without a deadline, for a cast."""
         return RequestContext.from_dict(self.to_dict() | {"deadline": 0.0}, overwrite=False)
 
     def remaining(self, default: float) -> float:
@@ -105,9 +102,8 @@ class RequestContext(oslo_context.RequestContext):
 
 
 def check_id(key: str, text: Any) -> None:
-    """Raise MalformedObject unless ``text`` is a printable line of 1 to MAX_ID characters. This is the only check of
-    request ids, projects and users; stores and logs rely on it. A lone surrogate, valid in JSON but not encodable, is
-    not printable.
+    """Raise MalformedObject unless ``text`` is a printable line of 1 to MAX_ID characters. Stores and logs rely on this
+    only check of request ids, projects and users. A lone surrogate, valid JSON but not encodable, is not printable.
     """
     if not isinstance(text, str) or not 1 <= len(text) <= MAX_ID or not text.isprintable():
         raise errors.MalformedObject(

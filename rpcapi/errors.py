@@ -88,7 +88,6 @@ class GanttError(Exception):
 
     @classmethod
     def of_message(cls, message: str, **fields: Any) -> Self:
-        """Return an error with a message of its own, or rendered by a peer."""
         return cls(message, **fields)
 
     @property
@@ -552,7 +551,6 @@ class BadConfiguration(GanttError):
 
 
 def of_code(code: str | None, message: str, fields: Mapping[str, Any]) -> GanttError:
-    """Return the error with a peer's ``code``; the base class for a code of a later release."""
     kind = _CLASSES.get(code or "", GanttError)
     return kind(message, **fields)
 

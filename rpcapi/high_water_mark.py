@@ -14,7 +14,6 @@ class HighWaterMark:
 
     @property
     def high_water_mark(self) -> tuple[int, int]:
-        """Newest observed (epoch, position); zeros before the first check."""
         with self._lock:
             return self._observed
 
@@ -23,7 +22,6 @@ class HighWaterMark:
             self._observed = max(self._observed[0], epoch), max(self._observed[1], position)
 
     def note_epoch_change(self) -> None:
-        """Record that this process began a new epoch."""
         with self._lock:
             self._epoch_changed = True
 

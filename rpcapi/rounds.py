@@ -29,8 +29,6 @@ class RoundLimits:
 
 
 class _WaitingCall(Generic[Item, Answer]):
-    """Unanswered call. Its thread wakes once: with its answer, or to serve a round."""
-
     def __init__(self, item: Item, owner: str, size: int) -> None:
         self.item = item
         self.owner = owner
@@ -54,8 +52,8 @@ class _WaitingCall(Generic[Item, Answer]):
 
 
 class Rounds(Generic[Item, Answer]):
-    """Server of calls from many threads in rounds; the thread of a round's first call serves it. Owners take turns;
-    calls of one owner are served in order of arrival.
+    """Server of calls from many threads in rounds; the thread of a round's first call serves it. Owners take turns,
+    each in order of arrival.
     """
 
     def __init__(
@@ -103,7 +101,6 @@ class Rounds(Generic[Item, Answer]):
             successor.wake()
 
     def _form_round(self) -> _WaitingCall[Item, Answer] | None:
-        """Return the first call of the next round; None if no call waits."""
         calls: list[_WaitingCall[Item, Answer]] = []
         self._fill(calls)
         if not calls:
@@ -113,8 +110,8 @@ class Rounds(Generic[Item, Answer]):
         return calls[0]
 
     def _fill(self, calls: list[_WaitingCall[Item, Answer]]) -> None:
-        """Add waiting calls to a round until the next one does not fit. An empty round accepts any call. While several
-        owners wait, an owner that has used its share is skipped.
+        """Add waiting calls to a round until the next does not fit; an empty round accepts any. While several owners
+        wait, an owner that has used its share is skipped.
         """
         shares = Counter[str]()
         for call in calls:
@@ -136,7 +133,6 @@ class Rounds(Generic[Item, Answer]):
                 del self._waiting[owner]
 
     def _sleep(self, call: _WaitingCall[Item, Answer]) -> None:
-        """Wait for the answer, or for a round to serve."""
         try:
             call.sleep()
         except BaseException:  # the green thread was killed: hand its round over

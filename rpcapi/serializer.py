@@ -20,8 +20,8 @@ Backport = Callable[[RequestContext, dict[str, Any], dict[str, str]], Any]
 
 class GanttSerializer(ovo_base.VersionedObjectSerializer):
     """oslo's object serializer with RequestContext, default values and typed errors. ``backport`` asks the conductor
-    for an older version of an argument that is too new. IncompatibleObject is raised without it, for other major
-    versions, and for elements of lists or mappings, so that one message causes few backports.
+    for an older version of a too new argument. Without it, for other major versions, and for elements of lists or
+    mappings, IncompatibleObject is raised, so that one message causes few backports.
     """
 
     OBJ_BASE_CLASS = GanttObject
@@ -63,7 +63,6 @@ class GanttSerializer(ovo_base.VersionedObjectSerializer):
     def _backport_object(
         self, context: Any, name: str, objprim: dict[str, Any], newer: ovo_exception.IncompatibleObjectVersion
     ) -> Any:
-        """Backport the whole object to the known versions; ``newer`` names the part that is too new."""
         details = newer.kwargs
         if self._backport is None or _major(details["objver"]) != _major(details["supported"]):
             raise errors.IncompatibleObject(

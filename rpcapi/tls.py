@@ -31,8 +31,7 @@ def client_context(
     password: str | None = None,
 ) -> ssl.SSLContext:
     """Return a context that verifies servers and their names, against the system's CAs without ``ca_file``. Files are
-    PEM. ``key_file`` is needed if ``cert_file`` has no key, ``password`` if the key is encrypted. Raises
-    BadConfiguration with ``subject`` and file if a file cannot be used.
+    PEM; ``cert_file`` may have the key. Raises BadConfiguration with ``subject`` and file.
     """
     if key_file and not cert_file:
         raise errors.BadConfiguration(why=f"{subject} has a client key file, but no client certificate")
@@ -49,9 +48,8 @@ def client_context(
 def server_context(
     subject: str, *, cert_file: str, key_file: str | None = None, client_ca_file: str | None = None
 ) -> ssl.SSLContext:
-    """Return a server context; with ``client_ca_file`` it requires client certificates of this CA. Files are PEM;
-    ``key_file`` is needed if ``cert_file`` has no key. Raises BadConfiguration with ``subject`` and file if a file
-    cannot be used.
+    """Return a server context, which requires client certificates of ``client_ca_file`` if given. Files are PEM;
+    ``cert_file`` may have the key. Raises BadConfiguration with ``subject`` and file.
     """
     for path in filter(None, (cert_file, key_file, client_ca_file)):
         _check_readable(subject, path)
@@ -106,7 +104,6 @@ def _load_certificate(
     *,
     password: str | None = None,
 ) -> None:
-    """Load the certificate of ``role`` "client" or "server"; raises BadConfiguration."""
     try:
         # With None, OpenSSL would ask the terminal for a password.
         context.load_cert_chain(cert_file, key_file or None, password or "")

@@ -57,7 +57,6 @@ def start(conf: Any) -> None:
 
 
 def stop() -> None:
-    """Export the remaining spans before the process ends."""
     global _tracer, _provider  # noqa: PLW0603 - see above
     if _provider is not None:
         _provider.force_flush(1000 * EXPORT_SECONDS)
@@ -66,7 +65,6 @@ def stop() -> None:
 
 
 def span(name: str, request_id: str | None) -> AbstractContextManager[Any]:
-    """Return a context manager for a span of the request."""
     if _tracer is None or not request_id:
         return _NO_SPAN
     started: AbstractContextManager[Any] = _tracer.start_as_current_span(
@@ -103,7 +101,6 @@ def trace_id(request_id: str) -> int:
 
 
 def _parent(request_id: str) -> Any:
-    """Return the current context if it belongs to the request's trace, otherwise the trace's root context."""
     from opentelemetry import context, trace  # noqa: PLC0415 - see above
 
     number = trace_id(request_id)

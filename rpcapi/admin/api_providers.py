@@ -19,7 +19,6 @@ ID = re.compile(f"{names.API_HOST}{names.SEPARATOR}{_UUID}")
 
 
 def owner_of(name: str) -> str:
-    """Return the owner of a provider, or of a claim's host."""
     return API if names.host_of(name) == names.API_HOST else AGENT
 
 
@@ -42,14 +41,12 @@ def find(session: "Session", text: str) -> Any | None:
 
 
 def in_tree(session: "Session", root: str) -> Iterator[Any]:
-    """Yield the states of API providers below a root."""
     for state in _all(session, {"root": root}):
         if state.name != root:
             yield state
 
 
 def names_of(session: "Session", ids: set[str]) -> dict[str, str]:
-    """Return the names of existing providers by id."""
     states = (find(session, provider) for provider in ids) if len(ids) <= FEW else _all(session)
     named = ((state.name, name_of(state.document)) for state in states if state is not None)
     return {provider: name for provider, name in named if name is not None}

@@ -8,8 +8,6 @@ from typing import Any
 
 
 class Argument:
-    """Argument of a command, with the parameters of ``argparse.ArgumentParser.add_argument``."""
-
     def __init__(self, *names: str, **options: Any) -> None:
         self._names = names
         self._options = options
@@ -19,7 +17,6 @@ class Argument:
 
 
 def repeatable(*names: str, **options: Any) -> Argument:
-    """Return a repeatable option, whose value is a list."""
     return Argument(*names, action="append", default=[], **options)
 
 

@@ -93,7 +93,6 @@ def add_options(parser: argparse.ArgumentParser, *, required: bool = True) -> No
 
 
 def make_spec(session: "Session", args: argparse.Namespace) -> "RequestSpec":
-    """Return the checked request spec of the options; raises the errors of an invalid request."""
     from rpcapi.spec_builder import builder, flavors, images, ports, volumes  # noqa: PLC0415 - lazy, see session
 
     flavor = flavors.find(session.flavors, args.flavor)

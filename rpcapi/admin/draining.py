@@ -30,8 +30,6 @@ class DrainResult(NamedTuple):
 
 
 class _Servers(NamedTuple):
-    """Contents of a host: migrations from and to it, uuids of shelved servers, and records of other servers."""
-
     leaving: Sequence[Any]
     arriving: Sequence[Any]
     shelved: Sequence[str]
@@ -41,9 +39,8 @@ class _Servers(NamedTuple):
 def drain(
     session: "Session", host: str, make_bar: MakeBar, *, is_live: bool = True, parallel: int = PARALLEL, timeout: float
 ) -> DrainResult:
-    """Disable a service host and move its servers, ``parallel`` at a time. A repeated call continues. ``is_live``
-    copies running servers while they run; otherwise they are stopped. ``timeout`` limits the wait for the next server,
-    in seconds.
+    """Disable a service host and move its servers, ``parallel`` at a time; a repeated call continues. ``is_live``
+    copies running servers instead of stopping them. ``timeout`` limits the wait for the next server, in seconds.
     """
     _disable(session, host)
     moves = host_moves.HostMoves(session, parallel, timeout)
@@ -89,7 +86,6 @@ def _offload(session: "Session", servers: Sequence[str], moves: host_moves.HostM
 
 
 def _disable(session: "Session", host: str) -> None:
-    """Exclude the host from scheduling; keep the reason if it is excluded already."""
     state = session.call(session.scheduler.get_host_state, "service", host)
     if state.document.get("enabled"):
         host_changes.set_enabled(session, host, enabled=False, reason=REASON)

@@ -34,7 +34,6 @@ class Group(NamedTuple):
 
 
 def _claims_of_members(session: "Session", host: str | None = None) -> Iterator[Mapping[str, Any]]:
-    """Yield the claims of group members in all partitions, optionally only those on a service host."""
     for name in session.partitions():
         for claim in session.list_all(session.claims_of(name).list_claims, "claims", host=host):
             if claim.get("group_id") is not None:

@@ -29,15 +29,11 @@ Start = Callable[[Sequence[Any], Sequence[str]], None]
 
 
 class MoveFailure(NamedTuple):
-    """A server that did not move, and the reason."""
-
     server: str
     reason: str
 
 
 class RequestedMove(NamedTuple):
-    """A server's record, and the uuid of its migration."""
-
     server: Any
     migration: str
 
@@ -59,9 +55,8 @@ class HostMoves:
         self.moved = 0
 
     def run(self, batches: Iterable[Sequence[Any]], open_moves: Iterable[Any], start: Start, bar: Any) -> None:
-        """Move the servers of all ``batches``; ``open_moves`` are migrations already in progress. A batch moves
-        together even if it exceeds the limit. Raises errors.HostIsUp or errors.Unavailable; then no further moves
-        start.
+        """Move the servers of ``batches``; ``open_moves`` are already in progress. A batch moves together even if it
+        exceeds the limit. Raises HostIsUp or Unavailable, after which no moves start.
         """
         self._open = {move.uuid: move.instance for move in open_moves}
         pending = deque(batches)
@@ -98,8 +93,8 @@ class HostMoves:
         return batches
 
     def _start(self, batches: Sequence[Sequence[RequestedMove]], start: Start, bar: Any) -> None:
-        """Request moves in one call; if it is refused, retry its halves to isolate the moves that fail. Each move keeps
-        its migration uuid, since a failed call may have recorded it.
+        """Request moves in one call; if refused, retry its halves to isolate the failing moves. Each move keeps its
+        migration uuid, since a failed call may have recorded it.
         """
         moves = [move for batch in batches for move in batch]
         try:
@@ -118,7 +113,6 @@ class HostMoves:
             self._open |= {move.migration: move.server.uuid for move in moves}
 
     def _collect(self, bar: Any) -> int:
-        """Remove ended moves; return their number."""
         get_migrations, uuids = self._session.conductor.get_migrations, list(self._open)
         migrations = [
             migration
@@ -147,7 +141,6 @@ class HostMoves:
         self._confirmed.add(migration.uuid)
 
     def fail(self, server: str, reason: str, bar: Any) -> None:
-        """Record a server that cannot move."""
         self.failures.append(MoveFailure(server, reason))
         bar.update(1)
 

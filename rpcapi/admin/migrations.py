@@ -13,8 +13,6 @@ CHUNK = 100  # migrations per progress call
 
 
 class CopyProgress(NamedTuple):
-    """Progress of one live migration, in MiB."""
-
     phase: str
     total_mb: int
     remaining_mb: int

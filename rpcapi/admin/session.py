@@ -37,8 +37,8 @@ NO_TRANSPORT_URL = (
 
 
 class Session:
-    """Clients of the services, created on first use and closed with the session. Calls are made for ``project`` and
-    ``user``, by default the user of the operating system.
+    """Clients of the services, created on first use. Calls are made for ``project`` and ``user``, by default the user
+    of the operating system.
     """
 
     def __init__(self, config_files: Sequence[str] = (), project: str = "default", user: str | None = None) -> None:
@@ -50,13 +50,12 @@ class Session:
 
     @classmethod
     def of_daemon(cls, conf: cfg.ConfigOpts) -> "Session":
-        """Return a session with a loaded configuration."""
         session = cls()
         session.conf = conf
         return session
 
     def for_request(self, user: str, attempts: int = ATTEMPTS) -> "Session":
-        """Return a session for another request of ``user`` on the same clients; closing this one closes both. Each call
+        """Return a session for another request of ``user`` on the same clients; closing either closes both. Each call
         is attempted ``attempts`` times.
         """
         session = Session(self._config_files, self.project, user)
@@ -68,12 +67,10 @@ class Session:
 
     @functools.cached_property
     def conf(self) -> cfg.ConfigOpts:
-        """Configuration; raises BadConfiguration."""
         return client.load(self._config_files)
 
     @functools.cached_property
     def flavors(self) -> dict[str, Flavor]:
-        """All flavors by name; raises BadConfiguration."""
         return catalog_documents.merge(self.flavors_by_source)
 
     @functools.cached_property
@@ -85,7 +82,6 @@ class Session:
 
     @functools.cached_property
     def images(self) -> dict[str, Image]:
-        """All images by name; raises BadConfiguration."""
         return catalog_documents.merge(self.images_by_source)
 
     @functools.cached_property
@@ -101,7 +97,6 @@ class Session:
 
     @functools.cached_property
     def ctxt(self) -> context.RequestContext:
-        """Context of this run; all calls carry one request id."""
         return context.new(project_id=self.project, user_id=_system_user() if self._user is None else self._user)
 
     @functools.cached_property
@@ -115,7 +110,6 @@ class Session:
 
     @functools.cached_property
     def scheduler(self) -> SchedulerAPI:
-        """Client of the scheduler, with the configured backend."""
         return SchedulerAPI(self.conf, self.transport)
 
     @functools.cached_property
@@ -137,7 +131,6 @@ class Session:
         return [only]
 
     def partition_epochs(self) -> dict[str, int]:
-        """Return the current epoch of each partition."""
         reply = self.call(self.scheduler.list_partitions)
         return dict(zip(reply.names, reply.epochs, strict=True))
 
@@ -160,7 +153,6 @@ class Session:
             yield from getattr(page, items)
 
     def pages(self, method: Callable[..., Any], *args: Any, **values: Any) -> Iterator[Any]:
-        """Yield all pages of a listing call."""
         values = {"marker": None, "limit": PAGE, **values}
         while True:
             page = self.call(method, *args, **values)
@@ -170,7 +162,6 @@ class Session:
                 return
 
     def list_catalog(self, kind: str) -> list[dict[str, Any]]:
-        """Return the documents of the cluster's flavors or images."""
         return [state.document for state in self.list_all(self.scheduler.list_catalog, "states", kind)]
 
     def list_decisions(self, partition: str | None) -> Iterator[Any]:

@@ -15,8 +15,8 @@ ATTEMPTS = 5
 def update_document(
     session: "Session", namespace: str, name: str, document: dict[str, Any], *, writer: str = WRITER, make: bool = False
 ) -> Any:
-    """Merge ``document`` into the current version of the stored document; return the new state. Retries after a
-    concurrent change. ``make`` creates a missing document; otherwise raises UnknownHost.
+    """Merge ``document`` into the stored document and return the new state; retries after a concurrent change. Raises
+    UnknownHost for a missing document unless ``make`` creates it.
     """
     for _ in range(ATTEMPTS):
         version = get_version(session, namespace, name, make)
@@ -30,7 +30,6 @@ def update_document(
 def write_document(
     session: "Session", namespace: str, name: str, version: int, document: dict[str, Any], *, writer: str = WRITER
 ) -> Any:
-    """Merge ``document`` into version ``version`` of the stored document; raises VersionConflict."""
     from rpcapi import objects  # noqa: PLC0415 - lazy: brings the versioned objects
 
     state = objects.HostState.of(namespace=namespace, name=name, version=version, document=document)

@@ -31,7 +31,7 @@ def wait_for_status(
     session: "Session", uuids: Sequence[str], end_statuses: Collection[str], timeout: float, bar: Any
 ) -> dict[str, Any]:
     """Poll until all statuses are in ``end_statuses``, at most ``timeout`` seconds; return records by uuid. Only
-    unfinished servers are fetched again. Servers that no longer have a record are omitted.
+    unfinished servers are fetched again; servers without a record are omitted.
     """
     deadline = time.monotonic() + timeout
     pause = FIRST_PAUSE
@@ -50,7 +50,6 @@ def wait_for_status(
 
 
 def existing_instances(session: "Session", uuids: Sequence[str]) -> list[Any]:
-    """Return the records of those servers that have one."""
     try:
         return fetch_instances(session, uuids)
     except errors.UnknownInstance:

@@ -14,10 +14,7 @@ from rpcapi import version
 
 
 class Application(app.App):
-    """A command with subcommands.
-
-    ``commands`` maps names to ``module:Class``; modules are imported when their command is used.
-    """
+    """A command with subcommands; ``commands`` maps names to ``module:Class``, imported when used."""
 
     LOG: logging.Logger
     LEVELS: ClassVar[Mapping[int, int]]  # level of LOG by number of -v options; DEBUG beyond
@@ -31,7 +28,6 @@ class Application(app.App):
             manager.commands[name] = importlib.metadata.EntryPoint(name, value, self.NAME)
 
     def configure_logging(self) -> None:
-        """Log gantt's own lines to standard error; lines of libraries and services only with -v."""
         console = logging.StreamHandler(self.stderr)
         console.setFormatter(logging.Formatter(self.CONSOLE_MESSAGE_FORMAT))
         root = logging.getLogger()

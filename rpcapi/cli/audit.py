@@ -92,7 +92,6 @@ class AuditCluster(Lister):
         return (*COLUMNS, "plan", "repair"), [(*row, act.text, outcome) for row, act, outcome in repairs]
 
     def _carry_out(self, plan: Sequence[repair.Act], *, yes: bool, ends: Sequence[str]) -> list[str]:
-        """Print the plan and carry out the acts with consent; return the outcome of each act."""
         for act in plan:
             self.show_message(f"plan: {act.text}")
         outcomes = repair.carry_out(self.session, plan, yes=yes, ends=ends)
@@ -106,7 +105,6 @@ class AuditCluster(Lister):
     def _await_repairs(
         self, differences: Sequence[comparison.Difference], outcomes: Sequence[str], timeout: float
     ) -> bool:
-        """Read again until all repaired differences are gone; return whether no difference is left."""
         deadline = time.monotonic() + timeout
         repaired = [not outcome.startswith(repair.NO_REPAIR) for outcome in outcomes]
         awaited = {item[:4] for item in compress(differences, repaired)}

@@ -69,7 +69,6 @@ class BootServer(Lister):
 
 
 def _describe_shortfall(statuses: Sequence[str], count: int, timeout: float, request_id: str) -> str:
-    """Return why not all servers are ACTIVE, and the command that shows more."""
     parts = [f"{statuses.count('ACTIVE')} of {count} are ACTIVE"]
     unfinished = [status for status in statuses if status not in server.BOOT_END_STATUSES]
     if unfinished:

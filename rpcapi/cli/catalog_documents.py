@@ -138,7 +138,6 @@ class ImportToCatalog(CatalogCommand, Command):
         self.show_message(f"{len(items)} {'can be imported' if parsed_args.dry_run else 'imported'}")
 
     def _read(self, value: Any) -> tuple[list[Any], list[str]]:
-        """Return the valid items, and the reasons why others are invalid."""
         items: dict[str, Any] = {}
         reasons: list[str] = []
         for label, row in openstack_json.rows(value):
@@ -157,7 +156,6 @@ class ImportToCatalog(CatalogCommand, Command):
 
 
 def _parse(file: TextIO) -> Any:
-    """Parse a JSON file; raises CommandFailed."""
     try:
         with file:
             text = file.read(MAX_FILE_BYTES + 1)

@@ -27,8 +27,6 @@ PROBE = "gantt-status"  # consumer without a claim
 
 
 def _fail_on_error(check: Check) -> Check:
-    """Turn errors of a check into a failed result."""
-
     @functools.wraps(check)
     def run_check(self: "StatusChecks") -> Result:
         try:
@@ -50,7 +48,6 @@ class StatusChecks(upgradecheck.UpgradeCommands):
 
     @_fail_on_error
     def configuration(self) -> Result:
-        """Check that the configured flavors are valid."""
         return Result(Code.SUCCESS, f"{len(self.session.flavors)} flavors")
 
     @_fail_on_error
@@ -60,7 +57,6 @@ class StatusChecks(upgradecheck.UpgradeCommands):
 
     @_fail_on_error
     def scheduler(self) -> Result:
-        """Check that a scheduler answers at the newest RPC version."""
         client = BusBackend(self.session.conf, self.session.transport)
         return self._check_version(client, "list_host_state", namespace="service", limit=1)
 
@@ -125,7 +121,6 @@ class StatusChecks(upgradecheck.UpgradeCommands):
 
     @_fail_on_error
     def stores(self) -> Result:
-        """Check that every collection of the stores is below its bound in bytes."""
         calls = {f"partition {name}": self.session.claims_of(name).store_sizes for name in self.session.partitions()}
         calls["conductor"] = self.session.conductor.store_sizes
         results = [_measured(store, self.session.call(call).sizes) for store, call in calls.items()]

@@ -172,14 +172,12 @@ class VerifyClaims(ShowOne):
 
 
 def _report_lines(reports: Sequence[Any], field: str) -> list[str]:
-    """Return the lines of all reports; several reports are prefixed with their partition."""
     if len(reports) == 1:
         return list(getattr(reports[0], field))
     return [f"{report.partition}: {line}" for report in reports for line in getattr(report, field)]
 
 
 def _report_values(reports: Sequence[Any], field: str) -> Any:
-    """Return the value of a single report, or the values by partition."""
     if len(reports) == 1:
         return getattr(reports[0], field)
     return counts_cell({report.partition: getattr(report, field) for report in reports})

@@ -55,7 +55,6 @@ class SessionCommand:
 
     @functools.cached_property
     def session(self) -> "Session":
-        """Session of this run."""
         client_manager = getattr(self.app, "client_manager", None)  # openstackclient's, with the plug-in's client
         connect = self.app.connect if client_manager is None else client_manager.scheduler
         session: Session = connect()

@@ -41,22 +41,18 @@ class AgentGuest(NamedTuple):
 
     @property
     def place(self) -> "Place":
-        """Attempt on its service host."""
         return Place(self.uuid, self.attempt, names.host_of(self.node))
 
 
 class Place(NamedTuple):
-    """Attempt of an instance on a service host."""
-
     uuid: str
     attempt: int
     host: str
 
 
 class RecordedEnd(NamedTuple):
-    """Source or destination of a move in progress, in the form of a server's record.
-
-    The status of a source is SOURCE if its claim is certainly a source, otherwise the status of the migration.
+    """Source or destination of a move in progress, in the form of a server's record. The status of a source is SOURCE
+    if its claim is certainly a source, otherwise the migration's.
     """
 
     uuid: str
@@ -99,8 +95,8 @@ class ClusterReading:
 
     @property
     def expected(self) -> dict[tuple[str, int], Any]:
-        """Servers and sources that may run according to the records, by instance and attempt. The host of a moving
-        server is the destination, although its record still names the source.
+        """Servers and sources that may run according to the records, by instance and attempt. A moving server is on its
+        destination, although its record still names the source.
         """
         ends: dict[tuple[str, int], Any] = {(end.uuid, end.attempt): end for end in self.sources}
         ends |= {(server.uuid, server.attempt): server for server in self.instances.values()}
@@ -167,7 +163,6 @@ def _leaked_migrations(reading: ClusterReading) -> Iterator[Difference]:
 
 
 def place_of_claim(claim: Mapping[str, Any]) -> Place:
-    """Return the attempt and service host of a claim in a ClaimPage."""
     return Place(claim["consumer"], claim["attempt"], names.host_of(claim["host"]))
 
 
@@ -217,7 +212,6 @@ def _guest_differences(
 
 
 def _record_of(reading: ClusterReading, expected: Mapping[tuple[str, int], Any], place: Place) -> Any:
-    """Return the record of an attempt, otherwise of its instance."""
     return expected.get((place.uuid, place.attempt)) or reading.instances.get(place.uuid)
 
 

@@ -81,7 +81,6 @@ class PrintCompletion(Command):
 
 
 def _functions(app: App) -> str:
-    """Return shell functions with the words and values of all commands."""
     words: dict[str, list[str]] = {"": _options(app.parser)}
     values: dict[str, list[str]] = {}
     for name, entry_point in sorted(app.command_manager):

@@ -29,7 +29,6 @@ class _BrokerCommand(Command):
     """A command with option --broker-file."""
 
     def administration(self, parsed_args: argparse.Namespace) -> BrokerAdministration:
-        """Return the broker's management client; raises CommandFailed."""
         path = parsed_args.broker_file or os.environ.get(BROKER_FILE)
         if not path:
             raise CommandFailed(f"No broker is given: use --broker-file PATH, or set {BROKER_FILE}")
@@ -39,13 +38,11 @@ class _BrokerCommand(Command):
             raise CommandFailed(f"Cannot use broker file {path}: {why}") from why
 
     def enroll(self, parsed_args: argparse.Namespace, user: rabbit_users.RabbitUser) -> None:
-        """Create the user or change its password, and print the password."""
         password = secrets.token_urlsafe(24)
         self.administration(parsed_args).enroll(user, password)
         self.app.stdout.write(f"{password}\n")
 
     def revoke(self, parsed_args: argparse.Namespace, user: str) -> None:
-        """Delete the user, which ends its connections."""
         existed = self.administration(parsed_args).revoke(user)
         self.show_message(f"User {user} is deleted" if existed else f"There is no user {user}")
 

@@ -75,7 +75,6 @@ class FollowEvents(Lister):
         return {name: after.get(name, position) for name, position in present.items() if args.partition in (None, name)}
 
     def _rows(self, positions: dict[str, LogPosition], args: argparse.Namespace) -> Iterator[Sequence[Any]]:
-        """Yield a row per change and advance ``positions``."""
         try:
             while True:
                 at_end = True

@@ -54,7 +54,6 @@ def _format_prefilter(name: str, fields: Mapping[str, Any]) -> str:
 
 
 def _format_batch(batch: Mapping[str, Any]) -> str:
-    """Describe the batch of requests decided together with this one."""
     best = f"best found within the limit of {batch['stop_reason']}" if "stop_reason" in batch else "best found"
     quality = "proven maximum" if batch["is_most"] else best
     return (
@@ -64,7 +63,6 @@ def _format_batch(batch: Mapping[str, Any]) -> str:
 
 
 def _format_nova(nova: Mapping[str, Any]) -> str:
-    """Describe nova-scheduler's choices for a request decided in shadow mode."""
     return "\n".join(map(_format_nova_choice, nova["instances"]))
 
 

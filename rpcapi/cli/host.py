@@ -96,7 +96,6 @@ def _state_of(service: Mapping[str, Any]) -> str:
 
 
 def is_enabled(service: Mapping[str, Any]) -> bool:
-    """Return whether an operator enabled the host and its agent takes new guests."""
     return bool(service.get("enabled")) and not service.get("refusal")
 
 

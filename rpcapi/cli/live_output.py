@@ -32,9 +32,9 @@ def pause(seconds: float) -> None:
 def print_rows(
     column_names: Sequence[str], rows: Iterable[Sequence[Any]], args: argparse.Namespace, stream: TextIO
 ) -> None:
-    """Print each row at once, with ``-c`` only its columns. An interruption ends the output without an error. Formats:
-    ``table`` (two spaces between columns, below a header), ``value``, ``csv``, and ``json`` with one object per line.
-    Raises CommandFailed for other formats and unknown columns.
+    """Print each row at once; ``-c`` selects columns, and an interruption ends the output without an error. Formats are
+    ``table`` (two spaces between columns), ``value``, ``csv``, and ``json`` with an object per line; others, and
+    unknown columns, raise CommandFailed.
     """
     unknown = [name for name in args.columns if name not in column_names]
     if unknown:
@@ -50,7 +50,6 @@ def print_rows(
 
 
 def _row_printer(formatter: str, names: Sequence[str], stream: TextIO) -> PrintRow:
-    """Print the header of a format; return the printer of a row."""
     if formatter == "json":
         return lambda row: print(json.dumps(dict(zip(names, map(machine_value, row), strict=True))), file=stream)
     if formatter == "value":

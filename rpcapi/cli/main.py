@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 
 class GanttApp(Application):
-    """Application with global options, commands and sessions."""
-
     NAME = "gantt"
     LOG = logging.getLogger("gantt.cli")
     LEVELS: ClassVar[Mapping[int, int]] = {0: logging.ERROR, 1: logging.INFO, 2: logging.INFO}
@@ -44,7 +42,6 @@ class GanttApp(Application):
         return parser
 
     def configure_logging(self) -> None:
-        """Log also to the file of --log-file."""
         super().configure_logging()
         if self.options.log_file:
             to_file = logging.FileHandler(self.options.log_file)

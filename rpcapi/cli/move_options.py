@@ -12,7 +12,6 @@ parse_parallel = parse_number(int, 1, MAX_OPEN)
 
 
 def make_options(parallel: int) -> Sequence[Argument]:
-    """Return the options of a command that moves a host's servers, by default ``parallel`` at a time."""
     return (
         Argument(
             "--parallel",

@@ -22,7 +22,6 @@ FILE_VARIABLE = "OS_SCHEDULER_CONFIG_FILE"
 
 
 def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """Add the plug-in's global options."""
     parser.add_argument(
         "--os-scheduler-config-file",
         metavar="PATH",
@@ -39,8 +38,8 @@ def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentPar
 
 
 def make_client(instance: Any) -> Callable[[], "Session"]:
-    """Return a function that opens a session for the token's project and user; each command has its own. ``instance``
-    is openstackclient's ClientManager. Raises Keystone's errors, or CommandFailed without a project.
+    """Return a function that opens a session for the token's project and user; ``instance`` is openstackclient's
+    ClientManager. Raises Keystone's errors, or CommandFailed without a project.
     """
     from rpcapi.admin.session import Session  # noqa: PLC0415 - each command of openstack imports the plug-in
 

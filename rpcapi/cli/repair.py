@@ -23,8 +23,6 @@ Repair = Callable[["Session", Difference], None]
 
 
 class Consent(StrEnum):
-    """Option by which an operator agrees to an act."""
-
     NOT_NEEDED = ""
     YES = "--yes"  # the act ends a guest that may be running
     END = "--end"  # the act ends a guest that may be the original copy of its instance
@@ -65,7 +63,6 @@ def check_ends(plan: Sequence[Act], ends: Collection[str]) -> None:
 
 
 def carry_out(session: "Session", plan: Sequence[Act], *, yes: bool, ends: Collection[str]) -> list[str]:
-    """Carry out the acts with consent; return the outcome of each act."""
     return [_carry_out_one(session, act, yes=yes, ends=ends) for act in plan]
 
 
@@ -89,8 +86,8 @@ def _option(act: Act) -> str:
 
 
 def _plan_adoption(reading: ClusterReading, difference: Difference) -> Act:
-    """Plan to adopt a guest, unless its instance has claims other than the other end of a move. A move is adopted with
-    the guest at its source; the conductor then continues it.
+    """Plan to adopt a guest, unless its instance has claims other than the other end of a move. The conductor continues
+    a move that is adopted with the guest at its source.
     """
     instance, host = difference.instance, difference.host
     claims = [claim for claim in reading.claims if claim["consumer"] == instance]
@@ -116,8 +113,8 @@ def _plan_release(reading: ClusterReading, difference: Difference) -> Act:
 
 
 def _plan_correction(reading: ClusterReading, difference: Difference) -> Act:
-    """Plan to correct a record, unless that would end a guest. The conductor ends the guest of a live claim if the
-    record has the attempt as ended.
+    """Plan to correct a record, unless that would end a guest: the conductor ends the guest of a live claim whose
+    attempt ended in the record.
     """
     record = reading.instances.get(str(difference.instance))
     ended = set() if record is None else {entry["attempt"] for entry in record.history}
@@ -130,7 +127,7 @@ def _plan_correction(reading: ClusterReading, difference: Difference) -> Act:
 
 
 def _plan_end_of_source(reading: ClusterReading, difference: Difference) -> Act:
-    """Plan for the source of a leaked migration. Correct a record that names this attempt; release a claim without a
+    """Plan for the source of a leaked migration: correct a record that names this attempt; release a claim without a
     guest; adopt a guest if neither instance nor migration has a record; otherwise end the guest.
     """
     uuid, host = str(difference.instance), difference.host
@@ -149,9 +146,8 @@ def _plan_end_of_source(reading: ClusterReading, difference: Difference) -> Act:
 
 
 def _plan_end_of_guest(reading: ClusterReading, difference: Difference, migration: Any, *, is_off: bool) -> Act:
-    """Plan to end the guest at a leaked source, unless it may be the original or the only copy. The migration record
-    tells a leftover from the original. Without it, it is unknown whether the source had stopped and handed over its
-    disk.
+    """Plan to end the guest at a leaked source, unless it may be the original or the only copy. Without the migration
+    record it is unknown whether the source had handed over its disk.
     """
     uuid, host = str(difference.instance), difference.host
     record, right_host = reading.instances.get(uuid), reading.confirmed_host(uuid)

@@ -23,7 +23,6 @@ BOOT_END_STATUSES = ("ACTIVE", "ERROR", "DELETED")
 
 
 def rows(instances: Iterable[Any], args: argparse.Namespace) -> tuple[Sequence[str], list[Any]]:
-    """Return columns and one row per server, in the form of a list command."""
     wide = args.formatter != "table" or WIDE in args.columns
     columns = [name for name in COLUMNS if wide or name != WIDE]
     return columns, [_row(instance, columns) for instance in instances]

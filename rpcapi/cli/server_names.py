@@ -19,8 +19,8 @@ def number_names(name: str | None, count: int) -> list[str]:
 
 
 def resolve_uuids(session: "Session", servers: Sequence[str]) -> list[str]:
-    """Return the unique uuids of servers given by uuid or name. A server that exists is preferred to deleted ones of
-    the same name. Raises UnknownInstance, or CommandFailed for an ambiguous name.
+    """Return the unique uuids of servers given by uuid or name, existing servers first. Raises UnknownInstance, or
+    CommandFailed for an ambiguous name.
     """
     from rpcapi.validation.instances import is_uuid  # noqa: PLC0415 - lazy, see session
 

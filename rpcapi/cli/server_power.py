@@ -73,7 +73,6 @@ class ChangeServers(Command):
             raise CommandFailed(f"{len(failures)} of {len(uuids)} are not {self.STATE}: {'; '.join(failures[:5])}")
 
     def _failures(self, instances: Iterable[Any]) -> list[str]:
-        """Return a text for each instance that is not as requested."""
         return [f"{instance.uuid}: {instance.status}" for instance in instances if instance.status not in self.STATUSES]
 
 

@@ -44,8 +44,8 @@ class TableFormatter(table.TableFormatter):
 
 
 def fit(output: PrettyTable, width: int | None, *, may_omit: bool) -> Sequence[str]:
-    """Limit the widest columns to the largest common width at which the table fits; None: unlimited. With ``may_omit``,
-    the last columns that do not even fit at MIN_WIDTH are omitted. Returns their names.
+    """Limit the widest columns to the largest width at which the table fits; None: unlimited. With ``may_omit``, return
+    and omit the last columns that do not fit even at MIN_WIDTH.
     """
     if width is None or not output.rows:
         return []
@@ -68,7 +68,6 @@ def _longest_line(cell: Any) -> int:
 
 
 def _total(columns: Iterable[tuple[int, int]], limit: int) -> int:
-    """Return the width of a table from the widths of names and cells; names are not wrapped."""
     return 1 + sum(FRAME + max(name_width, min(cell_width, limit)) for name_width, cell_width in columns)
 
 

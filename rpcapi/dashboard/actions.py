@@ -31,8 +31,6 @@ DRAIN_SECONDS = 300.0  # a drain's wait for its next server
 
 
 class HostActions:
-    """Handlers that enable, disable, drain and fence service hosts."""
-
     def __init__(self, cluster: CachedCluster) -> None:
         self._cluster = cluster
         self._actions: Mapping[str, Callable[[PageRequest, str], str]] = {

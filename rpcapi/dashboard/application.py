@@ -92,7 +92,6 @@ class Dashboard:
         return answer
 
     def _answer(self, request: Request) -> Response:
-        """Return the response to any request, including failing ones."""
         login = None
         try:
             if match := STATIC.fullmatch(request.path_info):
@@ -176,7 +175,6 @@ class Dashboard:
 
 
 def _describe(error: Exception) -> tuple[int, str]:
-    """Return HTTP status and message of an error."""
     status = next((status for kind, status in STATUSES.items() if isinstance(error, kind)), FAILED)
     if status == FAILED:
         return status, "This page failed; the log of gantt-dashboard says why."
@@ -210,7 +208,7 @@ def _require_form(request: Request) -> None:
 
 
 def _require_same_origin(request: Request) -> None:
-    """Raise BadInput for a form sent by another site. Browsers that send no origin rely on the CSRF token."""
+    """Raise BadInput for a form of another site; browsers that send no origin rely on the CSRF token."""
     site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
     if site is not None:
         is_same = site in ("same-origin", "none")

@@ -47,6 +47,5 @@ class Cached(Generic[Value]):
         self._read_at = time.monotonic()
 
     def expire(self) -> None:
-        """Read again at the next request."""
         with self._lock:
             self._read_at = -self._seconds

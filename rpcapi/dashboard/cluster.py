@@ -69,7 +69,6 @@ class CachedCluster:
         ]
 
     def expire_hosts(self) -> None:
-        """Read partitions and hosts again after an action."""
         self.partitions.expire()
         self.hosts.expire()
 
@@ -79,7 +78,6 @@ class CachedCluster:
         return reply
 
     def _read_choices(self, previous: Session | None) -> Session:
-        """Return a session with the choices of a request loaded: flavors, images, and devices of flavors."""
         session = self._reader()
         _ = session.flavors, session.images, session.catalog
         return session
@@ -116,10 +114,9 @@ class CachedCluster:
         return read_progress(self._reader(), self.migrations() or ())
 
     def _reader(self) -> Session:
-        """Return a session for shared reads. One attempt: pages rather report an unavailable service than wait."""
+        """Return a session for shared reads, with one attempt: pages report an unavailable service instead of waiting."""
         return self._session.for_request(USER, attempts=1)
 
 
 def now_ms() -> int:
-    """Return the Unix time in milliseconds."""
     return int(time.time() * 1000)

@@ -60,8 +60,8 @@ class DecisionLog(NamedTuple):
 def read(
     session: Session, partitions: objects.PartitionList, previous: Mapping[str, DecisionLog] | None
 ) -> dict[str, DecisionLog]:
-    """Return the decisions by partition, earlier ones and new ones; partitions without a store keep their log. A new
-    epoch, or a store that does not know the marker, is read from its beginning.
+    """Return the decisions by partition, earlier and new ones; partitions without a store keep their log. After a new
+    epoch, or if the store does not know the marker, the log is read from its beginning.
     """
     logs: dict[str, DecisionLog] = {}
     for name, epoch in zip(partitions.names, partitions.epochs, strict=True):
@@ -78,15 +78,12 @@ def read(
 
 
 def newest(logs: Mapping[str, DecisionLog], most: int, *, host: str = "") -> list[DecisionSummary]:
-    """Return the newest decisions, optionally only decisions that selected ``host``."""
     matches = (item for log in logs.values() for item in log.decisions() if not host or host in item.hosts)
     return heapq.nlargest(most, matches, key=lambda item: item.at_ms)
 
 
 def refusals(logs: Mapping[str, DecisionLog]) -> list[DecisionSummary]:
-    """Return the last refusal of each unplaced request, newest first. Each partition records its own refusal, and each
-    retry of a request is recorded too.
-    """
+    """Return the last refusal of each unplaced request, newest first: partitions and retries record a refusal each."""
     last: dict[str, DecisionSummary] = {}
     placed_ids: set[str] = set()
     for log in logs.values():
@@ -116,11 +113,9 @@ class RefusalChart(NamedTuple):
 
     @property
     def highest(self) -> int:
-        """Number of refusals in the highest bar."""
         return max((sum(counts) for _, counts in self.bars), default=0)
 
     def totals(self) -> list[tuple[str, int]]:
-        """Return the number of refusals by reason."""
         return [(reason, sum(counts[index] for _, counts in self.bars)) for index, reason in enumerate(self.reasons)]
 
 

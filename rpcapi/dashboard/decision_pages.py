@@ -31,7 +31,6 @@ class DecisionPages:
         ]
 
     def refusals(self, request: PageRequest) -> Page:
-        """Show the number of refused requests over time, by main reason."""
         minutes = request.choice("minutes", PERIODS, "60")
         logs = self._cluster.decisions.get()
         refusals, now = decision_log.refusals(logs), now_ms()
@@ -47,14 +46,12 @@ class DecisionPages:
         return Page("refusals.html", values)
 
     def show_all(self, request: PageRequest) -> Page:
-        """Show the newest decisions, or the requested one."""
         request_id = request.text("request_id")
         if request_id:
             return self.show(request, request_id)
         return Page("decisions.html", {"rows": decision_log.newest(self._cluster.decisions.get(), LISTED)})
 
     def show(self, request: PageRequest, request_id: str) -> Page:
-        """Explain a decision: rejections by filter, best scores, answers of claims."""
         decision = request.session.call(request.session.scheduler.explain, request_id)
         return Page("decision.html", {"explained": _explain(decision)})
 

@@ -102,7 +102,6 @@ class HostList:
         return self.partitions[host.partition].services.get(host.service_host, {})
 
     def find(self, name: str) -> Host | None:
-        """Return a host by name or id, or None."""
         return next((host for host in self.hosts if name in (host.name, host.id)), None)
 
     def classes(self) -> list[str]:
@@ -114,7 +113,6 @@ class HostList:
         return sorted({zone for host in self.hosts for zone in host.zones})
 
     def aggregates(self) -> list[str]:
-        """Return the aggregates with hosts."""
         return sorted({aggregate for host in self.hosts for aggregate in host.aggregates})
 
     def select(self, zone: str = "", aggregate: str = "", text: str = "") -> list[Host]:
@@ -234,7 +232,6 @@ def _sum(tree: Iterable[ProviderSummary]) -> dict[str, Amounts]:
 
 
 def _aggregates_by_host(aggregates: Iterable[Any]) -> dict[str, set[str]]:
-    """Return the aggregates of each member, by display name or id."""
     members: dict[str, set[str]] = {}
     for state in aggregates:
         for host in state.document["hosts"]:

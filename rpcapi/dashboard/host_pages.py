@@ -19,8 +19,6 @@ GROUPS = {"zone": "availability zone", "aggregate": "aggregate", "partition": "p
 
 
 class HostPages:
-    """Handlers of the host pages; with ``actions``, the page of a host has their forms."""
-
     def __init__(self, cluster: CachedCluster, actions: HostActions | None) -> None:
         self._cluster = cluster
         self._actions = actions
@@ -33,7 +31,6 @@ class HostPages:
         ]
 
     def show_all(self, request: PageRequest) -> Page:
-        """Show the heat map and the fullest of the selected hosts."""
         listed = self._cluster.hosts.get()
         resource_class, group_by = self._choices(request, listed)
         zone, aggregate, text = request.text("zone"), request.text("aggregate"), request.text("text")
@@ -97,7 +94,6 @@ class HostPages:
         return Page("host.html", values)
 
     def _message(self, request: PageRequest, host: host_list.Host) -> str:
-        """Return the result of the action that led to this page, otherwise of the last drain."""
         if self._actions is None:
             return ""
         return DONE.get(request.text("done"), "") or self._actions.drain_results.get(host.service_host, "")

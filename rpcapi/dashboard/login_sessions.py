@@ -19,14 +19,11 @@ HASH = "sha512"
 
 
 class LoginSession(NamedTuple):
-    """Login session; forms that change something must return ``csrf_token``."""
-
     session_id: str
     person: Person
     csrf_token: str
 
     def has_csrf_token(self, request: Request) -> bool:
-        """Return whether a form came from a page of this session."""
         return hmac.compare_digest(request.POST.get("csrf_token", "").encode(), self.csrf_token.encode())
 
 
@@ -46,7 +43,6 @@ class LoginSessions:
         )
 
     def begin(self, response: Response, request: Request, person: Person) -> None:
-        """Set a cookie for a person."""
         content = [secrets.token_hex(16), *person, int(time.time()) + self._seconds]
         response.headers.extend(self._cookies.bind(request).get_headers(content))
 

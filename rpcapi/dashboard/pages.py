@@ -22,8 +22,6 @@ class BadInput(Exception):
 
 
 class Page(NamedTuple):
-    """Page to render: template and its values."""
-
     template: str
     values: Mapping[str, Any]
     status: int = 200
@@ -31,8 +29,6 @@ class Page(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Request of a browser; ``session`` makes calls on behalf of the person of ``login``."""
-
     http: Request
     login: LoginSession
     session: Session

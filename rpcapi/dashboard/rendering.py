@@ -63,7 +63,6 @@ def words(value: Any) -> str:
 
 
 def age(seconds: float | None) -> str:
-    """Format a time span in its largest unit."""
     if seconds is None:
         return "-"
     for unit, size in (("d", DAY), ("h", HOUR), ("min", MINUTE)):
@@ -73,7 +72,6 @@ def age(seconds: float | None) -> str:
 
 
 def timestamp(milliseconds: float | None) -> str:
-    """Format a time in UTC."""
     if not milliseconds:
         return "-"
     return datetime.datetime.fromtimestamp(milliseconds / 1000, tz=datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")

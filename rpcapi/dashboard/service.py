@@ -43,7 +43,6 @@ def make_application(conf: cfg.ConfigOpts, session: Session) -> Dashboard:
 
 class DashboardService(HttpServer):
     def __init__(self, conf: cfg.ConfigOpts) -> None:
-        """Raise BadConfiguration; no call is made before the first page."""
         bus.set_defaults(conf)
         options = conf.dashboard
         self._session = Session.of_daemon(conf)
@@ -63,7 +62,6 @@ class DashboardService(HttpServer):
         LOG.info("The dashboard is at %s", self.url)
 
     def wait(self) -> None:
-        """Wait until accepted requests are answered."""
         super().wait()
         self._session.close()
 

@@ -45,7 +45,6 @@ class TokenSignIn:
         self._may_act = may_act
 
     def check(self, form: Mapping[str, str]) -> Person:
-        """Compare the token in constant time."""
         if not hmac.compare_digest(form.get("token", "").encode(), self._token):
             raise SignInRefused("Invalid token.")
         return Person(OPERATOR, OPERATOR, self._may_act)
@@ -57,7 +56,6 @@ class KeystoneSignIn:
     fields = (("username", "User", "text"), ("password", "Password", "password"), ("domain", "Domain", "text"))
 
     def __init__(self, options: cfg.ConfigOpts.GroupAttr) -> None:
-        """``options``: Group [dashboard]."""
         self._options = options
         self._session = keystone_session.Session(verify=options.auth_ca_file or True, timeout=KEYSTONE_SECONDS)
         self._roles = frozenset(options.roles)
@@ -65,7 +63,6 @@ class KeystoneSignIn:
         self._waiting = threading.BoundedSemaphore(MAX_PARALLEL)
 
     def check(self, form: Mapping[str, str]) -> Person:
-        """Authenticate with Keystone and check the roles."""
         if not self._waiting.acquire(blocking=False):
             raise errors.Unavailable(what="Keystone", why="others are signing in; try again")
         try:

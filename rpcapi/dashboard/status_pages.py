@@ -28,7 +28,6 @@ class StatusPages:
         ]
 
     def overview(self, request: PageRequest) -> Page:
-        """Show partitions, amounts by resource class, and recent refusals."""
         listed = self._cluster.hosts.get()
         migrations = self._cluster.migrations()
         values = {
@@ -45,7 +44,6 @@ class StatusPages:
         return Page("overview.html", values)
 
     def services(self, request: PageRequest) -> Page:
-        """Show the liveness of services and the lag of workers behind the store."""
         listed, now = self._cluster.hosts.get(), now_ms()
         rows = sorted(
             (
@@ -65,7 +63,6 @@ class StatusPages:
         return Page("services.html", values)
 
     def claims(self, request: PageRequest) -> Page:
-        """Show claims that their hosts have not confirmed."""
         partitions = self._cluster.partitions.get()
         counts = dict(zip(partitions.names, partitions.claims, strict=True))
         values = {
@@ -77,7 +74,6 @@ class StatusPages:
         return Page("claims.html", values)
 
     def migrations(self, request: PageRequest) -> Page:
-        """Show migrations, running ones first, with the progress of live ones."""
         return Page("migrations.html", {"migrations": self._cluster.migrations(), "progress": self._cluster.progress()})
 
     def _partitions(self, listed: host_list.HostList) -> list[dict[str, Any]]:

@@ -48,15 +48,14 @@ class _PrimaryTlsConnection(_PrimaryConnection, tls.TlsConnection):
 
 
 def is_not_primary(error: redis.RedisError) -> bool:
-    """Return whether ``error`` means that another server is, or will become, the primary."""
     return isinstance(error, NOT_PRIMARY_ERRORS) or any(text in str(error) for text in _NOT_PRIMARY_TEXTS)
 
 
 def pool(
     url: str, key: str, group: str, kind: type[redis.ConnectionPool] = redis.ConnectionPool, **options: Any
 ) -> redis.ConnectionPool:
-    """Return a pool of connections to the primary of ``key``; connects lazily. Raises BadConfiguration, naming option
-    ``url`` of ``group``, for an invalid URL or an unusable file in it.
+    """Return a lazy pool of connections to the primary of ``key``; raises BadConfiguration, naming ``[group] url``, for
+    an invalid URL or an unusable file in it.
     """
     if not redis_nodes.has_multiple_servers(url):
         tls.check_files(url, group)

@@ -21,7 +21,6 @@ class TooFewReplicas(redis.RedisError):
         super().__init__(f"{acknowledged} of {replicas.count} replicas had the write after {replicas.wait_ms} ms")
 
     def as_error(self, store: str) -> errors.NotReplicated:
-        """Return the error for callers; ``store`` names the store in it."""
         return errors.NotReplicated(
             store=store,
             acknowledged=self.acknowledged,
@@ -40,9 +39,9 @@ def evaluate(
     replicas: ReplicaAcknowledgement,
     marker: str,
 ) -> Any:
-    """Return the script's result, loading the script if the server lacks it. Raises redis-py's errors. With
-    ``replicas.count``, WAIT is sent in the same round trip, and TooFewReplicas may be raised. ``marker`` is a key in
-    the slot of the script's keys.
+    """Return the script's result, loading the script if the server lacks it; raises redis-py's errors. With
+    ``replicas.count``, WAIT is sent in the same round trip and TooFewReplicas may be raised; ``marker`` is a key in the
+    slot of the script's keys.
     """
     return evaluate_all(client, sha, text, keys, [arguments], replicas=replicas, marker=marker)[0]
 
@@ -57,8 +56,8 @@ def evaluate_all(
     replicas: ReplicaAcknowledgement,
     marker: str,
 ) -> list[Any]:
-    """Return the script's result for each of ``calls``, sent together; otherwise like `evaluate`. Raises the first
-    error; the other calls are executed nevertheless.
+    """Return the script's result for each of ``calls``, sent together, like `evaluate`. Raises the first error; the
+    other calls are executed nevertheless.
     """
     waiting = _wait_commands(replicas, marker)
     results = _send(client, text, [*_calls(sha, keys, calls), *waiting])
@@ -78,9 +77,9 @@ def evaluate_each(
     marker: str,
     commands: Sequence[Sequence[Any]] = (),
 ) -> list[Any]:
-    """Return the results of ``calls`` and then of ``commands``, sent as one packet; missing scripts are loaded. A
-    failed call or command yields its ResponseError. Raises redis-py's other errors and TooFewReplicas; then it is
-    unknown which calls were executed.
+    """Return the results of ``calls``, then of ``commands``, sent as one packet; missing scripts are loaded. A failed
+    call or command yields its ResponseError. After any other redis-py error or TooFewReplicas it is unknown which calls
+    were executed.
     """
     waiting = _wait_commands(replicas, marker)
     results = _send(client, text, [*_calls(sha, keys, calls), *commands, *waiting])
@@ -91,7 +90,6 @@ def evaluate_each(
 
 
 def await_replicas(client: ScriptClient, replicas: ReplicaAcknowledgement, marker: str) -> None:
-    """Return when enough replicas have all writes of this server so far; raises TooFewReplicas."""
     answers = client.execute_together(_wait_commands(replicas, marker))
     _raise_first_error(answers)
     _check_acknowledged(answers, replicas)
@@ -103,8 +101,8 @@ def _calls(sha: str, keys: Sequence[str], calls: Sequence[Sequence[Any]]) -> Ite
 
 def _wait_commands(replicas: ReplicaAcknowledgement, marker: str) -> list[Sequence[Any]]:
     """Return the commands that wait for replicas, if required. A repeated call that writes nothing must wait for the
-    original write of another connection. Redis up to 7.0 waits for the offset at the connection's last command, newer
-    versions and Valkey for the offset of its own last write. So each WAIT follows a write.
+    original write of another connection. Redis up to 7.0 waits for the offset at the connection's last command, later
+    versions and Valkey for its own last write, so each WAIT follows a write.
     """
     return [("SET", marker, ""), ("WAIT", replicas.count, replicas.wait_ms)] if replicas.count else []
 

@@ -39,8 +39,6 @@ class IdentityRecord:
 
 @dataclass(frozen=True, slots=True)
 class RecordedServer:
-    """Identity of the server that last served the store, as recorded there."""
-
     run_id: str
     replid: str
     position: int
@@ -64,9 +62,9 @@ class ServerIdentity(HighWaterMark):
         self._arguments = dict(arguments or {})
 
     def check(self, execute: Execute) -> int:
-        """Compare and record the server's identity, begin a new epoch if necessary, and return the epoch. Raises
-        redis.ReadOnlyError if the server is a replica, whose answers may be old, and IncompatibleObject if a newer
-        gantt wrote the store.
+        """Check and record the server's identity, begin a new epoch if necessary, and return the epoch. Raises
+        redis.ReadOnlyError for a replica, whose answers may be old, and IncompatibleObject if a newer gantt wrote the
+        store.
         """
         info = _fields(execute("INFO"))
         if info.get("role") != "master":
@@ -101,7 +99,6 @@ class ServerIdentity(HighWaterMark):
         return epoch
 
     def check_connection(self, connection: Any) -> None:
-        """Authenticate a new connection and check its server."""
         connection.on_connect()
 
         def execute(*command: Any) -> Any:
@@ -142,7 +139,6 @@ def _recorded_server(values: list[str | None]) -> RecordedServer:
 
 
 def _fields(info: Any) -> dict[str, str]:
-    """Return the fields of an INFO reply, a string or redis-py's mapping."""
     if isinstance(info, Mapping):
         return {str(key): str(value) for key, value in info.items()}
     pairs = (line.partition(":") for line in str(info).splitlines() if ":" in line)

@@ -24,15 +24,12 @@ HostPort = tuple[str, int]
 
 
 class PrimaryLocator(abc.ABC):
-    """Locator of the primary of a service or slot. Thread-safe."""
-
     def __init__(self, nodes: RedisNodes, subject: str) -> None:
         self._subject = subject
         self._order: Sequence[tuple[str, str]] = tuple(zip(nodes.names, nodes.seed_urls, strict=True))
         self._last_address: HostPort | None = None
 
     def primary(self) -> HostPort:
-        """Return host and port; raises redis.ConnectionError if the primary cannot be located."""
         address = self._locate()
         if self._last_address not in (None, address):
             LOG.warning("The primary of %s is now %s:%d", self._subject, *address)
@@ -49,10 +46,9 @@ class PrimaryLocator(abc.ABC):
 
 
 class SentinelLocator(PrimaryLocator):
-    """Locator that uses the newest configuration of a majority of sentinels, or of all that answer. A single sentinel
-    may be cut off during a failover and return the old primary. It is still used if the others do not answer, because
-    otherwise no primary could be reached. Replicas (``replicas_acknowledge``), not sentinels, keep an isolated old
-    primary from acknowledging writes.
+    """Locator that uses the newest configuration of a majority of sentinels, or of all that answer. A single sentinel,
+    used only if no other answers, may return the old primary during a failover. ``replicas_acknowledge``, not
+    sentinels, keeps an isolated old primary from acknowledging writes.
     """
 
     def __init__(self, nodes: RedisNodes) -> None:
@@ -77,7 +73,6 @@ class SentinelLocator(PrimaryLocator):
         return max(answers.values())[1]
 
     def _ask(self, url: str) -> tuple[int, HostPort]:
-        """Return configuration epoch and primary address from one sentinel."""
         with _client(url) as client:
             flat: list[str] = client.execute_command("SENTINEL", "MASTER", self._service)
         fields = dict(zip(flat[::2], flat[1::2], strict=True))
@@ -85,8 +80,8 @@ class SentinelLocator(PrimaryLocator):
 
 
 class SlotOwnerLocator(PrimaryLocator):
-    """Locator that asks cluster nodes for the owner of a key's slot, starting with another node each time. An isolated
-    node may return an old owner; the connect fails then, and the next query goes to the next node.
+    """Locator that asks the next cluster node each time for the owner of a key's slot. An isolated node may return an
+    old owner; the connect then fails, and the next query goes to the next node.
     """
 
     def __init__(self, nodes: RedisNodes, key: str) -> None:

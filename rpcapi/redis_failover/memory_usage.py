@@ -47,7 +47,6 @@ def measure(
 
 
 def _all_keys(info: Mapping[str, Any]) -> CollectionSize:
-    """Return the size of all keys by INFO, relative to maxmemory or otherwise to the machine's memory."""
     keys = sum(database["keys"] for name, database in info.items() if name.startswith("db") and name[2:].isdigit())
     if info["maxmemory"]:
         return CollectionSize(keys, info["used_memory"], info["maxmemory"])

@@ -19,7 +19,6 @@ _UNANSWERED_ERRORS = (redis.ConnectionError, redis.TimeoutError, TryAgainError)
 
 
 def is_retryable(error: BaseException) -> bool:
-    """Return whether the server was unreachable or not the primary, so that a retry may succeed."""
     return isinstance(error, _UNANSWERED_ERRORS) or (isinstance(error, redis.RedisError) and is_not_primary(error))
 
 
@@ -30,7 +29,7 @@ def run_with_retries(
     on_retry: Callable[[], None] = lambda: None,
 ) -> T:
     """Return the result of ``operation``, retried on retryable and ``extra_errors``; raises the last error. Makes
-    ATTEMPTS attempts, or with ``wait_seconds`` any number in this time. ``on_retry`` is called before each retry.
+    ATTEMPTS attempts, or any number in ``wait_seconds``; ``on_retry`` is called before each retry.
     """
     end = None if wait_seconds is None else time.monotonic() + wait_seconds
 

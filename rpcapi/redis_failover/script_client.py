@@ -19,9 +19,8 @@ from rpcapi.redis_failover.system_calls import use_fewer_system_calls
 
 
 class ScriptClient(redis.Redis):
-    """Client that keeps connections for scripts, one per concurrent script. redis-py takes and returns a pooled
-    connection for each command, two thirds of a script's client time. The pool still owns and closes the connections;
-    only `execute_together` uses them.
+    """Client that keeps a connection per concurrent script: redis-py takes a pooled connection for each command, two
+    thirds of a script's client time. The pool still owns and closes them; only `execute_together` uses them.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -30,10 +29,9 @@ class ScriptClient(redis.Redis):
         self._pid = os.getpid()
 
     def execute_together(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Return the answers to commands sent as one packet, a ResponseError for each failure. Raises redis-py's other
-        errors; then it is unknown which commands were executed. A connection without an answer, or to a server that is
-        no longer the primary, reconnects at its next use. So does a connection to a server that lacks a script, since a
-        former primary may answer that.
+        """Return the answers to commands sent as one packet, a ResponseError for each failure. After other redis-py
+        errors it is unknown which commands were executed. A connection reconnects at its next use after a missing
+        answer, or if its server is no longer the primary or, like a former primary, lacks a script.
         """
         answers: list[Any] = []
         connection = self._take()
@@ -66,7 +64,6 @@ class ScriptClient(redis.Redis):
 
 
 def _is_of_another_server(answer: Any) -> bool:
-    """Return whether an answer may come from a former primary, which may also report a missing script."""
     return isinstance(answer, NoScriptError) or (isinstance(answer, redis.ResponseError) and is_not_primary(answer))
 
 
@@ -80,9 +77,8 @@ def open_client(
     kind: type[redis.ConnectionPool] = redis.ConnectionPool,
     **options: Any,
 ) -> ScriptClient:
-    """Return a client of the primary of ``key`` that checks the server's identity on each new connection. Connects
-    lazily; ``options`` are for connections. Raises BadConfiguration, naming option ``url`` of ``group``, for an
-    unusable URL.
+    """Return a lazy client of the primary of ``key`` that checks the server's identity on each new connection;
+    ``options`` are for connections. Raises BadConfiguration, naming ``[group] url``, for an unusable URL.
     """
 
     def on_connect(fresh: AbstractConnection) -> None:

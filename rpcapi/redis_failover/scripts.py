@@ -36,8 +36,8 @@ class LuaScript:
     args: tuple[str, ...]
 
     def arguments(self, rest: Iterable[Any] = (), **values: Any) -> list[Any]:
-        """Return ARGV: ``values`` in the declared order, then ``rest``. Raises TypeError unless ``values`` are exactly
-        the declared arguments.
+        """Return ARGV: ``values`` in the declared order, then ``rest``; raises TypeError unless they match the declared
+        arguments.
         """
         if values.keys() != set(self.args):
             raise TypeError(f"script {self.name} takes {', '.join(self.args)}, got {', '.join(values)}")
@@ -61,8 +61,8 @@ def _read(folder: Traversable, part: str) -> str:
 
 
 def script_loader(package: str, key_schema: Collection[str]) -> Callable[[str], LuaScript]:
-    """Return a cached function from the name of a verb to its script in the folder ``lua`` of ``package``. The function
-    raises ValueError if a script declares a key that is not in ``key_schema``.
+    """Return a cached function from a verb to its script in ``package``/lua; it raises ValueError for a key that is not
+    in ``key_schema``.
     """
     folder = files(package).joinpath("lua")
 

@@ -8,14 +8,10 @@ from typing import Any
 
 
 def use_fewer_system_calls(connection: Any, *, on_green_threads: bool) -> None:
-    """Make each read and write of a fresh connection one system call, with the same timeout.
-
-    A thread gives up the interpreter for each system call and waits for it afterwards.
-
-    Before each command redis-py's pool polls the socket for unread answers, on green threads through their hub, half of
-    the cost of a short command. There are none: an interrupted command disconnects, and a connection closed by the
-    server fails the command itself. Python polls a socket with a timeout before each read and write; here the kernel
-    enforces the timeout. Green threads, which wait in their hub, and TLS keep Python's timeout.
+    """Make each read and write of a fresh connection one system call, with the same timeout: a thread gives up the
+    interpreter for each. redis-py's pool polls for unread answers before each command, half of the cost of a short one;
+    there are none, since interrupted commands disconnect and a closed connection fails the command. Python polls before
+    each read and write; here the kernel enforces the timeout, except on green threads and TLS.
     """
     connection.can_read = _nothing_unread
     sock, seconds = connection._sock, connection.socket_timeout

@@ -21,8 +21,6 @@ _FILES = {
 
 
 class TlsConnection(redis.SSLConnection):
-    """Connection that explains failures of the handshake."""
-
     _answered = False
 
     def _connect(self) -> Any:
@@ -68,14 +66,11 @@ class TlsConnection(redis.SSLConnection):
 
 
 def connection_options(url: str) -> dict[str, Any]:
-    """Return the redis-py options for the URL of a single server: the connection class for TLS."""
     return {"connection_class": TlsConnection} if url.startswith("rediss://") else {}
 
 
 def check_files(url: str, group: str) -> None:
-    """Raise BadConfiguration, naming option ``url`` of ``group``, if a file named in a single-server URL is unusable.
-    URLs without TLS name no files.
-    """
+    """Raise BadConfiguration, naming ``[group] url``, if a file named in a single-server URL is unusable."""
     parts = urlsplit(url)
     if parts.scheme != "rediss":
         return

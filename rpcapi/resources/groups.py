@@ -47,7 +47,6 @@ class RequestGroup:
 
     @classmethod
     def from_dict(cls, suffix: str, fields: Mapping[str, Any]) -> "RequestGroup":
-        """Build from the mapping of ``as_dict``, checked by rpcapi.validation.groups."""
         return cls(
             suffix,
             dict(fields.get("resources", {})),

@@ -14,16 +14,12 @@ MAX_RATIO = 10_000.0
 
 
 def capacity(total: int, reserved: int, allocation_ratio: float) -> int:
-    """Return floor((total - reserved) * allocation_ratio) in decimal arithmetic. In binary, 100 * 1.15 is 114.999...,
-    one too low.
-    """
+    """Return floor((total - reserved) * allocation_ratio) in decimal arithmetic; in binary, 100 * 1.15 is one too low."""
     return math.floor((total - reserved) * Decimal(repr(float(allocation_ratio))))
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """Inventory of one resource class, with Placement's fields."""
-
     total: int
     reserved: int = 0
     min_unit: int = 1
@@ -33,7 +29,6 @@ class Inventory:
 
     @property
     def capacity(self) -> int:
-        """Maximum sum of live claims."""
         return capacity(self.total, self.reserved, self.allocation_ratio)
 
     def as_dict(self) -> dict[str, Any]:
@@ -42,9 +37,7 @@ class Inventory:
 
     @classmethod
     def from_dict(cls, resource_class: str, raw: Any) -> "Inventory":
-        """Build from a peer's mapping, whose ``capacity`` is ignored. Raises InvalidStats with class and field if a
-        field is missing, unknown or invalid.
-        """
+        """Build from a peer's mapping, whose ``capacity`` is ignored. Raises InvalidStats with class and field."""
         if not isinstance(raw, Mapping) or "total" not in raw:
             raise errors.InvalidStats(what=f"inventory of {resource_class}", why="it must be a mapping with 'total'")
         fields = {key: value for key, value in raw.items() if key != "capacity"}

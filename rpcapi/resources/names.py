@@ -35,7 +35,6 @@ def canonical(name: ResourceName) -> str:
 
 
 def host_of(name: str) -> str:
-    """Return the service host of a canonical name."""
     return name.partition(SEPARATOR)[0]
 
 

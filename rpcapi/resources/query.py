@@ -63,8 +63,6 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Operator and operands; without operands every host matches."""
-
     operator: str
     operands: tuple["Operand", ...]
 
@@ -74,8 +72,8 @@ EVERYTHING = Term("and", ())
 
 
 def parse(hint: Any) -> Term:
-    """Parse the hint, JSON text or a list; an empty query becomes EVERYTHING. Raises InvalidSpec if the query is
-    malformed or too large, or has unknown operators or variables or incompatible types.
+    """Parse the hint, JSON text or a list; an empty query becomes EVERYTHING. Raises InvalidSpec for a malformed or too
+    large query, and for unknown or incompatible operators and variables.
     """
     decoded = _decode(hint)
     if decoded is None or decoded in ([], {}, ""):
@@ -102,7 +100,6 @@ def _decode(hint: Any) -> Any:
 
 
 def _count_parts(item: Any, depth: int) -> int:
-    """Return the number of operators and operands; raises InvalidSpec for too deep nesting."""
     if not isinstance(item, list):
         return item not in IGNORED
     if item and depth > MAX_DEPTH:

@@ -13,12 +13,10 @@ Item = TypeVar("Item")
 
 
 def merge(by_source: Mapping[str, Mapping[str, Item]]) -> dict[str, Item]:
-    """Return the items of all sources by name; later sources take precedence."""
     return {name: item for items in by_source.values() for name, item in items.items()}
 
 
 def find_sources(by_source: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return the source of each item returned by ``merge``, by name."""
     return {name: source for source, items in by_source.items() for name in items}
 
 

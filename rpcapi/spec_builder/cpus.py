@@ -35,8 +35,8 @@ class CpuLayout:
 
 
 def read(flavor_image: FlavorImageProperties, draft: SpecDraft) -> CpuLayout:
-    """Return the CPU layout of flavor and image; raises InvalidSpec for contradictions. Explicit amounts and traits in
-    ``draft`` can imply a policy too.
+    """Return the CPU layout of flavor and image; raises InvalidSpec. Amounts and traits in ``draft`` can imply a policy
+    too.
     """
     emulator = flavor_image.flavor_value("emulator_threads_policy")
     flavor_image.check_allowed("emulator_threads_policy", emulator, EMULATOR_THREADS)

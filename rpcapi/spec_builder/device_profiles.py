@@ -15,9 +15,7 @@ DeviceProfile = tuple[RequestGroup, ...]  # one group per device
 
 
 def parse_profile(name: str, groups: Sequence[Mapping[str, str]]) -> DeviceProfile:
-    """Build a profile from groups of extra specs ``resources:CLASS=N`` and ``trait:NAME=required``. Raises InvalidSpec
-    for malformed keys and values.
-    """
+    """Build a profile from groups of ``resources:CLASS=N`` and ``trait:NAME=required``; raises InvalidSpec."""
     request_groups = []
     for number, extra_spec_group in enumerate(groups):
         draft = SpecDraft()
@@ -35,7 +33,6 @@ def parse_profile(name: str, groups: Sequence[Mapping[str, str]]) -> DeviceProfi
 
 
 def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, profiles: Mapping[str, DeviceProfile]) -> None:
-    """Add the groups of the flavor's device profile; raises InvalidSpec for an unknown profile."""
     name = flavor_image.flavor_value("device_profile", prefix="accel")
     if name is None:
         return

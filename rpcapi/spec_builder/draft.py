@@ -83,9 +83,7 @@ REQUIRED, FORBIDDEN = KINDS = ("required", "forbidden")
 
 @dataclass(slots=True)
 class SpecDraft:
-    """Request groups by suffix, extended by each part of the translation. An amount of 0 suppresses the flavor's
-    default for the class.
-    """
+    """Request groups by suffix, extended by each part of the translation. Amount 0 suppresses the flavor's default."""
 
     groups: dict[str, RequestGroup] = field(default_factory=lambda: {"": RequestGroup()})
     policy: str | None = None
@@ -135,8 +133,8 @@ class SpecDraft:
         return replace(group, resources=resources, required=required, forbidden=forbidden)
 
     def spec_fields(self) -> dict[str, Any]:
-        """Return the fields of the request spec. If the unsuffixed group has no resources, its traits become
-        requirements on the root.
+        """Return the fields of the request spec; traits of an unsuffixed group without resources become requirements on
+        the root.
         """
         plain = self.requested_group()
         own, root = (plain, RequestGroup()) if plain.resources else (RequestGroup(), plain)
@@ -155,7 +153,7 @@ class SpecDraft:
         }
 
     def _policy(self, groups: Mapping[str, Any]) -> str | None:
-        """Return the groups policy. By default NUMA cells are isolated and other groups may share, as in Nova."""
+        """Return the groups policy: NUMA cells are isolated and other groups may share by default, as in Nova."""
         if self.policy is not None or len(groups) < 2:
             return self.policy
         cells = {cell["group"] for cell in self.numa.get("cells", ())}

@@ -14,9 +14,8 @@ KEY = re.compile(r"(resources|trait)([A-Za-z0-9_-]{1,64})?:(.*)", re.DOTALL)
 
 
 def translate(flavor_image: FlavorImageProperties, draft: SpecDraft) -> None:
-    """Add ``resources[N]:CLASS``, ``trait[N]:NAME`` and ``group_policy`` of the flavor, and traits of the image. Raises
-    InvalidSpec for an invalid value. Names are checked later with the whole request; other extra specs are left to the
-    filters.
+    """Add ``resources[N]:CLASS``, ``trait[N]:NAME`` and ``group_policy`` of the flavor, and traits of the image; raises
+    InvalidSpec. Names are checked later; other extra specs are left to the filters.
     """
     for key, value in flavor_image.flavor.extra_specs.items():
         match = KEY.fullmatch(key)
@@ -36,7 +35,6 @@ def translate(flavor_image: FlavorImageProperties, draft: SpecDraft) -> None:
 
 
 def add_to_draft(draft: SpecDraft, match: re.Match[str], value: str, label: str) -> None:
-    """Add a key matched by ``KEY`` and its value to the draft; ``label`` names both in errors."""
     prefix, suffix, name = match[1], match[2] or "", match[3]
     if prefix == RESOURCES:
         amount = parse_integer(value)

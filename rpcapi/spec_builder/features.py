@@ -24,9 +24,7 @@ UEFI = "uefi"
 
 
 def translate(flavor_image: FlavorImageProperties, draft: SpecDraft) -> None:
-    """Add memory encryption, persistent memory, TPM, secure boot, address space and firmware. Raises InvalidSpec for
-    invalid values and contradictions of flavor and image.
-    """
+    """Add memory encryption, persistent memory, TPM, secure boot, address space and firmware; raises InvalidSpec."""
     _memory_encryption(flavor_image, draft)
     for label in persistent_memory(flavor_image):
         draft.add_amount(orc.normalize_name(f"PMEM_NAMESPACE_{label}"), 1)

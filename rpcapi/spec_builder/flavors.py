@@ -33,7 +33,6 @@ BUILT_IN = {
 
 
 def find(flavors: Mapping[str, Flavor], name: str) -> Flavor:
-    """Return a flavor by name; raises UnknownFlavor with the known names."""
     try:
         return flavors[name]
     except KeyError:

@@ -26,7 +26,7 @@ RENAMED = {
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """Image with Glance's ``properties`` (strings). Used are traits, hw_*, img_* and os_*. ``min_ram_mb`` and
+    """Image with Glance's ``properties``, of which traits, hw_*, img_* and os_* are used. ``min_ram_mb`` and
     ``min_disk_gb`` limit the flavors that can boot it.
     """
 
@@ -38,7 +38,6 @@ class Image:
     min_disk_gb: int = 0
 
     def with_properties(self, properties: Mapping[str, str]) -> "Image":
-        """Return a copy with added or replaced properties."""
         return replace(self, properties={**self.properties, **properties})
 
     def as_dict(self) -> dict[str, Any]:
@@ -56,7 +55,6 @@ NO_IMAGE = Image("")
 
 
 def find(images: Mapping[str, Image], name: str) -> Image:
-    """Return an image by name or id; raises UnknownImage with the known names."""
     if name in images:
         return images[name]
     for image in images.values():

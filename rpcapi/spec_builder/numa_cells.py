@@ -16,7 +16,6 @@ CellShare = tuple[frozenset[int], int]  # CPUs of one guest cell, and its memory
 
 
 def count_cells(flavor_image: FlavorImageProperties) -> int | None:
-    """Return the requested number of cells, or None; raises InvalidSpec if it is invalid or set by both."""
     text = flavor_image.value("numa_nodes", is_exclusive=True)
     if text is None:
         return None
@@ -66,7 +65,6 @@ def _check_split(flavor_image: FlavorImageProperties, cpus: list[frozenset[int]]
 
 
 def _read_per_cell(flavor_image: FlavorImageProperties, key: str, read: Callable[[str], T]) -> list[T] | None:
-    """Return the values of KEY.0, KEY.1, ... of flavor or image; None without KEY.0."""
     if flavor_image.value(f"{key}.0", is_exclusive=True) is None:
         return None
     value = flavor_image.image_value if flavor_image.flavor_value(f"{key}.0") is None else flavor_image.flavor_value

@@ -64,7 +64,6 @@ def _name(row: Mapping[str, Any]) -> str:
 
 
 def _number(field: str, value: Any, *, required: bool = False) -> int:
-    """Return a number; empty text and None count as 0 unless ``required``."""
     if value in ("", None) and not required:
         return 0
     if isinstance(value, bool) or not re.fullmatch(r"\d+", str(value)):

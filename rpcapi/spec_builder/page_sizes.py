@@ -15,8 +15,8 @@ _SIZE = re.compile(r"(\d{1,9})\s*([KMGT])(?:i?B)?", re.IGNORECASE)
 
 
 def requested_page_size(flavor_image: FlavorImageProperties) -> str | None:
-    """Return the requested page size as a string, or None. Raises InvalidSpec if the image sets it and the flavor has
-    neither "any" nor "large".
+    """Return the requested page size as a string, or None. Raises InvalidSpec if the image sets it although the flavor
+    has neither "any" nor "large".
     """
     flavor_size, image_size = flavor_image.flavor_value(KEY), flavor_image.image_value(KEY)
     if image_size is None:
@@ -30,8 +30,8 @@ def requested_page_size(flavor_image: FlavorImageProperties) -> str | None:
 
 
 def parse_size_kb(flavor_image: FlavorImageProperties, text: str, large_kb: int) -> int | None:
-    """Return the size of huge pages in KiB, or None for small pages (MEMORY_MB). ``large_kb`` is the size of "large";
-    "any" means small pages. Raises InvalidSpec for a malformed size.
+    """Return the huge page size in KiB, or None for small pages (MEMORY_MB), which "any" means too. ``large_kb`` is the
+    size of "large". Raises InvalidSpec.
     """
     if text in (ANY, SMALL):
         return None

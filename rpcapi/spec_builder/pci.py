@@ -16,9 +16,8 @@ KEY = "pci_passthrough:alias"
 
 
 def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, aliases: Mapping[str, PciAlias]) -> None:
-    """Add a request group per device of ``pci_passthrough:alias``, a list of NAME:COUNT, as in Nova. If the guest has a
-    NUMA topology, it gets the NUMA policy of each device. Raises InvalidSpec for a malformed list and for unknown
-    aliases.
+    """Add a request group per device of ``pci_passthrough:alias``, a list of NAME:COUNT, as in Nova, with its NUMA
+    policy if the guest has a topology. Raises InvalidSpec.
     """
     policy = flavor_image.value("pci_numa_affinity_policy", pci_aliases.NUMA_POLICIES)
     number = 0

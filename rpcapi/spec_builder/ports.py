@@ -22,8 +22,6 @@ KEYS = (*AMOUNTS, "physnet", "vnic", "segment")
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """Port: bandwidth by resource class, physical network, vNIC type and segment."""
-
     bandwidth: Mapping[str, int]
     physnet: str | None = None
     vnic: str | None = None
@@ -31,7 +29,6 @@ class Port:
 
 
 def read(texts: Mapping[str, str]) -> Port:
-    """Build a port from its options; raises InvalidSpec."""
     unknown = sorted(texts.keys() - set(KEYS))
     if unknown or not texts:
         problem = f"has unknown option {unknown[0]!r}" if unknown else "needs at least one option"
@@ -52,8 +49,8 @@ def read(texts: Mapping[str, str]) -> Port:
 
 
 def translate(ports: Sequence[Port], draft: SpecDraft) -> list[dict[str, Any]]:
-    """Add a group with Neutron's traits per port with bandwidth; return RequestSpec.ports. Such a group requires the
-    trait of its network; other ports keep ``physnet`` for the filters.
+    """Add a group with Neutron's traits per port with bandwidth; return RequestSpec.ports. The group requires the trait
+    of its network; other ports keep ``physnet`` for the filters.
     """
     spec_ports = []
     for number, port in enumerate(ports):

@@ -15,8 +15,8 @@ _OF_CELLS = (orc.VCPU, orc.PCPU, orc.MEMORY_MB)
 
 
 def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, large_kb: int) -> None:
-    """Add guest cells if cells, pinned CPUs, a page size or persistent memory are requested. Each cell is a request
-    group for one NUMA cell of a host. Raises InvalidSpec for contradictions.
+    """Add guest cells if cells, pinned CPUs, a page size or persistent memory are requested; each is a request group
+    for one NUMA cell of a host. Raises InvalidSpec for contradictions.
     """
     layout = cpus.read(flavor_image, draft)
     nodes, page_size = numa_cells.count_cells(flavor_image), page_sizes.requested_page_size(flavor_image)
@@ -47,7 +47,6 @@ def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, large_kb: i
 
 
 def _check_amounts(flavor_image: FlavorImageProperties, draft: SpecDraft, layout: CpuLayout) -> None:
-    """Raise InvalidSpec if explicit amounts of the cells' resources differ from the flavor."""
     for suffix, group in draft.groups.items():
         cell_classes = [resource_class for resource_class in _OF_CELLS if group.resources.get(resource_class)]
         if suffix and cell_classes:

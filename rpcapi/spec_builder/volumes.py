@@ -28,7 +28,6 @@ class Volume:
 
 
 def read(texts: Mapping[str, str]) -> Volume:
-    """Build a volume from its options; raises InvalidSpec."""
     unknown = sorted(texts.keys() - set(KEYS))
     if unknown or not ("size" in texts or "pool" in texts):
         problem = f"has unknown option {unknown[0]!r}" if unknown else "needs size, pool or both"
@@ -48,7 +47,7 @@ def read(texts: Mapping[str, str]) -> Volume:
 
 def translate(volumes: Sequence[Volume], draft: SpecDraft) -> list[dict[str, Any]]:
     """Add a group per new volume, to be served by a sharing provider; return RequestSpec.volumes. Raises InvalidSpec
-    for more than one root disk.
+    for a second root disk.
     """
     if sum(volume.boot for volume in volumes) > 1:
         raise errors.InvalidSpec(why="at most one volume may have boot=true")

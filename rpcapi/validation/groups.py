@@ -41,7 +41,6 @@ def _group(suffix: str, group: Any, in_subtree: bool) -> None:
 
 
 def check_providers(group: Mapping[str, Any], qualifier: str) -> None:
-    """Check traits, aggregates and tree of a group, a mapping with the fields of RequestGroup."""
     traits.check(group.get("required", ()), group.get("any_of", ()), group.get("forbidden", ()), qualifier)
     places.check_aggregates(group.get("member_of", ()), group.get("forbidden_aggregates", ()), qualifier)
     places.check_tree(group.get("in_tree"), qualifier)

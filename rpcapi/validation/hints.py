@@ -34,12 +34,10 @@ def single_value(value: Any) -> Any:
 
 
 def as_list(value: Any) -> list[Any]:
-    """Return the values of a hint that accepts one value or a list."""
     return value if isinstance(value, list) else [value]
 
 
 def named_instances(hints: Mapping[str, Any]) -> set[str]:
-    """Return the instances named in valid hints."""
     return {instance for hint in INSTANCE_HINTS for instance in as_list(hints.get(hint, []))}
 
 

@@ -34,8 +34,8 @@ def check_uuid(text: Any, what: str = "instance") -> None:
 
 
 def check_uuids(uuids: Any, maximum: int, what: str = "instance") -> None:
-    """Raise an error unless ``uuids`` is a list of 1 to ``maximum`` different canonical uuids. Raises InvalidCount,
-    InvalidName, or InvalidRequest if it is not a list or contains duplicates.
+    """Raise InvalidCount, InvalidName or InvalidRequest unless ``uuids`` is a list of 1 to ``maximum`` different
+    canonical uuids.
     """
     if not isinstance(uuids, (list, tuple)):
         raise errors.InvalidRequest(why=f"the uuids must be a list, not a {type(uuids).__name__}")

@@ -44,7 +44,7 @@ def check_destination(destination: Any) -> None:
 
 
 def check_aggregates(member_of: Any, forbidden: Any, qualifier: str = "") -> None:
-    """Raise InvalidSpec for malformed or unsatisfiable aggregates. A provider must be in one aggregate of each list in
+    """Raise InvalidSpec for malformed or unsatisfiable aggregates; a provider must be in one aggregate of each list in
     ``member_of``.
     """
     check_texts(f"the forbidden aggregates{qualifier}", forbidden, MAX_AGGREGATES)

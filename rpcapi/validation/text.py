@@ -88,6 +88,5 @@ def is_sequence(text: str) -> bool:
 
 
 def join_names(names: Sequence[Any]) -> str:
-    """Join up to five names with commas, and count the others."""
     text = ", ".join(str(name)[:MAX_SHOWN] for name in names[:5])
     return text + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -11,8 +11,8 @@ UNSATISFIABLE = "no host can satisfy that"
 
 
 def check(required: Any, any_of: Any, forbidden: Any, qualifier: str = "") -> None:
-    """Raise InvalidSpec or UnknownTrait for unknown or contradictory traits of one group. ``any_of`` is a list of
-    lists; a provider must have one trait of each.
+    """Raise InvalidSpec or UnknownTrait for unknown or contradictory traits; a provider must have one trait of each
+    list in ``any_of``.
     """
     check_texts(f"the required traits{qualifier}", required, MAX_TRAITS)
     check_texts(f"the forbidden traits{qualifier}", forbidden, MAX_TRAITS)

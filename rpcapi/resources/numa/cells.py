@@ -16,7 +16,6 @@ PAGES = "CUSTOM_MEMORY_PAGES_"  # prefix of the resource classes of huge pages, 
 
 
 def page_class(size_kb: int) -> str:
-    """Return the resource class of huge pages of ``size_kb``."""
     return f"{PAGES}{size_kb}KB"
 
 
@@ -58,9 +57,9 @@ class HostCell:
     def with_use(
         self, used: Mapping[str, int], guest_cpus: int = 0, policy: ThreadPolicy = ThreadPolicy.PREFER
     ) -> "HostCell":
-        """Estimate the cell's usage from the used amounts of its provider, which do not say which CPUs are pinned. More
-        PCPU than pinned CPUs: pin more, like guests of ``guest_cpus`` CPUs (0: one guest) with ``policy``. Less: unpin
-        such that most cores become free. The estimate is optimistic: it never rules out a guest that could fit.
+        """Estimate the usage from the used amounts of the provider, which do not say which CPUs are pinned. More PCPU
+        than pinned CPUs: pin more, like guests of ``guest_cpus`` CPUs (0: one guest) with ``policy``. Less: unpin such
+        that most cores become free. The estimate never rules out a guest that could fit.
         """
         pages = {size: count_pages(size, used.get(page_class(size), 0)) for size in self.pages}
         missing = used.get(PCPU, 0) - len(self.pinned)
@@ -87,7 +86,6 @@ class HostCell:
         return self.pinned.difference([cpu for core in used for cpu in core][:surplus])
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the cell as in the ``numa`` of a report."""
         return {
             "id": self.id,
             "path": self.path,

@@ -47,7 +47,6 @@ class CellPlacement:
         return frozenset({host for _, host in self.pins} | set(self.emulator))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the form stored in the agent's journal."""
         return {
             "cell": self.cell,
             "guest": self.guest,
@@ -76,9 +75,9 @@ def fit(
     group_paths: Mapping[str, str],
     amounts_by_path: Mapping[str, Mapping[str, int]],
 ) -> list[CellPlacement] | str:
-    """Return the placement of an allocation on the host cells, or the reason why it does not fit. ``amounts_by_path``
-    is the allocation, {path of the provider below the node: {class: amount}}; ``group_paths`` has the provider path of
-    each request group in the topology.
+    """Return the placement of an allocation on the host cells, or why it does not fit. ``amounts_by_path`` is {path of
+    the provider below the node: {class: amount}}; ``group_paths`` has the provider path of each request group in the
+    topology.
     """
     demands = list(_demands(cells, guest, group_paths, amounts_by_path))
     served = {demand.guest.id for _, demand in demands if demand.guest is not None}
@@ -119,7 +118,6 @@ def _demands(
 def _far_device(
     cells: Sequence[HostCell], guest: GuestTopology, group_paths: Mapping[str, str], used: set[int]
 ) -> str | None:
-    """Return an error for the first device that violates its NUMA policy."""
     sockets = {cell.socket for cell in cells if cell.id in used}
     for group, policy in guest.devices.items():
         if policy is DevicePolicy.PREFERRED or group not in group_paths:

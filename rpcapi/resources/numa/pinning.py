@@ -14,8 +14,6 @@ BROKEN = "too few cores have the free thread siblings that the thread policy 're
 
 
 class ThreadPolicy(StrEnum):
-    """CPU thread policy of a pinned guest, as in Nova."""
-
     PREFER = "prefer"  # thread siblings if possible
     REQUIRE = "require"  # thread siblings, the same number per core
     ISOLATE = "isolate"  # cores with a single thread only
@@ -24,9 +22,8 @@ class ThreadPolicy(StrEnum):
 def choose_cpus(
     free: Sequence[Core], threads: int, count: int, policy: ThreadPolicy = ThreadPolicy.PREFER
 ) -> tuple[int, ...] | str:
-    """Return ``count`` free CPUs in the order of the guest's CPUs, or a refusal reason. ``free`` has the free CPUs by
-    core, ``threads`` is the number of CPUs per core. Best fit: the fullest cores that suffice are used first, so that
-    idle cores stay idle.
+    """Return ``count`` free CPUs in the order of the guest's CPUs, or a refusal reason; ``free`` is by core,
+    ``threads`` the CPUs per core. Best fit: the fullest cores that suffice come first, so that idle cores stay idle.
     """
     if policy is ThreadPolicy.ISOLATE and threads > 1:
         return THREADS
@@ -44,8 +41,8 @@ def choose_cpus(
 
 
 def _choose_evenly(free: Sequence[Core], cpus_per_core: int, count: int, strict: bool) -> tuple[int, ...] | None:
-    """Return ``count`` CPUs, ``cpus_per_core`` of each core and the remainder from one more; None if impossible. With
-    ``strict``, the last core too needs ``cpus_per_core`` free CPUs.
+    """Return ``count`` CPUs, ``cpus_per_core`` of each core and the remainder from one more; None if impossible.
+    ``strict``: the last core too needs ``cpus_per_core`` free CPUs.
     """
     whole, remainder = divmod(count, cpus_per_core)
     cores = sorted((core for core in free if len(core) >= cpus_per_core), key=_free_count)

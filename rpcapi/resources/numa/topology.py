@@ -10,8 +10,6 @@ from rpcapi.resources.numa.pinning import ThreadPolicy
 
 
 class DevicePolicy(StrEnum):
-    """NUMA affinity policy of a device, as in Nova."""
-
     REQUIRED = "required"  # on a host cell of the guest
     SOCKET = "socket"  # on the socket of a host cell of the guest
     LEGACY = "legacy"  # on a host cell of the guest, or on no cell
@@ -20,8 +18,6 @@ class DevicePolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GuestCell:
-    """Guest cell: floating CPUs, pinned CPUs and request group."""
-
     id: int
     group: str
     cpus: tuple[int, ...] = ()

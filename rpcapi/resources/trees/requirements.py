@@ -29,7 +29,6 @@ class GroupRequirement:
 
     @property
     def mask(self) -> int:
-        """The options as a bit mask."""
         return sum(1 << provider_number for provider_number in self.options)
 
 
@@ -85,7 +84,6 @@ def _generate_requirements(tree: ProviderTree, request: TreeRequest) -> Iterator
 
 
 def _group_key(group: RequestGroup) -> Hashable:
-    """Return a key of the group without its suffix."""
     amounts = frozenset(group.resources.items())
     traits = (group.required, group.any_of, group.forbidden)
     return amounts, traits, group.member_of, group.forbidden_aggregates, group.in_tree
@@ -116,8 +114,8 @@ def _providers_for_unsuffixed_group(tree: ProviderTree, group: RequestGroup) -> 
 
 
 def _aggregates_match(tree: ProviderTree, provider: Provider, group: RequestGroup, *, is_sharing: bool = False) -> bool:
-    """Return whether aggregates satisfy a group; the root's aggregates apply to its whole tree. A forbidden aggregate
-    of the root also excludes sharing providers.
+    """Return whether aggregates satisfy a group. The root's aggregates apply to its whole tree; a forbidden one also
+    excludes sharing providers.
     """
     root = tree.root.aggregates
     in_required_tree = in_aggregates(provider.aggregates, group.member_of) or (

@@ -51,7 +51,6 @@ class StepBudget:
 def find_first(
     tree: ProviderTree, request: TreeRequest, steps: StepBudget, accept: Accept | None = None
 ) -> AllocationCandidate | NoCandidateReason:
-    """Return the first candidate that ``accept`` accepts, or the reason of the failure."""
     any_refused = False
     for candidate in search(tree, request, steps):
         if accept is None or accept(candidate):
@@ -65,9 +64,8 @@ def find_first(
 def search(
     tree: ProviderTree, request: TreeRequest, steps: StepBudget, *, prune: bool = True
 ) -> Iterator[AllocationCandidate]:
-    """Yield allocation candidates until all are found or the budget is exhausted. With ``prune``, candidates that
-    differ only by a swap of equal groups or of equivalent providers are yielded once; Provider.symmetry_key makes
-    providers distinct.
+    """Yield allocation candidates until all are found or the budget is used up. ``prune`` yields candidates that differ
+    only by a swap of equal groups or equivalent providers once; Provider.symmetry_key keeps providers apart.
     """
     if root_satisfies(tree, request):
         requirements = list_group_requirements(tree, request)
@@ -78,9 +76,9 @@ def search(
 def match_allocations(
     tree: ProviderTree, request: TreeRequest, allocations: Allocations, steps: StepBudget
 ) -> Iterator[AllocationCandidate]:
-    """Yield the assignments of request groups to providers that result in exactly ``allocations``. The agent uses this
-    for an existing claim, which has checked capacity and aggregates: only shape and traits of ``tree`` matter. A
-    provider outside ``tree`` belongs to another host; its traits are unknown.
+    """Yield the assignments of request groups to providers that result in exactly ``allocations``, for the agent of an
+    existing claim, which has checked capacity and aggregates: only shape and traits of ``tree`` matter. A provider
+    outside ``tree`` belongs to another host; its traits are unknown.
     """
     requested_amounts: Counter[str] = Counter()
     allocated_amounts: Counter[str] = Counter()
@@ -110,8 +108,6 @@ def _inventories_of(allocations: Allocations, name: str) -> dict[str, ProviderIn
 
 
 class _Search:
-    """State of the depth-first search."""
-
     def __init__(
         self,
         tree: ProviderTree,
@@ -143,7 +139,6 @@ class _Search:
         )
 
     def complete_from(self, number: int) -> Iterator[AllocationCandidate]:
-        """Yield all candidates that extend the placements from requirement ``number`` on."""
         if number == len(self._requirements):
             yield self._candidate()
             return
@@ -179,7 +174,6 @@ class _Search:
                 yield option
 
     def _place(self, requirement: GroupRequirement, option: int, sign: int) -> None:
-        """Place a requirement (sign -1) or undo the last placement (sign +1)."""
         free = self._free[option]
         for name, amount in requirement.amounts:
             free[name] += sign * amount

@@ -9,8 +9,8 @@ from rpcapi.resources.trees.tree import ProviderTree, TreeRequest
 
 
 class SymmetryBreaker:
-    """Filter of providers that are equivalent to one already tried while both are unused. Two providers are equivalent
-    if swapping their subtrees changes nothing that matters to the request.
+    """Filter of providers that are equivalent to one already tried while both are unused: swapping their subtrees
+    changes nothing that matters to the request.
     """
 
     def __init__(self, tree: ProviderTree, requirements: Sequence[GroupRequirement], request: TreeRequest) -> None:
@@ -28,11 +28,9 @@ class SymmetryBreaker:
 
     @functools.cached_property
     def _classes(self) -> list[int]:
-        """Equivalence class of each provider."""
         return _number_equivalence_classes(*self._search, self._parents)
 
     def mark_used(self, number: int) -> None:
-        """Mark a provider as used, which ends the interchangeability of its ancestors too."""
         for ancestor in self._paths[number]:
             self._uses[ancestor] += 1
 
@@ -60,7 +58,6 @@ class SymmetryBreaker:
 def _number_equivalence_classes(
     tree: ProviderTree, requirements: Sequence[GroupRequirement], request: TreeRequest, parents: Sequence[int]
 ) -> list[int]:
-    """Return the equivalence class of each provider; equivalent providers have equivalent subtrees."""
     requested_classes = {name for requirement in requirements for name, _ in requirement.amounts}
     requested_traits = {name for group in request.groups for names in (group.required, *group.any_of) for name in names}
     masks = [requirement.mask for requirement in requirements]

@@ -14,8 +14,6 @@ SHARING_TRAIT = "MISC_SHARES_VIA_AGGREGATE"  # trait of a provider that serves a
 
 
 class ProviderInventory(NamedTuple):
-    """Inventory and usage of one resource class of a provider."""
-
     capacity: int
     used: int = 0
     min_unit: int = 1
@@ -85,8 +83,6 @@ class TreeRequest:
 
 @dataclass(frozen=True, slots=True)
 class AllocationCandidate:
-    """Allocation candidate: total allocations, and the providers of each group by suffix."""
-
     allocations: Allocations
     providers: Mapping[str, tuple[str, ...]]
 
