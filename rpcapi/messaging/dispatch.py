@@ -63,7 +63,7 @@ class StrictDispatcher(dispatcher.RPCDispatcher):
         self._heartbeats = Heartbeats()
 
     def dispatch(self, incoming: Any) -> Any:
-        """Run the method of a message and return its serialized answer; raises ExpectedException for deliberate errors."""
+        """Run the method of a message and return its serialized answer; raises ExpectedException for typed errors."""
         message = incoming.message
         try:
             check_message(message)

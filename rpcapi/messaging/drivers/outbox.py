@@ -78,7 +78,7 @@ class Outbox:
     def acknowledge(self, delivery_tag: str) -> bool:
         """Acknowledge a received message; return False if another server has received it meanwhile. Retries for half a
         visibility timeout: nobody else can have received the message by then, so a message missing after a lost
-        response was acknowledged. Raises as `retry`.
+        response was acknowledged. Raises like `retry`.
         """
         outcome_unknown = False
 
