@@ -43,9 +43,9 @@ class Admission:
         return errors.QuotaExceeded(project=project, resource=name, limit=limit, used=used, requested=requested)
 
     def check_backlog(self, waiting: Mapping[str, int], project: str, count: int, oldest_ms: int) -> None:
-        """Raise Overloaded if ``count`` more instances of ``project`` may not wait, given {project: waiting instances}.
-        Raises RequestTooLarge for a ``count`` that can never wait. ``oldest_ms`` is the wait of the oldest new request,
-        an estimate of the time until the backlog is served.
+        """Raise Overloaded if ``count`` more instances of ``project`` may not wait, given {project: waiting instances};
+        RequestTooLarge for a ``count`` that can never wait. ``oldest_ms``, the wait of the oldest new request,
+        estimates when the backlog is served.
         """
         share = self.max_backlog / len(waiting.keys() | {project})
         if sum(waiting.values()) + count > self.max_backlog and waiting.get(project, 0) + count > share:
@@ -95,7 +95,6 @@ class AdmissionLimits:
             )
 
     def of_project(self, project: str) -> dict[str, int]:
-        """Return the limits of a project by name, without unlimited names."""
         limits = {**self.default, **self.projects.get(project, {})}
         return {name: limit for name, limit in limits.items() if limit >= 0}
 
@@ -104,7 +103,6 @@ class AdmissionLimits:
 
 
 def total_amounts(allocations: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    """Return the sum of a claim's amounts over its providers, by resource class."""
     total: Counter[str] = Counter()
     for amounts in allocations.values():
         total.update(amounts)

@@ -30,7 +30,6 @@ class ClaimAnswerRow(NamedTuple):
 
     @property
     def state(self) -> str:
-        """State of the claim, or how it ended."""
         return self.end or self.answer
 
 
@@ -38,7 +37,6 @@ COLUMNS = ("answers", "hosts", "reasons", "allocations", "partitions", "migratio
 
 
 def results_by_claim(answers: objects.ClaimAnswers) -> dict[tuple[str, int], ClaimAnswerRow]:
-    """Return {(consumer, attempt): answer}."""
     rows = answers.rows("consumers", "attempts", *COLUMNS)
     return {(consumer, attempt): ClaimAnswerRow(*row) for consumer, attempt, *row in rows}
 

@@ -15,8 +15,8 @@ from rpcapi.validation.instances import check_uuids
 
 
 def get_instances(parts: ConductorParts, uuids: Sequence[str], project: str | None = None) -> objects.InstancePage:
-    """Return the instances in the order of ``uuids``. ``project`` is the only project whose instances may be read; None
-    for all. Raises UnknownInstance, InvalidRequest or a subclass, such as CallerRefused.
+    """Return the instances in the order of ``uuids``; only those of ``project`` may be read unless None. Raises
+    UnknownInstance, InvalidRequest or a subclass, such as CallerRefused.
     """
     return _page(parts.store, _records(parts, uuids, project, "get_instances"), None)
 
@@ -38,9 +38,9 @@ def get_specs(parts: ConductorParts, uuids: Sequence[str], project: str | None =
 def list_instances(
     store: ConductorStore, marker: str | None, limit: int, *, deleted: bool, project: str | None = None
 ) -> objects.InstancePage:
-    """Return at most min(``limit``, PAGE) instances, oldest first; raises InvalidRequest. An instance written by a
-    newer release has the status of its header, and as its reason why it cannot be read. ``project`` filters the next
-    PAGE instances of all projects, so a page may be empty and not the last.
+    """Return at most min(``limit``, PAGE) instances, oldest first; raises InvalidRequest. An instance of a newer
+    release has its header's status, and as reason why it cannot be read. ``project`` filters the next PAGE instances of
+    all projects, so a page may be empty and not the last.
     """
     if limit < 1:
         raise errors.InvalidRequest(why=f"limit must be a positive integer, got {limit}")
@@ -58,7 +58,7 @@ def list_instances(
 
 def list_hosts(store: ConductorStore, partition: str) -> objects.RecordedHosts:
     """Return the service hosts named by records in a partition, except deleted instances; both ends of moves count.
-    Raises NewerRecord for a record of a newer release, whose host must not be missing.
+    Raises NewerRecord: no host may be missing.
     """
     hosts: set[str] = set()
     marker = None
@@ -80,7 +80,6 @@ def _page(store: ConductorStore, records: Sequence[InstanceRecord], marker: str 
 
 
 def _requests(store: ConductorStore, records: Sequence[InstanceRecord]) -> dict[str, BuildRequestRecord]:
-    """Return the requests by key; a request written by a newer release has neither owner nor id."""
     keys = sorted({record.request for record in records})
     try:
         return store.requests(keys)
@@ -115,7 +114,6 @@ def _shown(record: InstanceRecord, request: BuildRequestRecord) -> objects.Insta
 
 
 def _hosts_of(record: InstanceRecord, partition: str) -> Iterator[str]:
-    """Yield the service hosts in a partition that may run the instance's guests."""
     if record.host is not None and record.partition == partition:
         yield names.host_of(record.host)
     migration = record.open_migration

@@ -20,8 +20,8 @@ MAX_REASONS = 5  # log lines per batch; each record has its own reason
 
 
 def report_changes(before: Iterable[InstanceRecord], after: Iterable[InstanceRecord], stale: Collection[str]) -> None:
-    """Log the status changes from ``before`` to ``after`` and count ended migrations, except uuids in ``stale``. Logs
-    one line per kind of change, whatever the number of instances.
+    """Log the status changes from ``before`` to ``after``, one line per kind of change, and count ended migrations,
+    except uuids in ``stale``.
     """
     previous_by_uuid = {record.uuid: record for record in before}
     changed = [

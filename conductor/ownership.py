@@ -9,8 +9,8 @@ from rpcapi import errors
 
 
 def check_project(store: ConductorStore, records: Iterable[InstanceRecord], project: str | None, method: str) -> None:
-    """Raise CallerRefused if an instance belongs to another project; None allows all projects. An instance whose
-    request was purged meanwhile belongs to no project.
+    """Raise CallerRefused if an instance belongs to another project; None allows all. An instance whose request was
+    purged belongs to none.
     """
     if project is None:
         return

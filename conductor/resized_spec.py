@@ -19,9 +19,8 @@ KEPT = (
 
 
 def resize_spec(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> objects.RequestSpec:
-    """Return ``spec`` with the resources, traits and topology of ``flavor``, a spec built from the new flavor. Request
-    groups of volumes and ports stay. A server that boots from a volume gets no disk. Raises InvalidSpec if a group of
-    the flavor has the same suffix as a volume or port.
+    """Return ``spec`` with the resources, traits and topology of ``flavor``, keeping groups of volumes and ports; no
+    disk if it boots from a volume. Raises InvalidSpec if a group of the flavor has the suffix of a volume or port.
     """
     attached = {item["group"] for item in (*spec.volumes, *spec.ports) if item.get("group")}
     kept_groups = {suffix: group for suffix, group in spec.groups.items() if suffix in attached}
@@ -41,7 +40,6 @@ def resize_spec(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> objec
 def flavor_with_image(
     flavors: Iterable[objects.RequestSpec], image: Mapping[str, Any], instance: str
 ) -> objects.RequestSpec:
-    """Return the spec of the new flavor for ``image``; raises InvalidSpec."""
     for flavor in flavors:
         if flavor.image == image:
             return flavor

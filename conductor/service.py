@@ -110,7 +110,7 @@ class ConductorService:
         LOG.info("Conductor %s started", self._conf.conductor.host)
 
     def stop(self) -> None:
-        """Accept no calls or work any more. A running step is finished; the rest stays in the store."""
+        """Accept no calls or work any more; a running step is finished, the rest stays in the store."""
         self._stopping.set()
         for loop in self._loops:
             loop.stop()
@@ -134,12 +134,10 @@ class ConductorService:
 
 
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> ConductorService:
-    """Create the service of the daemon's only worker process."""
     return ConductorService(conf)
 
 
 def make_endpoints(parts: ConductorParts, reconciler: RecordReconciler) -> list[ConductorEndpoint]:
-    """Return the endpoints of all methods of ConductorAPI."""
     return [
         InstanceEndpoint(parts),
         PowerEndpoint(parts),

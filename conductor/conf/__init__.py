@@ -7,6 +7,5 @@ from conductor.conf import conductor, quota, store
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options that only conductors read."""
     for module in (conductor, quota, store):
         conf.register_opts(module.OPTS, group=module.GROUP)

@@ -7,5 +7,4 @@ from conductor.conf import conductor, quota, store
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group."""
     return [(module.GROUP, module.OPTS) for module in (conductor, quota, store)]

@@ -136,7 +136,6 @@ def _check_ended(store: ConductorStore, sources: Sequence[Mapping[str, Any]]) ->
 def _source(
     clients: ServiceClients, ctxt: RequestContext, partition: str, host: str, ref: tuple[str, int]
 ) -> Mapping[str, Any] | None:
-    """Return the claim of an attempt, or None; raises InstanceConflict unless it is a source on ``host``."""
     uuid, attempt = ref
     for claim in clients.claims_of(partition).list_claims(ctxt, consumer=uuid).claims:
         if claim["attempt"] != attempt:
@@ -157,10 +156,10 @@ def _check_guest(
     *,
     ends_running: bool,
 ) -> None:
-    """Raise InstanceConflict for a guest that may be the only copy of its instance or needs ``ends_running``. Without
+    """Raise InstanceConflict for a guest that may be the only copy of its instance or needs ``ends_running``: without
     the migration's record nobody knows which guest is the original. Another copy is a confirmed claim that is not a
-    source, or the image of an offloaded instance. A deleted instance needs no copy; if only the migration has a record,
-    the instance was deleted and its record has expired.
+    source, or the image of an offloaded instance. A deleted instance needs none; with only the migration recorded, it
+    was deleted.
     """
     uuid, migration = claim["consumer"], claim["migration"]
     record = parts.store.get([uuid]).get(uuid)

@@ -37,8 +37,6 @@ JITTER = 0.2  # random part of the interval, plus or minus, so that conductors d
 
 
 class _Claim(NamedTuple):
-    """Claim of a record: the current claim, or the source of its move."""
-
     instance: InstanceRecord
     attempt: int
     partition: str | None
@@ -78,7 +76,6 @@ class RecordReconciler(BackgroundLoop):
         return self._interval * random.uniform(1 - JITTER, 1 + JITTER)
 
     def handle_failure(self, error: Exception) -> float:
-        """Log an outage in one line, other errors with a traceback."""
         if isinstance(error, errors.Unavailable):
             LOG.warning("Comparison of records with claims failed; retrying: %s", summarize_error(error))
         else:
@@ -86,9 +83,9 @@ class RecordReconciler(BackgroundLoop):
         return self._interval
 
     def compare(self, uuids: Sequence[str]) -> None:
-        """Compare these records now, without waiting for a second comparison. A record in ERROR with a live claim sends
-        its build again, so that its host reports what runs. Raises InvalidRequest or a subclass, UnknownInstance,
-        Unavailable or a subclass, before any change; InstanceConflict while a step is due.
+        """Compare these records now, without a second comparison. A record in ERROR with a live claim sends its build
+        again, so that its host reports what runs. Raises, before any change, InvalidRequest, Unavailable or a subclass,
+        UnknownInstance, or InstanceConflict while a step is due.
         """
         check_uuids(uuids, MAX_INSTANCES)
         records = find_instances(self._parts.store, uuids)
@@ -144,8 +141,8 @@ class RecordReconciler(BackgroundLoop):
         return list(zip(claims, results, strict=True))
 
     def _begin_moves_again(self, partition: str | None, sources: Sequence[_Claim]) -> None:
-        """Make claims sources again after their partition forgot the role; destinations may be elsewhere. A host
-        restores roles by its first audit after a loss, which may precede the message that sets the role.
+        """Make claims sources again after their partition forgot the role; destinations may be elsewhere. A host's
+        first audit after a loss restores roles, but may precede the message that sets the role.
         """
         if not sources:
             return
@@ -192,8 +189,8 @@ def _is_forgotten_source(claim: _Claim, result: ClaimAnswerRow) -> bool:
 def compared_record(
     instance: InstanceRecord, answer: str, host: str | None, migration: str | None = None
 ) -> InstanceRecord | None:
-    """Return the record changed by the answer about its claim, or None. ``migration`` is the claim's migration if the
-    claim is a source or destination.
+    """Return the record changed by the answer about its claim, or None. ``migration`` is the claim's, at either end of
+    a move.
     """
     is_elsewhere = answer == Answer.CONFIRMED and (host != instance.host or _moves_unknown(instance, migration))
     if answer == Answer.CONFLICT or is_elsewhere:
@@ -208,9 +205,7 @@ def compared_record(
 
 
 def compared_source(instance: InstanceRecord, answer: str) -> InstanceRecord | None:
-    """Return the record changed by the answer about its source, or None; without its source a move can only be
-    confirmed.
-    """
+    """Return the record changed by the answer about its source, or None; without its source a move is confirmed."""
     if answer not in ENDED:
         return None
     fate = FATES.get(answer, f"no longer has it: its claim was {answer}")
@@ -218,7 +213,6 @@ def compared_source(instance: InstanceRecord, answer: str) -> InstanceRecord | N
 
 
 def _moves_unknown(instance: InstanceRecord, migration: str | None) -> bool:
-    """Return whether the claim belongs to a move that the record lacks or recorded as returned."""
     if migration is None or (instance.open_migration is not None and instance.open_migration.uuid == migration):
         return False
     last_migration = instance.migration
@@ -228,9 +222,7 @@ def _moves_unknown(instance: InstanceRecord, migration: str | None) -> bool:
 
 
 def _revived(instance: InstanceRecord) -> InstanceRecord | None:
-    """Return the record with its build sent again; None if its host reported the end of the attempt. If only a
-    comparison ended the attempt, its host reported the live claim later.
-    """
+    """Return the record with its build sent again, unless its host reported the end of the attempt; None then."""
     history = without_loss(instance, instance.attempt)
     revived = replace(instance, history=history, was_stopped=False)  # the host will report the power state
     if revived.has_ended(instance.attempt):

@@ -78,8 +78,8 @@ STATES: Mapping[str, tuple[InstanceStatus, Collection[InstanceStatus]]] = {
 
 
 def record(parts: ConductorParts, ctxt: RequestContext, report: objects.BuildReport) -> None:
-    """Record a report; a repeated, late or outdated result changes nothing. Raises InvalidRequest for a malformed
-    report; Conflict or a subclass of Unavailable when the agent must send it again.
+    """Record a report; repeated, late or outdated results change nothing. Raises InvalidRequest if malformed; Conflict,
+    Unavailable or a subclass when the agent must send it again.
     """
     results = _read(report)
     remaining = results
@@ -133,7 +133,6 @@ def _stop_leaked_guests(compute: ComputeAPI, ctxt: RequestContext, host: str, le
 def _write(
     parts: ConductorParts, records: dict[str, InstanceRecord], results: Sequence[BuildResult]
 ) -> list[BuildResult]:
-    """Write the records that ``results`` change; return results to retry because their record was stale."""
     updates: dict[str, InstanceRecord] = {}
     deferred = []
     epoch = parts.store.epoch()
@@ -151,7 +150,6 @@ def _write(
 
 
 def _copy_of(copy: Mapping[str, Any] | None) -> tuple[int, str]:
-    """Return (number, phase) of a reported copy; raises InvalidRequest."""
     if copy is None:
         return 0, ""
     number, phase = copy.get("number"), copy.get("phase")
@@ -162,9 +160,8 @@ def _copy_of(copy: Mapping[str, Any] | None) -> tuple[int, str]:
 
 def is_leaked(instance: InstanceRecord | None, result: BuildResult) -> bool:
     """Return whether the host has a guest of a deleted instance or ended move. A move has certainly ended if the
-    instance rests on another host. A deleted instance in a move first ends its destination, then its source. A guest
-    without a record is not leaked: this store may have lost the record, and the host has confirmed the claim. If the
-    claim ends, the host's next audit stops the guest.
+    instance rests elsewhere; a deleted instance in a move ends its destination first. A guest without a record is not
+    leaked: this store may have lost it, and the host's next audit stops the guest if the claim ends.
     """
     if result.kind not in (ACTIVE, STOPPED) or instance is None:
         return False
@@ -250,9 +247,7 @@ def _apply_state(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
 
 
 def _end_incoming(instance: InstanceRecord) -> InstanceRecord | None:
-    """End a guest that was only prepared for a copy, by a migration that failed or was lost. A host that has run it
-    since ignores the request: it followed a later message.
-    """
+    """End a guest prepared for a copy by a failed or lost migration; a host that has run it since ignores this."""
     is_built = instance.status == InstanceStatus.BUILDING and instance.step in BUILT
     if not is_built and (instance.status, instance.step) != (InstanceStatus.ERROR, SagaStep.DONE):
         return None
@@ -262,16 +257,16 @@ def _end_incoming(instance: InstanceRecord) -> InstanceRecord | None:
 
 
 def _is_stopped_for_lost_move(instance: InstanceRecord) -> bool:
-    """Return whether a guest stopped for a move contradicts a record without a move. SETTLE starts it again if the
-    claims show that it runs nowhere else.
+    """Return whether a guest stopped for a move contradicts a record without one; SETTLE starts it if the claims show
+    that it runs nowhere else.
     """
     is_built = instance.status == InstanceStatus.BUILDING and instance.step in BUILT
     return is_built or (instance.status in RESTING and instance.step in (SagaStep.DONE, SagaStep.POWER))
 
 
 def _apply_operation(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Finish a reboot or rebuild; None if the host has not executed it yet. A number above the recorded one belongs to
-    an operation that this store lost, so the request is repeated with a higher number.
+    """Finish a reboot or rebuild; None if the host has not executed it. A number above the recorded one is of an
+    operation that this store lost, so the request is repeated with a higher number.
     """
     if result.operation < instance.operation:
         return None
@@ -281,8 +276,8 @@ def _apply_operation(instance: InstanceRecord, result: BuildResult) -> InstanceR
 
 
 def _apply_power(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Apply the reported power state; None if it is not the awaited one. The host of an idle instance may have followed
-    a message that this store has lost: the record follows.
+    """Apply the reported power state; None if it is not the awaited one. The record of an idle instance follows its
+    host, which may have followed a message that this store lost.
     """
     _status, expected = STATES[result.kind]
     if result.transition > instance.transition_number:
@@ -297,8 +292,8 @@ def _apply_power(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
 
 
 def _finish(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
-    """Finish in the reported status; a running instance outdates its stored image. An evacuated instance that was
-    powered off before is stopped as soon as it runs.
+    """Finish in the reported status; a running instance outdates its stored image. An evacuated instance that was off
+    is stopped as soon as it runs.
     """
     status, _expected = STATES[result.kind]
     if status == InstanceStatus.ACTIVE and instance.was_stopped:

@@ -15,7 +15,6 @@ BUILT = (SagaStep.CAST, SagaStep.WAIT, SagaStep.ALTERNATE)
 
 
 def apply_source_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Apply a report about the guest at the source; None if nothing changes."""
     migration = instance.open_migration
     if migration is None or result.kind == INCOMING:  # late: it has run since
         return None
@@ -43,9 +42,7 @@ def _follow_source(instance: InstanceRecord, result: BuildResult) -> InstanceRec
 
 
 def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
-    """Go back to the source after it followed a move that this store lost; it ignores lower message numbers. The next
-    move has later attempts than the lost one.
-    """
+    """Go back to the source, which followed a move that this store lost and ignores lower message numbers."""
     reason = "its source had followed a later move, whose record was lost: repeat the move"
     record = replace(instance, last_attempt=number)
     if record.move.kind == MigrationKind.LIVE:
@@ -54,8 +51,8 @@ def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
 
 
 def _end_later_source(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
-    """Continue END_SOURCE after the source followed a later message that this store lost. If the source runs, the
-    instance had returned to it, so the source ends only for a deletion.
+    """Continue END_SOURCE after the source followed a later message that this store lost. A running source means that
+    the instance had returned: the source ends only for a deletion.
     """
     record = replace(instance, last_attempt=result.transition)
     if result.kind == ACTIVE and instance.status != InstanceStatus.DELETING:
@@ -82,8 +79,8 @@ def is_of_source(instance: InstanceRecord, result: BuildResult) -> bool:
 
 
 def follows_later_move(instance: InstanceRecord, result: BuildResult) -> bool:
-    """Return whether the host stopped the guest for a move after the recorded one, which this store has lost. Not for a
-    deletion: it ends every claim, the source of the recorded move last.
+    """Return whether the host stopped the guest for a later move, which this store has lost. Not for a deletion: it
+    ends every claim, the source of the recorded move last.
     """
     recorded = instance.open_migration
     if recorded is None or instance.status == InstanceStatus.DELETING or result.migration in ("", recorded.uuid):
@@ -92,10 +89,9 @@ def follows_later_move(instance: InstanceRecord, result: BuildResult) -> bool:
 
 
 def is_before_return(instance: InstanceRecord, result: BuildResult) -> bool:
-    """Return whether a report predates the last step of the instance's return to its source.
-
-    Exempt are a build sent again after record and claim diverged, and a guest stopped for a move that this store lost:
-    they may not know the return. Operations are numbered separately.
+    """Return whether a report predates the last step of the return to the source. Exempt are a build sent again after
+    record and claim diverged, and a guest stopped for a lost move, which may not know the return. Operations are
+    numbered separately.
     """
     if result.migration and instance.open_migration is None:
         return False
@@ -110,8 +106,8 @@ def is_at_destination(instance: InstanceRecord) -> bool:
 
 
 def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Apply a report about the current claim of a moving instance; None if nothing changes. The claim is at the
-    destination; before the move and after the return, on the source.
+    """Apply a report about the current claim of a moving instance, on the source before the move and after the return;
+    None if nothing changes.
     """
     has_guest = result.kind in (ACTIVE, STOPPED)
     is_live = instance.move.kind == MigrationKind.LIVE
@@ -152,7 +148,6 @@ def _lose(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
 
 
 def _apply_only(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Apply a report about the only guest left after the other end is gone; None if nothing changes."""
     if not _is_resumed(instance, result):
         return None
     if moves.stays(instance):
@@ -161,6 +156,5 @@ def _apply_only(instance: InstanceRecord, result: BuildResult) -> InstanceRecord
 
 
 def _is_resumed(instance: InstanceRecord, result: BuildResult) -> bool:
-    """Return whether the guest continues as requested: running, or stopped if it was stopped before the move."""
     is_requested = instance.step == SagaStep.RESUME and instance.status != InstanceStatus.DELETING
     return is_requested and result.kind == (STOPPED if instance.move.was_stopped else ACTIVE)

@@ -31,11 +31,10 @@ class RunningGuest(NamedTuple):
 
 
 def adopt(parts: ConductorParts, ctxt: RequestContext, partition: str, host: str, uuids: Sequence[str]) -> None:
-    """Record instances that service host ``host`` of ``partition`` runs; recorded instances stay unchanged. The new
-    record continues as after a sent build: the host reports what runs, and an ended guest leads to ERROR. A guest at
-    the source of a move is settled first by the claims of both ends. Unverified claims of the guests are vouched for.
-    Raises InvalidRequest or a subclass, Unavailable or a subclass if host or store do not answer, or InstanceConflict,
-    before any change.
+    """Record instances that service host ``host`` of ``partition`` runs; recorded ones stay unchanged. The record
+    continues as after a sent build: the host reports what runs, and an ended guest leads to ERROR. The claims of both
+    ends settle a move first; unverified claims are vouched for. Raises, before any change, InvalidRequest, Unavailable
+    or a subclass, or InstanceConflict.
     """
     check_uuids(uuids, parts.max_instances)
     host = names.canonical(host)
@@ -84,7 +83,6 @@ def _claims(
 def _adoption_of(
     clients: ServiceClients, ctxt: RequestContext, partition: str, guest: RunningGuest
 ) -> tuple[BuildRequestRecord, InstanceRecord, Mapping[str, int]]:
-    """Return (request, instance, quota amounts) to record for a guest."""
     claim = _claim_of(guest, _claims(clients, ctxt, partition, guest))
     spec = _make_spec(claim, guest.owner)
     project = claim["project"]

@@ -71,7 +71,6 @@ def build(
 
 
 def quota(parts: ConductorParts, project: str) -> objects.ProjectQuota:
-    """Return usage and limits of the project; raises InvalidRequest, StoreUnavailable."""
     if len(project) > MAX_ID or not project.isprintable():
         raise errors.InvalidRequest(
             why=f"project must have at most {MAX_ID} printable characters, not {abbreviate(project)}"
@@ -80,7 +79,6 @@ def quota(parts: ConductorParts, project: str) -> objects.ProjectQuota:
 
 
 def _check_bounds(parts: ConductorParts, key: str) -> None:
-    """Raise StoreFull for a new request while the store is at a bound."""
     try:
         parts.bounds.check(*OPTIONS)
     except errors.StoreFull:
@@ -100,8 +98,8 @@ def _to_past_ms(first_sent: float | None) -> int | None:
 def compute_request_key(
     ctxt: RequestContext, spec: objects.RequestSpec, uuids: Sequence[str], names_by_uuid: Mapping[str, str]
 ) -> str:
-    """Return the identity of a request: a hash of project, user, spec, uuids and names. Not of the request id: a caller
-    may repeat a call with a new id, or use one id for several calls.
+    """Return a hash of project, user, spec, uuids and names. Not of the request id: a caller may repeat a call with a
+    new id, or use one id for several calls.
     """
     # Skip fields with default values, so that a caller that does not know a new field repeats the same request.
     spec_values = {

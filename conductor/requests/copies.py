@@ -14,8 +14,8 @@ ABORTABLE = (SagaStep.BEGIN_MOVE, SagaStep.DESTINATION, SagaStep.PREPARE_COPY, S
 
 
 def abort(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:
-    """Return the record with an abort request; None if it has one already. Raises InstanceConflict unless a live
-    migration is in progress whose guest still runs at its source.
+    """Return the record with an abort request; None if already requested. Raises InstanceConflict unless a live
+    migration is in progress whose guest runs at its source.
     """
     _check_live(migration)
     if migration.copy_request == ABORT and (migration.status == MigrationStatus.CANCELLED or not migration.has_ended):
@@ -26,8 +26,8 @@ def abort(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecor
 
 
 def force_complete(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:
-    """Return the record with a request to complete the copy of a guest that writes faster than it is copied. None if
-    already requested. Raises InstanceConflict unless the guest is being copied.
+    """Return the record with a request to complete its copy; None if already requested. Raises InstanceConflict unless
+    the guest is being copied.
     """
     _check_live(migration)
     if migration.copy_request == FORCE and not migration.has_ended:

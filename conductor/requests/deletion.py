@@ -6,8 +6,8 @@ from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, Sag
 
 
 def delete(instance: InstanceRecord) -> InstanceRecord | None:
-    """Return the record in DELETING, with the step that ends its claim or guest; None if DELETED. A move ends its claim
-    at the destination first, then the claim on the source.
+    """Return the record in DELETING, with the step that ends its claim or guest; None if DELETED. A move ends its
+    destination's claim first.
     """
     if instance.status == InstanceStatus.DELETED:
         return None

@@ -35,17 +35,10 @@ def evacuate(
     migrations: Sequence[str],
     target: str | None = None,
 ) -> None:
-    """Mark instances for evacuation, each under its migration uuid; idempotent.
-
-    Args:
-        target: Only node or service host that may take them; None for any.
-
-    Raises:
-        InvalidRequest: Or a subclass, before any change.
-        UnknownInstance, UnknownHost, InstanceConflict, HostIsUp: Before any change.
-        NoValidHost: The target cannot take the instances; before any change.
-        Unavailable: Or a subclass; scheduler or claims do not answer; before any change.
-        Conflict, StoreUnavailable: The caller must retry.
+    """Mark instances for evacuation, each under its migration uuid; idempotent. Only node or service host ``target``
+    may take them, unless None. Raises, before any change, InvalidRequest, Unavailable or a subclass, UnknownInstance,
+    UnknownHost, InstanceConflict, HostIsUp, or NoValidHost for the target; Conflict or StoreUnavailable if the caller
+    must retry.
     """
     migration_uuids = requested_changes.pair_migrations(uuids, migrations, parts.max_instances)
     target = None if target is None else names.canonical(target)
@@ -60,7 +53,6 @@ def plan(
     migrations: Mapping[str, str],
     target: str | None = None,
 ) -> Change:
-    """Check hosts, claims and target; return the function that changes each record. Raises like ``evacuate``."""
     records = find_instances(parts.store, uuids)
     new = [record for record in records.values() if not _is_recorded(record, migrations[record.uuid])]
     for record in new:
@@ -128,7 +120,7 @@ def _check_host(clients: ServiceClients, ctxt: RequestContext, host: str, *, in_
 
 def lost_record(record: InstanceRecord, answers: AttemptAnswers) -> InstanceRecord:
     """Return the record in ERROR after its host lost it; raises InstanceConflict while its claim may be live.
-    ``answers`` are about claims that may have ended.
+    ``answers`` are about its claims.
     """
     answer = answers.get((record.uuid, record.attempt))
     if record.status == InstanceStatus.ERROR:
@@ -165,7 +157,6 @@ def _is_recorded(record: InstanceRecord, migration: str) -> bool:
 
 
 def _check_status(record: InstanceRecord) -> None:
-    """Raise InstanceConflict if the instance has no disk on a host or is in transition."""
     migration = record.open_migration or record.evacuation
     if migration is not None:
         why = f"its migration {migration.uuid} is {MigrationStatus(migration.status)}"

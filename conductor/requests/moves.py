@@ -64,9 +64,8 @@ def migrate(
     project: str | None = None,
 ) -> None:
     """Mark ACTIVE and SHUTOFF instances for migration, each under its migration uuid; idempotent. Members of an
-    affinity group move together: all get a destination or none (also for ``live_migrate`` and ``resize``). ``host`` is
-    the only allowed destination. Also raises UnknownHost, and NoValidHost if ``host`` could take none of the instances
-    now.
+    affinity group all get a destination or none (also for ``live_migrate`` and ``resize``). Raises UnknownHost or
+    NoValidHost if ``host``, the only allowed destination, could take none of them now.
     """
     move = Move(ctxt.request_id, None if host is None else names.canonical(host), allow_cross_cell)
     _begin(parts, ctxt, uuids, migrations, move, method="migrate_instances", project=project)
@@ -98,8 +97,8 @@ def resize(
     project: str | None = None,
 ) -> None:
     """Mark ACTIVE and SHUTOFF instances to be resized, each under its migration uuid; idempotent. ``flavors`` has one
-    flavor spec per image; each instance uses the spec of its image. Also raises InvalidSpec for an instance that has
-    this flavor or whose image has no spec, and QuotaExceeded.
+    flavor spec per image. Also raises InvalidSpec for an instance that has this flavor or whose image has no spec, and
+    QuotaExceeded.
     """
     if len(flavors) > max(1, len(uuids)):
         raise errors.InvalidRequest(why=f"{len(uuids)} instances can have at most as many images, got {len(flavors)}")
@@ -143,7 +142,6 @@ def _begin(
 
 
 def _check_migrations(store: ConductorStore, migration_uuids: Mapping[str, str]) -> set[str]:
-    """Return the instances whose migration is already recorded; raises InvalidRequest for a uuid in other use."""
     recorded = store.migrations(list(migration_uuids.values()))
     for uuid in store.get(list(migration_uuids.values())):
         raise errors.InvalidRequest(why=f"{uuid} is the uuid of an instance and cannot identify a migration")
@@ -162,8 +160,8 @@ def _check_target(
     moving: Sequence[InstanceRecord],
     requests: Mapping[str, BuildRequestRecord],
 ) -> None:
-    """Raise UnknownHost or NoValidHost if the target could not take each instance now. Server groups are checked by the
-    claim only, which does not count the source of a move as a member.
+    """Raise UnknownHost or NoValidHost if the target could not take each instance now. Only the claim checks server
+    groups, without the source of a move.
     """
     specs = []
     for record in moving:

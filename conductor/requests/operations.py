@@ -28,16 +28,10 @@ ALLOWED = {
 
 
 def reboot(parts: ConductorParts, uuids: Sequence[str], *, hard: bool, project: str | None = None) -> None:
-    """Mark instances for reboot.
-
-    Accepts ACTIVE instances; with ``hard`` also SHUTOFF ones and ERROR ones on a host. An equal reboot in progress
-    stays unchanged; a hard reboot replaces a soft one.
-
-    Args:
-        project: Only project whose instances may be rebooted; None for all.
-
-    Raises InvalidRequest (before any change; includes CallerRefused, UnknownInstance, and InstanceConflict for a wrong
-    status); Conflict or StoreUnavailable (the caller must retry).
+    """Mark ACTIVE instances for reboot; with ``hard`` also SHUTOFF ones and ERROR ones on a host. A hard reboot
+    replaces a soft one in progress. ``project`` is the only one whose instances may be rebooted. Raises, before any
+    change, InvalidRequest or a subclass such as CallerRefused, UnknownInstance and InstanceConflict; Conflict or
+    StoreUnavailable if the caller must retry.
     """
     status = InstanceStatus.HARD_REBOOT if hard else InstanceStatus.REBOOT
     requested_changes.apply(
@@ -52,10 +46,9 @@ def rebuild(
     project: str | None = None,
     image: Mapping[str, Any] | None = None,
 ) -> None:
-    """Mark instances for a new disk from their image: ACTIVE, SHUTOFF and, on a host, ERROR ones. Instances in ERROR
-    whose host is gone are evacuated. A rebuild in progress stays unchanged and refuses a new image. ``image``, as in
-    RequestSpec, replaces the instance's image; the host must be able to run it. Raises the errors of ``reboot``,
-    ``specs_with_image`` and, for evacuated instances, ``evacuation.plan``.
+    """Mark ACTIVE, SHUTOFF and, on a host, ERROR instances for a new disk; without a host, ERROR instances are
+    evacuated. ``image``, as in RequestSpec, replaces the image for good; a rebuild in progress stays and refuses it.
+    Raises the errors of ``reboot``, ``specs_with_image`` and ``evacuation.plan``.
     """
     check_uuids(uuids, parts.max_instances)
     records = parts.store.get(uuids)
@@ -82,13 +75,12 @@ def rebuild(
 
 
 def _without_host(records: Iterable[InstanceRecord], uuids: Collection[str]) -> list[InstanceRecord]:
-    """Return the records, with the host removed from the records of ``uuids``."""
     return [replace(record, host=None) if record.uuid in uuids else record for record in records]
 
 
 def mark(instance: InstanceRecord, status: InstanceStatus, now_ms: int) -> InstanceRecord | None:
-    """Return the record in ``status`` with a new operation number; None if it has that status already. Numbers are
-    times: a store that forgot an operation does not reuse its number. Raises InstanceConflict.
+    """Return the record in ``status`` with a new operation number; None if it has that status. Numbers are times, so
+    that a store that forgot an operation does not reuse its number. Raises InstanceConflict.
     """
     if instance.shown_status == status:
         return None

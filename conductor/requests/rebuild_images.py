@@ -25,8 +25,8 @@ def specs_with_image(
     parts: ConductorParts, ctxt: RequestContext, records: Sequence[InstanceRecord], image: Mapping[str, Any]
 ) -> Mapping[str, Mapping[str, Any]]:
     """Return {instance: spec primitive with the new image}; instances without a host skip the host check. Raises
-    InvalidSpec for an invalid image or an image that needs another claim, NoValidHost if a host cannot run it,
-    UnknownHost, or Unavailable or a subclass if the scheduler does not answer.
+    InvalidSpec for an image that is invalid or needs another claim, NoValidHost, UnknownHost, or Unavailable or a
+    subclass.
     """
     check_image(image)
     if not image:
@@ -47,7 +47,6 @@ def _check_hosts(
     records: Sequence[InstanceRecord],
     specs: Mapping[str, objects.RequestSpec],
 ) -> None:
-    """Make one dry run per host and request."""
     checked = set()
     for record in records:
         checked_host = (record.request, record.host)

@@ -28,17 +28,10 @@ def apply(
     *,
     limits: ProjectLimits = NO_LIMITS,
 ) -> None:
-    """Write the records that ``change`` returns; None leaves a record unchanged.
-
-    Stale records are read and changed again.
-
-    Args:
-        change: May raise before the first write.
-        project: Only project whose instances ``method`` may change; None for all.
-        limits: {project: quota limits} for instances that start to count again.
-
-    Raises InvalidRequest (before any change; includes CallerRefused and UnknownInstance); QuotaExceeded (``limits`` are
-    exceeded); Conflict or StoreUnavailable (the caller must retry).
+    """Write the records that ``change`` returns (None: unchanged); stale records are read and changed again.
+    ``project`` is the only one whose instances ``method`` may change; ``limits`` are {project: quota limits} for
+    instances that start to count again. Raises, before any change, InvalidRequest or a subclass such as CallerRefused
+    and UnknownInstance; QuotaExceeded; Conflict or StoreUnavailable if the caller must retry.
     """
     check_uuids(uuids, parts.max_instances)
     remaining = list(uuids)
@@ -73,7 +66,7 @@ def apply_to_migrations(
     project: str | None = None,
 ) -> None:
     """Write the record that ``change`` returns for the instance of each migration, like ``apply``. ``change`` gets the
-    migration from the instance's record, or the ended one if another migration followed. Also raises UnknownMigration.
+    recorded migration, or the ended one if another followed. Also raises UnknownMigration.
     """
     check_uuids(migrations, parts.max_instances, "migration")
     by_instance = {record.instance: record for record in find_migrations(parts.store, migrations).values()}

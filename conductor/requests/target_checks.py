@@ -22,9 +22,8 @@ def check_target(
     *,
     takes_all: bool = False,
 ) -> None:
-    """Raise UnknownHost or NoValidHost if the target could not take an instance of each request now. ``takes_all``
-    requires room for all instances of each request, whose ``specs`` are equal. Raises Unavailable or a subclass if the
-    scheduler does not answer.
+    """Raise UnknownHost or NoValidHost if the target could not take an instance of each request now; ``takes_all``
+    requires room for all, whose ``specs`` are equal. Raises Unavailable or a subclass.
     """
     texts = [(json.dumps(spec.obj_to_primitive(), sort_keys=True), spec) for spec in specs]
     counts = Counter(text for text, _spec in texts)
@@ -37,8 +36,8 @@ def check_target(
 def check_fits(
     clients: ServiceClients, ctxt: RequestContext, spec: objects.RequestSpec, refused: str, **options: Any
 ) -> None:
-    """Raise NoValidHost with a text that begins with ``refused`` if ``spec`` finds no host. ``options`` are further
-    arguments of ``SchedulerAPI.dry_run``. Other errors as in ``check_target``.
+    """Raise NoValidHost with a text that begins with ``refused`` if ``spec`` finds no host; ``options`` are arguments
+    of ``SchedulerAPI.dry_run``.
     """
     document = answered("The scheduler", clients.scheduler.dry_run, ctxt, spec, **options).document
     if document.get("outcome") == "refused":

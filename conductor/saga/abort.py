@@ -18,8 +18,8 @@ FAILED = (InstanceStatus.ERROR, InstanceStatus.UNSHELVING)  # statuses of an ins
 
 
 def abort(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Abort prepared claims; instances with confirmed claims go to TERMINATE, since their hosts own them. An instance
-    whose selection failed goes to SETTLE instead: it runs under a claim that a store had forgotten.
+    """Abort prepared claims. Instances with confirmed claims go to TERMINATE, since their hosts own them; after a
+    failed selection to SETTLE, since they run under a claim that a store had forgotten.
     """
     changed = []
     for partition in {instance.partition for instance in instances}:
@@ -65,7 +65,7 @@ def _may_have_moved(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
 
 def _end_claims_left(saga_pass: SagaPass, instance: InstanceRecord, partition: str | None) -> InstanceRecord | None:
     """Return the record set to abort a live attempt that this store has forgotten, or None. The source of a recorded
-    move ends last, even if the claims service forgot that it is a source.
+    move ends last.
     """
     try:
         page = saga_pass.clients.claims_of(partition).list_claims(saga_pass.context(), consumer=instance.uuid)

@@ -49,9 +49,9 @@ def alternate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[
 
 
 def _prepare(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Prepare the next attempt of all instances in one call, which prepares all claims or none. After a refusal, repeat
-    the call without the instances that no alternate accepts. Members of an affinity group move together: all wait while
-    one must wait, or while other members may still be refused and keep the group on its host.
+    """Prepare the next attempt of all instances in one call, all or none; after a refusal, without the instances that
+    no alternate accepts. An affinity group waits while one member must wait, or others may still be refused and keep it
+    on its host.
     """
     uuids = [instance.uuid for instance in group]
     try:
@@ -158,9 +158,6 @@ def _timed_out(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
 def _give_up(
     saga_pass: SagaPass, group: Sequence[InstanceRecord], reasons: Mapping[str, str] | None = None
 ) -> list[InstanceRecord]:
-    """Abort the current attempt, then fail the instance. ``reasons`` is {uuid: reason}; None if no alternates or
-    attempts are left.
-    """
     answers = claims.abort(saga_pass, group)
     if answers is None:
         return [saga_pass.retry_later(instance, "no answer from the claims service") for instance in group]

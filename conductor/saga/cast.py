@@ -41,7 +41,7 @@ def build(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Inst
 
 
 def terminate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Repeat terminate messages until the hosts report that the guests are gone. ABORT checks the claims of silent
+    """Repeat terminate messages until the hosts report that the guests are gone; ABORT checks the claims of silent
     hosts.
     """
     return request_report(
@@ -59,7 +59,6 @@ def request_report(
     check_claim: Callable[[InstanceRecord], InstanceRecord],
     place_of: Callable[[InstanceRecord], Place] = own_place,
 ) -> list[InstanceRecord]:
-    """Repeat the message to each host until it reports; call ``check_claim`` for instances of silent hosts."""
     silent = [instance for instance in instances if is_silent(instance)]
     requested = [instance for instance in instances if not is_silent(instance)]
     sent_instances, unsent_instances = send_by_host(requested, send, place_of)
@@ -74,9 +73,7 @@ def request_report(
 
 
 def is_silent(instance: InstanceRecord) -> bool:
-    """Return whether to read the claim on this try instead of sending the message. A fenced host never reports; only
-    its claim shows the end.
-    """
+    """Return whether to read the claim on this try: a fenced host never reports, only its claim shows the end."""
     return (instance.tries + 1) % CLAIM_CHECK_INTERVAL == 0
 
 
@@ -115,7 +112,6 @@ def build_request(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> objec
 def group_by_spec(
     spec_of: Callable[[InstanceRecord], objects.RequestSpec], instances: Iterable[InstanceRecord]
 ) -> list[list[InstanceRecord]]:
-    """Group instances by equal spec; one request has several groups only after resizes, rebuilds or during moves."""
     groups: list[tuple[objects.RequestSpec, list[InstanceRecord]]] = []
     for instance in instances:
         spec = spec_of(instance)
@@ -158,9 +154,6 @@ def send_transitions(
     actions: Sequence[str],
     moves: Sequence[Mapping[str, str]] = (),
 ) -> None:
-    """Request a host to change guests, unless it has followed a later message. ``moves`` is as in
-    rpcapi.objects.GuestTransitions.
-    """
     transitions = objects.GuestTransitions.of(
         partition=instances[0].partition or saga_pass.clients.partition,
         uuids=[instance.uuid for instance in instances],
@@ -175,8 +168,8 @@ def send_transitions(
 def send_by_host(
     instances: Sequence[InstanceRecord], send: SendFunction, place_of: Callable[[InstanceRecord], Place] = own_place
 ) -> Divided:
-    """Send one message per host; stop at the first failure. A send needs the bus, not the host. During a bus outage
-    each try may take seconds, and hundreds of tries would outlast the lease.
+    """Send one message per host; stop at the first failure: during a bus outage each try may take seconds, and hundreds
+    would outlast the lease.
     """
     sent_instances: list[InstanceRecord] = []
     unsent_instances: list[InstanceRecord] = []

@@ -19,12 +19,10 @@ from rpcapi.resources.claims import Answer, ClaimRole
 
 
 def prepare_copy(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Check both ends, then request each destination to create a paused guest."""
     return [_prepare(saga_pass, instance) for instance in instances]
 
 
 def copy(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Request each source to start, abort or complete its copy."""
     return cast.request_report(
         saga_pass,
         instances,
@@ -35,8 +33,8 @@ def copy(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Insta
 
 
 def switch(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Request each destination to run its guest; after post-copy, wait for the rest of memory. A repeated copy message
-    makes the source report its copy again.
+    """Request each destination to run its guest; after post-copy, wait for the rest of memory, which a repeated copy
+    message makes the source report.
     """
     send, check = functools.partial(_send_switches, saga_pass), functools.partial(_check_claims, saga_pass)
     copying = [instance for instance in instances if instance.move.is_resumed and instance.move.copy_phase != DONE]
@@ -142,8 +140,8 @@ def _check_claims(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceReco
 
 
 def _will_report(saga_pass: SagaPass, instance: InstanceRecord, destination: str) -> bool:
-    """Return whether an agent released the claim itself and will report whether the guest ran; False after a fence.
-    Raises GanttError or one of NO_ANSWER_ERRORS if the scheduler does not answer.
+    """Return whether an agent released the claim itself and will report if the guest ran; False after a fence. Raises
+    GanttError or NO_ANSWER_ERRORS.
     """
     if instance.step != SagaStep.SWITCH or destination != Answer.RELEASED:
         return False

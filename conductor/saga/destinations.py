@@ -11,9 +11,6 @@ from rpcapi.resources.trees.tree import Allocations
 def unshelve_spec(
     spec: objects.RequestSpec, target: str | None, allocations: Allocations | None
 ) -> objects.RequestSpec:
-    """Return the request for a host of an offloaded instance; only ``target`` unless None. Volumes stay on the pools in
-    ``allocations`` of the last claim.
-    """
     spec = keep_pools(spec, None, allocations)
     if target is None:
         return spec
@@ -21,9 +18,9 @@ def unshelve_spec(
 
 
 def destination_spec(spec: objects.RequestSpec, migration: MigrationRecord, partition: str) -> objects.RequestSpec:
-    """Return the request for a destination; ``partition`` is the default partition. Forced hosts of the boot request do
-    not apply to moves. A cold migration leaves its node, a live migration or evacuation its host; a resize may stay.
-    Volumes stay on their pools.
+    """Return the request for a destination; ``partition`` is the default partition. Forced hosts of the boot do not
+    apply. A cold migration leaves its node, a live migration or evacuation its host; a resize may stay. Volumes stay on
+    their pools.
     """
     spec = keep_pools(spec, migration.source_host, migration.source_allocations)
     ignored = {

@@ -57,8 +57,8 @@ def make_migration(
 
 
 def begin(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
-    """Begin the evacuation of an instance in ERROR: select a host for its next attempt. The source has no claim. The
-    history starts empty, so an evacuation has as many attempts as a new instance.
+    """Begin the evacuation of an instance in ERROR: select a host for its next attempt, with an empty history, so that
+    it has as many attempts as a new instance. The source has no claim.
     """
     return replace(
         instance,
@@ -94,8 +94,8 @@ def return_to_source(instance: InstanceRecord) -> InstanceRecord:
 
 
 def return_to_lost_source(instance: InstanceRecord) -> InstanceRecord:
-    """Put an instance whose move lost its source back on that host, without a claim. From there it can be evacuated
-    like an instance whose host was lost before the move: only its disk may be there.
+    """Put an instance whose move lost its source back on that host, without a claim: its disk may only be there, and it
+    can be evacuated.
     """
     migration = instance.migration
     if migration is None or migration.status != MigrationStatus.ERROR or instance.is_shelved or has_run(instance):
@@ -115,7 +115,6 @@ def return_to_lost_source(instance: InstanceRecord) -> InstanceRecord:
 
 
 def end(instance: InstanceRecord, status: InstanceStatus, reason: str | None) -> InstanceRecord:
-    """Close the running evacuation, if any, with the outcome that belongs to ``status``."""
     migration = instance.evacuation
     if migration is None:
         return instance

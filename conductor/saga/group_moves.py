@@ -45,7 +45,6 @@ def read_group(store: ConductorStore, migration: MigrationRecord) -> list[GroupM
 
 
 def read_once(read: ReadFunction) -> ReadFunction:
-    """Cache ``read`` per group, so that all members of a group see the same records."""
     groups: dict[str, Sequence[GroupMember]] = {}
 
     def read_or_recall(migration: MigrationRecord) -> Sequence[GroupMember]:
@@ -58,10 +57,9 @@ def read_once(read: ReadFunction) -> ReadFunction:
 
 
 def select_group(saga_pass: SagaPass, instance: InstanceRecord, select: SelectFunction) -> list[InstanceRecord]:
-    """Select destinations for all waiting members if ``instance`` is the first; return the changed records. The
-    selection waits until every member's claim is a source, and after a failed destination until no other member can
-    have a claim there. If a member returns to its source, ``instance`` returns too, so that the group is never split.
-    ``select`` is step SELECT.
+    """Select destinations for all waiting members if ``instance`` is the first; return the changed records. Waits until
+    every member's claim is a source and no other member can have a claim at a failed destination. If a member returns
+    to its source, ``instance`` returns too, so that the group is never split. ``select`` is step SELECT.
     """
     members = saga_pass.read_group(instance.move)
     if any(_returns(member.instance) for member in members):
@@ -76,7 +74,6 @@ def select_group(saga_pass: SagaPass, instance: InstanceRecord, select: SelectFu
 
 
 def _returns(instance: InstanceRecord) -> bool:
-    """Return whether a member returns or has returned; False for deleted members."""
     if instance.migration is None or instance.status in DELETED:
         return False
     return instance.migration.status in RETURNING or instance.step == SagaStep.ABORT
@@ -108,7 +105,6 @@ def _select_again_or_fail(
     without_claim: Sequence[InstanceRecord],
     others: Sequence[InstanceRecord],
 ) -> list[InstanceRecord]:
-    """Return the records after a call that claimed nothing for ``without_claim``; ``others`` were not tried."""
     refusal = next((record.reason for record in without_claim if record.step == SagaStep.ABORT), None)
     if refusal is None:
         # No answer, or a conflicting claim must be settled first. The next selection finds the other claims again.
@@ -120,7 +116,6 @@ def _select_again_or_fail(
 
 
 def _equal_members(saga_pass: SagaPass, waiting: Sequence[GroupMember]) -> list[tuple[SagaPass, list[InstanceRecord]]]:
-    """Return (pass, members) of each scheduler call, largest first."""
     groups = []
     for request in {member.request.key: member.request for member in waiting}.values():
         member_pass = replace(saga_pass, request=request)
@@ -163,7 +158,6 @@ def _ignore_host(record: InstanceRecord, host: str, reason: str) -> InstanceReco
 
 
 def _fail(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """End the claim at the destination, if any, and send the instance back to its source."""
     return set_step(instance, SagaStep.ABORT, status=building_status(instance), reason=reason)
 
 

@@ -24,12 +24,10 @@ def moves_live(instance: InstanceRecord) -> bool:
 
 
 def is_aborted(instance: InstanceRecord) -> bool:
-    """Return whether an abort of the live migration was requested."""
     return moves_live(instance) and instance.move.copy_request == ABORT
 
 
 def give_up(instance: InstanceRecord, reason: str, *, is_final: bool = False) -> InstanceRecord:
-    """End the claim at the destination, then select another; return to the source if final or aborted."""
     ended = end_attempt(instance, "failed", reason)
     migration = replace(instance.move, history=ended.history)
     if is_final or is_aborted(instance):
@@ -56,7 +54,6 @@ def select_again(instance: InstanceRecord) -> InstanceRecord:
 
 
 def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord | None:
-    """Continue after the end of the source, requested or not; None if nothing changes yet."""
     if instance.step == SagaStep.END_SOURCE and instance.status != InstanceStatus.DELETING:
         return _finish(instance)
     if instance.step == SagaStep.SWITCH:
@@ -71,15 +68,15 @@ def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord | None:
 
 
 def lose_guest(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Mark the guest's memory as lost. The source is removed only after the destination runs, so that a forgotten
-    record never costs the last copy.
+    """Mark the guest's memory as lost. The source is removed only after the destination runs, so that the last copy
+    survives.
     """
     return _end_when_complete(replace(instance, migration=replace(instance.move, copy_phase=FAILED, reason=reason)))
 
 
 def apply_source_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Apply a report of the source; None if nothing changes. A source that was fenced after a complete copy reports
-    both, and the guest continues at its destination.
+    """Apply a report of the source; None if nothing changes. A source fenced after a complete copy reports both, and
+    the guest continues at its destination.
     """
     is_last_copy = result.copy_number == instance.move.destination_attempt
     if instance.step == SagaStep.COPY and is_last_copy and result.copy_phase == DONE:
@@ -119,7 +116,6 @@ def _switch(instance: InstanceRecord, phase: str) -> InstanceRecord:
 
 
 def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Apply a report of the destination; None if nothing changes."""
     if result.kind == ACTIVE and instance.step in PREPARING:
         # The destination runs the guest only after the copy ended, so this store forgot the end.
         migration = replace(instance.move, status=MigrationStatus.MIGRATING, copy_phase="", is_resumed=True)
@@ -135,9 +131,8 @@ def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> I
 
 
 def lose_destination(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
-    """Send the guest back to its source after the claim at its destination ended unrequested. The guest continues from
-    memory only if the outcome "failed" proves that the destination never ran it. Otherwise it boots: its disk may be
-    newer than its memory at the source.
+    """Send the guest back to its source after the unrequested end of its destination. It continues from memory only if
+    outcome "failed" proves that the destination never ran it; otherwise it boots from its possibly newer disk.
     """
     ended = end_attempt(instance, outcome, reason)
     ended = replace(ended, migration=replace(ended.move, history=ended.history))

@@ -100,17 +100,13 @@ def _ended(saga_pass: SagaPass, instance: InstanceRecord, answer: str) -> Instan
 
 
 class _End(NamedTuple):
-    """Location of the claim at one end of a move."""
-
     host: str
     partition: str | None
     attempt: int
 
 
 class _Change(NamedTuple):
-    """Request to the end of a move that has ``role``. ``action_of`` returns the requested action; ``on_end`` returns
-    the record if that end has no claim any more.
-    """
+    """Request to the end of a move that has ``role``; ``on_end`` returns the record if that end has no claim left."""
 
     role: ClaimRole
     action_of: Callable[[InstanceRecord], str]
@@ -118,8 +114,8 @@ class _Change(NamedTuple):
 
 
 def stop_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Stop the guests at their sources, before their destinations are built. The source of a reverted move stopped its
-    guest long ago; its report proves that it still has the guest.
+    """Stop the guests at their sources before the build. A reverted move's source, stopped long ago, proves by its
+    report that it still has the guest.
     """
     return _request(saga_pass, instances, _Change(ClaimRole.SOURCE, lambda _instance: STOP, moves.end_source))
 
@@ -131,7 +127,7 @@ def stop_destination(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -
 
 def end_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Remove the guests from their sources, which then release their claims. If a destination has ended meanwhile, the
-    source has the last copy: the instance returns, unless it is deleted.
+    source has the last copy: the instance returns, unless deleted.
     """
     deleted = [instance for instance in instances if instance.status == InstanceStatus.DELETING]
     others = [instance for instance in instances if instance.status != InstanceStatus.DELETING]
@@ -141,8 +137,8 @@ def end_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list
 
 
 def terminate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """End the guests of the current attempts. If the source of a reverted move has ended meanwhile, the destination has
-    the last copy and keeps it.
+    """End the guests of the current attempts. If the source of a reverted move has ended, the destination keeps the
+    last copy.
     """
     returned = [instance for instance in instances if _has_returned(instance)]
     others = [instance for instance in instances if not _has_returned(instance)]
@@ -183,8 +179,8 @@ def _has_returned(instance: InstanceRecord) -> bool:
 
 
 def resume(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Continue the guests at their sources, stopped if they were stopped before the move. If the source of a returning
-    instance has ended, the guest continues at its destination.
+    """Continue the guests at their sources, stopped if they were before the move; at the destination if the source of a
+    returning instance has ended.
     """
     returning = [instance for instance in instances if moves.is_returning(instance)]
     others = [instance for instance in instances if not moves.is_returning(instance)]

@@ -28,7 +28,6 @@ RETURNING_STEPS = (SagaStep.STOP_SOURCE, SagaStep.STOP_DESTINATION, SagaStep.RES
 
 
 def message_of(instance: InstanceRecord, role: ClaimRole) -> dict[str, str]:
-    """Return the ``moves`` entry of rpcapi.objects.GuestTransitions for one end."""
     return {"migration": instance.move.uuid, "role": role.value}
 
 
@@ -69,9 +68,8 @@ def confirm_move(instance: InstanceRecord) -> InstanceRecord:
 
 
 def revert_move(instance: InstanceRecord, reason: str | None = None) -> InstanceRecord:
-    """Bring an instance back from a destination that may run its guest. The destination keeps the guest until the
-    source runs it: the source first reports that it has the guest, then the destination reports the stop. ``reason`` is
-    None for a requested revert.
+    """Bring an instance back from a destination that may run its guest, which keeps it until the source runs it: the
+    source first reports the guest, then the destination the stop. ``reason`` is None for a requested revert.
     """
     migration = replace(instance.move, status=MigrationStatus.REVERTING, reason=reason)
     status = InstanceStatus.REVERT_RESIZE if reason is None else InstanceStatus.RESIZE
@@ -80,17 +78,14 @@ def revert_move(instance: InstanceRecord, reason: str | None = None) -> Instance
 
 
 def stop_destination(instance: InstanceRecord) -> InstanceRecord:
-    """Continue a revert after the source reported that it has the guest."""
     return set_step(instance, SagaStep.STOP_DESTINATION)
 
 
 def start_source(instance: InstanceRecord) -> InstanceRecord:
-    """Continue a revert after the destination stopped the guest."""
     return set_numbered_step(instance, SagaStep.RESUME)
 
 
 def end_destination(instance: InstanceRecord) -> InstanceRecord:
-    """Continue a revert after the source started the guest."""
     return set_step(instance, SagaStep.TERMINATE)
 
 
@@ -108,8 +103,8 @@ def stays(instance: InstanceRecord) -> bool:
 
 def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord:
     """Continue after the end of the source, requested or not; ``reason`` is the host's. An instance at its destination
-    stays there, also if it was returning. If the build may have been sent, it continues without the source: the
-    destination may have the only guest. Otherwise nothing is left of the instance.
+    stays, also when returning; after a build that may have been sent, it continues without the source, since the
+    destination may have the only guest. Otherwise nothing is left of it.
     """
     migration = instance.move
     if instance.status == InstanceStatus.DELETING:
@@ -135,8 +130,8 @@ def _fail_without_source(instance: InstanceRecord, why: str) -> InstanceRecord:
 
 
 def lose_claim(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
-    """Continue after the end of the only claim, before the move or after the return. For a deleted instance, step ABORT
-    also ends a destination that this store forgot.
+    """Continue after the end of the only claim, before the move or after the return. For a deleted instance, ABORT also
+    ends a forgotten destination.
     """
     ended = end_attempt(instance, outcome, reason)
     if instance.status == InstanceStatus.DELETING:
@@ -211,7 +206,6 @@ def finish_confirmed(instance: InstanceRecord) -> InstanceRecord:
 
 
 def _with_new_spec(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
-    """Make the spec, flavor and quota amounts of a resize permanent."""
     if migration.kind != MigrationKind.RESIZE:
         return instance
     resized = replace(instance, spec=migration.spec, flavor=migration.new_flavor)
@@ -226,6 +220,5 @@ def _amounts(instance: InstanceRecord) -> dict[str, int] | None:
 
 
 def _end_migration(instance: InstanceRecord, status: MigrationStatus, reason: str | None) -> InstanceRecord:
-    """Close the migration; quota counts the instance's own spec again."""
     migration = replace(instance.move, status=status, reason=reason)
     return replace(instance, migration=migration, amounts=_amounts(instance))

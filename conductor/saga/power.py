@@ -25,7 +25,7 @@ OPERATIONS = {
 
 
 def change_power(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Repeat each message until the host reports the guest's state. If a silent host no longer has the claim, the
+    """Repeat each message until the host reports the guest's state; if a silent host no longer has the claim, the
     instance is lost.
     """
     return cast.request_report(
@@ -60,7 +60,6 @@ def _send_operations(saga_pass: SagaPass, host: str, group: Sequence[InstanceRec
 
 
 def _image_of(saga_pass: SagaPass, instance: InstanceRecord) -> dict[str, Any] | None:
-    """Return the new image of a rebuild; None for the request's image."""
     is_rebuild = instance.status == InstanceStatus.REBUILD and instance.spec is not None
     return (dict(saga_pass.spec_of(instance).image) or None) if is_rebuild else None
 

@@ -62,7 +62,6 @@ def _settle_unknown_move(
 def _end_move(
     saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any], migration: str
 ) -> InstanceRecord | None:
-    """Make a claim the instance's only one; return None if confirmed, else a retry."""
     refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[claim["attempt"]])
     client = saga_pass.clients.claims_of(instance.partition)
     (answer,) = client.end_moves(saga_pass.context(), refs, [migration]).answers
@@ -95,8 +94,8 @@ def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[s
 def _start_again(
     saga_pass: SagaPass, before: InstanceRecord, adopted: InstanceRecord, claim: Mapping[str, Any]
 ) -> InstanceRecord:
-    """Start a guest that was stopped for a move; keep it stopped if it was off before. The claim must be the instance's
-    only one. If the host does not answer, its later report decides.
+    """Start a guest that was stopped for a move, unless it was off before. The claim must be the only one; if the host
+    does not answer, its report decides.
     """
     try:
         attempt = unknown_moves.read_attempt(saga_pass, adopted, claim)
@@ -111,9 +110,9 @@ def _start_again(
 
 
 def _continue_without_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    """Skip an attempt that was prepared and ended without being recorded; continue with an alternate. Waits while a
-    host may run an attempt that its partition has forgotten: the recorded host, or any host if the record is not
-    certain. Raises the errors of ``find_claims``.
+    """Skip an attempt prepared and ended without a record; continue with an alternate. Waits while the recorded host,
+    or any if the record is uncertain, may run an attempt that its partition forgot. Raises the errors of
+    ``find_claims``.
     """
     if not saga_pass.is_certain(instance):
         answer = claims.find(saga_pass, instance.partition, instance.uuid, instance.next_attempt).answer

@@ -10,7 +10,7 @@ from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 
 
 def offload(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Offload instances whose time has passed; the others wait. Without an offload time, they stay SHELVED."""
+    """Offload instances whose time has passed; without an offload time, they stay SHELVED."""
     window_ms, now_ms = saga_pass.limits.shelved_offload_ms, saga_pass.now_ms
     return [act_after(instance, window_ms, now_ms, begin_offload, InstanceStatus.SHELVED) for instance in instances]
 

@@ -25,7 +25,6 @@ MAX_RETRY_MS = 30_000
 
 
 def load_spec(primitive: Mapping[str, Any]) -> objects.RequestSpec:
-    """Return the request spec of a stored primitive, with defaults for missing fields."""
     return GanttObject.obj_from_primitive(dict(primitive)).complete()
 
 
@@ -105,7 +104,6 @@ class SagaPass:
         return destination_spec(spec, migration, self.clients.partition)
 
     def context(self) -> RequestContext:
-        """Return a request context with the deadline of a single call."""
         request_context = context.new(self.request.project, self.request.user, request_id=self.request.request_id)
         return request_context.with_timeout(self.limits.call_s)
 
@@ -115,7 +113,7 @@ class SagaPass:
 
     def check_stores(self, instances: Sequence[InstanceRecord]) -> None:
         """Begin an epoch in stores restored from a backup, unless all records are certain. Raises one of
-        NO_ANSWER_ERRORS if a partition cannot be checked.
+        NO_ANSWER_ERRORS.
         """
         if not all(self.is_certain(instance) for instance in instances):
             self.exchange_stamps(self.context())
@@ -125,8 +123,8 @@ class SagaPass:
         return int(max(self.limits.recast_ms, waited_ms) * self.jitter)
 
     def retry_later(self, instance: InstanceRecord, reason: Exception | str, *, slower: int = 1) -> InstanceRecord:
-        """Postpone the current step; the pause doubles with each retry and is multiplied by ``slower``. The record
-        counts the retries, so they need no thread and survive the conductor.
+        """Postpone the current step; the pause, times ``slower``, doubles with each retry. The record counts the
+        retries, so they need no thread and survive the conductor.
         """
         metrics.RETRIES.labels(instance.step.value).inc()
         LOG.debug(

@@ -21,10 +21,9 @@ LOG = log.getLogger(__name__)
 
 
 def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Select hosts for all instances; a moving instance comes alone. The call is idempotent: the claim store repeats
-    its earlier answer, so a claim whose answer was lost is found or aborted, never leaked. Instances without a certain
-    record wait without limit while one of them may run on a host not audited since a store lost data, or in a partition
-    that does not answer.
+    """Select hosts for all instances; a moving instance comes alone. Idempotent: the claim store repeats its earlier
+    answer, so a claim whose answer was lost is found or aborted, never leaked. Instances without a certain record wait
+    without limit while one may run on a host not audited since a store lost data, or in a silent partition.
     """
     attempt = max(instance.attempt for instance in instances)
     fresh = all(saga_pass.is_certain(instance) for instance in instances)
@@ -69,7 +68,6 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
 
 
 def select_each(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Select a host for each instance by itself or with its affinity group."""
     changed: dict[str, InstanceRecord] = {}
     saga_pass = replace(saga_pass, read_group=group_moves.read_once(saga_pass.read_group))
     for instance in instances:
@@ -108,7 +106,6 @@ def _wait_or_fail(saga_pass: SagaPass, instance: InstanceRecord, error: Exceptio
 
 
 def _retry_or_fail(saga_pass: SagaPass, instance: InstanceRecord, error: errors.NoValidHost) -> InstanceRecord:
-    """Retry while live hosts await their audit or a partition's store is unavailable; otherwise fail."""
     reasons = error.kwargs.get("reasons") or {}
     temporary = reasons.get(NOT_AUDITED) or reasons.get(PARTITION_UNAVAILABLE)
     if temporary and _has_time(saga_pass, instance):
@@ -140,9 +137,9 @@ def _settle_conflict(saga_pass: SagaPass, instance: InstanceRecord, error: error
 def _start_new_attempt(
     saga_pass: SagaPass, instances: Sequence[InstanceRecord], error: errors.ClaimError
 ) -> list[InstanceRecord]:
-    """Start a new attempt after the claims ended before any host got its build message. Happens after an epoch began,
-    or if a scheduler worker or conductor was down for longer than the claims' time to live. No guest can run under such
-    a claim, so the attempt does not count. All instances wait until all claims have ended.
+    """Start a new attempt after the claims ended before any host got its build message: after an epoch began, or a
+    worker or conductor was down for longer than the claims' time to live. No guest can run under them, so the attempt
+    does not count. All instances wait until all claims have ended.
     """
     LOG.info("Claims of attempt %d have ended, selecting again: %s", instances[0].attempt, summarize_error(error))
     answers = claims.abort(saga_pass, instances)

@@ -24,7 +24,6 @@ def set_numbered_step(instance: InstanceRecord, step: SagaStep, **changes: Any) 
 
 
 def finish(instance: InstanceRecord, status: InstanceStatus, **changes: Any) -> InstanceRecord:
-    """Set a final status without a next step; also ends a running evacuation."""
     ended = evacuations.end(instance, status, changes.get("reason"))
     was_stopped = instance.was_stopped and status == InstanceStatus.ERROR
     return set_step(ended, SagaStep.DONE, status=status, operation=0, was_stopped=was_stopped, target=None, **changes)
@@ -47,7 +46,7 @@ def act_after(
 
 
 def fail(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
-    """Fail an instance without a claim of its own. A moving instance returns to its source. A shelved one ends in
+    """Fail an instance without a claim of its own: a moving one returns to its source, a shelved one ends in
     SHELVED_OFFLOADED, any other in ERROR.
     """
     if instance.open_migration is not None:
@@ -60,8 +59,8 @@ def fail(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
 
 
 def lose(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Continue after the host lost the instance's claim. An instance that runs nowhere else ends in ERROR; step ABORT
-    first looks for a claim that this store has forgotten.
+    """Continue after the host lost the claim. An instance that runs nowhere else ends in ERROR; ABORT first looks for a
+    forgotten claim.
     """
     was_stopped = instance.was_stopped or instance.status in STOPPED
     ended = end_attempt(replace(instance, was_stopped=was_stopped, operation=0), evacuations.LOST, reason)
@@ -85,9 +84,8 @@ def finish_deletion(instance: InstanceRecord) -> InstanceRecord:
 
 
 def _return_to_source(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
-    """Send a moving instance without a claim at a destination back to its source. Skips an attempt number: a conductor
-    may have prepared and ended the next attempt without recording it. ``reason`` says why the move failed; ignored if
-    the move is reverting already.
+    """Send a moving instance without a claim at a destination back to its source. Skips an attempt number, which may
+    have been prepared and ended unrecorded. ``reason`` is ignored if the move is reverting already.
     """
     migration = instance.move
     if migration.status != MigrationStatus.REVERTING:
@@ -125,7 +123,6 @@ def assign_host(
     allocations: Mapping[str, Mapping[str, int]] | None,
     **changes: Any,
 ) -> InstanceRecord:
-    """Record a claim on ``host``, then build there; the source of a move is first stopped or copied."""
     step, migration = SagaStep.CAST, instance.open_migration
     if migration is not None:
         step = SagaStep.STOP_SOURCE if migration.status == MigrationStatus.PREPARING else SagaStep.CAST
@@ -160,7 +157,6 @@ def without_loss(instance: InstanceRecord, attempt: int) -> list[Mapping[str, An
 
 
 def as_sentence(reason: str) -> str:
-    """Capitalize a reason for the record."""
     return f"{reason[0].upper()}{reason[1:]}"
 
 

@@ -32,9 +32,9 @@ class AgentAttempt(NamedTuple):
 
 
 def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, destination: Claim) -> InstanceRecord:
-    """Rebuild a move from the claims at its two ends. The move goes on if the destination runs or is about to start the
-    guest, or is stopped while the source does not run: the source stops, and the move waits for confirm or revert.
-    Otherwise the destination ends and the instance continues at its source. Raises the errors of ``read_attempt``.
+    """Rebuild a move from the claims at its two ends. It goes on if the destination runs or is about to start the
+    guest, or is stopped while the source does not run: then the source stops, and the move waits for confirm or revert.
+    Otherwise the destination ends. Raises the errors of ``read_attempt``.
     """
     instance = with_amounts_of(saga_pass, instance, source)
     attempt = read_attempt(saga_pass, instance, destination)
@@ -88,7 +88,6 @@ def _kind_of(attempt: AgentAttempt, spec: objects.RequestSpec | None) -> Migrati
 
 
 def with_amounts_of(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) -> InstanceRecord:
-    """Take over flavor and amounts of a claim, which shows a forgotten resize; raises what ``read_attempt`` raises."""
     spec = None if instance.open_migration is not None else resized_spec(saga_pass, instance, claim)
     if spec is None:
         return instance
@@ -98,7 +97,6 @@ def with_amounts_of(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim)
 
 
 def read_attempt(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) -> AgentAttempt:
-    """Return a claim's attempt in its agent's journal. Raises GanttError or one of NO_ANSWER_ERRORS."""
     clients = saga_pass.clients
     host = names.host_of(claim["host"])
     page = clients.call_agent(saga_pass.context(), host, clients.compute.list_owners, [instance.uuid])
@@ -111,8 +109,8 @@ def read_attempt(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) ->
 
 
 def resized_spec(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) -> objects.RequestSpec | None:
-    """Return a request for the claim's amounts, as after a forgotten resize, with the old flavor. None if the record
-    already requests these amounts.
+    """Return a request for the claim's amounts, with the old flavor, as after a forgotten resize; None if the record
+    requests them.
     """
     spec = saga_pass.spec_of(instance)
     resized: objects.RequestSpec = spec.with_values(resources=total_amounts(claim["allocations"]), groups={})

@@ -47,7 +47,6 @@ def keep_pools(spec: objects.RequestSpec, host: str | None, allocations: Allocat
 
 
 def _assign(volumes: Sequence[tuple[str, Amounts]], pools: Allocations, tries: Iterator[int]) -> dict[str, str] | None:
-    """Return {suffix: pool} that uses up all amounts of all pools; None if none is found."""
     if not volumes:
         return None if any(amount for amounts in pools.values() for amount in amounts.values()) else {}
     suffix, volume = volumes[0]

@@ -30,9 +30,8 @@ _NO_WRITES = re.compile(r"\b(MISCONF|OOM)\b")
 
 
 class ConductorConnection:
-    """Connection pool to the Redis of the records; ``url`` is ``redis://user:password@host:port/0`` or another Redis
-    URL. Calls without an answer are repeated; every verb is idempotent or a compare-and-set. Raises BadConfiguration
-    for an invalid URL.
+    """Connection pool to the Redis of the records. Calls without an answer are repeated: every verb is idempotent or a
+    compare-and-set. Raises BadConfiguration for an invalid URL.
     """
 
     def __init__(self, url: str, identity: ServerIdentity, replicas: ReplicaAcknowledgement | None = None) -> None:

@@ -49,7 +49,6 @@ _MIGRATION_FIELDS = _body(MigrationRecord, _MIGRATION_HEADER, required={"status"
 
 
 def dump_request(request: BuildRequestRecord) -> str:
-    """Return the document of a request without its key, which is the hash field."""
     return _dump(_values(request, _REQUEST_FIELDS))
 
 
@@ -59,7 +58,6 @@ def load_request(key: str, text: str) -> BuildRequestRecord:
 
 
 def dump_instance(instance: InstanceRecord) -> str:
-    """Return the JSON document of an instance; the store writes the header line."""
     values = _values(instance, _INSTANCE_FIELDS)
     if instance.migration is not None:
         values["migration"] = _values(instance.migration, _MIGRATION_FIELDS)
@@ -99,7 +97,6 @@ def show_instance(uuid: str, text: str, why: str) -> InstanceRecord:
 
 
 def dump_migration(migration: MigrationRecord) -> str:
-    """Return the JSON document of a migration; the store writes the header ``sequence created_ms updated_ms``."""
     return _dump(_values(migration, _MIGRATION_FIELDS))
 
 

@@ -137,7 +137,6 @@ class MemoryConductorStore(ConductorStore):
         return record.request in self._queue.new and record.step == SagaStep.SELECT
 
     def _pending(self, request: str, *, with_new: bool = False) -> list[InstanceRecord]:
-        """Return the request's instances with a next step; new instances only if ``with_new``."""
         return [
             record
             for record in self._instances.values()

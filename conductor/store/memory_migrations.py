@@ -29,13 +29,11 @@ class MemoryMigrations:
         return {uuid: self.records[uuid] for uuid in uuids if uuid in self.records}
 
     def page(self, after: int, limit: int) -> RecordPage[MigrationRecord]:
-        """Return migrations with a sequence above ``after``."""
         rows = sorted(self.records.values(), key=lambda record: record.sequence)
         page = [record for record in rows if record.sequence > after][:limit]
         return RecordPage(page, str(page[-1].sequence) if len(page) == limit else None)
 
     def purge(self, now: int, limit: int) -> int:
-        """Remove ended migrations after their retention."""
         expired = sorted((at, uuid) for uuid, at in self.ends.items() if at <= now)[:limit]
         for _, uuid in expired:
             del self.ends[uuid], self.records[uuid]

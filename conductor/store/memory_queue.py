@@ -9,8 +9,6 @@ from conductor.store.records import project_of
 
 
 class QueueEntry(NamedTuple):
-    """Request due since ``at``: for its new instances if ``is_new``, else for its begun instances."""
-
     at: int
     request: str
     is_new: bool
@@ -41,8 +39,8 @@ class MemoryQueue:
     served: int = 0
 
     def entries(self, now: int, may_begin: Callable[[str], bool]) -> Iterator[QueueEntry]:
-        """Yield due entries in the order of turns; new requests only of projects that ``may_begin``. The caller must
-        take an entry before it asks for the next.
+        """Yield due entries in the order of turns; new requests only of projects that ``may_begin``. The caller takes
+        an entry before the next.
         """
         entries = [QueueEntry(at, request, False) for request, at in self.due.items() if at <= now]
         entries += [QueueEntry(at, request, True) for request, at in self.new.items()]
@@ -66,7 +64,6 @@ class MemoryQueue:
         self.turns[project] = self.turn(project) + max(0, records - 1)
 
     def turn(self, project: str) -> int:
-        """Return the project's next turn; a project that comes back begins at the turn being served."""
         return max(self.turns.get(project, 0), self.served)
 
     def lease(self, request: str, token: str, until: int) -> None:

@@ -44,5 +44,4 @@ def _counted(record: InstanceRecord, amounts: AmountsByRequest) -> Counter[str]:
 
 
 def waiting_by_project(records: Iterable[InstanceRecord]) -> Mapping[str, int]:
-    """Return {project digest: number of instances that wait to be scheduled}."""
     return Counter(project_of(record.request) for record in records if record.status == InstanceStatus.SCHEDULING)

@@ -8,8 +8,6 @@ from typing import Any
 
 
 class MigrationKind(StrEnum):
-    """Kind of a migration; values are Nova's ``migration_type``."""
-
     MIGRATION = "migration"  # cold migration with the same flavor
     RESIZE = "resize"
     LIVE = "live-migration"
@@ -17,8 +15,6 @@ class MigrationKind(StrEnum):
 
 
 class MigrationStatus(StrEnum):
-    """Status of a migration in Nova's words."""
-
     PREPARING = "preparing"  # a destination is being selected
     MIGRATING = "migrating"  # the guest is stopped at the source, then built at the destination
     FINISHED = "finished"  # at the destination; the source is kept until confirm or revert

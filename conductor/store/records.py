@@ -21,8 +21,6 @@ SCHEMA = 1  # schema version of stored documents; other versions are rejected
 
 
 class InstanceStatus(StrEnum):
-    """User-visible status of an instance."""
-
     SCHEDULING = "SCHEDULING"
     BUILDING = "BUILDING"
     ACTIVE = "ACTIVE"

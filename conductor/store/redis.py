@@ -67,7 +67,6 @@ class RedisConductorStore(ConductorStore):
         *,
         is_durable: bool = False,
     ) -> None:
-        """``is_durable``: a restart of the server forgets nothing; ignored if other servers may take over."""
         identity = make_identity(is_durable=is_durable and not redis_nodes.has_multiple_servers(url))
         self._connection = ConductorConnection(url, identity, replicas)
         self._timeouts = timeouts or StoreTimeouts()
@@ -240,7 +239,6 @@ class RedisConductorStore(ConductorStore):
     def _page(
         self, index: str, collection: str, after: int, limit: int
     ) -> tuple[Iterator[tuple[str, str]], str | None]:
-        """Return the (uuid, text) rows of a page in the order of an index, and the next marker."""
         limit = min(limit, PAGE)
         listed: list[Any] = self._connection.execute(
             lambda client: client.zrangebyscore(keys.key(index), f"({after}", "+inf", 0, limit, withscores=True)

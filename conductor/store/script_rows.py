@@ -10,7 +10,6 @@ from conductor.store.records import InstanceRecord
 
 
 def script_row(record: InstanceRecord) -> tuple[str | int, ...]:
-    """Return the arguments of write.lua for one record."""
     body = documents.dump_instance(record)
     values = (record.uuid, record.version, record.status.value, record.step.value, record.wake_ms, body)
     migration, amounts = record.migration, amounts_text(record.amounts or {})

@@ -8,7 +8,7 @@ def split_deleted(
     instances: CollectionSize, others: int, queue: CollectionSize, purge: CollectionSize
 ) -> dict[str, CollectionSize]:
     """Return the sizes by collection; deleted instances get their share of the bytes by number. ``others`` are the
-    bytes of all other keys that are recorded with instances.
+    bytes of all other keys.
     """
     deleted_bytes = instances.bytes * purge.entries // max(1, instances.entries)
     return {

@@ -114,7 +114,7 @@ class CachedCluster:
         return read_progress(self._reader(), self.migrations() or ())
 
     def _reader(self) -> Session:
-        """Return a session for shared reads, with one attempt: pages report an unavailable service instead of waiting."""
+        """Return a session for shared reads, with one attempt: pages must not wait for a service."""
         return self._session.for_request(USER, attempts=1)
 
 

@@ -14,7 +14,7 @@ MAX_RATIO = 10_000.0
 
 
 def capacity(total: int, reserved: int, allocation_ratio: float) -> int:
-    """Return floor((total - reserved) * allocation_ratio) in decimal arithmetic; in binary, 100 * 1.15 is one too low."""
+    """Return floor((total - reserved) * allocation_ratio) in decimal arithmetic; binary 100 * 1.15 is one too low."""
     return math.floor((total - reserved) * Decimal(repr(float(allocation_ratio))))
 
 

@@ -172,7 +172,7 @@ class RedisBusDriver(BaseDriver):
         return self._outbox.retry(self._outbox.dead_letters, time.monotonic())
 
     def waiting_messages(self) -> dict[str, int]:
-        """Return the number of waiting messages per topic that servers of this process share; raises like Outbox.retry."""
+        """Return the waiting messages per topic that servers of this process share; raises like Outbox.retry."""
         topics = self._receiver.queue_topics()
         waiting = dict.fromkeys(topics.values(), 0)
         queues = list(topics)
