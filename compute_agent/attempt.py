@@ -11,15 +11,11 @@ from rpcapi.resources.claims import ClaimRole
 
 
 class AttemptRef(NamedTuple):
-    """Identity of an attempt and its claim."""
-
     uuid: str
     attempt: int
 
 
 class Stage(StrEnum):
-    """Journalled stage of an attempt."""
-
     INTENT = "intent"  # admitted; claim not yet confirmed
     CONFIRMED = "confirmed"  # claim confirmed; guest not yet spawned
     INCOMING = "incoming"  # claim confirmed; guest paused, filled by a copy from another host
@@ -116,8 +112,8 @@ class Attempt:
 
     @property
     def outcome_if_ended(self) -> AttemptResult:
-        """Outcome of an end that the conductor did not request. REFUSED while the conductor waits for the attempt's
-        first outcome, then GONE.
+        """Outcome of an end that the conductor did not request: REFUSED before the conductor knows an outcome, then
+        GONE.
         """
         return AttemptResult.GONE if self.reported else AttemptResult.REFUSED
 
@@ -151,7 +147,6 @@ class Attempt:
         return replace(self, role=role, migration=migration)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the journalled form, without empty fields."""
         document = without_empty(asdict(self), required=("at_ms",))
         if self.role is ClaimRole.ONLY:
             del document["role"]
@@ -159,8 +154,8 @@ class Attempt:
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> "Attempt":
-        """Read the journalled form; raises ValueError, TypeError or KeyError if malformed. Raises NewerState for a
-        field or word unknown to this agent.
+        """Read the journalled form; raises ValueError, TypeError or KeyError if malformed, NewerState for an unknown
+        field or word.
         """
         values = dict(raw)
         record = f"the journal's attempt {values['attempt']} of {values['uuid']}"

@@ -23,9 +23,8 @@ MAX_NAMED = 3  # former hosts named in a refusal
 
 
 class HostIdentity:
-    """Uuid of a host's state folder, created once and kept in a file. ``is_served`` says whether a scheduler has served
-    the folder. It becomes false when the state path was used without this host, since the machine may have been renamed
-    meanwhile.
+    """Uuid of a host's state folder, created once and kept in a file. ``is_served``: a scheduler has served the folder;
+    false again after the state path was used without this host, since the machine may have been renamed.
     """
 
     def __init__(self, folder: Path, host: str) -> None:
@@ -66,8 +65,8 @@ def _read(path: Path, host: str) -> tuple[str, bool]:
 
 
 def abandoned_guests(state_path: Path, hosts: Collection[str], retention_ms: int) -> dict[str, int]:
-    """Return {host: number of guests} of the folders in ``state_path`` that belong to none of ``hosts``. Folders
-    without guests lose their mark as served. The caller must own ``state_path``; its journals keep ended attempts for
+    """Return {host: number of guests} of the folders in ``state_path`` that belong to none of ``hosts``; folders
+    without guests lose their mark as served. The caller must own ``state_path``; journals keep ended attempts for
     ``retention_ms``. Raises OSError.
     """
     guests = {}
@@ -97,7 +96,6 @@ def _count_guests(folder: Path, host: str, retention_ms: int) -> int:
 
 
 def rename_refusal(host: str, guests: dict[str, int]) -> str:
-    """Return why a renamed host takes no new guests, and what to do."""
     names = ", ".join(f"{number} of host {name}" for name, number in list(guests.items())[:MAX_NAMED])
     former = next(iter(guests))
     text = (

@@ -40,8 +40,6 @@ PAUSES_BEFORE_ISOLATION = 3  # minimum number of report pauses without an answer
 
 
 class ComputeService:
-    """Service of one to hundreds of hosts, with the service protocol of rpcapi.daemon."""
-
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._conf = conf
         self._plans = nodes.plan_hosts(conf)
@@ -58,8 +56,8 @@ class ComputeService:
         self._fault: Exception | None = None
 
     def start(self) -> None:
-        """Take over the previous agents' state, register and audit every host, and serve. Raises BadConfiguration, and
-        ShutdownRequested if stopped meanwhile.
+        """Take over the previous agents' state, register and audit every host, and serve; raises BadConfiguration and
+        ShutdownRequested.
         """
         # After its master was killed, a previous agent may still be draining.
         wait_for("The state folder", self._folder.acquire, self._stopping, retry_on=(state_files.FolderInUse,))
@@ -94,7 +92,6 @@ class ComputeService:
         self._folder.release()
 
     def reset(self) -> None:
-        """Reload the mutable options: group [simulator] and the intervals."""
         self._profile = HostProfile.from_conf(self._conf)
         self._intervals = _intervals(self._conf)
 
@@ -171,7 +168,6 @@ class ComputeService:
 
 
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> ComputeService:
-    """Create the service of the daemon's only worker process."""
     return ComputeService(conf)
 
 

@@ -14,8 +14,8 @@ LOG = log.getLogger(__name__)
 
 
 class StampFile:
-    """Newest stamp of a host's partition, in a file that survives the agent. Thread-safe. The file is not synced: an
-    older stamp is weaker evidence, never wrong. An unreadable file is replaced.
+    """Thread-safe newest stamp of a host's partition, in a file that survives the agent. It is not synced: an older
+    stamp is weaker evidence, never wrong.
     """
 
     def __init__(self, path: Path, partition: str) -> None:

@@ -10,8 +10,8 @@ from rpcapi import errors
 
 
 def replace(path: Path, text: str) -> None:
-    """Replace the content of ``path``, atomically and durably. Raises OSError without any change; only after a failed
-    sync of the folder, the new content is in place.
+    """Replace the content of ``path``, atomically and durably. After OSError the old content remains, unless only the
+    folder's sync failed.
     """
     fresh = path.with_name(f".{path.name}.new")
     try:

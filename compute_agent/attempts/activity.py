@@ -8,7 +8,7 @@ from compute_agent.attempt import Attempt, AttemptRef, AttemptResult
 
 
 class NodeActivity:
-    """Build counters by node, reset when the agent starts. Only the host's serial queue writes; any thread may read."""
+    """Build counters by node since the agent's start. Only the host's serial queue writes; any thread may read."""
 
     def __init__(self) -> None:
         self._building: dict[AttemptRef, str] = {}
@@ -34,9 +34,7 @@ class NodeActivity:
                 self._failure_counts[node] = 0
 
     def io_ops(self, node: str) -> int:
-        """Return the number of builds in progress on a node."""
         return self._build_counts[node]
 
     def failed_builds(self, node: str) -> int:
-        """Return the number of failed builds on a node since the last success."""
         return self._failure_counts[node]

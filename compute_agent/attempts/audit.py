@@ -121,7 +121,6 @@ def _audit_report(host: str, epoch: int, live_attempts: list[Attempt], stamp: st
 
 
 def _owner(attempt: Attempt) -> dict[str, Any]:
-    """Return the attempt's owner for an AuditReport, with role and migration at an end of a move."""
     owner = {name: value for name, value in attempt.owner.items() if name != "flavor"}
     if attempt.role is ClaimRole.ONLY:
         return owner

@@ -10,9 +10,9 @@ from rpcapi.resources.claims import ClaimRole
 
 
 def build(guest_manager: GuestManager, intents: Sequence[Attempt], requirements: BuildRequirements) -> None:
-    """Admit or refuse each intent by the host's own view, and journal the decisions in at most two batches. Admission
-    precedes the journal record, so a new agent need not check journalled intents again. A repeated attempt is not
-    started again, only reported again. An attempt older than the instance's latest is refused.
+    """Admit or refuse each intent by the host's own view, and journal the decisions in at most two batches: a new agent
+    need not check journalled intents again. A repeated attempt is only reported again; one older than the instance's
+    latest is refused.
     """
     admitted: list[Attempt] = []
     refused: list[Attempt] = []
@@ -41,7 +41,7 @@ def build(guest_manager: GuestManager, intents: Sequence[Attempt], requirements:
 def terminate(guest_manager: GuestManager, refs: Sequence[AttemptRef], request_id: str, owner: dict[str, str]) -> None:
     """End attempts, journalled or not, so that the saga releases their claims. Also ends older attempts that wait for
     confirmation: the store prepares an attempt only after the previous one has ended. The journal record rejects a late
-    build of the same attempt.
+    build.
     """
     ended_attempts = []
     for ref in refs:
@@ -58,7 +58,6 @@ def terminate(guest_manager: GuestManager, refs: Sequence[AttemptRef], request_i
 
 
 def _admit_intent(guest_manager: GuestManager, intent: Attempt, requirements: BuildRequirements) -> Attempt | str:
-    """Return the attempt with its assignments, or the reason of its refusal."""
     if guest_manager.refusal:
         return guest_manager.refusal
     others = guest_manager.journal.of_instance(intent.uuid)

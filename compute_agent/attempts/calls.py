@@ -37,16 +37,14 @@ class IdentityRefused(CallRejected):
 
 @dataclass(slots=True)
 class _CallTimeout:
-    """Timeout of calls, shorter while the process stops."""
-
     timeout: float
     is_draining: bool = False
     is_over: bool = False
 
 
 class ServiceCalls:
-    """Caller of other services. Delivery is at most once, so callers must repeat unanswered calls. ``isolation`` notes
-    every answer, including refusals; without it the agent never counts as isolated.
+    """Caller of other services, at most once: callers must repeat unanswered calls. ``isolation`` notes every answer,
+    including refusals; without it the agent never counts as isolated.
     """
 
     def __init__(self, timeout: float, isolation: IsolationWatch | None = None) -> None:

@@ -25,8 +25,6 @@ INTERRUPTED = "the agent of its source was restarted during the copy"
 
 @dataclass(frozen=True, slots=True)
 class GuestCopy:
-    """Row of rpcapi.objects.GuestCopies; ``ref`` is the claim at the source."""
-
     ref: AttemptRef
     migration: str
     number: int
@@ -64,7 +62,6 @@ def _apply(guest_manager: GuestManager, attempt: Attempt, copy: GuestCopy) -> No
 
 
 def _apply_first(guest_manager: GuestManager, attempt: Attempt, copy: GuestCopy) -> None:
-    """Apply the first message about a copy; if it ends the copy, a late start has no effect."""
     state = CopyState(copy.number, RUNNING, post_copy=copy.post_copy)
     if copy.action == ABORT:
         _fail(guest_manager, attempt, state, "aborted by request")
@@ -138,7 +135,6 @@ def _put(guest_manager: GuestManager, attempt: Attempt, state: CopyState) -> Non
 
 
 def _sizes(attempt: Attempt) -> tuple[int, int]:
-    """Return (memory, disk) of an attempt's guest in MiB, from its allocations."""
     amounts = {resource_classes.MEMORY_MB: 0, resource_classes.DISK_GB: 0}
     for allocation in attempt.allocations.values():
         for resource_class in amounts:

@@ -21,9 +21,8 @@ LOG = log.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class GuestManager:
-    """Journal, tracker, guests and activity of a service host; only the host's serial queue writes. ``spawn`` is the
-    only method that starts guests, and starts none while ``audit_duty`` is due. A host with a ``refusal`` takes no new
-    guests.
+    """Journal, tracker, guests and activity of a service host; only the host's serial queue writes. Only ``spawn``
+    starts guests, and none while ``audit_duty`` is due. A host with a ``refusal`` takes no new guests.
     """
 
     host: str
@@ -101,8 +100,8 @@ class GuestManager:
         self.activity.begin(intents)
 
     def spawn(self, attempts: Iterable[Attempt]) -> list[tuple[Attempt, str]]:
-        """Start the guests of confirmed attempts; return (failed attempt, reason) pairs. Attempts that start off are
-        created powered off, incoming attempts paused. If an audit becomes due, the remaining attempts stay as they are.
+        """Start the guests of confirmed attempts, powered off or paused if requested; return (failed attempt, reason)
+        pairs. If an audit becomes due, the remaining attempts stay as they are.
         """
         refs: dict[Stage, list[AttemptRef]] = {Stage.SPAWNED: [], Stage.STOPPED: []}
         failed = []
@@ -145,8 +144,8 @@ class GuestManager:
         self._put_operation(attempt, Stage.CONFIRMED, number)
 
     def rebuild(self, attempt: Attempt, number: int, image: str) -> None:
-        """Replace the guest's disk, then journal it; the saga starts the guest unless it was stopped. ``image`` is the
-        id or name of a new image; "" keeps the current one.
+        """Replace the guest's disk, then journal it; the saga starts the guest unless it was stopped. ``image`` is a
+        new image's id or name, or "".
         """
         self.hypervisor.rebuild(attempt.ref, number, image)
         stage = Stage.STOPPED if attempt.stage is Stage.STOPPED else Stage.CONFIRMED
@@ -167,8 +166,7 @@ class GuestManager:
 
     def end_attempts(self, ended: Sequence[Attempt]) -> None:
         """Stop the guests of ended attempts, journal the ends, and free the resources. The record precedes every report
-        and release: an attempt journalled as ended is never spawned again, so its claim may be released even if the
-        agent crashes in between.
+        and release: an attempt journalled as ended is never spawned again, even after a crash.
         """
         for attempt in ended:
             self.hypervisor.copies.pop(attempt.ref, None)

@@ -16,7 +16,7 @@ class AuditDue(Exception):
 
 
 class IsolationWatch:
-    """Counter of isolations, periods without an answer for more than ``timeout`` seconds. Thread-safe. The host of an
+    """Thread-safe counter of isolations, periods of more than ``timeout`` seconds without an answer. The host of an
     isolated agent may have been fenced and its instances moved; see AuditDuty.
     """
 
@@ -34,12 +34,11 @@ class IsolationWatch:
             return self._ended + self._is_isolated()
 
     def now(self) -> float:
-        """Return this watch's time for ``note_answer``."""
         return self._clock()
 
     def note_answer(self, sent_at: float) -> None:
-        """Note the answer to a call sent at ``sent_at``. The agent may read an answer only after a suspension, so it
-        proves contact at the time of the call, not now.
+        """Note the answer to a call sent at ``sent_at``, which proves contact then, not now: the agent may have been
+        suspended.
         """
         with self._lock:
             self._ended += self._is_isolated()

@@ -17,8 +17,8 @@ RECORD_FIELDS = frozenset({"attempt", "stage", "at_ms", "ref", "reported"})
 
 
 class Journal:
-    """Attempts of a service host, in memory and on disk; one writing thread at a time. Records are {"attempt": the
-    whole attempt}, {"stage": ..., "at_ms": ..., "ref": [uuid, attempt]} and {"reported": true, "ref": [uuid, attempt]}.
+    """Attempts of a service host, in memory and on disk; one thread writes. Records are {"attempt": the whole attempt},
+    {"stage": ..., "at_ms": ..., "ref": [uuid, attempt]} and {"reported": true, "ref": [uuid, attempt]}.
     """
 
     def __init__(self, file: JournalFile, retention_ms: int, clock: Clock = wall_ms) -> None:
@@ -58,7 +58,6 @@ class Journal:
         return [self._attempts[ref] for ref in self._stages[stage]]
 
     def live(self) -> list[Attempt]:
-        """Return the attempts that hold resources."""
         return [attempt for stage in Stage if stage is not Stage.GONE for attempt in self.at(stage)]
 
     def unreported(self) -> list[Attempt]:
@@ -66,7 +65,6 @@ class Journal:
         return [self._attempts[ref] for ref in self._unreported]
 
     def copying(self) -> list[Attempt]:
-        """Return the live attempts with a running copy."""
         return [self._attempts[ref] for ref in self._copying]
 
     # -- writing -----------------------------------------------------------------------------------------------
@@ -76,7 +74,6 @@ class Journal:
         self._write([{"attempt": attempt.as_dict()} for attempt in attempts])
 
     def advance(self, refs: Iterable[AttemptRef], stage: Stage, durable: bool = True) -> None:
-        """Record the attempts' new stage in one batch."""
         now = self.clock()
         self._write([{"stage": stage, "ref": list(ref), "at_ms": now} for ref in refs], durable)
 

@@ -21,8 +21,8 @@ class JournalDamaged(Exception):
 
 
 class JournalFile:
-    """Lines of the journal on disk; not thread-safe. A batch is one line: a crash during a write leaves a torn last
-    line, which is discarded.
+    """Lines of the journal on disk, a batch each; not thread-safe. A crash during a write leaves a torn last line,
+    which is discarded.
     """
 
     def __init__(self, path: Path, host: str) -> None:
@@ -53,9 +53,8 @@ class JournalFile:
         return contents[1:]
 
     def append(self, records: Sequence[JournalRecord], durable: bool = True) -> None:
-        """Append a batch; if ``durable``, it is on disk on return. Otherwise it survives the process at once, and a
-        power loss after the next durable batch. Raises OSError for a batch that failed; ``rewrite`` must precede the
-        next append then.
+        """Append a batch, which is on disk on return if ``durable``; otherwise it survives the process at once, and a
+        power loss after the next durable batch. After OSError, ``rewrite`` must precede the next append.
         """
         if self.needs_rewrite:
             raise OSError(f"{self._path} may end in an incomplete batch: rewrite it")

@@ -58,8 +58,8 @@ class AttemptSaga:
         return self._unfinished, boot_ms
 
     def remind(self) -> bool:
-        """Report guests changed by messages again every REMIND_MS; return whether any is due. Otherwise a conductors'
-        store that lost such a message would never correct its record.
+        """Report guests changed by messages again every REMIND_MS, because a conductors' store may have lost the
+        message; return whether any is due.
         """
         now_ms = self._journal.clock()
         changed = [
@@ -76,8 +76,8 @@ class AttemptSaga:
         return bool(due)
 
     def _call_in_batches(self, attempts: Sequence[Attempt], call: Callable[[list[Attempt]], None]) -> None:
-        """Call ``call`` per request; stop at the first unanswered call, or if an audit is due. A call covers all
-        attempts of a build request, since members of an affinity group change hosts together.
+        """Call ``call`` per request; stop at the first unanswered call, or if an audit is due. A call covers a whole
+        build request, since members of an affinity group change hosts together.
         """
         for group in group_by_request(attempts).values():
             rest = iter(group)
@@ -182,7 +182,6 @@ class AttemptSaga:
         return min(boots_ms, default=None)
 
     def _match_answers(self, attempts: Sequence[Attempt], answers: objects.ClaimAnswers) -> list[tuple[Attempt, str]]:
-        """Return (attempt, answer) pairs; attempts without an answer are retried."""
         rows = zip(answers.consumers, answers.attempts, answers.answers, strict=True)
         by_ref = {AttemptRef(consumer, number): answer for consumer, number, answer in rows}
         pairs = [(attempt, by_ref[attempt.ref]) for attempt in attempts if attempt.ref in by_ref]

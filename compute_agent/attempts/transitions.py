@@ -26,8 +26,8 @@ class GuestTransition:
 def apply_transitions(
     guest_manager: GuestManager, transitions: Sequence[GuestTransition], request_id: str, owner: dict[str, str]
 ) -> None:
-    """Apply each transition; the saga then starts guests, ends claims and reports. For a guest that this host lacks,
-    end the claim: the guest was lost with the journal, so nothing runs.
+    """Apply each transition; the saga then starts guests, ends claims and reports. For a guest lost with the journal,
+    end the claim.
     """
     for transition in transitions:
         attempt = guest_manager.journal.get(transition.ref)
@@ -48,15 +48,14 @@ def apply_transitions(
 
 
 def _is_outside_its_move(attempt: Attempt, transition: GuestTransition) -> bool:
-    """Return whether the guest was stopped for a move, and the message has the move's number but not its migration. The
-    conductor's store lost the move and issued the number again.
+    """Return whether the guest was stopped for a move, and the message has the move's number but another migration: the
+    conductor's store lost the move and reused the number.
     """
     is_stopped_for_other = attempt.stopped_for not in ("", transition.migration)
     return is_stopped_for_other and transition.number == attempt.transition
 
 
 def _follow(guest_manager: GuestManager, attempt: Attempt, transition: GuestTransition) -> Attempt:
-    """Journal the message's number and the claim's role; return the changed attempt."""
     numbered = replace(attempt, transition=transition.number)
     changed = numbered.to_end_of_move(transition.migration, transition.role)
     if changed != attempt:

@@ -7,6 +7,5 @@ from compute_agent.conf import compute, simulator
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the agent's options with fixed group names."""
     for module in (compute, simulator):
         conf.register_opts(module.OPTS, group=module.GROUP)

@@ -7,7 +7,6 @@ from compute_agent.conf import compute, hardware, shape, simulator
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group."""
     return [
         (compute.GROUP, compute.OPTS),
         (simulator.GROUP, simulator.OPTS),

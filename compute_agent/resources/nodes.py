@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"[0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Node; ``name`` is its resource name ``host/node``."""
+    """Node with the resource name ``host/node``."""
 
     name: str
     shape: NodeShape
@@ -34,14 +34,11 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class HostPlan:
-    """Service host with its nodes."""
-
     name: str
     nodes: tuple[Node, ...]
 
 
 def plan_hosts(conf: cfg.ConfigOpts) -> list[HostPlan]:
-    """Return all service hosts of this process; raises BadConfiguration."""
     hosts = _host_names(conf)
     count = conf.compute.nodes_per_host
     if len(hosts) * count > MAX_NODES:
@@ -89,8 +86,8 @@ def _network(conf: cfg.ConfigOpts) -> Network | None:
 
 
 def _host_index(host: str) -> int:
-    """Return a host's index for zones, locations, addresses and shapes, computed from its name only. The last number in
-    the name, so that numbered hosts get exact shares; without a number, the name's checksum.
+    """Return a host's index for zones, locations, addresses and shapes: the last number in its name, so that numbered
+    hosts get exact shares, otherwise the name's checksum.
     """
     numbers = _NUMBER.findall(host)
     return int(numbers[-1]) if numbers else zlib.crc32(host.encode())
@@ -110,8 +107,8 @@ def _host_names(conf: cfg.ConfigOpts) -> list[str]:
 
 
 def _interleave_shapes(shapes: Sequence[NodeShape]) -> list[NodeShape]:
-    """Return one cycle of the shapes, interleaved by their shares. Smooth weighted round robin: in each turn every
-    shape gains its share as credit; the shape with the most credit is selected and pays the total.
+    """Return one cycle of the shapes by smooth weighted round robin: in each turn every shape gains its share as
+    credit; the shape with the most credit is selected and pays the total.
     """
     credit = [0] * len(shapes)
     total = sum(shape.share for shape in shapes)

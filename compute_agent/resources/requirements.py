@@ -25,7 +25,6 @@ class BuildRequirements:
 
     @classmethod
     def from_spec(cls, spec: "RequestSpec") -> "BuildRequirements":
-        """Read a validated request spec."""
         unsuffixed = RequestGroup("", spec.resources, tuple(spec.required_traits))
         groups = [RequestGroup.from_dict(suffix, document) for suffix, document in spec.groups.items()]
         subtrees = tuple(tuple(suffixes) for suffixes in spec.same_subtree)

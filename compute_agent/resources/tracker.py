@@ -25,8 +25,8 @@ Inventories = Mapping[str, Inventory]
 
 
 class ResourceTracker:
-    """Admission by the host's own view; a spawn also needs a confirmed claim in the store. Allocations at providers of
-    other hosts are ignored.
+    """Admission by the host's own view; a spawn also needs a confirmed claim. Allocations at other hosts' providers are
+    ignored.
     """
 
     def __init__(self, nodes: Iterable[Node]) -> None:
@@ -88,7 +88,6 @@ class ResourceTracker:
         return None
 
     def node(self, name: str) -> Node | None:
-        """Return a node of this host; None for an unknown name."""
         return self._nodes.get(name)
 
     def hold(self, attempt: Attempt) -> None:

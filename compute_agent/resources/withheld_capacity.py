@@ -31,8 +31,8 @@ def excess_amounts(used: Used, declared: Mapping[str, Inventories]) -> Counter[s
 
 
 def withhold_capacity(declared: Mapping[str, Inventories], used: Used) -> dict[str, Inventories]:
-    """Return the inventories of a node's providers, reduced by the excess of the others. Takes free capacity of the
-    same class first, then of classes of the same physical resource (CPUs or memory).
+    """Return the inventories of a node's providers, reduced by the excess of the others: from free capacity of the same
+    class, then of classes of the same physical resource (CPUs or memory).
     """
     remaining = {provider: dict(inventories) for provider, inventories in declared.items()}
     classes = sorted({name for inventories in declared.values() for name in inventories})

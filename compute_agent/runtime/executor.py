@@ -18,15 +18,11 @@ NEVER = 3600.0  # seconds to wait without a timer; a new timer ends the wait
 
 
 class JobTimer(Protocol):
-    """Job due at a later time."""
-
     def cancel(self) -> None:
         """Drop the job unless it has started."""
 
 
 class SerialQueue(Protocol):
-    """Queue that runs the jobs of one host one at a time."""
-
     def submit(self, job: Job) -> None:
         """Append a job."""
 
@@ -68,7 +64,6 @@ class CancellableQueue:
         return self._lane.submit_after(seconds, lambda: self._run_unless_cancelled(job))
 
     def end(self) -> None:
-        """Drop this user's jobs that have not started."""
         self._ended = True
 
     def _run_unless_cancelled(self, job: Job) -> None:
@@ -77,8 +72,6 @@ class CancellableQueue:
 
 
 class _Clock(BackgroundLoop):
-    """Thread that runs due timers."""
-
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.timers = sched.scheduler(time.monotonic)
@@ -118,7 +111,6 @@ class SerialQueuePool:
                 self._busy += 1
 
     def submit_after(self, seconds: float, queue: _PooledQueue, job: Job) -> _PooledTimer:
-        """Append a job to a queue after ``seconds``."""
         timer = _PooledTimer(job)
         self._clock.timers.enter(seconds, 0, self._fire, (queue, timer))
         self._clock.wake()

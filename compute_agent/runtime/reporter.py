@@ -30,8 +30,6 @@ _NEVER_SENT = object()
 
 
 class StatsReporter:
-    """Reporter of the nodes of a service host; not thread-safe."""
-
     def __init__(
         self,
         guest_manager: GuestManager,
@@ -75,9 +73,9 @@ class StatsReporter:
 
     def report(self, urgent: bool = False) -> objects.StatsAnswer:
         """Send the changes since the last acknowledged report, or a full report. An unanswered report may have been
-        applied, so it is sent again unchanged; later changes wait for the next report unless ``urgent``. The first
-        report registers the agent, as does the next report after another agent superseded it. Raises CallUnanswered,
-        CallRejected, and FolderInUse if the agent must not register.
+        applied, so it is repeated unchanged; later changes wait unless ``urgent``. The first report, and the next after
+        another agent superseded it, registers the agent. Raises CallUnanswered, CallRejected, and FolderInUse if the
+        agent must not register.
         """
         if self._pending_report is not None:
             answer = self._send(*self._pending_report)
@@ -191,9 +189,6 @@ class StatsReporter:
 
 
 def _filter_keys(read_keys: frozenset[str], state: State) -> State:
-    """Return the keys of a state that the scheduler reads. Unread metrics are removed, so that they do not become
-    stale.
-    """
     filtered = {key: value for key, value in state.items() if key in read_keys}
     filtered["inventories"] = state["inventories"]
     families = tuple(key for key in read_keys if key.endswith(PREFIX_MARK))
@@ -214,7 +209,6 @@ def _inventory_dicts(inventories: Inventories) -> dict[str, dict[str, Any]]:
 
 
 def _changes(old_states: Mapping[str, State], new_states: Mapping[str, State]) -> dict[str, State]:
-    """Return the changed or new keys of each changed node."""
     changes: dict[str, State] = {}
     for name, state in new_states.items():
         old_state = old_states[name]

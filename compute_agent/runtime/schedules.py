@@ -106,8 +106,6 @@ class AuditSchedule:
 
 
 class ReportedHost(Protocol):
-    """Host that a schedule reports."""
-
     name: str
 
     def remind(self) -> None:
@@ -151,7 +149,6 @@ class ReportSchedule:
         self._queue.submit_after(self._intervals().report_interval * random.random(), self._report_due)
 
     def report_change(self) -> None:
-        """Queue an urgent report."""
         if not self._urgent_report_queued:
             self._urgent_report_queued = True
             self._queue.submit(self._report_change)

@@ -25,8 +25,6 @@ FIRST_RETRY = 0.5  # seconds
 
 
 class ServiceHost:
-    """Service host; all changes of its state run in ``queue``, one at a time."""
-
     def __init__(
         self,
         guest_manager: GuestManager,
@@ -51,9 +49,8 @@ class ServiceHost:
         self._failures = 0
 
     def join(self, stopping: threading.Event) -> None:
-        """Register the nodes, get the epoch, and audit; waits for unavailable services. Raises CallRejected if the
-        scheduler rejects the report, IdentityRefused if another state folder owns the host's name, and
-        waiting.ShutdownRequested.
+        """Register the nodes, get the epoch, and audit; waits for unavailable services. Raises CallRejected,
+        IdentityRefused if another state folder owns the host's name, and ShutdownRequested.
         """
         epoch = self.reports.register(stopping)
         self.audits.join(epoch, stopping)
@@ -61,7 +58,6 @@ class ServiceHost:
         self.reports.begin()
 
     def build(self, ctxt: Any, intents: Sequence[Attempt], requirements: BuildRequirements) -> None:
-        """Queue a build."""
         self._submit_change(ctxt, lambda: builder.build(self.guest_manager, intents, requirements))
 
     def submit(
@@ -133,8 +129,8 @@ class ServiceHost:
         return longest * random.uniform(0.5, 1.0)
 
     def _report_assignment_changes(self) -> None:
-        """Queue an urgent report if assignments of CPUs or devices changed: the scheduler needs the free ones. Amounts
-        are not urgent: the store counts them by claims.
+        """Queue an urgent report if assignments of CPUs or devices changed, which the scheduler needs; the store counts
+        amounts by claims.
         """
         if self.guest_manager.tracker.take_unreported_changes():
             self.reports.report_change()

@@ -69,7 +69,7 @@ class SharedContext:
 
 
 class HostSupervisor:
-    """Supervisor of a host's agent: call ``open`` and ``join``, then ``leave`` and ``close`` at shutdown."""
+    """Supervisor of a host's agent: call ``open`` and ``join``, then ``leave`` and ``close``."""
 
     def __init__(self, plan: nodes.HostPlan, shared: SharedContext) -> None:
         self.name = plan.name
@@ -128,7 +128,6 @@ class HostSupervisor:
             self.leave()
 
     def leave(self) -> None:
-        """Stop receiving messages, asynchronously."""
         self._shared.queue_pool.new_queue().submit(self._stop_serving)
 
     def close(self) -> None:

@@ -9,8 +9,6 @@ from compute_agent.simulator.profile import HostProfile
 
 
 class CopyEvent(Enum):
-    """Due event of a copy."""
-
     NONE = auto()
     COMPLETE = auto()
     FAILURE = auto()
@@ -18,20 +16,14 @@ class CopyEvent(Enum):
 
 
 def monotonic_ms() -> int:
-    """Return a time in milliseconds that no clock change affects."""
     return time.monotonic_ns() // 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedCopy:
-    """Copy of one guest; MiB, MiB per second, and milliseconds of one clock.
-
-    While memory is copied, the guest dirties it at ``dirty_rate``, so the remainder shrinks by the difference of the
-    rates. The copy is complete once the remainder fits into ``downtime_ms``.
-
-    Attributes:
-        forced_ms: Time from which the guest stops writing.
-        failure_ms, death_ms: Time of a simulated failure of the copy or death of its host; None if it does not happen.
+    """Copy of one guest, in MiB, MiB per second, and milliseconds of one clock. The guest dirties memory at
+    ``dirty_rate`` meanwhile; the copy is complete once the remainder fits into ``downtime_ms``. The guest stops writing
+    at ``forced_ms``; ``failure_ms`` and ``death_ms`` are simulated faults.
     """
 
     memory_mb: int
@@ -104,7 +96,6 @@ class SimulatedCopy:
         return self.started_ms + 1000 * self.disk_mb / self.copy_rate
 
     def _memory_left(self, now_ms: float) -> float:
-        """Return the memory left to copy, in MiB."""
         start_ms = self._memory_start_ms()
         forced_ms = now_ms if self.forced_ms is None else max(self.forced_ms, start_ms)
         dirty_s = max(0.0, min(now_ms, forced_ms) - start_ms) / 1000

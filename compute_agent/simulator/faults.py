@@ -9,8 +9,6 @@ from compute_agent.simulator.profile import HostProfile
 
 
 class SimulatedFault(Enum):
-    """Simulated fault at a due report."""
-
     NONE = auto()
     SILENCE = auto()
     RESTART = auto()
@@ -25,7 +23,6 @@ class FaultInjector:
         self._reports = 0
 
     def next_fault(self) -> SimulatedFault:
-        """Return the fault to inject instead of the report that is due now."""
         self._reports += 1
         profile = self.profile()
         if profile.restarts(self._host, self._reports):

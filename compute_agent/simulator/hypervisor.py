@@ -28,9 +28,8 @@ class SpawnFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """Guest that builds until ``running_at_ms`` (Unix time), then runs, unless it is off or paused. ``disk`` is the
-    number of the rebuild that made its disk, 0 for the first disk. ``image`` is the id or name of its image, "" for the
-    image of its build request.
+    """Guest that builds until ``running_at_ms`` (Unix time), then runs, unless off or paused. ``disk`` is the number of
+    the rebuild that made its disk, 0 for none; ``image`` is an id or name, "" for that of the build request.
     """
 
     uuid: str
@@ -65,8 +64,8 @@ class Hypervisor:
         self.copies: dict[AttemptRef, SimulatedCopy] = {}  # copies in progress; a restart of the agent interrupts them
 
     def open(self) -> list[str]:
-        """Read the guests' files; return the instances with damaged files. Raises NewerState, OSError. A damaged file
-        is renamed to ``*.damaged``; its guest was lost with the power of its machine.
+        """Read the guests' files; return the instances with damaged files, renamed to ``*.damaged``: their guests were
+        lost with the machine's power. Raises NewerState, OSError.
         """
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         damaged = []
@@ -86,7 +85,6 @@ class Hypervisor:
         return damaged
 
     def list(self) -> list[Guest]:
-        """Return all guests, building or running."""
         return list(self._guests.values())
 
     def get(self, ref: AttemptRef) -> Guest | None:
@@ -98,8 +96,8 @@ class Hypervisor:
         return guest is not None and not guest.is_off and not guest.is_paused
 
     def boot_ms(self, ref: AttemptRef) -> int | None:
-        """Return the ms until the attempt's guest has booted, 0 if it has; None without a guest. A remainder longer
-        than a boot means that the clock stepped back: the guest has booted.
+        """Return the ms until the attempt's guest has booted, 0 if it has; None without a guest. More than a boot means
+        that the clock stepped back: it has booted.
         """
         guest = self.get(ref)
         if guest is None:
@@ -140,7 +138,6 @@ class Hypervisor:
             self._create(Guest(ref.uuid, ref.attempt, name, self._clock(), is_paused=True))
 
     def other_running(self, ref: AttemptRef) -> Guest | None:
-        """Return the running guest of another attempt of the instance."""
         guests = (guest for guest in self._guests.values() if guest.uuid == ref.uuid and guest.ref != ref)
         return next((guest for guest in guests if self.is_on(guest.ref)), None)
 
@@ -166,15 +163,14 @@ class Hypervisor:
             self._save(replace(guest, is_off=True, is_paused=False))
 
     def rebuild(self, ref: AttemptRef, disk: int, image: str = "") -> None:
-        """Power off an attempt's guest and replace its disk; no effect without a guest. Raises OSError. ``image`` is
-        the new disk's image; "" keeps the current image.
+        """Power off an attempt's guest and replace its disk; no effect without a guest. ``image`` "" keeps the image.
+        Raises OSError.
         """
         guest = self.get(ref)
         if guest is not None:
             self._save(replace(guest, is_off=True, is_paused=False, disk=disk, image=image or guest.image))
 
     def stop(self, ref: AttemptRef) -> None:
-        """Stop an attempt's guest; no effect if it is missing."""
         if self.get(ref) is not None:
             self._path(ref).unlink(missing_ok=True)
             del self._guests[ref]

@@ -14,8 +14,6 @@ CPU_PERCENT = "cpu.percent"  # 0 to 100, in steps of 0.1
 
 
 class SimulatedLoad:
-    """Simulated load of a service host; not thread-safe."""
-
     def __init__(
         self, host: str, nodes: Sequence[Node], tracker: ResourceTracker, profile: Callable[[], HostProfile]
     ) -> None:
@@ -43,7 +41,6 @@ class SimulatedLoad:
                     self._change_external_use(node, rng.uniform(0.0, profile.external_use_max))
 
     def metrics(self, node: str) -> Mapping[str, float]:
-        """Return a node's simulated metrics; empty without churn."""
         return self._metrics.get(node, {})
 
     def _change_external_use(self, node: Node, share: float) -> None:

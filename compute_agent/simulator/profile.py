@@ -12,8 +12,8 @@ from compute_agent.attempt import AttemptRef
 
 @dataclass(frozen=True, slots=True)
 class HostProfile:
-    """Options of group [simulator]: rates and shares from 0 to 1, times in seconds. ``copy_rate`` and ``dirty_rate``
-    are in MiB per second.
+    """Options of group [simulator]: rates and shares from 0 to 1, times in seconds, ``copy_rate`` and ``dirty_rate`` in
+    MiB per second.
     """
 
     seed: str = "gantt"
@@ -38,7 +38,6 @@ class HostProfile:
 
     @classmethod
     def from_conf(cls, conf: cfg.ConfigOpts) -> "HostProfile":
-        """Return the current values of group [simulator]."""
         return cls(**{name: conf.simulator[name] for name in cls.__slots__})
 
     def random_source(self, purpose: str, *about: object) -> random.Random:
@@ -53,11 +52,9 @@ class HostProfile:
         return self.random_source("spawn", *ref).random() < self.spawn_failure_rate
 
     def migration_check_fails(self, host: str, instance: str) -> bool:
-        """Return whether the check before a live migration fails on this host."""
         return self.random_source("migration check", host, instance).random() < self.migration_check_failure_rate
 
     def resume_fails(self, ref: AttemptRef) -> bool:
-        """Return whether the attempt's guest fails to continue after its copy."""
         return self.random_source("post migration", *ref).random() < self.post_migration_failure_rate
 
     def boot_seconds(self, uuid: str) -> float:

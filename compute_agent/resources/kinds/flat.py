@@ -53,7 +53,6 @@ def inventory(group: str, resource_class: str, **fields: Any) -> Inventory:
 
 
 def traits(group: str, trait_names: Sequence[str]) -> tuple[str, ...]:
-    """Return the traits sorted; raises BadConfiguration."""
     try:
         for trait in trait_names:
             vocabulary.check_trait(trait)

@@ -46,13 +46,11 @@ class LoadedKind:
 
     @classmethod
     def of(cls, name: str, kind: ResourceKind) -> "LoadedKind":
-        """Read a kind's inventory; raises any exception of the kind."""
         providers = tuple(kind.inventory())
         classes = {provider.path: frozenset(provider.inventories) for provider in providers if provider.inventories}
         return cls(name, kind, providers, classes, bool(providers) and type(kind).report is not ResourceKind.report)
 
     def amounts(self, node_amounts: Amounts) -> Amounts:
-        """Return the part of ``node_amounts`` that belongs to this kind."""
         kind_amounts: dict[str, dict[str, int]] = {}
         for path, classes in self.classes.items():
             own_amounts = {name: amount for name, amount in node_amounts.get(path, {}).items() if name in classes}
@@ -93,7 +91,7 @@ class LoadedKind:
 
 
 def load_kinds(conf: cfg.ConfigOpts, group: str) -> list[LoadedKind]:
-    """Return the resource kinds of a shape, sorted by name; raises BadConfiguration, cfg.Error. Skips and logs a kind
+    """Return the resource kinds of a shape, sorted by name; raises BadConfiguration or cfg.Error. Logs and skips a kind
     that cannot be loaded, raises, or has an invalid inventory.
     """
     entries = sorted(importlib.metadata.entry_points(group=GROUP), key=lambda entry: entry.name)
@@ -144,8 +142,8 @@ def _load_kind(
 
 
 def _check_report(report: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a kind's keys of a report; raises ValueError or other errors for values invalid to the scheduler. The
-    scheduler would reject the whole report, and the host would count as silent.
+    """Return a kind's keys of a report; raises ValueError or other errors for values for which the scheduler would
+    reject the whole report, so that the host counts as silent.
     """
     for key, value in report.items():
         expected_type, max_bytes = _REPORT_LIMITS[key]

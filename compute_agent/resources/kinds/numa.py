@@ -40,7 +40,6 @@ class NumaKind(ResourceKind):
         return self.providers
 
     def concerns(self, request: AssignmentRequest) -> bool:
-        """Return whether the guest has amounts of a cell, or a NUMA topology."""
         return bool(request.amounts or request.requirements.topology.cells)
 
     def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
@@ -58,7 +57,6 @@ class NumaKind(ResourceKind):
         return refusal or "its allocations do not match its NUMA topology"
 
     def report(self, assignments: Sequence[Assignment]) -> Mapping[str, Any]:
-        """Return the cells with their current use."""
         return {"numa": [cell.as_dict() for cell in self._current_cells(assignments)]}
 
     def describe(self, assignment: Assignment) -> str:
