@@ -30,7 +30,6 @@ REASONS = (
 
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept mapped hosts of enabled cells with a compute service that is up and enabled."""
     if request.service != COMPUTE:
         return
     if request.scope is not FilterScope.PLACEMENT:

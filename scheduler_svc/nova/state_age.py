@@ -21,7 +21,6 @@ class NovaStateAge:
     def __init__(
         self, store: LogStore, *, noted_s: float, refused_s: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Ages above ``noted_s`` seconds are noted in answers; above ``refused_s`` requests are refused."""
         self._store = store
         self._noted_s, self._refused_s = noted_s, refused_s
         self._clock = clock

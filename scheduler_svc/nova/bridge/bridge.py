@@ -62,9 +62,9 @@ class NovaBridge:
             publisher.load()
 
     def run_pass(self, *, everything: bool) -> int:
-        """Read changes, or ``everything``, and write the differences; return the number of writes. If the API database
-        does not answer, nothing changes. A cell whose database does not answer keeps its hosts as they were. Raises
-        SQLAlchemy's errors of the API database, StoreUnavailable and VersionConflict.
+        """Read changes, or ``everything``, and write the differences; return the number of writes. Without the API
+        database nothing changes; a cell whose database does not answer keeps its hosts. Raises SQLAlchemy's errors of
+        the API database, StoreUnavailable and VersionConflict.
         """
         began = self._clock()
         clock_ms = self._store.clock_ms()  # before the read, which may find later changes but misses no earlier ones

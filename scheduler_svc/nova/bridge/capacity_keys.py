@@ -16,8 +16,8 @@ MAX_BYTES = 20_000  # of cells or pools; larger values are omitted, because a do
 
 
 def capacity_keys(row: Row[Any]) -> dict[str, Any]:
-    """Return the capacity keys of the host's document; invalid values count as absent. ``free_pci_devices`` counts the
-    devices of all pools, even if the pools are omitted.
+    """Return the capacity keys of the host's document; invalid values count as absent. ``free_pci_devices`` counts all
+    pools, even if omitted.
     """
     pools = list(_pools(row.pci_stats))
     return {
@@ -29,7 +29,6 @@ def capacity_keys(row: Row[Any]) -> dict[str, Any]:
 
 
 def _pools(text: str | None) -> Iterator[dict[str, Any]]:
-    """Yield the device pools of a column: a Nova object, or in older rows a list of mappings or a single one."""
     stats = read_value(text)
     if isinstance(stats, dict):
         stats = stats[DATA].get("objects") if isinstance(stats.get(DATA), dict) else [stats]

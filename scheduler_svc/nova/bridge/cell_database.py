@@ -41,7 +41,6 @@ class CellDatabase:
 
     @property
     def nodes(self) -> list[ComputeNode]:
-        """Compute nodes that are not deleted."""
         return list(self._nodes.records.values())
 
     def on_hosts(self, instances: Sequence[str]) -> set[str]:

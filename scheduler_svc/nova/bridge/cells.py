@@ -19,8 +19,8 @@ OpenDatabase = Callable[[str], CellDatabase]
 
 
 class CellReader:
-    """Reader of one cell's database; each read has its own thread. ``is_current`` is true after a successful read.
-    ``database`` is None until it could be opened.
+    """Reader of one cell's database, in a thread per read. ``is_current``: the last read succeeded. ``database`` is
+    None until it could be opened.
     """
 
     def __init__(self, cell: CellMapping, open_database: OpenDatabase) -> None:
@@ -43,7 +43,6 @@ class CellReader:
         self._thread.start()
 
     def wait(self, seconds: float) -> None:
-        """Wait for the read, at most ``seconds``."""
         if self._thread is not None:
             self._thread.join(max(0.0, seconds))
             if self._thread.is_alive():
@@ -99,12 +98,11 @@ class CellReaders:
         return reader.database if reader is not None and reader.is_current else None
 
     def databases(self) -> list[CellDatabase]:
-        """Return all opened databases, as last read."""
         return [reader.database for reader in self._readers.values() if reader.database is not None]
 
     def on_hosts(self, instances: Sequence[str]) -> set[str]:
-        """Return which of the instances have a host in any cell. Raises Unanswerable if any cell was not read: its
-        instances would seem to have no host.
+        """Return which of the instances have a host in any cell; raises Unanswerable if any cell was not read, whose
+        instances would seem to have none.
         """
         unread = [uuid for uuid, reader in self._readers.items() if not reader.is_current]
         if unread or not self._readers:

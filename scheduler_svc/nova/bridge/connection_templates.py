@@ -10,9 +10,8 @@ from scheduler_svc.databases import DatabaseUnusable
 
 
 def cell_url(connection: str, template: str = "", username: str = "", password: str = "") -> str:
-    """Return the URL of a cell database; raises DatabaseUnusable, without the password in its text. ``template`` is the
-    URL whose parts replace those in braces, or empty. ``username`` and ``password`` replace the mapping's credentials
-    if set.
+    """Return the URL of a cell database; raises DatabaseUnusable without the password. The parts of URL ``template``,
+    if any, replace those in braces; ``username`` and ``password`` replace the mapping's credentials.
     """
     text = _fill(template, connection) if template else connection
     if not username:

@@ -28,7 +28,7 @@ def compute_documents(
     down_ms: int,
 ) -> Documents:
     """Return the documents of a cell's compute nodes; as in Nova, a node without a service is no host. A service is up
-    if it reported in the last ``down_ms``, by a clock that is not far ahead.
+    if it reported in the last ``down_ms``, by a clock not far ahead.
     """
     by_host = {service.host: service for service in services}
     documents: Documents = {}
@@ -53,14 +53,11 @@ def compute_documents(
 
 
 def with_mapping(cell: CellMapping, host: str, host_cells: Mapping[str, str]) -> Document:
-    """Return the keys of a document that come from the API database."""
     return {"mapped": host_cells.get(host) == cell.uuid, "cell_disabled": cell.disabled}
 
 
 def aggregate_documents(aggregates: Iterable[Aggregate], computes: Mapping[str, Mapping[str, Any]]) -> Documents:
-    """Return the documents of aggregates, given the compute nodes' documents. Members are the nodes of the aggregate's
-    hosts, and hosts without nodes.
-    """
+    """Return the documents of aggregates; members are the nodes of the aggregate's hosts, and hosts without nodes."""
     nodes: defaultdict[str, list[str]] = defaultdict(list)
     for name, compute in computes.items():
         nodes[compute["service_host"]].append(name)
@@ -81,8 +78,8 @@ def unmapped_hosts(computes: Iterable[Mapping[str, Any]]) -> Sequence[str]:
 
 
 def all_computes_own(services: Iterable[Row[Any]]) -> bool:
-    """Return whether every compute service sets the trait OWNER_NOVA. As in Nova, services that are forced down or have
-    no version do not count.
+    """Return whether every compute service sets the trait OWNER_NOVA, except, as in Nova, those forced down or without
+    a version.
     """
     versions = [service.version for service in services if service.version and not service.forced_down]
     return bool(versions) and min(versions) >= OWNER_TRAIT_VERSION

@@ -17,7 +17,6 @@ def read_list(text: str | None) -> list[Any]:
 
 
 def read_value(text: str | None) -> Any:
-    """Return the value of a column, or None."""
     try:
         return json.loads(text) if text else None
     except ValueError:

@@ -64,7 +64,6 @@ class BridgeLoop(BackgroundLoop):
         return POLL_SECONDS
 
     def handle_failure(self, error: Exception) -> float:
-        """Log an outage once, as a warning; log any other error with its traceback."""
         metrics.BRIDGE_LAG.set(self._clock() - self._read_at)
         if isinstance(error, (DocumentLeaseLost, errors.VersionConflict)):
             LOG.warning("Another bridge has taken over")

@@ -18,8 +18,8 @@ LOG = log.getLogger(__name__)
 
 
 class DocumentPublisher:
-    """Keeps the documents of one namespace equal to the bridge's data; there is no other writer. ``keep_lease`` is
-    called before each write, and raises if this process may no longer write.
+    """Keeps the documents of one namespace, which has no other writer, equal to the bridge's data. ``keep_lease``,
+    called before each write, raises if this process may no longer write.
     """
 
     def __init__(self, store: HostStateStore, namespace: Namespace, keep_lease: Callable[[], None]) -> None:
@@ -39,9 +39,9 @@ class DocumentPublisher:
         self._stored = {name: (version, document) for name, version, document in rows}
 
     def publish(self, documents: Mapping[str, Mapping[str, Any]]) -> int:
-        """Write changed documents and delete those not among ``documents``; return the number of writes. A document
-        that violates the namespace's schema is logged; a stored earlier one is deleted. Raises VersionConflict if
-        another process has written, and StoreUnavailable.
+        """Write changed documents and delete the others; return the number of writes. A document that violates the
+        schema is logged, and deleted if stored earlier. Raises VersionConflict if another process has written, and
+        StoreUnavailable.
         """
         allowed = {name: dict(document) for name, document in documents.items() if self._allows(name, document)}
         changed = {
@@ -62,7 +62,6 @@ class DocumentPublisher:
         return len(changed) + len(departed)
 
     def _allows(self, name: str, document: Mapping[str, Any]) -> bool:
-        """Return whether the namespace allows a document; only new ones are checked."""
         if name in self._stored and self._stored[name][1] == document:
             return True
         if self._refused.pop(name, None) == document:

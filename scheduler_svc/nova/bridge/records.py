@@ -37,8 +37,6 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class ComputeNode:
-    """Compute node; ``host_keys`` are the parts of its document that describe the host."""
-
     uuid: str
     host: str
     node: str

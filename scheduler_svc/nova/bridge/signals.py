@@ -33,7 +33,7 @@ class Unanswerable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BridgeReply:
-    """BridgeReply to a question; ``error`` is the reason if it failed."""
+    """Answer to a question; ``error`` is the reason if it failed."""
 
     number: int
     on_hosts: frozenset[str]
@@ -48,7 +48,7 @@ def ask(store: HostStateStore, instances: Sequence[str]) -> int:
 
 def answer_question(store: HostStateStore, find_on_hosts: Callable[[Sequence[str]], Collection[str]]) -> None:
     """Answer the last question unless it is answered; raises StoreUnavailable. ``find_on_hosts`` returns the instances
-    that have a host, or raises Unanswerable, whose text becomes the answer's error.
+    that have a host, or raises Unanswerable, whose text becomes the error.
     """
     number, question = store.find_state(NAMESPACE, QUESTION)
     version, last_answer = store.find_state(NAMESPACE, ANSWER)

@@ -20,9 +20,8 @@ def rank_in_cell(
     count: int,
     ignored: Collection[str],
 ) -> list[str]:
-    """Return the names of at least ``count`` allowed hosts of a cell, best first, if there are as many. Ranked on this
-    worker's table, without hosts in ``ignored``. A refusal means no hosts: the claims are made, and missing alternates
-    are no reason to fail.
+    """Return the names of at least ``count`` allowed hosts of a cell, if there are as many, best first, by this
+    worker's table without ``ignored``. A refusal means no hosts: missing alternates are no reason to fail.
     """
     names: list[str] = []
     with contextlib.suppress(errors.GanttError):

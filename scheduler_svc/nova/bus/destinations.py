@@ -55,7 +55,6 @@ def read(spec: NovaFields) -> Destination:
 
 
 def _agree(noun: str, requested: Sequence[str], forced: Sequence[str]) -> Sequence[str]:
-    """Return the names allowed by both lists; an empty list allows all."""
     if not requested or not forced:
         return requested or forced
     allowed = {name.lower() for name in forced}

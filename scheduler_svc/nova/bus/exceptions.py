@@ -39,5 +39,4 @@ for _error in (NoValidHost, AllocationUpdateFailed):
 
 
 def no_such_host(host: str, node: str) -> NoValidHost:
-    """Return the error for a requested host that does not exist."""
     return NoValidHost(reason=f"No such host - host: {host or None} node: {node or None} ")

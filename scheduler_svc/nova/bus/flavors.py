@@ -36,8 +36,8 @@ def read_flavor(flavor: NovaFields, *, boots_from_volume: bool) -> Flavor:
 
 
 def draft(flavor_image: FlavorImageProperties, groups: Sequence[RequestGroup], *, pins_cpus: bool = True) -> SpecDraft:
-    """Return the request groups of flavor and image, plus ``groups`` from elsewhere. Without ``pins_cpus``, guests with
-    dedicated CPUs request VCPU, for computes that do not report PCPU. Raises InvalidSpec for contradictions.
+    """Return the request groups of flavor and image, plus ``groups``. Without ``pins_cpus``, guests with dedicated CPUs
+    request VCPU, for computes that do not report PCPU. Raises InvalidSpec.
     """
     result = SpecDraft()
     extra_specs.translate(flavor_image, result)

@@ -29,7 +29,7 @@ from scheduler_svc.scheduling.intake import RequestIntake, UnclaimedRanker
 
 @dataclass(frozen=True, slots=True)
 class NovaOptions:
-    """Options of Nova's own scheduler: hosts that one build may try, and the zone of hosts without an aggregate.
+    """Options of Nova's scheduler: hosts that one build may try, and the zone of hosts without an aggregate.
     ``falls_back``: guests with dedicated CPUs may use VCPU of computes without PCPU.
     """
 
@@ -48,8 +48,6 @@ class Choice:
 
 
 class _Pick(NamedTuple):
-    """Picked host, names of alternates, and claim of an instance."""
-
     name: str
     alternates: list[str]
     allocations: Allocations | None = None
@@ -73,9 +71,8 @@ class HostChooser:
     def select(
         self, ctxt: RequestContext, spec: Any, uuids: Sequence[str] | None, *, with_alternates: bool
     ) -> list[Choice]:
-        """Return a choice per instance, in order. Claims all or none; as in Nova, nothing is claimed for a rebuild,
-        whose instance stays on its host, or if the caller names no instances. Raises NovaError, and the errors of a
-        selection.
+        """Return a choice per instance, in order. Claims all or none; as in Nova, nothing for a rebuild or if the
+        caller names no instances. Raises NovaError, and the errors of a selection.
         """
         request = request_spec.translate(spec)
         alternates = self._options.max_attempts - 1 if with_alternates else 0
@@ -185,7 +182,7 @@ class HostChooser:
             return [_choice(view, reader, pick, selected, alternates) for pick in picks]
 
     def to_objects(self, choices: Sequence[Choice]) -> list[list[Mapping[str, Any]]]:
-        """Return the answer for callers that request objects: per instance its Selection and alternates."""
+        """Return per instance its Selection and alternates."""
         zone = self._options.default_zone
         return [
             [

@@ -21,7 +21,6 @@ class NovaHost:
 
     @property
     def uuid(self) -> str:
-        """Uuid of the compute node and its provider."""
         return uuid_of(self.name)
 
 

@@ -45,5 +45,4 @@ def _per_node(key: str, values: Any, properties: NovaFields) -> Iterator[tuple[s
 
 
 def _is_scalar(value: Any) -> bool:
-    """Return whether a value is set and is neither a list nor a mapping, which describe no guest hardware."""
     return value is not None and not isinstance(value, list | Mapping)

@@ -28,8 +28,8 @@ REQUIRED: Final = _Required()
 
 @dataclass(frozen=True, slots=True)
 class NovaFields:
-    """Fields of one object. Unset and null fields get the default. All methods raise MalformedObject for a value of
-    another type, and for an unset required field.
+    """Fields of one object; unset and null ones get the default. All methods raise MalformedObject for another type,
+    and for an unset required field.
     """
 
     name: str
@@ -46,12 +46,10 @@ class NovaFields:
         return value
 
     def flag(self, key: str) -> bool:
-        """Return a boolean, by default False."""
         value: bool = self._value(key, bool, False)
         return value
 
     def texts(self, key: str) -> list[str]:
-        """Return a list of strings, by default empty."""
         values: list[str] = self.elements(key)
         wrong = next((value for value in values if not isinstance(value, str)), None)
         if wrong is not None:
@@ -59,11 +57,9 @@ class NovaFields:
         return values
 
     def lists_of_texts(self, key: str) -> list[list[str]]:
-        """Return a list of lists of strings, by default empty."""
         return [NovaFields(self.name, {key: values}).texts(key) for values in self.elements(key)]
 
     def mapping(self, key: str) -> Mapping[str, Any]:
-        """Return a mapping with string keys, by default empty."""
         value: Mapping[str, Any] = self._value(key, dict, {})
         if len(value) > MAX_ELEMENTS or not all(isinstance(name, str) for name in value):
             raise self.malformed(key, f"must have at most {MAX_ELEMENTS} keys, all of them strings")
@@ -79,11 +75,9 @@ class NovaFields:
         return [read(value, name) for value in self.elements(key)]
 
     def malformed(self, key: str, why: str) -> errors.MalformedObject:
-        """Return the error for an invalid field."""
         return errors.MalformedObject(name=self.name, why=f"{key} {why}")
 
     def elements(self, key: str) -> list[Any]:
-        """Return a list, by default empty."""
         values: list[Any] = self._value(key, list, [])
         if len(values) > MAX_ELEMENTS:
             raise self.malformed(key, f"may contain at most {MAX_ELEMENTS} elements, got {len(values)}")
@@ -101,8 +95,8 @@ class NovaFields:
 
 
 def read(primitive: Any, name: str, major: int = 1) -> NovaFields:
-    """Return the fields of an object of this name and major version. Raises MalformedObject for anything else, and
-    IncompatibleObject for another major version.
+    """Return the fields of an object of this name and major version; raises MalformedObject, or IncompatibleObject for
+    another major version.
     """
     is_object = isinstance(primitive, dict)
     actual_name = primitive.get(f"{PREFIX}.name") if is_object else primitive

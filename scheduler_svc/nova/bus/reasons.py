@@ -14,7 +14,6 @@ NO_AGGREGATE = "Scheduling failed: No hosts available for tenant"
 
 
 def nova_error(error: errors.GanttError) -> exceptions.NovaError:
-    """Return the error that Nova's services get for one of gantt's."""
     if isinstance(error, errors.ClaimError):
         consumer = str(error.kwargs.get("consumer", ""))
         return exceptions.AllocationUpdateFailed(consumer_uuid=consumer, error=error.sentence)

@@ -49,8 +49,7 @@ class NovaRequest:
 
 def translate(primitive: Any) -> NovaRequest:
     """Return the request of a RequestSpec's primitive; its specs are not checked yet. Hosts are named as in Nova:
-    ``service host``, ``node``, or a pair. Raises MalformedObject and IncompatibleObject for an unreadable primitive,
-    and InvalidSpec for contradictions.
+    ``service host``, ``node``, or a pair. Raises MalformedObject, IncompatibleObject and InvalidSpec.
     """
     fields = read(primitive, NAME)
     hints = dict(fields.mapping("scheduler_hints"))
@@ -117,7 +116,6 @@ def _build_specs(
 
 
 def _add_request_level(fields: NovaFields, draft: SpecDraft) -> None:
-    """Add requirements of the whole request, and traits of devices on the root."""
     params = fields.object("request_level_params", "RequestLevelParams")
     if params is not None:
         draft.root["required"].extend(sorted(params.texts("root_required")))
@@ -128,7 +126,6 @@ def _add_request_level(fields: NovaFields, draft: SpecDraft) -> None:
 
 
 def _has_remote_managed_port(fields: NovaFields) -> bool:
-    """Return whether a port's VNIC is managed remotely, according to the port's PCI request."""
     pci_requests = fields.object("pci_requests", "InstancePCIRequests")
     if pci_requests is None:
         return False

@@ -20,8 +20,8 @@ VERSION = "4.5"
 
 
 class NovaSchedulerEndpoint:
-    """Endpoint that selects hosts. Its other methods are casts from unauthenticated senders, and change nothing. They
-    only wake gantt-nova-bridge, so order and repetition do not matter.
+    """Endpoint that selects hosts. Its other methods, casts from unauthenticated senders, only wake gantt-nova-bridge,
+    so order and repetition do not matter.
     """
 
     target = messaging.Target(version=VERSION)
@@ -65,18 +65,15 @@ class NovaSchedulerEndpoint:
 
     @answers_nova
     def delete_aggregate(self, ctxt: RequestContext, *, aggregate: Any = None, **newer: Any) -> None:
-        """Wake the bridge for an aggregate."""
         for name in _uuids(aggregate):
             self._waker.wake(f"aggregate {name}")
 
     @answers_nova
     def update_instance_info(self, ctxt: RequestContext, *, host_name: Any = None, **details: Any) -> None:
-        """Wake the bridge for a host whose instances changed."""
         self._wake_host(host_name)
 
     @answers_nova
     def delete_instance_info(self, ctxt: RequestContext, *, host_name: Any = None, **details: Any) -> None:
-        """Wake the bridge for a host with one instance less."""
         self._wake_host(host_name)
 
     @answers_nova
@@ -89,13 +86,10 @@ class NovaSchedulerEndpoint:
 
 
 class BaseEndpoint:
-    """RPC interface common to all services of Nova."""
-
     target = messaging.Target(namespace="baseapi", version="1.1")
 
     @answers_nova
     def ping(self, ctxt: RequestContext, *, arg: Any = None) -> Mapping[str, Any]:
-        """Return the service's name and the argument."""
         return {"service": TOPIC, "arg": arg}
 
     @answers_nova
@@ -104,7 +98,6 @@ class BaseEndpoint:
 
 
 def _uuids(aggregates: Any) -> Iterator[str]:
-    """Yield the uuids of Aggregate primitives in an argument; ignore anything else."""
     if isinstance(aggregates, list):
         for aggregate in aggregates:
             yield from _uuids(aggregate)

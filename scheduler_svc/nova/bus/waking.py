@@ -25,7 +25,7 @@ class BridgeWaker:
 
     def wake(self, record: str) -> None:
         """Make the bridge read now because a record may have changed; never fails. Without effect right after another
-        request; the bridge reads at its interval anyway.
+        request.
         """
         now = self._clock()
         if self._requested is not None and now - self._requested < PAUSE_SECONDS:

@@ -14,7 +14,7 @@ from scheduler_svc.store.validation import MAX_REFS
 
 
 class AllocatedHosts:
-    """Finder of Nova compute nodes on whose trees a consumer has allocations. Thread-safe."""
+    """Thread-safe finder of Nova compute nodes on whose trees a consumer has allocations."""
 
     def __init__(self, store: Store, table: Callable[[], HostTable]) -> None:
         self._store = store
@@ -53,7 +53,6 @@ class AllocatedHosts:
 
 
 def _roots(view: View, providers: Iterable[str]) -> set[str]:
-    """Return the compute nodes of the providers' trees."""
     names = set()
     for provider in providers:
         if hosts.find(view, provider) is not None:

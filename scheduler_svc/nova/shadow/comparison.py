@@ -13,8 +13,6 @@ MAX_REASONS = 3  # most frequent reasons in the text of a refusal
 
 
 class ShadowOutcome(StrEnum):
-    """Result for one instance."""
-
     SAME = "same host"
     EQUAL = "another host with an equal score"
     OTHER = "another host"
@@ -29,8 +27,8 @@ AGREEMENTS = frozenset({ShadowOutcome.SAME, ShadowOutcome.EQUAL, ShadowOutcome.R
 
 @dataclass(frozen=True, slots=True)
 class ShadowComparison:
-    """Comparison of one instance. Hosts have their Nova names, '' for none. ``rank`` is the rank of Nova's host by
-    gantt's scores among the ``count`` hosts that pass gantt's filters; 0 if they reject it or there is no host.
+    """Comparison of one instance. Hosts have their Nova names, '' for none. ``rank`` is Nova's host's by gantt's scores
+    among the ``count`` hosts that pass gantt's filters; 0 if rejected or without a host.
     """
 
     consumer: str
@@ -55,7 +53,7 @@ FindHost = Callable[[str], NamedRow]
 
 def compare(decision: ShadowDecision, nova_hosts: Sequence[str], find: FindHost) -> list[ShadowComparison]:
     """Return a comparison per instance. Hosts are table names; none if Nova refused. The instances of a request are
-    alike, so their assignment to hosts does not matter.
+    alike, so their order does not matter.
     """
     gantt_replica_hosts = list(decision.hosts)
     if not nova_hosts:

@@ -56,8 +56,7 @@ class ShadowScheduler:
 
     def decide(self, ctxt: RequestContext, spec: Any, uuids: Sequence[str]) -> ShadowDecision | None:
         """Return the decision and record it; None for a rebuild, for which Nova claims nothing. Raises MalformedObject,
-        IncompatibleObject or InvalidSpec for an unreadable request, StoreUnavailable or NotReady if nothing can be
-        decided.
+        IncompatibleObject or InvalidSpec for the request, StoreUnavailable or NotReady if nothing can be decided.
         """
         request = request_spec.translate(spec)
         if request.is_rebuild:
@@ -73,7 +72,6 @@ class ShadowScheduler:
 
 
 def _answer(select: Callable[[], object]) -> tuple[Sequence[str], str]:
-    """Return the hosts of a selection without claims, or none and the reason."""
     try:
         select()
     except errors.NotClaimed as decided:
@@ -86,6 +84,5 @@ def _answer(select: Callable[[], object]) -> tuple[Sequence[str], str]:
 
 
 def _refusal(instances: int, why: str) -> Mapping[str, Any]:
-    """Return the record of a request that was refused before any search."""
     empty: dict[str, Any] = {"spec": {}, "hosts": 0, "reasons": {}, "best": [], "verdicts": []}
     return {**empty, "mode": SHADOW, "outcome": "refused", "instances": instances, "why": why}

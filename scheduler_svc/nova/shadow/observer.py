@@ -19,8 +19,8 @@ MAX_PENDING = 100  # requests; each keeps six bytes per host
 
 @dataclass(slots=True)
 class _Pending:
-    """Decision that waits for Nova's until ``deadline``, with the hosts found so far. ``earlier`` has the hosts on
-    which each consumer already had allocations, for example during an evacuation.
+    """Decision that waits for Nova's until ``deadline``, with the hosts found so far; ``earlier`` has the hosts on
+    which each consumer already had allocations, as in an evacuation.
     """
 
     decision: ShadowDecision
@@ -31,7 +31,6 @@ class _Pending:
 
     @property
     def missing(self) -> list[str]:
-        """Consumers without a host."""
         return [consumer for consumer in self.decision.consumers if consumer not in self.hosts]
 
 
@@ -55,13 +54,12 @@ class NovaObserver:
 
     @property
     def has_room(self) -> bool:
-        """Whether one more decision can be kept."""
         with self._lock:
             return len(self._pending) < MAX_PENDING
 
     def expect(self, decision: ShadowDecision) -> None:
-        """Compare a decision as soon as Nova's is known; raises StoreUnavailable. A decision made after Nova's claims
-        cannot be compared: it counted them as other servers' claims.
+        """Compare a decision as soon as Nova's is known; raises StoreUnavailable. A decision made after Nova's claims,
+        which it counted as other servers', cannot be compared.
         """
         earlier = self._allocated.read(decision.consumers)
         for names in earlier.values():

@@ -20,8 +20,6 @@ INTERVAL_SECONDS = 60.0  # between two summaries
 
 
 class Skipped(StrEnum):
-    """Why a request was not compared."""
-
     LATE = "late"  # Nova had claimed hosts before the decision
     OVERFLOW = "overflow"  # too many pending comparisons
     UNCLAIMED = "unclaimed"  # Nova claims nothing for this request, so its choice is not visible
@@ -38,7 +36,6 @@ class NovaShadowReport(ShadowReport):
         self._store = store
 
     def skip(self, why: Skipped) -> None:
-        """Count a request that is not compared."""
         self.count(metrics.NOVA_SHADOW_SKIPPED, why, title="not compared, ")
 
     def add(self, decision: ShadowDecision, comparisons: Sequence[ShadowComparison], others: int) -> None:

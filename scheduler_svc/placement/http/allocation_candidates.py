@@ -30,7 +30,6 @@ def list_all(model: PlacementModel, request: Request) -> Response:
 
 
 def _check_names(model: PlacementModel, trees: TreeRequest) -> None:
-    """Raise Problem 400 for an unknown resource class or trait."""
     classes = {name for group in trees.groups for name in group.resources}
     model.catalogue.check(RESOURCE_CLASSES, classes, "Invalid resource class in resources parameter: ")
     traits = {*trees.root_required, *trees.root_forbidden}
@@ -40,7 +39,6 @@ def _check_names(model: PlacementModel, trees: TreeRequest) -> None:
 
 
 def _with_roots(model: PlacementModel, trees: TreeRequest) -> TreeRequest | None:
-    """Replace in_tree by the ids of roots; return None if one names no provider."""
     groups = []
     for group in trees.groups:
         root = None

@@ -99,7 +99,6 @@ def _document(model: PlacementModel, state: ConsumerState, request: Request) -> 
 def consumer_request(
     consumer: str, body: Mapping[str, Any], request: Request, model: PlacementModel
 ) -> AllocationChange:
-    """Return a consumer's requested allocations, from its part of a body."""
     project, user = model.unknown_owner
     return AllocationChange(
         consumer,

@@ -234,7 +234,6 @@ def _reason(error: errors.GanttError, request_id: str) -> str:
 
 
 def _choose(routes: Sequence[ApiRoute], request: Request) -> ApiRoute:
-    """Return the route for the request's microversion; raises Problem if no route matches."""
     for route in routes:
         if route.type_first:
             _check_types(route, request)
@@ -244,7 +243,6 @@ def _choose(routes: Sequence[ApiRoute], request: Request) -> ApiRoute:
 
 
 def _check_types(route: ApiRoute, request: Request) -> None:
-    """Raise Problem 415 or 406 unless the request sends and accepts JSON as the route requires."""
     if route.takes_json:
         content_type = request.environ.get("CONTENT_TYPE", "").partition(";")[0].strip() or "None"
         if content_type != JSON:

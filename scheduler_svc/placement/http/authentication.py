@@ -23,8 +23,8 @@ def caller_of(environ: Environ) -> ApiUser:
 
 def trust_tokens(application: Application) -> Application:
     """Wrap the application for ``auth_strategy = noauth2``, which accepts any token: for development only. A token is
-    ``user`` or ``user:project``. X-Project-Id overrides the project; OpenStack-System-Scope makes a system-scoped
-    request without project. X-Roles has the roles; by default the user ``admin`` has the role ``admin``.
+    ``user`` or ``user:project``. X-Project-Id overrides the project; OpenStack-System-Scope makes a request
+    system-scoped. X-Roles has the roles; user ``admin`` has the role ``admin`` by default.
     """
 
     def authenticate(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:

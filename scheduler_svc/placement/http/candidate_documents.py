@@ -24,7 +24,7 @@ _MARK = "@"  # placeholder of a UUID in a template; cannot occur in names of cla
 
 
 class CandidateDocuments:
-    """Writer of a process's answers, which mostly repeat the same texts for the same roots. Thread-safe."""
+    """Thread-safe writer of a process's answers, which mostly repeat the same texts for the same roots."""
 
     def __init__(self) -> None:
         self._root_texts = RootTexts()
@@ -38,8 +38,8 @@ class CandidateDocuments:
         *,
         is_limited: bool,
     ) -> bytes:
-        """Return the document that answers a query; raises Problem 503 if time is over. If ``is_limited``, the answer
-        has the candidates that could be written in time, and all summaries.
+        """Return the document that answers a query; raises Problem 503 if time is over. ``is_limited`` answers with the
+        candidates that could be written in time, and all summaries.
         """
         requests: list[str] = []
         summaries: list[bytes] = []
@@ -83,7 +83,6 @@ def _requests(candidates: Iterable[AllocationCandidate], version: Microversion) 
 def _request(
     allocations: Mapping[str, Mapping[str, int]], providers: Mapping[str, Sequence[str]], version: Microversion
 ) -> str:
-    """Return an allocation request, with providers by group if the microversion has them."""
     document: dict[str, Any]
     if version >= BY_PROVIDER_SINCE:
         document = {"allocations": {uuid: {"resources": amounts} for uuid, amounts in allocations.items()}}

@@ -92,7 +92,6 @@ def _subtrees(request: Request) -> tuple[tuple[str, ...], ...]:
 
 
 def _check_size(groups: Groups, subtrees: Sequence[Sequence[str]]) -> None:
-    """Raise Problem 400 for a request above the scheduler's limits for request specs."""
     sizes = {
         "request groups": (len(groups), MAX_GROUPS),
         "same_subtree parameters": (len(subtrees), MAX_SUBTREES),
@@ -127,7 +126,6 @@ def _check_subtrees(groups: Groups, subtrees: tuple[tuple[str, ...], ...]) -> No
 
 
 def _check_resources(groups: Groups) -> None:
-    """Raise Problem 400 unless each group has resources, as before microversion 1.36."""
     empty = {suffix: group for suffix, group in groups.items() if not group.resources}
     traits = [f"required{suffix}" for suffix, group in empty.items() if group.required or group.any_of]
     if traits:

@@ -39,9 +39,8 @@ def write_summaries(providers: ProviderContents, version: Microversion, requeste
 
 
 class RootTexts:
-    """Cache of roots' UUIDs and summaries in the form since TREES_SINCE. Thread-safe. A text depends on the root's id,
-    its numbers and their legend only. It is written again if one of them differs, whatever changed it, even if another
-    provider now has the row.
+    """Thread-safe cache of roots' UUIDs and summaries in the form since TREES_SINCE. A text depends on the root's id,
+    its numbers and their legend only, and is written again if one of them differs.
     """
 
     def __init__(self) -> None:
@@ -49,7 +48,6 @@ class RootTexts:
         self._reset(0, 0, Legend((), ()))
 
     def of(self, roots: ProviderContents) -> tuple[list[str], list[bytes]]:
-        """Return the UUIDs and summaries of these roots, in order."""
         rows, ids = roots.rows, np.array(roots.ids, object)
         with self._lock:
             size = int(rows.max(initial=-1)) + 1
@@ -74,7 +72,6 @@ class RootTexts:
 
 
 def _inventories(resource_class: str, capacities: IntColumn, used: IntColumn) -> list[str]:
-    """Return each provider's inventory of a class, behind a comma; '' without one."""
     indices = np.flatnonzero(capacities != NO_INVENTORY)
     start = repeat(f',"{resource_class}":{{"capacity":')
     numbers = _texts(capacities[indices]), repeat(',"used":'), _texts(used[indices])

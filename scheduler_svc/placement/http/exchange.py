@@ -21,7 +21,6 @@ class Exchange:
 
 
 def exchange_of(environ: dict[str, Any]) -> Exchange:
-    """Return the exchange of a WSGI environment; the first call creates it."""
     exchange = environ.get(_KEY)
     if not isinstance(exchange, Exchange):
         exchange = environ[_KEY] = Exchange()

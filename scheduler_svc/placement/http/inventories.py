@@ -84,14 +84,12 @@ def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
 
 
 def delete(model: PlacementModel, _request: Request, uuid: str, resource_class: str) -> Response:
-    """Delete the inventory of a class, which must not be in use."""
     provider = model.directory.get(uuid)
     _change(model, uuid, RemoveInventory(provider.id, resource_class))
     return Response(204)
 
 
 def delete_all(model: PlacementModel, _request: Request, uuid: str) -> Response:
-    """Delete all inventories; refused if any is in use."""
     _change(model, uuid, SetInventories(model.directory.get(uuid).id, {}))
     return Response(204)
 
@@ -101,8 +99,8 @@ def _change(model: PlacementModel, uuid: str, change: InventoryChange) -> Resour
 
 
 def parse_inventory(raw: Mapping[str, Any], resource_class: str, request: Request, failure: str) -> Inventory:
-    """Parse an inventory from a body; raises Problem 400 if none of it could be used. Before microversion 1.26 it may
-    not be fully reserved either.
+    """Parse an inventory from a body; raises Problem 400 if none of it could be used, before microversion 1.26 also if
+    fully reserved.
     """
     inventory = Inventory(**{name: raw[name] for name in _FIELDS if name in raw})
     free = inventory.total - inventory.reserved

@@ -23,12 +23,11 @@ _UNAVAILABLE = (
 
 
 class KeystoneTokens(auth_token.AuthProtocol):
-    """Keystone middleware that answers 503 while Keystone cannot validate a token. The stock middleware treats such a
-    token as invalid, and its client would discard a good token.
+    """Keystone middleware that answers 503 while Keystone cannot validate a token; the stock one treats it as invalid,
+    and clients would discard it.
     """
 
     def fetch_token(self, token: str, **options: Any) -> Any:
-        """Return the token's data; raises InvalidToken for a token unknown to Keystone."""
         try:
             return super().fetch_token(token, **options)
         except auth_token.InvalidToken as error:

@@ -17,8 +17,6 @@ _VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
 
 
 class Microversion(NamedTuple):
-    """Microversion, ordered like a tuple."""
-
     major: int
     minor: int
 
@@ -32,8 +30,8 @@ LATEST = Microversion(1, 39)
 
 @functools.lru_cache(maxsize=256)
 def parse(header: str | None) -> Microversion:
-    """Return the microversion requested by a header, the oldest without a header. Raises Problem 400 for a malformed
-    version and 406 for an unsupported one.
+    """Return the microversion requested by a header, the oldest without one; raises Problem 400 if malformed, 406 if
+    unsupported.
     """
     text = microversion_parse.get_version({HEADER: header}, SERVICE) if header is not None else None
     if text is None:
@@ -50,7 +48,6 @@ def parse(header: str | None) -> Microversion:
 
 
 def parse_or_latest(header: str | None) -> Microversion:
-    """Return the microversion requested by a header, the latest if that is malformed or unsupported."""
     try:
         return parse(header)
     except Problem:

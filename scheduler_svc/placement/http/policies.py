@@ -85,7 +85,6 @@ class Policies:
     """Rules in force: the defaults, overridden by the operator's policy file."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
-        """Raise BadConfiguration for an unreadable policy file."""
         policy_opts.set_defaults(conf, DEFAULT_FILE)
         self._conf = conf
         self._allows = self._load()
@@ -100,7 +99,6 @@ class Policies:
             raise Problem(403, f"Policy does not allow {PREFIX}{rule} to be performed.")
 
     def _load(self) -> Callable[[str, ApiUser, str | None], bool]:
-        """Return a function that decides by the current rules and caches its decisions."""
         enforcer = policy.Enforcer(self._conf)
         enforcer.suppress_default_change_warnings = True
         enforcer.register_defaults(rules())

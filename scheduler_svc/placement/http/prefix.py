@@ -8,8 +8,8 @@ from scheduler_svc.placement.http.authentication import Application, StartRespon
 
 
 def below(prefix: str, application: Application) -> Application:
-    """Wrap the application with links that begin with a prefix such as '/placement'. Request paths may lack the prefix,
-    which some proxies remove.
+    """Wrap the application with links that begin with a prefix such as '/placement', which some proxies remove from
+    request paths.
     """
 
     def mount(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:

@@ -25,7 +25,6 @@ _MARKERS = SimpleNamespace(**{name: f"\0{name}" for name in _PARTS})  # NUL cann
 
 
 def as_document(provider: Any, prefix: str, version: Microversion) -> dict[str, Any]:
-    """Return the document of a provider; its links begin with ``prefix``."""
     path = f"{prefix}/resource_providers/{provider.uuid}"
     below = [name for name, since in _LINKS if version >= since]
     document = {
@@ -58,7 +57,6 @@ def as_list(providers: Iterable[tuple[ProviderRow, int]], prefix: str, version: 
 
 @functools.lru_cache
 def _template(prefix: str, version: Microversion) -> str:
-    """Return a provider's document as a template with named placeholders."""
     text = orjson.dumps(as_document(_MARKERS, prefix, version)).decode().replace("%", "%%")
     for name in ("name", "generation", "parent"):
         text = text.replace(f'"\\u0000{name}"', f"%({name})s")

@@ -39,7 +39,6 @@ MOVES_SINCE = Microversion(1, 37)
 
 
 def list_all(model: PlacementModel, request: Request) -> Response:
-    """Return the providers that match all query parameters."""
     providers = _find(model, request)
     return Response(200, as_list(providers, request.prefix, request.version), modified=_last_change(providers))
 
@@ -84,7 +83,6 @@ def update(model: PlacementModel, request: Request, uuid: str) -> Response:
 
 
 def delete(model: PlacementModel, _request: Request, uuid: str) -> Response:
-    """Delete a provider without children and allocations."""
     provider = model.directory.find(uuid)
     if provider is None:
         raise _nothing_to_delete(uuid)
@@ -114,7 +112,6 @@ def _nothing_to_delete(uuid: str) -> Problem:
 
 
 def _parent(model: PlacementModel, uuid: str | None, failure: str) -> str | None:
-    """Return the id of a parent; raises Problem 400 if it does not exist."""
     if uuid is None:
         return None
     parent = model.directory.find(str(uuids.UUID(uuid)))
@@ -124,7 +121,6 @@ def _parent(model: PlacementModel, uuid: str | None, failure: str) -> str | None
 
 
 def _find(model: PlacementModel, request: Request) -> Sequence[tuple[ProviderRow, int]]:
-    """Return the providers that match the query; raises Problem 400."""
     group = query_parameters.request_group(request)
     model.catalogue.check(RESOURCE_CLASSES, group.resources, "Invalid resource class in resources parameter: ")
     traits = {*group.forbidden, *group.required}.union(*group.any_of)

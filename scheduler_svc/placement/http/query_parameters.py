@@ -24,7 +24,6 @@ _AMOUNT = re.compile("[+-]?[0-9]+")
 
 
 def request_group(request: Request, suffix: str = "") -> RequestGroup:
-    """Return a group's requirements on its providers, without its tree; raises Problem 400."""
     member_of, forbidden_aggregates = aggregates(request, suffix)
     required, forbidden = traits(request, suffix)
     text = request.parameter(f"resources{suffix}")

@@ -32,14 +32,12 @@ def create(model: PlacementModel, request: Request) -> Response:
 
 
 def ensure(model: PlacementModel, request: Request, name: str) -> Response:
-    """Create a custom class unless it exists."""
     request.validate({"name": name}, schemas.RESOURCE_CLASS)
     status = 201 if model.catalogue.create(RESOURCE_CLASSES, name) else 204
     return Response(status, location=_path(request, name))
 
 
 def rename(model: PlacementModel, request: Request, name: str) -> Response:
-    """Rename an unused custom class."""
     new_name = request.json(schemas.RESOURCE_CLASS)["name"]
     model.catalogue.require(RESOURCE_CLASSES, name)
     if name in RESOURCE_CLASSES.standard:
@@ -53,7 +51,6 @@ def rename(model: PlacementModel, request: Request, name: str) -> Response:
 
 
 def delete(model: PlacementModel, _request: Request, name: str) -> Response:
-    """Delete a custom class without inventories."""
     model.catalogue.require(RESOURCE_CLASSES, name)
     if name in RESOURCE_CLASSES.standard:
         raise bad_request(f"Error in delete resource class: Cannot delete standard resource class {name}")

@@ -206,7 +206,6 @@ class Match(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Path of the routes, with {...} for variable parts."""
         return next(iter(self.methods.values()))[0].path
 
 
@@ -221,7 +220,6 @@ class Router:
             methods.setdefault(route.method, []).append(route)
 
     def find(self, path: str) -> Match | None:
-        """Return the routes at a path, or None."""
         parts = (path or "/").split("/")[1:]
         methods = self._paths.get((len(parts), tuple(parts[::2])))
         variables = tuple(parts[1::2])

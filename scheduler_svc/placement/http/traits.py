@@ -25,12 +25,10 @@ def list_all(model: PlacementModel, request: Request) -> Response:
 
 
 def show(model: PlacementModel, _request: Request, name: str) -> Response:
-    """Answer whether a trait exists."""
     return Response(204, modified=model.catalogue.require(TRAITS, name))
 
 
 def create(model: PlacementModel, request: Request, name: str) -> Response:
-    """Create a custom trait unless it exists."""
     if not schemas.CUSTOM_TRAIT.is_valid(name):
         raise bad_request(
             "The trait is invalid. A valid trait must be no longer than 255 characters, start with the prefix "
@@ -42,7 +40,6 @@ def create(model: PlacementModel, request: Request, name: str) -> Response:
 
 
 def delete(model: PlacementModel, _request: Request, name: str) -> Response:
-    """Delete a custom trait that no provider has."""
     if name in TRAITS.standard:
         raise bad_request(f"Cannot delete standard trait {name}.")
     model.catalogue.require(TRAITS, name)

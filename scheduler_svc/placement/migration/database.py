@@ -16,10 +16,7 @@ OPTIONAL = {tables.CONSUMER_TYPES.name}
 
 
 class PlacementDatabase:
-    """Placement database of any schema that has the required tables."""
-
     def __init__(self, url: str) -> None:
-        """Raises PlacementUnavailable if ``url`` is invalid or names a missing file."""
         try:
             self._engine = databases.open_engine(url)
         except databases.DatabaseUnusable as error:

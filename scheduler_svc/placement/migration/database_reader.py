@@ -32,7 +32,6 @@ class DatabaseReader:
         self._step = step
 
     def read(self) -> PlacementDump:
-        """Return all records; raises PlacementUnavailable."""
         with self._database.snapshot() as connection:
             snapshot = _Snapshot(connection)
             self._step("providers")
@@ -116,7 +115,6 @@ class _Snapshot:
             yield ConsumerRecord(uuid, UNKNOWN_OWNER, UNKNOWN_OWNER, "", 0, parts, changed[uuid])
 
     def _allocations(self) -> tuple[dict[str, dict[str, dict[str, int]]], dict[str, int]]:
-        """Return the allocations of each consumer, and the time of their last change."""
         allocations: dict[str, dict[str, dict[str, int]]] = {}
         dangling = 0
         columns = ("consumer_id", "resource_provider_id", "resource_class_id", "used")
@@ -132,7 +130,6 @@ class _Snapshot:
         return allocations, self._changes()
 
     def _changes(self) -> dict[str, int]:
-        """Return the time of the last change of allocations by consumer, computed by the database."""
         table = tables.ALLOCATIONS
         last = func.max(func.coalesce(table.c.updated_at, table.c.created_at))
         rows = self._connection.execute(select(table.c.consumer_id, last).group_by(table.c.consumer_id))

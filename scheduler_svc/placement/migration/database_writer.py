@@ -136,7 +136,6 @@ class DatabaseWriter(Writer):
                 self._connection.execute(update(table).where(table.c.id == number).values(root_provider_id=root))
 
     def _put_parts(self, provider: int, record: ProviderRecord) -> None:
-        """Write changed rows of a provider: inventories, traits and aggregates."""
         changed_ms = record.changed_ms
         inventories = {
             self._id(tables.RESOURCE_CLASSES, "name", name, changed_ms): {
@@ -195,7 +194,6 @@ class DatabaseWriter(Writer):
             self._connection.execute(delete(column.table).where(column.in_(texts)))
 
     def _id(self, table: Table, column: str, text: str, changed_ms: int) -> int:
-        """Return the id of the row with a text, inserting it if missing."""
         ids = self._known(table, column)
         if text not in ids:
             values: dict[str, Any] = {column: text, "created_at": self._moment(changed_ms)}
@@ -224,8 +222,8 @@ class DatabaseWriter(Writer):
 
 def class_id(name: str, present: Collection[int]) -> int:
     """Return the id that Placement assigns to a new resource class, given the others' ids. At its start Placement
-    inserts missing standard classes under their numbers, and none at all, without an error, if one of the numbers is
-    taken. If the number is already taken, the next free id is returned.
+    inserts missing standard classes under their numbers, and silently none at all if one of the numbers is taken. A
+    taken number gives the next free id.
     """
     number = STANDARD_IDS.get(name)
     return max(LEAST_CUSTOM_ID, max(present, default=0) + 1) if number is None or number in present else number

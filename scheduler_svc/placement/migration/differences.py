@@ -27,7 +27,6 @@ def differences(source: PlacementDump, target: PlacementDump) -> Iterator[str]:
 
 
 def excess(contents: PlacementDump) -> Iterator[str]:
-    """Yield allocations above capacity."""
     used: Counter[tuple[str, str]] = Counter()
     for record in contents.consumers.values():
         for provider, amounts in record.allocations.items():

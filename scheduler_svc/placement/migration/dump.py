@@ -35,7 +35,6 @@ class ProviderRecord:
 
     @property
     def times(self) -> tuple[int, ...]:
-        """All times in ms."""
         return self.created_ms, self.changed_ms
 
 
@@ -53,7 +52,6 @@ class ConsumerRecord:
 
     @property
     def times(self) -> tuple[int, ...]:
-        """All times in ms."""
         return (self.changed_ms,)
 
 
@@ -134,7 +132,6 @@ def are_same(
 
 
 def times_in(record: ProviderRecord | ConsumerRecord, unit_ms: int) -> list[int]:
-    """Return all times of a record in whole units."""
     return [time_ms // unit_ms for time_ms in record.times]
 
 

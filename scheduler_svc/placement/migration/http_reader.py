@@ -28,9 +28,9 @@ S = TypeVar("S")
 
 
 class HttpReader:
-    """Reader of another Placement. A provider whose generation changes during the read is read again. After READS
-    attempts it counts as ``unread``. Its consumers' allocations are read nevertheless, since they depend on the
-    consumers' own generations.
+    """Reader of another Placement. A provider whose generation changes meanwhile is read again, and after READS
+    attempts counts as ``unread``. Its consumers' allocations, which depend on their own generations, are read
+    nevertheless.
     """
 
     def __init__(self, client: PlacementClient, progress: Callable[[str, int, int], None] | None = None) -> None:
@@ -38,7 +38,6 @@ class HttpReader:
         self._progress = progress or (lambda what, number, total: None)
 
     def read(self) -> PlacementDump:
-        """Return all records; raises PlacementUnavailable."""
         names = dict.fromkeys(self._custom_names(), 0)
         listed = self._client.document("/resource_providers")["resource_providers"]
         with ThreadPoolExecutor(THREADS) as threads:

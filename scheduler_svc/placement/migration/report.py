@@ -12,8 +12,6 @@ MAX_SHOWN = 20  # lines of a list at the terminal; the file has all
 
 
 class Report:
-    """Report that prints shortened lists, and writes complete ones to ``path``."""
-
     def __init__(self, path: Path | None = None) -> None:
         self._file = None if path is None else path.open("w", encoding="utf-8")
         self._bar: Any = None

@@ -20,8 +20,8 @@ def open_database(source: str) -> PlacementDatabase:
 
 
 def open_source(source: str, progress: Progress) -> DatabaseReader | HttpReader:
-    """Return a reader of the Placement at ``source``, an HTTP URL or a database; raises PlacementUnavailable. Over HTTP
-    it authenticates with the OpenStack client's environment variables.
+    """Return a reader of the Placement at ``source``, a database or an HTTP URL with the OpenStack client's environment
+    variables; raises PlacementUnavailable.
     """
     if source.startswith(("http://", "https://")):
         return HttpReader(PlacementClient(source, credentials(source, os.environ)), progress)

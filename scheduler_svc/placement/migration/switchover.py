@@ -17,9 +17,9 @@ Read = Callable[[], PlacementDump]  # returns the contents of one side
 
 
 class Switchover:
-    """Copies from a source to a target through ``writer``. Methods return whether nothing is amiss. A source without
-    providers is wrong or emptied: copies raise NothingToCopy without writing. If clients wrote to the target, copies
-    raise ClientsHaveWritten unless ``beside_clients``, since nothing shows which consumers a client ended.
+    """Copies from a source to a target through ``writer``; methods return whether nothing is amiss. A source without
+    providers is wrong or emptied: copies raise NothingToCopy. If clients wrote to the target, they raise
+    ClientsHaveWritten unless ``beside_clients``, since nothing shows which consumers a client ended.
     """
 
     def __init__(
@@ -32,7 +32,6 @@ class Switchover:
         self._beside_clients = beside_clients
 
     def copy(self) -> bool:
-        """Copy once."""
         # Here and below: a garbage collection would repeatedly search millions of records, which form no cycles.
         with collection_suspended():
             target = self._read_unchanged_target()
@@ -41,8 +40,8 @@ class Switchover:
         return self._conclude(source.with_least_generation(target.generation_base), outcome)
 
     def follow(self, stopping: threading.Event, interval_s: float, *, until_equal: bool = False) -> bool:
-        """Copy repeatedly until ``stopping`` is set, and once more. With ``until_equal`` it also ends after a pass that
-        wrote nothing and read every provider.
+        """Copy repeatedly until ``stopping`` is set, and once more; with ``until_equal`` at most until a pass writes
+        nothing and reads every provider.
         """
         target, number = self._read_unchanged_target(), 0
         while True:
@@ -56,7 +55,6 @@ class Switchover:
             stopping.wait(interval_s)
 
     def verify(self) -> bool:
-        """Compare both sides without writing."""
         with collection_suspended():
             source, target = self._read_source(), self._read_target()
         self._report.listing("Notes", source.with_least_generation(target.generation_base).notes)

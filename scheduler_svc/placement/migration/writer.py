@@ -10,8 +10,8 @@ Refusals = dict[str, str]  # reasons by UUID of the unwritten record
 
 
 class Writer(Protocol):
-    """Writer of whole records; a refusal is returned as text. ``threads`` is the number of threads that may write
-    consumers concurrently.
+    """Writer of whole records; a refusal is returned as text. Up to ``threads`` threads may write consumers
+    concurrently.
     """
 
     threads: int

@@ -14,8 +14,8 @@ _ABSENT = names.api_provider("00000000-0000-0000-0000-000000000000")  # has the 
 
 
 def record_first(store: Store, partition: str, epoch: int) -> None:
-    """Record the epoch in which the API is first served, unless there is a record. Raises StoreUnavailable. If the
-    store has no record although a later epoch began, the record may be among the forgotten writes.
+    """Record the epoch in which the API is first served, unless there is a record, which may be among forgotten writes
+    if a later epoch began. Raises StoreUnavailable.
     """
     if not store.find_state(NAMESPACE, partition)[0]:
         is_first_epoch = store.read_generations([_ABSENT])[_ABSENT] == 0

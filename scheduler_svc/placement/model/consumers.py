@@ -47,8 +47,8 @@ class Consumers:
     def apply(
         self, requests: Sequence[AllocationChange], write: Callable[[list[AllocationChange]], Refusal | None]
     ) -> Refusal | None:
-        """Return the answer of ``write``; raises Problem for unknown classes and malformed UUIDs. If a provider is
-        missing and agents have reported providers since, ``write`` is called again.
+        """Return the answer of ``write``; raises Problem for unknown classes and malformed UUIDs. Calls ``write`` again
+        if a provider is missing and agents have reported providers since.
         """
         with self.generations_first(requests):
             changes = self._changes(requests)
@@ -103,7 +103,6 @@ class Consumers:
 
 
 def refused_allocation(refusal: Refusal) -> Problem:
-    """Return the problem of a refusal about a consumer."""
     match refusal.kind:
         case RefusalKind.CONSUMER:
             expected, sent = (

@@ -43,24 +43,21 @@ class ProviderDirectory:
         self._agents = AgentIdentities()
 
     def id_of(self, uuid: str) -> str | None:
-        """Return the id that a provider with this UUID would have; None for a malformed UUID. Reads nothing: an agent's
-        provider that was not learned yet gets the id of an API provider.
+        """Return the id that a provider with this UUID would have; None if malformed. Reads nothing: an agent's
+        provider not learned yet gets the id of an API provider.
         """
         if not _is_uuid(uuid):
             return None
         return self._id_of(uuid)
 
     def learn_agents(self) -> None:
-        """Learn the UUIDs of agents' providers."""
         self._freshness.require()
         self._agents.learn(self._table.provider_ids(self._number))
 
     def find(self, uuid: str) -> ResourceProvider | None:
-        """Return a provider, or None."""
         return self.find_each([uuid]).get(uuid)
 
     def find_each(self, uuids: Iterable[str]) -> dict[str, ResourceProvider]:
-        """Return the existing providers by UUID."""
         uuids = {uuid for uuid in uuids if _is_uuid(uuid)}
         providers = self._read_each(uuids)
         unknown = {uuid for uuid in uuids - providers.keys() if self._agents.find(uuid) is None}
@@ -72,9 +69,9 @@ class ProviderDirectory:
     def find_all(
         self, group: RequestGroup, *, name: str | None, provider: str | None, tree: str | None
     ) -> list[tuple[ProviderRow, int]]:
-        """Return the providers that satisfy all conditions, from the table, with generations from the store. Each can
-        serve ``group`` from its own free inventories. ``provider`` is the id of the only allowed provider, ``tree`` the
-        id of any provider of the required tree.
+        """Return the providers that satisfy all conditions, from the table, with the store's generations. Each can
+        serve ``group`` from its own free inventories. ``provider`` is the only allowed id, ``tree`` the id of any
+        provider of the required tree.
         """
         self._freshness.require()
         with self._table.reading_providers(self._number) as providers:
@@ -98,7 +95,6 @@ class ProviderDirectory:
         return provider
 
     def names_in_use(self, find: Callable[[PartitionProviders], set[str]]) -> set[str]:
-        """Return the names that ``find`` finds in the table."""
         self._freshness.require()
         with self._table.reading_providers(self._number) as providers:
             return find(providers)

@@ -16,15 +16,14 @@ class Freshness:
         self._replica = replica
 
     def require(self) -> int:
-        """Return the replica's position once it has everything acknowledged before the call. Raises NotReady if that
-        takes longer than TIMEOUT.
+        """Return the replica's position once it has everything acknowledged before the call; raises NotReady after
+        TIMEOUT.
         """
         _, position = self._store.begin_epoch_if_behind(0, 0)  # no store is behind these
         self.wait_for(position)
         return position
 
     def wait_for(self, position: int) -> None:
-        """Wait until the replica has reached ``position``; raises NotReady after TIMEOUT."""
         if not self._replica.reach(position, TIMEOUT):
             raise errors.NotReady(
                 what="This process",

@@ -14,9 +14,8 @@ PROVIDER_HAS_CHILDREN = "placement.resource_provider.cannot_delete_parent"
 
 
 class Problem(Exception):
-    """A request that is answered with an error and changed nothing. ``status`` is the HTTP status and ``detail`` the
-    message. ``code`` is one of the Placement API's codes, which clients compare
-    (https://docs.openstack.org/api-ref/placement/#error-codes).
+    """A request that is answered with an error and changed nothing. ``status`` is the HTTP status, ``detail`` the
+    message, and ``code`` one that clients compare (https://docs.openstack.org/api-ref/placement/#error-codes).
     """
 
     def __init__(self, status: int, detail: str, code: str = UNDEFINED) -> None:
@@ -31,10 +30,8 @@ def bad_request(detail: str, code: str = UNDEFINED) -> Problem:
 
 
 def not_found(detail: str) -> Problem:
-    """Return the problem of a request for a missing object."""
     return Problem(404, detail)
 
 
 def conflict(detail: str, code: str = UNDEFINED) -> Problem:
-    """Return the problem of a request that conflicts with stored data."""
     return Problem(409, detail, code)

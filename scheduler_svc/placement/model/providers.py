@@ -12,8 +12,6 @@ from scheduler_svc.store.providers.changes import ProviderState, is_api_owned, n
 
 @dataclass(frozen=True, slots=True)
 class ResourceProvider:
-    """Snapshot of a resource provider."""
-
     id: str
     uuid: str
     name: str
@@ -46,7 +44,6 @@ class ResourceProvider:
 
     @property
     def traits(self) -> Sequence[str]:
-        """Traits, sorted."""
         return sorted(self.document["traits"])
 
     @property

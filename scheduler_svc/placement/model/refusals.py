@@ -21,8 +21,8 @@ def owned_by_agent(uuid: str) -> Problem:
 
 
 def check_generation(provider: ResourceProvider, sent: int, stale: str) -> None:
-    """Raise Problem 409 with text ``stale`` unless the sent generation is current. The store compares it again with the
-    change. This check takes precedence over other errors in the request.
+    """Raise Problem 409 with text ``stale`` unless the sent generation is current, before other errors in the request.
+    The store compares it again.
     """
     if sent != provider.generation:
         raise conflict(stale, CONCURRENT_UPDATE)

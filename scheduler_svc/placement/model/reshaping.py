@@ -36,9 +36,9 @@ def reshape(
     read_inventories: Callable[[], InventoriesByProvider],
     requests: Sequence[AllocationChange],
 ) -> None:
-    """Replace all inventories of these providers and the allocations of ``requests``, or nothing; raises Problem.
-    ``generations`` are the client's, by provider UUID. As in Placement, they and the consumers' generations are
-    compared before errors in the inventories are reported, which ``read_inventories`` raises.
+    """Replace all inventories of these providers and the allocations of ``requests``, or nothing; raises Problem. As in
+    Placement, the client's ``generations``, by provider UUID, and the consumers' are compared before
+    ``read_inventories`` raises errors in the inventories.
     """
     if len(generations) > MAX_RESHAPED:
         raise bad_request(f"a request may contain at most {MAX_RESHAPED} providers, got {len(generations)}; split it")

@@ -27,7 +27,6 @@ def with_assigned_uuid(request: SentRequest, answer: ProxiedResponse) -> SentReq
 
 
 def _uuid_of(headers: Sequence[tuple[str, str]]) -> str | None:
-    """Return the UUID at the end of the location header, or None."""
     location = next((text for name, text in headers if name.lower() == "location"), "")
     last_part = location.rstrip("/").rpartition("/")[2]
     try:

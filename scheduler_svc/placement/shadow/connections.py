@@ -21,7 +21,6 @@ class _HeaderWriter:
     """Connection that distinguishes an unwritten header from a missing answer."""
 
     def endheaders(self, *arguments: Any, **options: Any) -> None:
-        """Write the header; raises _NotSent."""
         try:
             super().endheaders(*arguments, **options)  # type: ignore[misc]
         except ConnectionError as error:
@@ -45,9 +44,9 @@ class _HttpsPool(urllib3.HTTPSConnectionPool):
 
 
 class HttpServerAt:
-    """Server at a URL. Thread-safe; keeps ``connections`` open. If a connection breaks before the answer begins, the
-    request is sent once more on a new connection if it is safe or was not sent at all: servers close idle connections,
-    even with a request on its way.
+    """Thread-safe server at a URL; keeps ``connections`` open. If a connection breaks before the answer begins, a
+    request that is safe or was not sent at all is sent once more: servers close idle connections, even with a request
+    on its way.
     """
 
     def __init__(self, url: str, timeout_s: float, connections: int, load_context: ContextSource | None = None) -> None:
@@ -65,7 +64,6 @@ class HttpServerAt:
         self._pool = self._make_pool(self._connections)
 
     def send(self, request: SentRequest) -> ProxiedResponse:
-        """Return the answer; raises NotAnswered."""
         try:
             response = self._begin(request)
             content = response.read(decode_content=False)
@@ -77,7 +75,6 @@ class HttpServerAt:
         self._pool.close()
 
     def _begin(self, request: SentRequest) -> urllib3.BaseHTTPResponse:
-        """Send a request; return the response after its header is read."""
         try:
             return self._send_by(self._pool, request)
         except ProtocolError as error:

@@ -49,7 +49,6 @@ class ProxiedResponse:
 
     @property
     def is_error(self) -> bool:
-        """Whether the request was refused or failed."""
         return self.status >= FIRST_ERROR
 
 
@@ -64,5 +63,4 @@ class SentRequest:
 
     @property
     def is_write(self) -> bool:
-        """Whether the request may change something."""
         return self.method not in SAFE_METHODS

@@ -29,8 +29,6 @@ Exchange = tuple[SentRequest, ProxiedResponse]  # with the other Placement
 
 
 class MirrorOutcome(StrEnum):
-    """Result of a request."""
-
     EQUAL = "equal"  # gantt gives the same answer
     DIFFERENT = "different"
     GANTT_REFUSED = "gantt_refused"  # a write acknowledged by the other Placement
@@ -50,8 +48,8 @@ DIVERGING = (MirrorOutcome.UNCERTAIN, MirrorOutcome.DROPPED, MirrorOutcome.FAILE
 
 class Mirror(BackgroundLoop):
     """Thread that sends each exchange to ``gantt`` after the other Placement has answered it. At most ``max_waiting``
-    exchanges wait, with bodies of at most ``max_bytes``; reads get a share of both. A write is repeated until gantt can
-    take it; reads are not. A stop lets the current exchange finish; waiting ones are dropped and counted.
+    exchanges wait, with bodies of at most ``max_bytes``; reads get a share of both. Only writes are repeated until
+    gantt can take them. A stop lets the current exchange finish; waiting ones are dropped and counted.
     """
 
     def __init__(
@@ -140,12 +138,10 @@ class Mirror(BackgroundLoop):
         return 0.0
 
     def finish(self) -> None:
-        """Count the exchanges that still wait."""
         for request, _ in self._waiting:
             self._count(request, MirrorOutcome.DROPPED)
 
     def _repeat(self, request: SentRequest, expected: ProxiedResponse) -> MirrorOutcome:
-        """Send a request to gantt and compare the answers."""
         while True:
             actual = self._send(request)
             if actual is not None:
@@ -166,7 +162,6 @@ class Mirror(BackgroundLoop):
         return MirrorOutcome.DIFFERENT
 
     def _send(self, request: SentRequest) -> ProxiedResponse | None:
-        """Return gantt's answer; None if it cannot answer now."""
         try:
             answer = self._gantt.send(request)
         except NotAnswered as error:
@@ -186,7 +181,6 @@ class Mirror(BackgroundLoop):
 
 
 def _repeated(request: SentRequest, answer: ProxiedResponse) -> Exchange:
-    """Return the exchange to queue. Of a write's answer only the status is compared."""
     if request.is_write:
         return with_assigned_uuid(request, answer), ProxiedResponse(answer.status, (), b"")
     return request, answer

@@ -58,8 +58,8 @@ def _request(environ: dict[str, Any]) -> SentRequest:
 
 
 def _target(environ: dict[str, Any]) -> str:
-    """Return path and query string in the client's percent-encoding, if the server keeps it. WSGI's own variables have
-    a decoded path: %2F becomes a slash, or, in cheroot, %252F becomes %2F.
+    """Return path and query string in the client's percent-encoding, if the server keeps it; WSGI's own path is
+    decoded: %2F becomes a slash, or, in cheroot, %252F becomes %2F.
     """
     raw: str = environ.get("REQUEST_URI", "")
     if raw.startswith("/"):
@@ -75,7 +75,6 @@ def _status(code: int) -> str:
 
 
 def _refuse(problem: Problem, start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Respond to a request that was not forwarded, or not answered, in the API's format."""
     line = _status(problem.status)
     headers, body = plain_response(problem, line.partition(" ")[2])
     start_response(line, headers)

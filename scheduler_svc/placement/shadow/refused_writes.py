@@ -41,13 +41,11 @@ class RefusedWrite(NamedTuple):
 
 
 def refused_write(request: SentRequest, answer: ProxiedResponse) -> RefusedWrite:
-    """Return a refused write; requests and errors outside of the API are UNKNOWN."""
     method = request.method if request.method in _METHODS else OTHER_METHOD
     return RefusedWrite(method, route_of(request.target), answer.status, _code(answer.body))
 
 
 def route_of(target: str) -> str:
-    """Return the route of a path below any prefix."""
     parts = target.partition("?")[0].strip("/").split("/")
     start = next((index for index, part in enumerate(parts) if part in _COLLECTIONS), len(parts))
     parts = parts[start:]
@@ -55,7 +53,6 @@ def route_of(target: str) -> str:
 
 
 def _code(body: bytes) -> str:
-    """Return the error's code, which exists since microversion 1.23."""
     try:
         code = json.loads(body)["errors"][0]["code"]
     except (ValueError, LookupError, TypeError):

@@ -26,8 +26,8 @@ UUID: Schema = {"type": "string", "format": "uuid"}
 
 
 class Validator:
-    """Validator of a JSON Schema: fastjsonschema decides, jsonschema words the errors. Only fastjsonschema treats ``$``
-    like JSON Schema: it does not match before a final line break.
+    """Validator of a JSON Schema: fastjsonschema decides, jsonschema words the errors. Only fastjsonschema follows JSON
+    Schema in that ``$`` does not match before a final line break.
     """
 
     def __init__(self, schema: Schema, formats: jsonschema.FormatChecker) -> None:
@@ -89,13 +89,12 @@ def repeatable(value: Schema) -> Schema:
 
 
 def once(value: Schema) -> Schema:
-    """Return the schema of a query parameter that may appear once."""
     return {**repeatable(value), "maxItems": 1}
 
 
 def query(properties: Schema, required: Sequence[str] = (), patterns: Schema | None = None) -> Validator:
-    """Return the validator of a query string; ``patterns`` match names of further parameters. ``once`` and
-    ``repeatable`` make the schemas of parameters.
+    """Return the validator of a query string with parameters by ``once`` and ``repeatable``; ``patterns`` match further
+    names.
     """
     schema = fields(properties, required)
     if patterns:

@@ -33,7 +33,6 @@ class Anchors(NamedTuple):
 
 
 def find_anchors(view: View, request: CandidateRequest) -> Anchors:
-    """Return the roots that could serve a request."""
     trees = view.all_trees
     nested = trees.any_other(could_use, request.trees.groups)
     nested[trees.sharing_rows] = True  # what it serves alone is a candidate of other roots too

@@ -62,12 +62,10 @@ class ProviderContents:
 
     @property
     def capacities(self) -> IntColumn:
-        """Capacities by [class, provider]."""
         return self.numbers[: len(self.legend.classes)]
 
     @property
     def used(self) -> IntColumn:
-        """Usage by [class, provider]."""
         return self.numbers[len(self.legend.classes) : 2 * len(self.legend.classes)]
 
     @property

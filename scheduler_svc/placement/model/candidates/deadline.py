@@ -29,12 +29,11 @@ class Deadline:
         return TimedSteps(self._clock, self._start + self.timeout_s * SEARCH_SHARE)
 
     def require(self) -> None:
-        """Raise Problem 503 if time is over."""
         if self._is_past(1.0):
             raise self.problem()
 
     def requests_in_time(self, items: Iterable[T], *, may_end: bool) -> Iterator[T]:
-        """Yield candidates to write until REQUESTS_SHARE of the time has passed. Then stop if ``may_end``, otherwise
+        """Yield candidates to write until REQUESTS_SHARE of the time has passed; then stop if ``may_end``, otherwise
         raise Problem 503.
         """
         for number, item in enumerate(items):
@@ -48,7 +47,6 @@ class Deadline:
         return self._clock() > self._start + self.timeout_s * share
 
     def problem(self) -> Problem:
-        """Return the problem for a query past its deadline."""
         return Problem(
             503,
             f"The search for allocation candidates was stopped: no answer was possible within {self.timeout_s:g} s. "
@@ -67,13 +65,11 @@ class TimedSteps(StepBudget):
         self._end = end
 
     def consume(self) -> bool:
-        """Use one step; return False if time is over."""
         if self.remaining % STEPS_BETWEEN_CHECKS == 0:
             self.check()
         return super().consume()
 
     def check(self) -> bool:
-        """Return whether there is time for more steps."""
         if self._clock() > self._end:
             self.remaining = -1
         return not self.exhausted

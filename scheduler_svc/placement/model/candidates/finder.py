@@ -46,13 +46,12 @@ class CandidateFinder:
         self._clock = clock
 
     def deadline(self) -> Deadline:
-        """Return the deadline of a query that has just arrived."""
         return Deadline(self._limits.timeout_s, self._clock)
 
     def find(self, request: CandidateRequest, deadline: Deadline) -> CandidateList:
-        """Return the candidates, and the providers of all trees they use. With a limit, a search that takes too long
-        ends with the candidates found. Raises Problem 503 if there are none, or no limit, or if time is over before the
-        providers are read.
+        """Return the candidates, and the providers of all trees they use. A search with a limit that takes too long
+        ends with the candidates found. Raises Problem 503 if there are none, without a limit, or if time is over before
+        the providers are read.
         """
         self._freshness.require()
         max_candidates = self._limits.max_candidates
@@ -97,11 +96,9 @@ class _Query:
 
     @property
     def count(self) -> int:
-        """Number of candidates so far."""
         return len(self.bare_roots) + len(self.candidates)
 
     def root_of(self, provider: str) -> str:
-        """Return the root of a provider in a searched tree."""
         return self._roots.get(provider, provider)
 
     def run(self, anchors: Anchors) -> None:
@@ -168,7 +165,6 @@ class _Query:
                     yield search(trees[name], self._request.trees, self._steps, prune=False)
 
     def _read_trees(self, names: Sequence[str]) -> dict[str, ProviderTree]:
-        """Return the trees of these roots, without deleted ones."""
         if not names:
             return {}
         trees = {}
