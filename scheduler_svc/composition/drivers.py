@@ -28,12 +28,12 @@ from scheduler_svc.nova import service_filter
 
 
 def load(conf: cfg.ConfigOpts) -> dict[str, Driver]:
-    """Build the drivers that [scheduler] driver and drivers name, in this order; raises BadConfiguration."""
+    """Build the drivers that [scheduler] driver and drivers name, in order; raises BadConfiguration."""
     return {name: _build(conf, name) for name in scheduler.drivers(conf)}
 
 
 def filter_driver(conf: cfg.ConfigOpts) -> FilterDriver:
-    """Build the driver 'filter' with the options of [filter_scheduler] and [metrics]; raises BadConfiguration."""
+    """Build driver 'filter' with [filter_scheduler] and [metrics]; raises BadConfiguration."""
     return _filter_driver(conf, packed=weighers_conf.packs(conf))
 
 
@@ -49,12 +49,12 @@ def _filter_driver(conf: cfg.ConfigOpts, *, packed: bool) -> FilterDriver:
 
 
 def chance_driver(conf: cfg.ConfigOpts) -> ChanceDriver:
-    """Build the driver 'chance' with the filters that [filter_scheduler] enables; raises BadConfiguration."""
+    """Build driver 'chance' with the filters that [filter_scheduler] enables; raises BadConfiguration."""
     return ChanceDriver(_filters(conf))
 
 
 def solver_driver(conf: cfg.ConfigOpts) -> SolverDriver:
-    """Build the driver 'solver' with [solver] and the options of the driver 'filter'; raises BadConfiguration."""
+    """Build driver 'solver' with [solver] and the options of driver 'filter'; raises BadConfiguration."""
     group = conf.solver
     limits = SolverLimits(
         packs=group.objective == solver.PACK,

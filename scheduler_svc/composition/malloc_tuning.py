@@ -14,7 +14,7 @@ KEPT = 64 << 20  # bytes that stay with the process at the end of each heap
 
 
 def keep_freed_memory() -> None:
-    """Set it for this process; without glibc nothing happens. See mallopt(3)."""
+    """Keep freed memory in this process; without effect unless it runs on glibc. See mallopt(3)."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         mallopt(M_MMAP_THRESHOLD, LARGEST_KEPT)

@@ -33,19 +33,18 @@ OBSERVATION_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class NovaBus:
-    """The server on Nova's bus with its background tasks, none of them started, and its transport."""
+    """Server on Nova's bus with its background tasks, not started, and its transport."""
 
     transport: RPCTransport
     server: Any
     tasks: Sequence[BackgroundLoop] = field(default_factory=tuple)
 
     def probe(self) -> None:
-        """Raise Unavailable while the bus cannot be reached."""
         foreign.probe(self.transport)
 
 
 def build(conf: cfg.ConfigOpts, partition_set: PartitionSet, scheduling: SchedulingParts) -> NovaBus | None:
-    """Return the server for Nova, None unless it is configured; raises BadConfiguration."""
+    """Build the server for Nova; None unless configured. Raises BadConfiguration."""
     if not conf.nova.enabled or not conf.nova.transport_url:
         return None
     conf.register_opts(foreign.rabbit_options(), group=nova.RABBIT)
@@ -84,7 +83,7 @@ def _make_server(
 
 
 def count_dropped(method: str) -> None:
-    """Count a dropped call. The number of labels is bounded: who may send to Nova's bus may name any method."""
+    """Count a dropped call, with a bounded number of labels: senders on Nova's bus may name any method."""
     label = method if hasattr(NovaSchedulerEndpoint, method) else OTHER_METHOD
     metrics.DROPPED_CALLS.labels(method=label).inc()
 

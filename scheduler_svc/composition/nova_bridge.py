@@ -30,8 +30,8 @@ CELL_SECONDS = 10.0  # that a pass waits for cells; one whose database takes lon
 
 
 def build(conf: cfg.ConfigOpts, store: Store) -> BridgeLoop:
-    """Build the bridge as configured, over the store of the partition that nova-compute's providers are in. Nothing is
-    read yet; raises BadConfiguration.
+    """Build the bridge over the store of the partition with nova-compute's providers; reads nothing yet. Raises
+    BadConfiguration.
     """
     options = conf.nova
     owner = f"{socket.gethostname()}:{uuid.uuid4().hex}"

@@ -20,7 +20,7 @@ STORE_SECONDS = 10.0  # for which a pass waits for a store that does not answer,
 
 
 class NovaBridgeService:
-    """Copies the state of Nova's databases to the store. Implements the service protocol of rpcapi.daemon."""
+    """Service that copies the state of Nova's databases to the store, with the service protocol of rpcapi.daemon."""
 
     def __init__(self, conf: cfg.ConfigOpts, _worker_index: int = 0, opener: StoreOpener | None = None) -> None:
         """``opener`` opens the store of a partition; by default as configured."""
@@ -31,7 +31,7 @@ class NovaBridgeService:
         self._loop: BridgeLoop | None = None
 
     def start(self) -> None:
-        """Begin to read; raises BadConfiguration, and ShutdownRequested when it is stopped meanwhile."""
+        """Start reading; raises BadConfiguration, and ShutdownRequested if stopped meanwhile."""
         store = self._store = self._opener(self._conf.rpc.partition)
         loop = self._loop = build(self._conf, store)
         wait_for("The store", store.check_identity, self._stopping, retry_on=(errors.Unavailable,))
@@ -39,13 +39,12 @@ class NovaBridgeService:
         LOG.info("Bridge writes to partition %s", self._conf.rpc.partition)
 
     def stop(self) -> None:
-        """Begin no more passes."""
         self._stopping.set()
         if self._loop is not None:
             self._loop.stop()
 
     def wait(self) -> None:
-        """Wait until the current pass has ended and the lease is released."""
+        """Wait for the end of the current pass and the release of the lease."""
         if self._loop is not None:
             self._loop.wait()
         if self._store is not None:

@@ -63,7 +63,7 @@ MEASURING_SECONDS = 5.0  # between two measurements of the store's silence
 
 @dataclass(frozen=True, slots=True)
 class PlacementParts:
-    """The application and what it reads, none of them started. Any WSGI server can serve the application."""
+    """Application and its data sources, not started; any WSGI server can serve it."""
 
     partition_set: PartitionSet
     policies: Policies
@@ -72,8 +72,7 @@ class PlacementParts:
 
 @dataclass(frozen=True, slots=True)
 class PlacementWorker:
-    """A worker process of gantt-placement: the application, its server, and the measurement of how long its store has
-    been silent, none of them started."""
+    """Worker process of gantt-placement, not started: application, server, and measurement of the store's silence."""
 
     parts: PlacementParts
     server: HttpServer
@@ -81,7 +80,7 @@ class PlacementWorker:
 
 
 def build(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementParts:
-    """Build the application; nothing is read from the store yet. Raises BadConfiguration."""
+    """Build the application; reads nothing from the store yet. Raises BadConfiguration."""
     policies = Policies(conf)
 
     def on_loaded(replica: Replica) -> None:
@@ -98,7 +97,6 @@ def build(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementParts:
 
 
 def build_worker(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementWorker:
-    """Build a worker; raises BadConfiguration."""
     parts, options = build(conf, opener), conf.placement
     server = make_server(
         parts.application,
@@ -130,7 +128,6 @@ def wrap_in_middleware(conf: cfg.ConfigOpts, application: Application) -> Applic
 
 
 def _authenticated(conf: cfg.ConfigOpts, application: Application) -> Application:
-    """Return the application behind the configured authentication."""
     if conf.api.auth_strategy == api.NO_AUTHENTICATION:
         return trust_tokens(application)
     # It passes on requests with an invalid token, without a user, so that the application answers them in its own form.
@@ -141,7 +138,7 @@ def _authenticated(conf: cfg.ConfigOpts, application: Application) -> Applicatio
 def routes(
     partition: OpenPartition, unknown_owner: tuple[str, str], limits: SearchLimits = DEFAULT_LIMITS
 ) -> list[ApiRoute]:
-    """Return all routes, over the providers of one partition; ``unknown_owner`` is as in PlacementModel."""
+    """Return all routes over the providers of one partition; ``unknown_owner`` is as in PlacementModel."""
     store = partition.store
     freshness = Freshness(store, partition.replica)
     table, number = partition.replica.unchecked_table, partition.replica.number

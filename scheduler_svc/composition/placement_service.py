@@ -21,7 +21,7 @@ STORE_SECONDS = 5.0  # for which a request waits for a store that does not answe
 
 
 class PlacementService:
-    """Serves Placement's HTTP API. Implements the service protocol of rpcapi.daemon."""
+    """Service of Placement's HTTP API, with the service protocol of rpcapi.daemon."""
 
     def __init__(self, conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener | None = None) -> None:
         """``opener`` opens the store of a partition; by default as configured."""
@@ -32,7 +32,7 @@ class PlacementService:
         self._worker: PlacementWorker | None = None
 
     def start(self) -> None:
-        """Load the providers and serve; raises BadConfiguration, and ShutdownRequested when it is stopped meanwhile."""
+        """Load the providers and serve; raises BadConfiguration, and ShutdownRequested if stopped meanwhile."""
         worker = self._worker = build_worker(self._conf, self._opener)
         _load(worker.parts, self._stopping)
         worker.silence.start()
@@ -40,13 +40,12 @@ class PlacementService:
         LOG.info("Worker %d serves %s", self._index, worker.server.url)
 
     def stop(self) -> None:
-        """Accept no more requests."""
         self._stopping.set()
         if self._worker is not None:
             self._worker.server.stop()
 
     def wait(self) -> None:
-        """Wait until accepted requests are answered and every thread has ended."""
+        """Wait until accepted requests are answered and all threads have ended."""
         if self._worker is not None:
             self._worker.server.wait()
             self._worker.silence.stop()
@@ -54,16 +53,16 @@ class PlacementService:
             _close(self._worker.parts)
 
     def reset(self) -> None:
-        """Apply the current certificate and policy file; raises BadConfiguration, and what it names remains."""
+        """Apply the current certificate and policy file; raises BadConfiguration and keeps the previous ones."""
         if self._worker is not None:
             self._worker.server.reset()
             self._worker.parts.policies.reload()
 
 
 def load_application(conf: cfg.ConfigOpts) -> WSGIApplication:
-    """Return the WSGI application of a process of another server, once all providers are loaded. It waits for a store
-    that is not reachable yet, follows the store in a thread, and closes it when the process exits. A server that forks
-    has to call this afterwards. Raises BadConfiguration.
+    """Return the WSGI application for another server, once all providers are loaded; waits for the store. A thread
+    follows the store until the process exits, so a forking server must call this in each process. Raises
+    BadConfiguration.
     """
     parts = build(conf, ConfiguredStores(conf, STORE_SECONDS))
     _load(parts, threading.Event())

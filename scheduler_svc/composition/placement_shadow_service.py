@@ -18,12 +18,12 @@ LOG = log.getLogger(__name__)
 
 
 class PlacementShadowService:
-    """Passes requests on to another Placement, and repeats them on gantt. Implements the protocol of rpcapi.daemon.
-    There is one process, since writes are repeated in the order in which they were acknowledged.
+    """Proxy of another Placement that repeats requests on gantt, with the service protocol of rpcapi.daemon. One
+    process, since writes are repeated in the order of their acknowledgement.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, _worker_index: int = 0) -> None:
-        """Build the proxy as configured; raises BadConfiguration."""
+        """Raises BadConfiguration."""
         options = conf.placement_shadow
         self._drain_s = conf.graceful_shutdown_timeout
         self._placement, self._gantt = (
@@ -47,17 +47,16 @@ class PlacementShadowService:
         )
 
     def start(self) -> None:
-        """Serve; raises BadConfiguration where the address cannot be bound."""
+        """Serve; raises BadConfiguration if the address cannot be bound."""
         for part in (self._report, self._mirror, self._server):
             part.start()
         LOG.info("Placement shadow serves %s", self._server.url)
 
     def stop(self) -> None:
-        """Accept no more requests."""
         self._server.stop()
 
     def wait(self) -> None:
-        """Wait until accepted requests are answered, and for a while until gantt has got them all."""
+        """Wait until accepted requests are answered, and a while until gantt has got them all."""
         self._server.wait()
         if not self._mirror.drain(self._drain_s):
             LOG.warning("gantt did not take all requests within %s s", self._drain_s)
@@ -68,6 +67,6 @@ class PlacementShadowService:
             end.close()
 
     def reset(self) -> None:
-        """Read the files of TLS again, for new connections; raises BadConfiguration, and the former ones remain."""
+        """Read the TLS files again for new connections; raises BadConfiguration and keeps the previous ones."""
         for part in (self._server, self._placement, self._gantt):
             part.reset()

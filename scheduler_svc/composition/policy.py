@@ -11,7 +11,6 @@ from scheduler_svc.scheduling.ranking import SchedulingPolicy
 
 
 def load(conf: cfg.ConfigOpts) -> SchedulingPolicy:
-    """Build the configured policy; raises BadConfiguration."""
     metrics.check(conf)
     prefilters = pipeline.build(prefilters_conf.load(conf))
     available = drivers.load(conf)

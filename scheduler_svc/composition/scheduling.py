@@ -19,7 +19,7 @@ from scheduler_svc.scheduling.shadow import SHADOW, ShadowStore
 
 
 class SchedulingParts:
-    """The parts of a worker that decide. ``alternates`` are those of the served partitions, in their order."""
+    """Deciding parts of a worker; ``alternates`` are in the order of the served partitions."""
 
     def __init__(self, conf: cfg.ConfigOpts, partition_set: PartitionSet, policy: SchedulingPolicy) -> None:
         partitions = partition_set.partitions
@@ -43,7 +43,6 @@ class SchedulingParts:
 
 
 def milliseconds(seconds: float) -> int:
-    """Return whole milliseconds."""
     return round(1000 * seconds)
 
 
@@ -68,7 +67,7 @@ def _make_scheduler(conf: cfg.ConfigOpts, partitions: OpenPartitions) -> Partiti
 
 
 def _store(conf: cfg.ConfigOpts, partition: OpenPartition) -> ClaimStore:
-    """Return what decisions are claimed in: the store, or its stand-in that claims nothing."""
+    """Return the store that claims, or a stand-in that claims nothing."""
     return ShadowStore(partition.store) if _is_shadow(conf) else partition.store
 
 

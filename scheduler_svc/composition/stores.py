@@ -21,7 +21,7 @@ from scheduler_svc.store.records import Liveness
 
 
 def open_configured(conf: cfg.ConfigOpts, partition: str, wait_seconds: float | None = None) -> Store:
-    """Open a partition's store by its configuration; raises BadConfiguration. ``wait_seconds`` is as in open_store."""
+    """Open a partition's configured store; raises BadConfiguration. ``wait_seconds`` is as in open_store."""
     declared = (*namespaces.load(conf).stored_names, lease.NAMESPACE, signals.NAMESPACE)
     store = open_store(
         partitions.url(conf, partition),
@@ -41,12 +41,11 @@ def open_configured(conf: cfg.ConfigOpts, partition: str, wait_seconds: float | 
 
 
 class ConfiguredStores:
-    """Opens the stores of partitions by their configuration, as often as callers need one. Of a partition in memory
-    there is one store: another one would see nothing of its changes.
+    """Opener of partitions' configured stores. A partition in memory has one store, since another would not see its
+    changes.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, wait_seconds: float | None = None) -> None:
-        """``wait_seconds`` is as in open_store."""
         self._conf = conf
         self._wait_seconds = wait_seconds
         self._in_memory: dict[str, Store] = {}

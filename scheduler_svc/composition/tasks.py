@@ -40,7 +40,7 @@ def build(
     worker_index: int,
     nova_state: NovaStateAge | None = None,
 ) -> list[BackgroundLoop]:
-    """Return the tasks of a worker, not started; raises BadConfiguration."""
+    """Return a worker's tasks, not started; raises BadConfiguration."""
     served = [partition.store for partition in partition_set.served_partitions]
     is_first = worker_index == 0
     tasks: list[BackgroundLoop] = [
@@ -64,7 +64,7 @@ def build(
 def group_liveness(
     conf: cfg.ConfigOpts, own_group: CoordinationGroup, stores: Sequence[Store], *, polls: bool
 ) -> list[BackgroundLoop]:
-    """Return the membership of this daemon in ``own_group`` and, if it ``polls``, the polling of the stores' groups."""
+    """Return this daemon's membership in ``own_group`` and, if it ``polls``, the polling of the stores' groups."""
     host = conf.scheduler.host
     polled = [(store, CoordinationGroup.from_conf(conf, store.partition)) for store in stores if polls]
     # The configuration of a group is the same for every partition.
@@ -83,7 +83,7 @@ def _polling(store: Store, group: CoordinationGroup, member: str) -> Periodic:
 def notification_publishers(
     conf: cfg.ConfigOpts, partitions: Sequence[str], opener: StoreOpener
 ) -> list[NotificationPublisher]:
-    """Return a publisher for each of these partitions; raises BadConfiguration for an unknown transport or driver."""
+    """Return a publisher per partition; raises BadConfiguration for an unknown transport or driver."""
     group, host = conf.host_state_notifications, conf.scheduler.host
     owner = f"{host}:{uuid.uuid4().hex}"
     return [
@@ -98,7 +98,7 @@ def notification_publishers(
 
 
 def _reaping(conf: cfg.ConfigOpts, store: Store, *, follows_load: bool) -> Periodic:
-    """Return the cleanup of a partition; where it ``follows_load``, it is repeated at once while more is due."""
+    """Return the cleanup of a partition, repeated at once while more is due if it ``follows_load``."""
 
     def limits() -> reaper.ReapLimits:
         dead_after_ms = milliseconds(conf.store.service_down_time) if liveness_source(conf) == "beats" else None
@@ -138,7 +138,7 @@ def _aggregate_check(conf: cfg.ConfigOpts, partition_set: PartitionSet) -> Perio
 
 
 def _host_measurement(conf: cfg.ConfigOpts, partition_set: PartitionSet, *, all_hosts: bool) -> Periodic:
-    """Return the measurement of this worker's table, or only of how long its stores have been silent."""
+    """Return the measurement of this worker's table, or only of its stores' silence."""
     partitions = partition_set.partitions
     measure = (
         measurement.HostMeasurement(partitions).measure

@@ -24,7 +24,7 @@ from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 
 @dataclass(frozen=True, slots=True)
 class SchedulerWorker:
-    """The parts of a worker, none of them started. ``nova`` is the server on Nova's bus, None without one."""
+    """Parts of a worker, not started; ``nova`` is the server on Nova's bus, if any."""
 
     transport: Any
     nova: NovaBus | None
@@ -35,7 +35,7 @@ class SchedulerWorker:
 
 
 def build(conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener) -> SchedulerWorker:
-    """Build a worker; nothing is sent or read yet. Raises BadConfiguration."""
+    """Build a worker; sends and reads nothing yet. Raises BadConfiguration."""
     scheduling_policy = policy.load(conf)
     transport = bus.get_transport(conf)
     conductor = ConductorAPI(conf, transport)

@@ -20,7 +20,7 @@ class AggregateMetadataChecker:
         self._logged: frozenset[str] = frozenset()
 
     def check(self) -> None:
-        """Check the metadata of all aggregates; locks the table only while it copies the metadata."""
+        """Check the metadata of all aggregates, with the table locked only while it is copied."""
         with self._table().reading() as view:
             metadata = {name: view.aggregates.metadata(name) for name in view.aggregates.names}
         complaints = frozenset(multipliers.find_errors(metadata, self._options))

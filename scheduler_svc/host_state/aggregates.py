@@ -22,9 +22,9 @@ DocumentUpdate = Callable[[AggregateDocument], AggregateDocument | None]
 
 
 class AggregateWriter:
-    """Writes documents of namespace ``aggregate`` to every partition, because claims are checked locally. ``version``
-    is an optional, increasing number or string: documents not newer than the stored one are ignored. Without versions,
-    the last write wins.
+    """Writes documents of namespace ``aggregate`` to every partition, because claims are checked locally. Documents
+    whose increasing number or string ``version`` is not newer than the stored one are ignored; without versions, the
+    last write wins.
     """
 
     def __init__(self, partitions: OpenPartitions, namespace: Namespace) -> None:
@@ -32,10 +32,10 @@ class AggregateWriter:
         self._namespace = namespace
 
     def update(self, payloads: Sequence[Any]) -> None:
-        """Create or replace whole aggregate documents. A payload is {"id", "name", "hosts", "metadata", "version"}. The
-        id defaults to the name; apart from one of these, only "hosts" is required. Raises InvalidRequest, InvalidName
-        or InvalidHostState without any change. Raises StoreUnavailable if a partition does not answer; others may be
-        updated, so the caller must retry.
+        """Create or replace whole aggregate documents. A payload is {"id", "name", "hosts", "metadata", "version"};
+        "hosts" and either "id" or "name" are required. Raises InvalidRequest, InvalidName or InvalidHostState without
+        any change, and StoreUnavailable if a partition does not answer: others may be updated, so the caller must
+        retry.
         """
         if len(payloads) > MAX_AGGREGATES:
             raise errors.InvalidRequest(
@@ -50,8 +50,8 @@ class AggregateWriter:
         self._apply({name: _replace_if_later(name, document) for name, document in documents.items()})
 
     def delete(self, name: names.ResourceName, version: int | str | None = None) -> None:
-        """Delete an aggregate if it exists. With a ``version`` a tombstone remains, so that a delayed older update
-        cannot recreate the aggregate. Raises InvalidName, InvalidHostState, and StoreUnavailable like ``update``.
+        """Delete an aggregate if it exists; with a ``version`` a tombstone remains, so that a delayed older update
+        cannot recreate it. Raises InvalidName, InvalidHostState, and StoreUnavailable like ``update``.
         """
         canonical_name = names.canonical(name)
         if version is None:
@@ -78,7 +78,6 @@ class AggregateWriter:
         return name, document
 
     def _apply(self, updates: Mapping[str, DocumentUpdate]) -> None:
-        """Check the updates against the stored documents of every partition, then write them."""
         last_error: errors.StoreUnavailable | None = None
         steps = [(partition.store, name, update) for partition in self._partitions for name, update in updates.items()]
         for act in (_check_update, _write):

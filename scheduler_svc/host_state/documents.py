@@ -31,8 +31,8 @@ class HostStateDocument(NamedTuple):
 
 
 class HostStates:
-    """Reads and writes documents of all partitions. Thread-safe: stores compare versions on write. ``partition`` None:
-    the document's partition, or for a new document, its host's.
+    """Thread-safe reader and writer of documents of all partitions: stores compare versions on write. ``partition``
+    None means the partition of the document, or of a new document's host.
     """
 
     def __init__(self, partitions: OpenPartitions, namespaces: NamespaceRegistry) -> None:
@@ -40,8 +40,8 @@ class HostStates:
         self._namespaces = namespaces
 
     def get(self, namespace: str, name: str) -> HostStateDocument:
-        """Return one document; raises UnknownNamespace, UnknownHost. Raises StoreUnavailable if an unavailable
-        partition may have it.
+        """Return one document; raises UnknownNamespace, UnknownHost, or StoreUnavailable if an unavailable partition
+        may have it.
         """
         self._namespaces.find(namespace)
         missing: errors.GanttError | None = None
@@ -65,8 +65,7 @@ class HostStates:
     ) -> tuple[list[HostStateDocument], str | None]:
         """Return a page of documents by name, of one partition or all, and the next marker (None at the end).
         ``matching`` compares top-level keys. A page with a marker may have fewer than ``limit`` documents, because a
-        call scans at most MAX_SCANNED per partition. Raises UnknownNamespace, and StoreUnavailable if one of the
-        partitions is unavailable.
+        call scans at most MAX_SCANNED per partition. Raises UnknownNamespace and StoreUnavailable.
         """
         self._namespaces.find(namespace)
         partitions = [self._partitions.find(partition)] if partition is not None else list(self._partitions)
@@ -117,7 +116,7 @@ class HostStates:
 
     def delete(self, namespace: str, name: str, version: int, writer: str) -> None:
         """Delete the document at ``version`` if it exists. Raises UnknownNamespace, WriterRefused, VersionConflict, and
-        InvalidRequest if the namespace's documents are deleted only with their host.
+        InvalidRequest for documents that are deleted only with their host.
         """
         self._namespaces.find(namespace).check_writer(writer)
         self._find_partition(namespace, name, None).store.delete_state(namespace, name, version)

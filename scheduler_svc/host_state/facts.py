@@ -30,7 +30,6 @@ def _refuse(node: Node) -> Iterator[tuple[str, str]]:
 
 
 def _without(node: Node, refused: Mapping[str, str]) -> Node:
-    """Drop the refused facts. Null removes NUMA cells stored from an earlier report."""
     changes: dict[str, Any] = {}
     if FACTS in node:
         changes[FACTS] = {fact: value for fact, value in node[FACTS].items() if fact not in refused}

@@ -18,7 +18,7 @@ Amounts = tuple[str, int, int, int]  # resource class, capacity, reserved, used
 
 
 class HostMeasurement:
-    """Sets the gauges of one worker's table; locks the table for one partition or aggregate at a time."""
+    """Gauges of one worker's table, which is locked for one partition or aggregate at a time."""
 
     def __init__(self, partitions: OpenPartitions) -> None:
         self._partitions = partitions
@@ -61,13 +61,11 @@ class HostMeasurement:
 
 
 def measure_silence(partitions: Iterable[OpenPartition]) -> None:
-    """Set how long each partition's store has been silent."""
     for partition in partitions:
         metrics.SILENCE.labels(partition=partition.name).set(partition.replica.last_contact_s)
 
 
 def _amounts(view: View, hosts: Column) -> Iterator[Amounts]:
-    """Yield the sums per resource class over ``hosts`` and their child providers."""
     for resource_class in sorted(view.trees.classes)[:MAX_CLASSES]:
         measured = [
             (view.hosts, hosts),

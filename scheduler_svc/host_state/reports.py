@@ -28,7 +28,7 @@ MAX_CELLS_TEXT = 64 * 1024  # bytes of JSON
 def check_nodes(host: str, nodes: Any, full: bool) -> dict[str, dict[str, Any]]:
     """Return the nodes of ``host``'s report with canonical names and computed capacities. A full report must have each
     node's inventories and all parents; a delta has only changes. Raises InvalidStats, InvalidName, UnknownResourceClass
-    or UnknownTrait, which rejects the whole report.
+    or UnknownTrait for the whole report.
     """
     if not isinstance(nodes, Mapping):
         raise errors.InvalidStats(what="nodes", why="must be a mapping from resource names to node states")
@@ -59,7 +59,6 @@ def _check_node(name: str, node: Any, full: bool) -> dict[str, Any]:
 
 
 def _check_part(name: str, part: str, value: Any) -> Any:
-    """Return a field of a node's state as it is stored; null removes an optional one."""
     if value is None and part in _OPTIONAL:
         return None
     kind = _TYPES[part]

@@ -22,8 +22,8 @@ _VERSION = re.compile(r"(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})")
 
 
 def check_versions(binary: str, versions: Any) -> Versions | None:
-    """Return a service's reported versions; raises InvalidRequest. Versions map at most MAX_TOPICS topics, including
-    the service's own, to texts like "1.0".
+    """Return the reported versions, texts like "1.0" of at most MAX_TOPICS topics including the service's own; raises
+    InvalidRequest.
     """
     if versions is None or versions == {}:
         return None
@@ -44,8 +44,8 @@ def check_versions(binary: str, versions: Any) -> Versions | None:
 
 
 def merge_report(document: Mapping[str, Any], reported: Versions | None, now_ms: int) -> dict[str, Any]:
-    """Return the changes that a process's report makes to its service's document. During an upgrade, processes of two
-    releases may report under one name. The older one counts until it has been silent for OLDER_ENDED_MS.
+    """Return the changes that a process's report makes to its service's document. Processes of two releases may report
+    under one name during an upgrade; the older counts until it has been silent for OLDER_ENDED_MS.
     """
     lowest, seen_ms = document.get(RPC_VERSIONS), document.get(OLDER_SEEN_MS)
     if reported == lowest:
@@ -59,8 +59,8 @@ def merge_report(document: Mapping[str, Any], reported: Versions | None, now_ms:
 
 
 def oldest_versions(documents: Iterable[Mapping[str, Any]]) -> dict[str, str | None]:
-    """Return the oldest version per topic of the living services; None if one of them reports none. Agents that are too
-    old are ignored: they get no new servers, and must not cap messages to others.
+    """Return the oldest version per topic of the living services; None if one of them reports none. Too old agents get
+    no new servers and must not cap messages to others.
     """
     oldest: dict[str, str | None] = {}
     for document in documents:
@@ -90,8 +90,8 @@ def report_service(
     reported: Versions | None,
     clock: Callable[[], int] = wall_clock_ms,
 ) -> str:
-    """Record a process's heartbeat and versions; return the service's name. A write that loses a race is left to the
-    next report.
+    """Record a process's heartbeat and versions; return the service's name. The next report repeats a write that loses
+    a race.
     """
     name = service_name(host, binary)
     known_version, _ = store.find_state(SERVICE, name)
@@ -105,7 +105,6 @@ def report_service(
 
 
 def register_versions(store: HostStateStore, host: str, reported: Versions | None) -> None:
-    """Record the versions of the registered agent; a host has only one."""
     version, document = store.find_state(SERVICE, host)
     if version and document.get(RPC_VERSIONS) != reported:
         _put(store, host, version, {RPC_VERSIONS: reported})

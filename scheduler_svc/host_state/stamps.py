@@ -12,9 +12,8 @@ CONDUCTORS = "(conductors)"  # pseudo-host of stamps shared by conductors; never
 
 
 class StampSigner:
-    """Signs and verifies stamps with a key known only to schedulers. Without a key, does neither. A stamp is
-    EPOCH.POSITION.MAC. The message authentication code also covers partition and host, so a stamp proves nothing in
-    another partition or from another host.
+    """Signer and verifier of stamps EPOCH.POSITION.MAC with a key known only to schedulers; without a key, neither. The
+    MAC also covers partition and host, so a stamp proves nothing in another partition or from another host.
     """
 
     def __init__(self, key: str | None) -> None:

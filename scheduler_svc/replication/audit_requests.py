@@ -46,7 +46,7 @@ class AuditAnnouncer:
         self._wait = wait
 
     def request_audits(self, replica: Replica) -> None:
-        """Call the conductor in a thread, if hosts are not audited in this epoch or may have been forgotten."""
+        """Call the conductor in a thread if hosts are not audited in this epoch or may have been forgotten."""
         waiting = replica.host_counts.awaiting_audit
         if waiting:
             LOG.warning(

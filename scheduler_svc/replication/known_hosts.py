@@ -10,8 +10,8 @@ COMMENT = "#"
 
 
 def read(path: str) -> list[str]:
-    """Return the service hosts in the file, one per line; empty lines and lines with '#' first are skipped. Raises
-    BadConfiguration if the file is unreadable or a line is no service host.
+    """Return the service hosts in the file, one per line, without empty lines and comments (#). Raises
+    BadConfiguration.
     """
     try:
         lines = [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines()]

@@ -46,8 +46,8 @@ class OperatorWrites:
             self._put(SERVICE, entry.payload, entry.position)
 
     def repeat_forgotten(self, store: Store, position: int) -> None:
-        """Repeat lost writes, if the store no longer has ``position``, up to which these documents are known. Documents
-        written after the loss stay. Raises StoreUnavailable; call again then.
+        """Repeat lost writes if the store no longer has ``position``, up to which these documents are known. Documents
+        written after the loss stay. After StoreUnavailable, call again.
         """
         if not _has_forgotten(store, position):
             return
@@ -67,8 +67,8 @@ class OperatorWrites:
 
 
 def _has_forgotten(store: LogStore, position: int) -> bool:
-    """Return whether a new epoch skipped this position, so that writes before it may be lost. False if the log was
-    trimmed past it: missing entries are not lost writes then.
+    """Return whether a new epoch skipped this position, so that earlier writes may be lost. A log trimmed past it has
+    lost none.
     """
     entries: Iterable[LogEntry] = store.follow(position - 1, 0, 1) or ()
     return any(entry.kind == "epoch" and entry.position > position for entry in entries)

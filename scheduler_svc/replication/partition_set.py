@@ -32,8 +32,8 @@ class PartitionSet:
         on_loaded: Callable[[Replica], None] | None = None,
         for_api: bool = False,
     ) -> None:
-        """Open the partitions ``names``. ``served`` are those for which this worker serves claims; ``own`` is this
-        service's partition. ``on_loaded`` is called after each load of a served partition. ``for_api``: see Replica.
+        """Open the partitions ``names``. This worker serves claims for ``served``; ``own`` is its own. ``on_loaded`` is
+        called after each load of a served partition. ``for_api``: see Replica.
         """
         self._stores: list[Store] = []
         self._for_api = for_api
@@ -45,8 +45,8 @@ class PartitionSet:
         self.served_partitions = [self.partitions.find(name) for name in served]
 
     def load(self) -> None:
-        """Load partitions that are not loaded yet; raises StoreUnavailable if none is available. An unavailable
-        partition is loaded by its follower once its store is back.
+        """Load partitions that are not loaded yet; raises StoreUnavailable if none is available. Followers load
+        unavailable ones later.
         """
         last_error: errors.StoreUnavailable | None = None
         for partition in self.partitions:
@@ -81,7 +81,6 @@ class PartitionSet:
             partition.replica.stop()
 
     def close(self) -> None:
-        """Wait for all followers to end, then close the stores."""
         for partition in self.partitions:
             partition.replica.wait()
         for store in self._stores:

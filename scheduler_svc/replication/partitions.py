@@ -28,7 +28,6 @@ class OpenPartition:
         return self.replica.presence
 
     def claim_counts(self) -> Mapping[str, int] | None:
-        """Return the number of live claims by state, or None without an answer."""
         try:
             return self.store.counts()
         except errors.Unavailable:
@@ -63,8 +62,8 @@ class OpenPartitions:
         return [member for member in self if member.replica.number in numbers]
 
     def find_decision(self, request_id: str, project: str | None = None) -> tuple[OpenPartition, dict[str, Any]]:
-        """Return a decision's newest record with its partition; partitions that refused the call have records too. With
-        ``project``, its record is preferred. Raises UnknownDecision, or StoreUnavailable if an unavailable partition
+        """Return a decision's newest record with its partition; with ``project``, its record is preferred. Partitions
+        that refused the call have records too. Raises UnknownDecision, or StoreUnavailable if an unavailable partition
         may have the record.
         """
         decisions, missing = [], []

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class Presence:
-    """Tracks answers and failures of one store. Thread-safe. A store is away until its first answer. If its first call
+    """Thread-safe tracker of answers and failures of one store. It is away until its first answer; if its first call
     succeeds, it counts as always available.
     """
 

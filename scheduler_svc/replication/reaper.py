@@ -30,8 +30,8 @@ class ReapLimits:
 
 
 class Reaper:
-    """Cleans up a partition. Safe in any number of workers: each batch is one atomic, idempotent verb. While more is
-    due, batches follow each other as fast as ``STORE_SHARE`` allows.
+    """Cleans up a partition, in any number of workers: each batch is one atomic, idempotent verb. While more is due,
+    batches follow each other as fast as ``STORE_SHARE`` allows.
     """
 
     def __init__(

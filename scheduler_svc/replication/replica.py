@@ -30,7 +30,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 
 
 class Replica(BackgroundLoop):
-    """In-memory copy of one partition. Its thread loads a snapshot and then follows the log. Partitions may share a
+    """In-memory copy of one partition, by a thread that loads a snapshot and follows the log; partitions may share a
     table. During a store outage decisions use the last known state, and their claims fail. ``table`` raises NotReady
     before the first load. ``on_loaded`` is called after each full load: at start, after a log gap, an outage, a new
     epoch, or a mass departure of names.
@@ -44,9 +44,9 @@ class Replica(BackgroundLoop):
         *,
         for_api: bool = False,
     ) -> None:
-        """``for_api``: for gantt-placement, which always calls ``reach`` before it reads the table. The follower then
-        reads only when ``reach`` needs it. It also leaves forgotten operator writes to the schedulers, since
-        gantt-placement's store user may not write host state.
+        """``for_api``: for gantt-placement, which always calls ``reach`` before it reads the table: the follower reads
+        only when ``reach`` needs it. It leaves forgotten operator writes to the schedulers, since its store user may
+        not write host state.
         """
         super().__init__(f"replica {store.partition}")
         self._store = store
@@ -85,7 +85,6 @@ class Replica(BackgroundLoop):
 
     @property
     def unchecked_table(self) -> HostTable:
-        """The table, even before this partition is loaded."""
         return self._table
 
     @property
@@ -152,8 +151,8 @@ class Replica(BackgroundLoop):
         return collects
 
     def step(self, block_ms: int) -> bool:
-        """Apply new log entries, waiting up to ``block_ms`` for the first. Returns whether there were any, all known
-        from the answers to this worker's claims.
+        """Apply new log entries, waiting up to ``block_ms`` for the first. Return whether there were any, all known
+        from answers to claims.
         """
         position = self.log_position.position
         entries = self._store.follow(position, block_ms)
@@ -174,9 +173,9 @@ class Replica(BackgroundLoop):
         return own > 0 and own >= len(entries) - 1
 
     def apply_carried(self, entries: Sequence[LogEntry], epochs: Collection[int]) -> None:
-        """Apply log entries that came with answers to claims of these epochs, read after ``log_position``. While
-        answers carry the whole log, the follower reads only every CARRIED_PAUSE. Other epochs, gaps and entries that
-        cannot be applied are left to it. May run concurrently with the follower.
+        """Apply log entries that came with answers to claims of these epochs, read after ``log_position``; may run
+        concurrently with the follower. While answers carry the whole log, the follower reads only every CARRIED_PAUSE.
+        Other epochs, gaps and inapplicable entries are left to it.
         """
         if not self._applying.acquire(blocking=False):
             return  # the follower is applying entries
@@ -240,7 +239,6 @@ class Replica(BackgroundLoop):
             return self._moved.wait_for(lambda: self._reloads_done >= request_number, timeout)
 
     def run_once(self) -> float:
-        """Load the partition if necessary; otherwise wait for log entries and apply them."""
         if not self._is_loaded or self._reloads_requested > self._reloads_done:
             self.load()
             self._pause = FIRST_PAUSE
@@ -253,9 +251,7 @@ class Replica(BackgroundLoop):
         return RESTING_PAUSE if brought_own_claims or self._for_api else 0.0
 
     def handle_failure(self, error: Exception) -> float:
-        """Log the failure; return the seconds to wait before the partition is loaded again. The reload is necessary:
-        half-applied entries would leave hosts stale for good.
-        """
+        """Log the failure; return the seconds until the reload: half-applied entries would leave hosts stale."""
         self._is_loaded = False
         pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE)
         if isinstance(error, errors.Unavailable):

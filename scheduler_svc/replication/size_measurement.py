@@ -15,8 +15,8 @@ STORE_SHARE = 0.01  # share of the store's time for one worker's measurements
 
 
 class SizeMeasurement:
-    """Measures a store at intervals, so that its bounds are compared with fresh sizes. Each worker measures for itself;
-    nothing is stored and no leader is elected.
+    """Measures a store at intervals, so that its bounds are compared with fresh sizes. Each worker measures for itself,
+    without an elected leader.
     """
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:

@@ -19,8 +19,8 @@ LOG = log.getLogger(__name__)
 
 class ServiceGroupWatcher:
     """Polls one partition's group and updates service liveness in its store. An outage of the group marks no service
-    down; afterwards services get time to rejoin. A missing service is marked down after ``grace`` seconds of answered
-    polls, or ``settling`` seconds after a start or an outage.
+    down. A missing service is marked down after ``grace`` seconds of answered polls, or ``settling`` seconds after a
+    start or an outage.
     """
 
     def __init__(
