@@ -11,9 +11,7 @@ SAMPLES = 100  # entries measured per in-memory collection
 
 
 class CollectionSize(NamedTuple):
-    """Size of a collection, and its limit in bytes (0 for none). At its limit a collection that ``rotates`` drops its
-    oldest entries; others refuse new work.
-    """
+    """Entries and limit in bytes (0: none) of a collection; a full one ``rotates`` or refuses new work."""
 
     entries: int
     bytes: int
@@ -41,9 +39,7 @@ class Bound(NamedTuple):
 
 
 class StoreBounds:
-    """Thread-safe last measured sizes of a store's collections. Entries that arrive between two measurements may exceed
-    the limit.
-    """
+    """Thread-safe last measured sizes of a store's collections; arrivals between measurements may exceed limits."""
 
     def __init__(self, store: str, bounds: Mapping[str, Bound]) -> None:
         self._store = store

@@ -52,9 +52,7 @@ class _WaitingCall(Generic[Item, Answer]):
 
 
 class Rounds(Generic[Item, Answer]):
-    """Server of calls from many threads in rounds; the thread of a round's first call serves it. Owners take turns,
-    each in order of arrival.
-    """
+    """Server of calls in rounds, by the thread of a round's first call; owners take turns, in order of arrival."""
 
     def __init__(
         self, serve: Callable[[Sequence[Item]], Sequence[Answer | BaseException]], limits: RoundLimits

@@ -165,9 +165,7 @@ class ServiceAccess:
             )
 
     def check_project(self, method: str, sender: Sender, project: str | None, values: Mapping[str, Any]) -> None:
-        """Raise CallerRefused unless the call of a single-project client is for its project; ``project`` is the
-        context's.
-        """
+        """Raise CallerRefused unless a single-project client calls for its project; ``project`` is the context's."""
         if sender.project is None:
             return
         rule = self._rules.get(method)

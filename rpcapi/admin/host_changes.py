@@ -11,9 +11,7 @@ if TYPE_CHECKING:
 
 
 def set_enabled(session: "Session", host: str, *, enabled: bool, reason: str | None = None) -> None:
-    """Enable or disable scheduling on a host; overrides concurrent changes. Enabling also clears the mark of a
-    duplicate identity.
-    """
+    """Enable or disable a host, overriding concurrent changes; enabling clears a duplicate identity's mark."""
     changes = {"enabled": enabled, "disabled_reason": reason} | ({"duplicate_ms": None} if enabled else {})
     update_document(session, "service", host, changes)
 

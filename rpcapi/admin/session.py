@@ -37,9 +37,7 @@ NO_TRANSPORT_URL = (
 
 
 class Session:
-    """Clients of the services, created on first use. Calls are made for ``project`` and ``user``, by default the user
-    of the operating system.
-    """
+    """Lazy clients of the services; ``project`` and ``user`` default to the operating system's user."""
 
     def __init__(self, config_files: Sequence[str] = (), project: str = "default", user: str | None = None) -> None:
         self._config_files = config_files
@@ -55,9 +53,7 @@ class Session:
         return session
 
     def for_request(self, user: str, attempts: int = ATTEMPTS) -> "Session":
-        """Return a session for another request of ``user`` on the same clients; closing either closes both. Each call
-        is attempted ``attempts`` times.
-        """
+        """Return a session for another request, with ``attempts`` per call; closing one session closes both."""
         session = Session(self._config_files, self.project, user)
         session._attempts = attempts
         with self._opening:

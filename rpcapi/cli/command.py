@@ -33,9 +33,7 @@ class CommandFailed(Exception):
 
 
 class SessionCommand:
-    """A command of ``gantt`` or ``openstack`` that calls the services. ARGUMENTS includes the arguments of the base
-    classes.
-    """
+    """A command of ``gantt`` or ``openstack`` that calls the services; ARGUMENTS include the base classes'."""
 
     ARGUMENTS: "ClassVar[Sequence[Argument]]" = ()
 

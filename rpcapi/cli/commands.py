@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of ``gantt`` and of its plug-in for openstackclient. setup.py runs this file by its path, so it imports
-nothing.
-"""
+"""Commands of ``gantt`` and of openstackclient's plug-in. Imports nothing: setup.py runs it by path."""
 
 # By name instead of class: a command's module is imported on use.
 COMMANDS = {

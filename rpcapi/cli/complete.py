@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt complete``: completion scripts, generated from the commands' parsers. cliff's own script is for bash only and
-completes no option values.
-"""
+"""``gantt complete``: completion scripts with option values, for bash and zsh, unlike cliff's."""
 
 import argparse
 from collections.abc import Mapping, Sequence

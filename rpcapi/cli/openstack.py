@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plug-in of openstackclient: ``openstack scheduler COMMAND`` runs a gantt command for a Keystone user. osc-lib reads
-the module-level names.
-"""
+"""Plug-in of openstackclient for gantt's commands, by a Keystone user; osc-lib reads the module-level names."""
 
 import argparse
 import functools

@@ -113,9 +113,7 @@ def _plan_release(reading: ClusterReading, difference: Difference) -> Act:
 
 
 def _plan_correction(reading: ClusterReading, difference: Difference) -> Act:
-    """Plan to correct a record, unless that would end a guest: the conductor ends the guest of a live claim whose
-    attempt ended in the record.
-    """
+    """Plan to correct a record, unless the conductor would end its live claim's guest afterwards."""
     record = reading.instances.get(str(difference.instance))
     ended = set() if record is None else {entry["attempt"] for entry in record.history}
     for claim in reading.claims:

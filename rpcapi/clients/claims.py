@@ -96,9 +96,7 @@ class ClaimsAPI(ServiceClient):
         return self.call(ctxt, "1.0", "list_claims", host=host, consumer=consumer, marker=marker, limit=limit)
 
     def list_prepared_claims(self, ctxt: RequestContext, limit: int = 1000) -> objects.ClaimPage:
-        """Return the prepared claims that expire first; there is no next page. Claims past their deadline are omitted
-        if their host must audit first.
-        """
+        """Return the prepared claims that expire first, in one page; without overdue claims whose host must audit."""
         return self.call(ctxt, "1.0", "list_prepared_claims", limit=limit)
 
     def audit_host(self, ctxt: RequestContext, report: objects.AuditReport) -> objects.AuditAnswer:

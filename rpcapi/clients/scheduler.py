@@ -130,9 +130,7 @@ class SchedulerAPI:
     def delete_host_state(
         self, ctxt: RequestContext, namespace: str, name: names.ResourceName, version: int, writer: str
     ) -> None:
-        """Delete a document at ``version``; a missing document is no error. Raises VersionConflict, WriterRefused or
-        UnknownNamespace.
-        """
+        """Delete a document if it exists; raises VersionConflict, WriterRefused or UnknownNamespace."""
         self._backend.call(
             ctxt,
             "1.0",
@@ -226,9 +224,7 @@ class SchedulerAPI:
     def list_decisions(
         self, ctxt: RequestContext, partition: str | None = None, marker: str | None = None, limit: int = 100
     ) -> objects.DecisionPage:
-        """Return a page of a partition's decisions, oldest first; raises UnknownPartition. ``partition`` defaults to
-        the scheduler's partition.
-        """
+        """Return a page of a partition's decisions (None: the scheduler's), oldest first; raises UnknownPartition."""
         return self._backend.call(ctxt, "1.0", "list_decisions", partition=partition, marker=marker, limit=limit)
 
 

@@ -43,9 +43,7 @@ OPTS = [
 
 
 def load(conf: cfg.ConfigOpts, catalog: Catalog = EMPTY) -> dict[str, Flavor]:
-    """Return the flavors of a loaded ``conf`` by name, checked with ``catalog``. Raises BadConfiguration with the group
-    of an invalid flavor.
-    """
+    """Return the flavors by name, checked with ``catalog``; raises BadConfiguration with an invalid one's group."""
     sections = (section for section in conf.list_all_sections() if section.startswith(PREFIX))
     return {section.removeprefix(PREFIX): _read(conf, section, catalog) for section in sections}
 

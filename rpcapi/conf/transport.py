@@ -70,9 +70,7 @@ def missing_package(driver: str, package: str) -> errors.BadConfiguration:
 
 
 def read_url(conf: cfg.ConfigOpts) -> str | None:
-    """Return transport_url, or None if it is not set. Uses a separate ConfigOpts, because oslo.messaging later refuses
-    a differing registration.
-    """
+    """Return transport_url or None, by another ConfigOpts: oslo.messaging refuses a differing registration."""
     own_conf = cfg.ConfigOpts()
     own_conf.register_opts(OPTS)
     own_conf([], project="gantt", default_config_files=conf.config_file, default_config_dirs=conf.config_dir)

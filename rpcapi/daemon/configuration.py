@@ -32,9 +32,7 @@ def load(prog: str, register_opts: Iterable[RegisterOpts], argv: Sequence[str] |
 
 
 def check_present(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration if there is no file and no transport_url in the environment; oslo.messaging would wait for
-    a broker at its default address.
-    """
+    """Raise BadConfiguration without file and transport_url: oslo.messaging would wait at a default address."""
     files = [*conf.config_file, *(file for folder in conf.config_dir for file in Path(folder).glob("*.conf"))]
     if not files and transport.read_url(conf) is None:
         raise errors.BadConfiguration(

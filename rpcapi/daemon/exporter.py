@@ -21,9 +21,7 @@ SHUTDOWN_SECONDS = 1  # scrapers repeat unfinished scrapes
 
 
 def bind(listen: str) -> socket.socket:
-    """Return a listening socket on ``host:port`` or ``[IPv6]:port``. Raises BadConfiguration for an invalid address, or
-    one that cannot be bound.
-    """
+    """Return a listening socket on ``host:port`` or ``[IPv6]:port``; raises BadConfiguration."""
     host, _, port = listen.rpartition(":")
     if not host or not port.isdigit() or int(port) > 65535:
         raise errors.BadConfiguration(why=f"[metrics] listen = '{listen}' is not host:port or [IPv6]:port")

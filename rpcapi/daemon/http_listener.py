@@ -99,9 +99,7 @@ class _Listener(wsgi.Server):
 
 
 class HttpServer:
-    """HTTP server in its own thread, with the service protocol of rpcapi.daemon; raises BadConfiguration for an
-    unusable certificate.
-    """
+    """HTTP server in its own thread, with rpcapi.daemon's service protocol; raises BadConfiguration."""
 
     def __init__(
         self,

@@ -9,9 +9,7 @@ from rpcapi.daemon.coordination import CoordinationGroup, Coordinator
 
 
 class Membership(Periodic):
-    """Thread that renews memberships; members have the scheduler's names of the services. Failed renewals are retried
-    with a single warning.
-    """
+    """Thread that renews memberships, named as in the scheduler; warns once while renewals fail."""
 
     def __init__(self, group: CoordinationGroup, services: Sequence[str]) -> None:
         self._coordinators = [Coordinator(group, name) for name in services]

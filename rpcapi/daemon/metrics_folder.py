@@ -15,9 +15,7 @@ from rpcapi import errors
 
 @contextlib.contextmanager
 def shared_folder(configured: str) -> Iterator[Path]:
-    """Yield an empty folder of mode 0700; at exit remove the metrics, or the folder if it is private. Raises
-    BadConfiguration.
-    """
+    """Yield an empty folder of mode 0700; at exit remove its metrics, or all if private. Raises BadConfiguration."""
     try:
         if configured:
             path = Path(configured)

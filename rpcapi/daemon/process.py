@@ -38,9 +38,7 @@ def fork(child: Callable[[], int]) -> int:
 
 
 class SignalSocket:
-    """Signals as bytes, read in order; other threads may add bytes. Unlike an event, a byte on a socket wakes
-    eventlet's hub.
-    """
+    """Signals as bytes, read in order; unlike an event, a byte on a socket wakes eventlet's hub."""
 
     def __init__(self, signals: Iterable[signal.Signals]) -> None:
         self.reader, self._writer = socket.socketpair()

@@ -141,9 +141,7 @@ def connect(transport: RPCTransport) -> None:
 
 
 def waiting_messages(transport: RPCTransport) -> dict[str, int]:
-    """Return the waiting messages per topic that servers of this process share; empty for drivers other than gantt's.
-    Raises Unavailable.
-    """
+    """Return the waiting messages per topic of this process's servers; {} for other drivers. Raises Unavailable."""
     return _use_driver(transport, "waiting_messages") or {}
 
 

@@ -15,9 +15,7 @@ T = TypeVar("T")
 
 
 def patch() -> None:
-    """Monkey-patch the standard library, before any other import: names imported from `select`, `socket` or `threading`
-    earlier stay blocking.
-    """
+    """Monkey-patch the standard library before any other import: names imported earlier stay blocking."""
     import eventlet  # noqa: PLC0415 - a process with native threads must not load it
 
     eventlet.monkey_patch()
@@ -67,9 +65,7 @@ def executor() -> str:
 
 
 def run_in_worker_pool(work: Callable[[], T]) -> T:
-    """Run CPU-bound work, with green threads in a native worker pool. The work must not use locks or logs, which green
-    threads share.
-    """
+    """Run CPU-bound work off the green threads, whose locks and logs it must not use."""
     if not is_patched():
         return work()
     from eventlet import tpool  # noqa: PLC0415 - see patch

@@ -16,9 +16,7 @@ def is_rabbit(transport: RPCTransport) -> bool:
 
 @contextmanager
 def open_channel(transport: RPCTransport) -> Iterator[Any]:
-    """Yield a channel on an exclusive pooled connection; raises the broker's errors. The lock keeps the heartbeat
-    thread from reading the answer.
-    """
+    """Yield a channel on an exclusive connection, locked against its heartbeat thread; raises broker errors."""
     with transport._driver._get_connection(PURPOSE_SEND) as pooled:
         connection = pooled.connection
         with connection._connection_lock, connection.connection.channel() as channel:
@@ -26,9 +24,7 @@ def open_channel(transport: RPCTransport) -> Iterator[Any]:
 
 
 def may_be_waiting(transport: RPCTransport, incoming: Any) -> bool:
-    """Return whether the caller may still wait for the answer; True if unknown. RabbitMQ deletes the reply queue some
-    time after the caller's end.
-    """
+    """Return whether the caller, whose reply queue RabbitMQ deletes after its end, may wait; True if unknown."""
     queue = getattr(incoming, "reply_q", None)
     if not queue or not is_rabbit(transport):
         return True

@@ -31,9 +31,7 @@ class ThreadPool:
         self._is_shut_down = False
 
     def submit(self, work: Callable[..., Any], *args: Any) -> None:
-        """Run ``work(*args)`` when a thread is free; raises RuntimeError after shutdown, or if no thread can be
-        started.
-        """
+        """Run ``work(*args)`` when a thread is free; raises RuntimeError after shutdown or without threads."""
         job = partial(work, *args)
         with self._lock:
             if self._is_shut_down:

@@ -56,9 +56,7 @@ def evaluate_all(
     replicas: ReplicaAcknowledgement,
     marker: str,
 ) -> list[Any]:
-    """Return the script's result for each of ``calls``, sent together, like `evaluate`. Raises the first error; the
-    other calls are executed nevertheless.
-    """
+    """Return the result per call, sent together, like `evaluate`; raises the first error after all have run."""
     waiting = _wait_commands(replicas, marker)
     results = _send(client, text, [*_calls(sha, keys, calls), *waiting])
     _raise_first_error(results)

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lookup of the primary through sentinels or cluster nodes on each connect. Addresses are not cached, because a
-failover changes them.
-"""
+"""Lookup of the primary by sentinels or cluster nodes on each connect: a failover changes addresses."""
 
 import abc
 import logging

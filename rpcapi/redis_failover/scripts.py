@@ -36,9 +36,7 @@ class LuaScript:
     args: tuple[str, ...]
 
     def arguments(self, rest: Iterable[Any] = (), **values: Any) -> list[Any]:
-        """Return ARGV: ``values`` in the declared order, then ``rest``; raises TypeError unless they match the declared
-        arguments.
-        """
+        """Return ARGV: ``values`` as declared, then ``rest``; raises TypeError unless they match the declaration."""
         if values.keys() != set(self.args):
             raise TypeError(f"script {self.name} takes {', '.join(self.args)}, got {', '.join(values)}")
         return [*(values[name] for name in self.args), *rest]
@@ -61,9 +59,7 @@ def _read(folder: Traversable, part: str) -> str:
 
 
 def script_loader(package: str, key_schema: Collection[str]) -> Callable[[str], LuaScript]:
-    """Return a cached function from a verb to its script in ``package``/lua; it raises ValueError for a key that is not
-    in ``key_schema``.
-    """
+    """Return a cached loader of verbs' scripts in ``package``/lua; it raises ValueError for undeclared keys."""
     folder = files(package).joinpath("lua")
 
     @cache

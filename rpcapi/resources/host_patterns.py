@@ -10,9 +10,7 @@ _RANGE = re.compile(r"\[(\d+)-(\d+)\]")
 
 
 def expand(pattern: str) -> list[str]:
-    """Return the names of a pattern: ``a[8-10]`` is a8, a9, a10; ``a[08-10]`` is a08, a09, a10. Raises BadConfiguration
-    if a range is empty or too long.
-    """
+    """Return the names of a pattern: ``a[08-10]`` is a08, a09, a10. Raises BadConfiguration for a bad range."""
     match = _RANGE.search(pattern)
     if match is None:
         return [pattern]

@@ -13,9 +13,7 @@ API_HOST = "@api"  # pseudo-host in the ids of providers created by the Placemen
 
 
 def canonical(name: ResourceName) -> str:
-    """Return the canonical string: ``"host"`` as it is, ``("host", "node")`` as ``"host/node"``. Idempotent. Raises
-    InvalidName.
-    """
+    """Return the canonical name: ``"host"``, or ``"host/node"`` for a pair. Idempotent. Raises InvalidName."""
     if isinstance(name, str):
         parts: Sequence[str] = [name]
     elif isinstance(name, (list, tuple)) and len(name) == 2 and all(isinstance(part, str) for part in name):

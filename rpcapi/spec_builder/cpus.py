@@ -35,9 +35,7 @@ class CpuLayout:
 
 
 def read(flavor_image: FlavorImageProperties, draft: SpecDraft) -> CpuLayout:
-    """Return the CPU layout of flavor and image; raises InvalidSpec. Amounts and traits in ``draft`` can imply a policy
-    too.
-    """
+    """Return the CPU layout, which amounts and traits in ``draft`` may imply too; raises InvalidSpec."""
     emulator = flavor_image.flavor_value("emulator_threads_policy")
     flavor_image.check_allowed("emulator_threads_policy", emulator, EMULATOR_THREADS)
     policy = _policy_from_resources(flavor_image, draft, _policy(flavor_image), emulator)

@@ -133,9 +133,7 @@ class SpecDraft:
         return replace(group, resources=resources, required=required, forbidden=forbidden)
 
     def spec_fields(self) -> dict[str, Any]:
-        """Return the fields of the request spec; traits of an unsuffixed group without resources become requirements on
-        the root.
-        """
+        """Return the fields of the request spec; traits without resources become requirements on the root."""
         plain = self.requested_group()
         own, root = (plain, RequestGroup()) if plain.resources else (RequestGroup(), plain)
         groups = {suffix: self.requested_group(suffix).as_dict() for suffix in self.groups if suffix}

@@ -9,9 +9,7 @@ from rpcapi import errors
 
 @dataclass(frozen=True, slots=True)
 class Flavor:
-    """Server size; an amount of 0 is not requested. ``extra_specs`` are as in Nova, with string values;
-    docs/requests.md describes their translation.
-    """
+    """Server size; an amount of 0 is not requested. docs/requests.md describes ``extra_specs`` (strings)."""
 
     name: str
     vcpus: int

@@ -15,9 +15,7 @@ _SIZE = re.compile(r"(\d{1,9})\s*([KMGT])(?:i?B)?", re.IGNORECASE)
 
 
 def requested_page_size(flavor_image: FlavorImageProperties) -> str | None:
-    """Return the requested page size as a string, or None. Raises InvalidSpec if the image sets it although the flavor
-    has neither "any" nor "large".
-    """
+    """Return the page size as text, or None; raises InvalidSpec if the flavor does not let the image set it."""
     flavor_size, image_size = flavor_image.flavor_value(KEY), flavor_image.image_value(KEY)
     if image_size is None:
         return flavor_size
@@ -30,9 +28,7 @@ def requested_page_size(flavor_image: FlavorImageProperties) -> str | None:
 
 
 def parse_size_kb(flavor_image: FlavorImageProperties, text: str, large_kb: int) -> int | None:
-    """Return the huge page size in KiB, or None for small pages (MEMORY_MB), which "any" means too. ``large_kb`` is the
-    size of "large". Raises InvalidSpec.
-    """
+    """Return huge pages' KiB, None for small ones and "any"; "large" is ``large_kb``. Raises InvalidSpec."""
     if text in (ANY, SMALL):
         return None
     if text == LARGE:

@@ -18,9 +18,7 @@ KEYS = ("size", "pool", "boot")
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """New volume of ``size_gb`` GiB in ``pool`` or any pool; without a size, an existing volume in ``pool``. ``boot``
-    marks the root disk of the server.
-    """
+    """New volume of ``size_gb`` GiB in ``pool`` (None: any), or an existing one; ``boot``: the root disk."""
 
     size_gb: int | None
     pool: str | None = None
@@ -46,9 +44,7 @@ def read(texts: Mapping[str, str]) -> Volume:
 
 
 def translate(volumes: Sequence[Volume], draft: SpecDraft) -> list[dict[str, Any]]:
-    """Add a group per new volume, to be served by a sharing provider; return RequestSpec.volumes. Raises InvalidSpec
-    for a second root disk.
-    """
+    """Add a group per new volume; return RequestSpec.volumes. Raises InvalidSpec for a second root disk."""
     if sum(volume.boot for volume in volumes) > 1:
         raise errors.InvalidSpec(why="at most one volume may have boot=true")
     spec_volumes: list[dict[str, Any]] = []

@@ -34,9 +34,7 @@ def check_uuid(text: Any, what: str = "instance") -> None:
 
 
 def check_uuids(uuids: Any, maximum: int, what: str = "instance") -> None:
-    """Raise InvalidCount, InvalidName or InvalidRequest unless ``uuids`` is a list of 1 to ``maximum`` different
-    canonical uuids.
-    """
+    """Raise InvalidCount, InvalidName or InvalidRequest unless ``uuids`` are 1 to ``maximum`` different uuids."""
     if not isinstance(uuids, (list, tuple)):
         raise errors.InvalidRequest(why=f"the uuids must be a list, not a {type(uuids).__name__}")
     check_count(len(uuids), maximum)

@@ -44,9 +44,7 @@ def check_destination(destination: Any) -> None:
 
 
 def check_aggregates(member_of: Any, forbidden: Any, qualifier: str = "") -> None:
-    """Raise InvalidSpec for malformed or unsatisfiable aggregates; a provider must be in one aggregate of each list in
-    ``member_of``.
-    """
+    """Raise InvalidSpec for bad aggregates; a provider must be in one of each list in ``member_of``."""
     check_texts(f"the forbidden aggregates{qualifier}", forbidden, MAX_AGGREGATES)
     check_list(f"member_of{qualifier}", member_of, MAX_AGGREGATES)
     for alternatives in member_of:

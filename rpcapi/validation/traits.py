@@ -11,9 +11,7 @@ UNSATISFIABLE = "no host can satisfy that"
 
 
 def check(required: Any, any_of: Any, forbidden: Any, qualifier: str = "") -> None:
-    """Raise InvalidSpec or UnknownTrait for unknown or contradictory traits; a provider must have one trait of each
-    list in ``any_of``.
-    """
+    """Raise InvalidSpec or UnknownTrait for bad traits; a provider must have one of each list in ``any_of``."""
     check_texts(f"the required traits{qualifier}", required, MAX_TRAITS)
     check_texts(f"the forbidden traits{qualifier}", forbidden, MAX_TRAITS)
     check_list(f"the any-of traits{qualifier}", any_of, MAX_TRAITS)

@@ -124,9 +124,7 @@ class ConfinedRabbitDriver(RabbitDriver):
         return rabbit_dead_letters.read(self._get_connection)
 
     def waiting_messages(self) -> dict[str, int]:
-        """Return the number of waiting messages per shared topic of this process's servers. Raises
-        MessageDeliveryFailure.
-        """
+        """Return the number of waiting messages per topic of this process's servers; raises MessageDeliveryFailure."""
         topics = sorted(self._shared_topics)
         return rabbit_queues.lengths(self._get_connection, topics) if topics else {}
 

@@ -12,9 +12,7 @@ from rpcapi.messaging.drivers import names
 
 @dataclass(frozen=True)
 class ListenTarget:
-    """Topic, queues, fan-out and process key of a server, and its label in logs. One queue per user who may call it;
-    directed services have no topic queues.
-    """
+    """Topic (none if directed), a queue per permitted user, fan-out, process key and log label of a server."""
 
     topic: str
     topic_queues: tuple[str, ...]

@@ -21,9 +21,7 @@ T = TypeVar("T")
 
 
 class Outbox:
-    """Thread-safe writer of messages, acknowledgements and fan-out memberships of a process. Methods without retries
-    raise one of `CONNECTION_ERRORS`.
-    """
+    """Thread-safe writer of a process's messages; methods without retries raise one of `CONNECTION_ERRORS`."""
 
     def __init__(self, channel: BusChannel) -> None:
         self.channel = channel
@@ -96,9 +94,7 @@ class Outbox:
         self.channel.publish(inbox, wire.encode(wire.WAKE))
 
     def join(self, targets: Iterable[ListenTarget], process: str) -> None:
-        """Register this process for servers and their fan-outs, for the TTL of its inboxes. Removes fan-out members
-        that did not renew for as long.
-        """
+        """Register this process for servers and fan-outs for its inboxes' TTL; removes members silent for as long."""
         now, ttl = time.time(), self.channel.limits.inbox_ttl
         targets = list(targets)
         with self.channel.client.pipeline(transaction=False) as pipe:

@@ -27,9 +27,7 @@ class BindingCheck:
         return time.monotonic() >= self._next_check
 
     def run(self, connection: amqp.Connection, consumers: Iterable[Any]) -> None:
-        """Bind each consumer's queue to its exchange, and create a missing exchange if this user may. Idempotent.
-        Raises AMQPError or OSError.
-        """
+        """Bind each consumer's queue to its exchange, created if missing; idempotent. Raises AMQPError or OSError."""
         self._next_check = time.monotonic() + _interval()
         for consumer in consumers:
             self._bind(connection, consumer)

@@ -65,9 +65,7 @@ class RabbitConnection(Connection):
                 LOG.info("Bindings were not checked: %s", error)  # consuming connects again
 
     def declare_consumer(self, consumer: Consumer) -> None:
-        """Consume a queue on an exchange of the deployment. A full queue refuses messages; a full fan-out queue drops
-        its oldest.
-        """
+        """Consume a queue on a deployed exchange; full queues refuse messages, fan-out queues drop their oldest."""
         consumer.exchange = DeployedExchange.of(consumer.exchange)
         # Publishers of notifications, also from other software, declare their queues without limits.
         if not isinstance(consumer.callback, NotificationAMQPListener):
@@ -140,9 +138,7 @@ class RabbitConnection(Connection):
         error_callback: Any = None,
         timeout_is_error: bool = True,
     ) -> Any:
-        """Run `method`, with reconnects until the thread's deadline; raises MessageDeliveryFailure, and QueueFull or
-        MessageTooLarge without retries.
-        """
+        """Run `method` until the deadline; raises MessageDeliveryFailure, and at once QueueFull or MessageTooLarge."""
         remaining = deadline.remaining_seconds()
         if remaining is None:
             return super().ensure(method, retry, recoverable_error_callback, error_callback, timeout_is_error)
@@ -229,9 +225,7 @@ class RabbitConnection(Connection):
         return super()._transport_socket_timeout(timeout)
 
     def direct_send(self, msg_id: str, msg: Any) -> None:
-        """Publish a reply; raises the stock driver's AMQPDestinationNotFound or MessageUndeliverable if the caller is
-        gone.
-        """
+        """Publish a reply; raises AMQPDestinationNotFound or MessageUndeliverable if the caller is gone."""
         exchange = kombu.entity.Exchange(
             name=REPLY_EXCHANGE,
             type="topic",

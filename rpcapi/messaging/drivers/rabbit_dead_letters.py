@@ -37,9 +37,7 @@ def write(connect: Connect, letter: DeadLetter) -> None:
 
 
 def read(connect: Connect) -> list[DeadLetter] | None:
-    """Return the letters, newest first; None without a queue for them. They return to the queue when the channel
-    closes. Raises MessageDeliveryFailure.
-    """
+    """Return the letters, which stay in the queue, newest first; None without it. Raises MessageDeliveryFailure."""
     try:
         with deadline.limit_wait(SECONDS), connect() as context:
             letters: list[DeadLetter] = use_channel(context.connection, _get_letters)
@@ -59,9 +57,7 @@ def _get_letters(channel: amqp.Channel) -> list[DeadLetter]:
 
 
 class DeadLetterOutbox:
-    """Background publisher of letters. Buffers at most MAX_LETTERS, like the broker; drops letters that cannot be
-    published.
-    """
+    """Background publisher of at most MAX_LETTERS, like the broker; drops letters that cannot be published."""
 
     def __init__(self, publish: Callable[[DeadLetter], None]) -> None:
         self._publish = publish

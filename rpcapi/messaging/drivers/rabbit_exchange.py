@@ -17,9 +17,7 @@ class DeployedExchange(Exchange):
 
     @classmethod
     def of(cls, stock: Exchange) -> "DeployedExchange":
-        """Return an unbound exchange with the properties of the deployment's definitions; others, such as the
-        notifications' exchange, keep theirs.
-        """
+        """Return an unbound exchange as in the deployment's definitions; exchanges outside them are unchanged."""
         if stock.name in DEPLOYED_EXCHANGES:
             return cls(name=stock.name, type=stock.type, durable=True, auto_delete=False)
         return cls(name=stock.name, type=stock.type, durable=stock.durable, auto_delete=stock.auto_delete)

@@ -45,9 +45,7 @@ class PeerConsumer(Consumer):
 
     @classmethod
     def of(cls, stock: Consumer, max_length: int, max_bytes: int) -> "PeerConsumer":
-        """Return an undeclared consumer like ``stock`` with a queue of ``max_length`` messages; messages above
-        ``max_bytes`` are not decoded.
-        """
+        """Return a consumer like ``stock``, limited to ``max_length`` messages and decoding up to ``max_bytes``."""
         consumer = cls.__new__(cls)
         consumer.__dict__.update(stock.__dict__)
         consumer._max_bytes = max_bytes

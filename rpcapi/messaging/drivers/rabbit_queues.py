@@ -19,9 +19,7 @@ Connect = Callable[[], AbstractContextManager[Any]]  # returns an oslo.messaging
 
 
 def use_channel(connection: Any, use: Callable[[amqp.Channel], Any]) -> Any:
-    """Return the result of ``use`` on a temporary channel; reconnects as needed. Raises the broker's AccessRefused or
-    NotFound, or MessageDeliveryFailure.
-    """
+    """Return the result of ``use`` on a temporary channel; raises AccessRefused, NotFound, MessageDeliveryFailure."""
     results: list[Any] = []
     refusals: list[Exception] = []
 

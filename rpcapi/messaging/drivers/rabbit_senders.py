@@ -29,9 +29,7 @@ class UserProducer(Producer):
         self.is_mandatory = False  # whether the last message requires a queue
 
     def publish(self, body: Any, *arguments: Any, mandatory: bool = False, **options: Any) -> Any:
-        """Publish with the property `user_id`; raises MessageTooLarge. RabbitMQ returns an unroutable message if
-        ``mandatory``.
-        """
+        """Publish with property `user_id`; an unroutable ``mandatory`` message returns. Raises MessageTooLarge."""
         self.is_mandatory = mandatory
         options |= {"user_id": self.user, "mandatory": True}
         return super().publish(body, *arguments, **options)  # type: ignore[no-untyped-call]

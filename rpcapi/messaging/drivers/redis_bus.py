@@ -43,9 +43,7 @@ class RedisBusDriver(BaseDriver):
         default_exchange: str | None = None,
         allowed_remote_exmods: list[str] | None = None,
     ) -> None:
-        """Read options and scripts; connects on first use. Raises BadConfiguration unless the URL names one Redis
-        server.
-        """
+        """Read options and scripts; connects on first use. Raises BadConfiguration for other than one Redis server."""
         super().__init__(conf, url, default_exchange, allowed_remote_exmods)
         opts.register_opts(conf)
         register_groups(conf, rpc_conf)
@@ -166,9 +164,7 @@ class RedisBusDriver(BaseDriver):
         return listener
 
     def dead_letters(self) -> list[dead_letters.DeadLetter]:
-        """Return dead letters, newest first: of all users for an operator, otherwise of the own user. Raises as
-        Outbox.retry.
-        """
+        """Return dead letters, newest first; all users' for an operator. Raises like Outbox.retry."""
         return self._outbox.retry(self._outbox.dead_letters, time.monotonic())
 
     def waiting_messages(self) -> dict[str, int]:

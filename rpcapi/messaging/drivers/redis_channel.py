@@ -67,9 +67,7 @@ class BusLimits:
 
 
 class BusChannel:
-    """Commands on a shared pool of lazy connections. Every list expires. Raises one of CONNECTION_ERRORS while Redis is
-    unreachable.
-    """
+    """Commands on a shared, lazy pool; every list expires. Raises CONNECTION_ERRORS while Redis is away."""
 
     def __init__(self, address: RedisAddress, limits: BusLimits) -> None:
         """Raise BadConfiguration if the bus has no such user."""
@@ -129,9 +127,7 @@ class BusChannel:
         return [entry for entry in entries if not isinstance(entry, list)]
 
     def claim(self, queue: str) -> tuple[str, bytes] | None:
-        """Receive the oldest message of a queue as (delivery tag, text), or None. Oversized messages become dead
-        letters.
-        """
+        """Receive a queue's oldest message as (delivery tag, text), or None. Oversized ones become dead letters."""
         keys = [queue + BODIES, self.received_key, self.received_index_key]
         # One more byte for the digit of a redelivered body.
         args: list[Any] = [TAG_LENGTH, time(), queue, self.limits.message_bytes + 1, dead_letters.MAX_TEXT]
@@ -167,9 +163,7 @@ class BusChannel:
         self._restore_received("", delivery_tag)
 
     def restore_abandoned(self) -> None:
-        """Requeue up to 100 messages that were not renewed for a visibility timeout; after MAX_REDELIVERIES they become
-        dead letters.
-        """
+        """Requeue up to 100 messages unrenewed for a visibility timeout, dead letters after MAX_REDELIVERIES."""
         self._restore_received(time() - self.limits.visibility_timeout, "")
 
     def _restore_received(self, until: float | str, tag: str) -> None:

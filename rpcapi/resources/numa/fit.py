@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fit of a guest's NUMA topology on a host's NUMA cells. The scheduler applies it to reported cells, the agent to its
-own.
-"""
+"""Fit of a guest's NUMA topology on a host's cells, reported ones in the scheduler, its own in the agent."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

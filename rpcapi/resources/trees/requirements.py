@@ -114,9 +114,7 @@ def _providers_for_unsuffixed_group(tree: ProviderTree, group: RequestGroup) -> 
 
 
 def _aggregates_match(tree: ProviderTree, provider: Provider, group: RequestGroup, *, is_sharing: bool = False) -> bool:
-    """Return whether aggregates satisfy a group. The root's aggregates apply to its whole tree; a forbidden one also
-    excludes sharing providers.
-    """
+    """Return whether aggregates satisfy a group; the root's cover its tree, forbidden ones sharing providers too."""
     root = tree.root.aggregates
     in_required_tree = in_aggregates(provider.aggregates, group.member_of) or (
         not is_sharing and in_aggregates(root, group.member_of)

@@ -9,9 +9,7 @@ from rpcapi.resources.trees.tree import ProviderTree, TreeRequest
 
 
 class SymmetryBreaker:
-    """Filter of providers that are equivalent to one already tried while both are unused: swapping their subtrees
-    changes nothing that matters to the request.
-    """
+    """Filter of unused providers equivalent to one already tried: a swap of their subtrees changes nothing."""
 
     def __init__(self, tree: ProviderTree, requirements: Sequence[GroupRequirement], request: TreeRequest) -> None:
         providers = (*tree.providers, *tree.sharing)
