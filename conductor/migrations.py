@@ -46,9 +46,7 @@ def list_migrations(store: ConductorStore, marker: str | None, limit: int) -> ob
 
 
 def list_copies(parts: ConductorParts, ctxt: RequestContext, migrations: Sequence[str]) -> objects.CopyPage:
-    """Return the progress of live migrations whose source answers. Raises UnknownMigration, InvalidRequest or a
-    subclass.
-    """
+    """Return the progress of live migrations whose source answers; raises UnknownMigration or InvalidRequest."""
     check_uuids(migrations, parts.max_instances, "migration")
     records = find_migrations(parts.store, migrations)
     pages = []

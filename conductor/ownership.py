@@ -9,9 +9,7 @@ from rpcapi import errors
 
 
 def check_project(store: ConductorStore, records: Iterable[InstanceRecord], project: str | None, method: str) -> None:
-    """Raise CallerRefused if an instance belongs to another project; None allows all. An instance whose request was
-    purged belongs to none.
-    """
+    """Raise CallerRefused for another project's instance, or one whose request was purged; None allows all."""
     if project is None:
         return
     records = list(records)

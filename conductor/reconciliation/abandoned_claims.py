@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leaked migrations: claims and guests left at the source of an ended migration. Only the host itself may end a
-confirmed claim and its guest.
-"""
+"""Claims and guests left at the source of an ended migration; only the host itself may end them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -189,9 +189,7 @@ def _is_forgotten_source(claim: _Claim, result: ClaimAnswerRow) -> bool:
 def compared_record(
     instance: InstanceRecord, answer: str, host: str | None, migration: str | None = None
 ) -> InstanceRecord | None:
-    """Return the record changed by the answer about its claim, or None. ``migration`` is the claim's, at either end of
-    a move.
-    """
+    """Return the record changed by the answer about its claim, or None. ``migration`` is the claim's, if any."""
     is_elsewhere = answer == Answer.CONFIRMED and (host != instance.host or _moves_unknown(instance, migration))
     if answer == Answer.CONFLICT or is_elsewhere:
         return settle_claims(instance)

@@ -257,9 +257,7 @@ def _end_incoming(instance: InstanceRecord) -> InstanceRecord | None:
 
 
 def _is_stopped_for_lost_move(instance: InstanceRecord) -> bool:
-    """Return whether a guest stopped for a move contradicts a record without one; SETTLE starts it if the claims show
-    that it runs nowhere else.
-    """
+    """Return whether a guest was stopped for a move without record; SETTLE starts it if it runs nowhere else."""
     is_built = instance.status == InstanceStatus.BUILDING and instance.step in BUILT
     return is_built or (instance.status in RESTING and instance.step in (SagaStep.DONE, SagaStep.POWER))
 
@@ -292,9 +290,7 @@ def _apply_power(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
 
 
 def _finish(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
-    """Finish in the reported status; a running instance outdates its stored image. An evacuated instance that was off
-    is stopped as soon as it runs.
-    """
+    """Finish in the reported status, without a stored image if it runs; stop an evacuated instance that was off."""
     status, _expected = STATES[result.kind]
     if status == InstanceStatus.ACTIVE and instance.was_stopped:
         evacuated = evacuations.end(instance, status, None)

@@ -106,9 +106,7 @@ def is_at_destination(instance: InstanceRecord) -> bool:
 
 
 def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Apply a report about the current claim of a moving instance, on the source before the move and after the return;
-    None if nothing changes.
-    """
+    """Apply a report about the current claim of a moving instance, at either end; None if nothing changes."""
     has_guest = result.kind in (ACTIVE, STOPPED)
     is_live = instance.move.kind == MigrationKind.LIVE
     if result.kind == INCOMING and (instance.is_at_source or not is_live):  # late: it has run since

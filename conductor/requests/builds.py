@@ -98,9 +98,7 @@ def _to_past_ms(first_sent: float | None) -> int | None:
 def compute_request_key(
     ctxt: RequestContext, spec: objects.RequestSpec, uuids: Sequence[str], names_by_uuid: Mapping[str, str]
 ) -> str:
-    """Return a hash of project, user, spec, uuids and names. Not of the request id: a caller may repeat a call with a
-    new id, or use one id for several calls.
-    """
+    """Return a hash of the call without its request id: repeated calls may have new ids, several calls one id."""
     # Skip fields with default values, so that a caller that does not know a new field repeats the same request.
     spec_values = {
         name: value for name, field in spec.fields.items() if (value := getattr(spec, name)) != field.default

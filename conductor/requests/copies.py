@@ -26,9 +26,7 @@ def abort(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecor
 
 
 def force_complete(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:
-    """Return the record with a request to complete its copy; None if already requested. Raises InstanceConflict unless
-    the guest is being copied.
-    """
+    """Return the record with a request to complete its copy; None if it has one. Raises InstanceConflict."""
     _check_live(migration)
     if migration.copy_request == FORCE and not migration.has_ended:
         return None

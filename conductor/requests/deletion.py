@@ -6,9 +6,7 @@ from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, Sag
 
 
 def delete(instance: InstanceRecord) -> InstanceRecord | None:
-    """Return the record in DELETING, with the step that ends its claim or guest; None if DELETED. A move ends its
-    destination's claim first.
-    """
+    """Return the record in DELETING; None if DELETED. A move ends its destination's claim first."""
     if instance.status == InstanceStatus.DELETED:
         return None
     if instance.status == InstanceStatus.DELETING:

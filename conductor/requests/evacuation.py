@@ -119,9 +119,7 @@ def _check_host(clients: ServiceClients, ctxt: RequestContext, host: str, *, in_
 
 
 def lost_record(record: InstanceRecord, answers: AttemptAnswers) -> InstanceRecord:
-    """Return the record in ERROR after its host lost it; raises InstanceConflict while its claim may be live.
-    ``answers`` are about its claims.
-    """
+    """Return the record in ERROR after its host lost it; raises InstanceConflict while its claim may be live."""
     answer = answers.get((record.uuid, record.attempt))
     if record.status == InstanceStatus.ERROR:
         if record.has_ended(record.attempt):

@@ -160,9 +160,7 @@ def _check_target(
     moving: Sequence[InstanceRecord],
     requests: Mapping[str, BuildRequestRecord],
 ) -> None:
-    """Raise UnknownHost or NoValidHost if the target could not take each instance now. Only the claim checks server
-    groups, without the source of a move.
-    """
+    """Raise UnknownHost or NoValidHost if the target could not take each instance now, server groups aside."""
     specs = []
     for record in moving:
         spec = instance_spec(record, requests[record.request])

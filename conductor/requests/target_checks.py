@@ -36,9 +36,7 @@ def check_target(
 def check_fits(
     clients: ServiceClients, ctxt: RequestContext, spec: objects.RequestSpec, refused: str, **options: Any
 ) -> None:
-    """Raise NoValidHost with a text that begins with ``refused`` if ``spec`` finds no host; ``options`` are arguments
-    of ``SchedulerAPI.dry_run``.
-    """
+    """Raise NoValidHost beginning with ``refused`` if no host fits; ``options`` are arguments of ``dry_run``."""
     document = answered("The scheduler", clients.scheduler.dry_run, ctxt, spec, **options).document
     if document.get("outcome") == "refused":
         why = str(document.get("why") or "").removeprefix("No valid host: ")

@@ -64,9 +64,7 @@ def _may_have_moved(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
 
 
 def _end_claims_left(saga_pass: SagaPass, instance: InstanceRecord, partition: str | None) -> InstanceRecord | None:
-    """Return the record set to abort a live attempt that this store has forgotten, or None. The source of a recorded
-    move ends last.
-    """
+    """Return the record set to abort a live attempt that this store forgot, or None; the move's source ends last."""
     try:
         page = saga_pass.clients.claims_of(partition).list_claims(saga_pass.context(), consumer=instance.uuid)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:

@@ -41,9 +41,7 @@ def build(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Inst
 
 
 def terminate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Repeat terminate messages until the hosts report that the guests are gone; ABORT checks the claims of silent
-    hosts.
-    """
+    """Repeat terminate messages until the hosts report the end; ABORT checks the claims of silent hosts."""
     return request_report(
         saga_pass,
         instances,
@@ -168,9 +166,7 @@ def send_transitions(
 def send_by_host(
     instances: Sequence[InstanceRecord], send: SendFunction, place_of: Callable[[InstanceRecord], Place] = own_place
 ) -> Divided:
-    """Send one message per host; stop at the first failure: during a bus outage each try may take seconds, and hundreds
-    would outlast the lease.
-    """
+    """Send one message per host until the first failure: in a bus outage hundreds of tries outlast the lease."""
     sent_instances: list[InstanceRecord] = []
     unsent_instances: list[InstanceRecord] = []
     for host, group in _by_host(instances, place_of):

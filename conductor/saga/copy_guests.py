@@ -33,9 +33,7 @@ def copy(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Insta
 
 
 def switch(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Request each destination to run its guest; after post-copy, wait for the rest of memory, which a repeated copy
-    message makes the source report.
-    """
+    """Request each destination to run its guest; repeated copy messages make the source report its memory."""
     send, check = functools.partial(_send_switches, saga_pass), functools.partial(_check_claims, saga_pass)
     copying = [instance for instance in instances if instance.move.is_resumed and instance.move.copy_phase != DONE]
     others = [instance for instance in instances if instance not in copying]
@@ -140,9 +138,7 @@ def _check_claims(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceReco
 
 
 def _will_report(saga_pass: SagaPass, instance: InstanceRecord, destination: str) -> bool:
-    """Return whether an agent released the claim itself and will report if the guest ran; False after a fence. Raises
-    GanttError or NO_ANSWER_ERRORS.
-    """
+    """Return whether an agent released the claim (False after a fence); raises GanttError or NO_ANSWER_ERRORS."""
     if instance.step != SagaStep.SWITCH or destination != Answer.RELEASED:
         return False
     document = saga_pass.clients.service_document(saga_pass.context(), names.host_of(instance.host or ""))

@@ -94,9 +94,7 @@ def return_to_source(instance: InstanceRecord) -> InstanceRecord:
 
 
 def return_to_lost_source(instance: InstanceRecord) -> InstanceRecord:
-    """Put an instance whose move lost its source back on that host, without a claim: its disk may only be there, and it
-    can be evacuated.
-    """
+    """Put an instance whose move lost its source back there, without a claim: only its disk may be there."""
     migration = instance.migration
     if migration is None or migration.status != MigrationStatus.ERROR or instance.is_shelved or has_run(instance):
         return instance

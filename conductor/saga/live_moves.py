@@ -68,16 +68,12 @@ def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord | None:
 
 
 def lose_guest(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Mark the guest's memory as lost. The source is removed only after the destination runs, so that the last copy
-    survives.
-    """
+    """Mark the guest's memory as lost; the source, maybe the last copy, stays until the destination runs."""
     return _end_when_complete(replace(instance, migration=replace(instance.move, copy_phase=FAILED, reason=reason)))
 
 
 def apply_source_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Apply a report of the source; None if nothing changes. A source fenced after a complete copy reports both, and
-    the guest continues at its destination.
-    """
+    """Apply a report of the source; None if nothing changes. After a complete copy, a fence ends no guest."""
     is_last_copy = result.copy_number == instance.move.destination_attempt
     if instance.step == SagaStep.COPY and is_last_copy and result.copy_phase == DONE:
         return _switch(instance, DONE)

@@ -114,9 +114,7 @@ class _Change(NamedTuple):
 
 
 def stop_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Stop the guests at their sources before the build. A reverted move's source, stopped long ago, proves by its
-    report that it still has the guest.
-    """
+    """Stop the guests at their sources before the build; in a revert, the report proves that the guest exists."""
     return _request(saga_pass, instances, _Change(ClaimRole.SOURCE, lambda _instance: STOP, moves.end_source))
 
 
@@ -137,9 +135,7 @@ def end_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list
 
 
 def terminate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """End the guests of the current attempts. If the source of a reverted move has ended, the destination keeps the
-    last copy.
-    """
+    """End the current guests; after the end of a reverted move's source, its destination keeps the last copy."""
     returned = [instance for instance in instances if _has_returned(instance)]
     others = [instance for instance in instances if not _has_returned(instance)]
     proceeding, changed = _ask_other_ends(saga_pass, returned, ClaimRole.SOURCE, moves.end_source)
@@ -179,9 +175,7 @@ def _has_returned(instance: InstanceRecord) -> bool:
 
 
 def resume(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Continue the guests at their sources, stopped if they were before the move; at the destination if the source of a
-    returning instance has ended.
-    """
+    """Continue the guests at their sources, off if they were off; at the destination if the source has ended."""
     returning = [instance for instance in instances if moves.is_returning(instance)]
     others = [instance for instance in instances if not moves.is_returning(instance)]
     return [

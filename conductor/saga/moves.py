@@ -130,9 +130,7 @@ def _fail_without_source(instance: InstanceRecord, why: str) -> InstanceRecord:
 
 
 def lose_claim(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
-    """Continue after the end of the only claim, before the move or after the return. For a deleted instance, ABORT also
-    ends a forgotten destination.
-    """
+    """Continue after the end of the only claim; for a deleted instance, ABORT also ends a forgotten destination."""
     ended = end_attempt(instance, outcome, reason)
     if instance.status == InstanceStatus.DELETING:
         return set_step(ended, SagaStep.ABORT)

@@ -25,9 +25,7 @@ OPERATIONS = {
 
 
 def change_power(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Repeat each message until the host reports the guest's state; if a silent host no longer has the claim, the
-    instance is lost.
-    """
+    """Repeat each message until the host reports the state; an instance whose silent host has no claim is lost."""
     return cast.request_report(
         saga_pass,
         instances,

@@ -94,9 +94,7 @@ def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[s
 def _start_again(
     saga_pass: SagaPass, before: InstanceRecord, adopted: InstanceRecord, claim: Mapping[str, Any]
 ) -> InstanceRecord:
-    """Start a guest that was stopped for a move, unless it was off before. The claim must be the only one; if the host
-    does not answer, its report decides.
-    """
+    """Start a guest stopped for a move, unless it was off before; its claim must be the instance's only one."""
     try:
         attempt = unknown_moves.read_attempt(saga_pass, adopted, claim)
     except (*NO_ANSWER_ERRORS, errors.GanttError):

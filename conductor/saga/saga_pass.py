@@ -112,9 +112,7 @@ class SagaPass:
         return not self.may_repeat and instance.certain_epoch == self.epoch
 
     def check_stores(self, instances: Sequence[InstanceRecord]) -> None:
-        """Begin an epoch in stores restored from a backup, unless all records are certain. Raises one of
-        NO_ANSWER_ERRORS.
-        """
+        """Begin an epoch in restored stores, unless all records are certain. Raises one of NO_ANSWER_ERRORS."""
         if not all(self.is_certain(instance) for instance in instances):
             self.exchange_stamps(self.context())
 

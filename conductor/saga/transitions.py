@@ -46,9 +46,7 @@ def act_after(
 
 
 def fail(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
-    """Fail an instance without a claim of its own: a moving one returns to its source, a shelved one ends in
-    SHELVED_OFFLOADED, any other in ERROR.
-    """
+    """Fail an instance without a claim: a move returns, a shelved one is SHELVED_OFFLOADED, any other in ERROR."""
     if instance.open_migration is not None:
         return _return_to_source(instance, reason)
     if instance.is_shelved:
@@ -59,9 +57,7 @@ def fail(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
 
 
 def lose(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Continue after the host lost the claim. An instance that runs nowhere else ends in ERROR; ABORT first looks for a
-    forgotten claim.
-    """
+    """Continue after the host lost the claim: ABORT looks for a forgotten claim, otherwise status ERROR."""
     was_stopped = instance.was_stopped or instance.status in STOPPED
     ended = end_attempt(replace(instance, was_stopped=was_stopped, operation=0), evacuations.LOST, reason)
     if instance.open_migration is not None or instance.is_shelved:

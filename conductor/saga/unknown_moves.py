@@ -21,9 +21,7 @@ LOST_RECORD = "the migration's record was lost"
 
 
 class AgentAttempt(NamedTuple):
-    """Attempt in its agent's journal: guest state (as in GuestPage) and flavor. ``transition`` and ``migration`` are as
-    in BuildResult.
-    """
+    """Attempt in its agent's journal: state as in GuestPage, ``transition`` and ``migration`` as in BuildResult."""
 
     state: str | None = None
     flavor: str | None = None
@@ -109,9 +107,7 @@ def read_attempt(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) ->
 
 
 def resized_spec(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) -> objects.RequestSpec | None:
-    """Return a request for the claim's amounts, with the old flavor, as after a forgotten resize; None if the record
-    requests them.
-    """
+    """Return a request for the claim's amounts with the old flavor; None if the record requests them."""
     spec = saga_pass.spec_of(instance)
     resized: objects.RequestSpec = spec.with_values(resources=total_amounts(claim["allocations"]), groups={})
     return None if count_amounts(resized) == count_amounts(spec) else resized

@@ -99,9 +99,7 @@ class ConductorStore(abc.ABC):
 
     @abc.abstractmethod
     def release(self, lease: RequestLease, next_ms: int | None) -> bool:
-        """Release the lease; return False if it was lost. The request is due at ``next_ms`` (None: never), or at once
-        if it was woken meanwhile.
-        """
+        """Release the lease; return False if it was lost. Due at ``next_ms`` (None: never), or at once if woken."""
 
     @abc.abstractmethod
     def get(self, uuids: Sequence[str]) -> dict[str, InstanceRecord]:
@@ -113,9 +111,7 @@ class ConductorStore(abc.ABC):
 
     @abc.abstractmethod
     def page(self, marker: str | None, limit: int, *, deleted: bool) -> RecordPage[InstanceRecord]:
-        """Return instances in order of creation; deleted instances only if ``deleted``. Raises InvalidRequest for an
-        invalid marker.
-        """
+        """Return instances in order of creation, without deleted ones by default; raises InvalidRequest."""
 
     @abc.abstractmethod
     def migrations(self, uuids: Sequence[str]) -> Mapping[str, MigrationRecord]:
@@ -143,9 +139,7 @@ class ConductorStore(abc.ABC):
 
     @abc.abstractmethod
     def purge(self, limit: int = PAGE) -> int:
-        """Remove at most ``limit`` deleted instances and ``limit`` ended migrations after their retention. Returns the
-        number of removed records.
-        """
+        """Remove at most ``limit`` deleted instances and ``limit`` ended migrations; return their number."""
 
     @abc.abstractmethod
     def stamps(self) -> Mapping[str, str]:

@@ -39,9 +39,7 @@ class MemoryQueue:
     served: int = 0
 
     def entries(self, now: int, may_begin: Callable[[str], bool]) -> Iterator[QueueEntry]:
-        """Yield due entries in the order of turns; new requests only of projects that ``may_begin``. The caller takes
-        an entry before the next.
-        """
+        """Yield due entries in turn, new requests only of projects that ``may_begin``; take one before the next."""
         entries = [QueueEntry(at, request, False) for request, at in self.due.items() if at <= now]
         entries += [QueueEntry(at, request, True) for request, at in self.new.items()]
         if not entries:

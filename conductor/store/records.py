@@ -206,9 +206,7 @@ class InstanceRecord:
 
     @property
     def guest_host(self) -> str | None:
-        """Resource name of the guest's host. During a move, the source until the guest stops there, and again after a
-        return.
-        """
+        """Resource name of the guest's host. During a move, the source until the guest stops there."""
         migration = self.open_migration
         if migration is None:
             return self.host
