@@ -112,9 +112,7 @@ class Attempt:
 
     @property
     def outcome_if_ended(self) -> AttemptResult:
-        """Outcome of an end that the conductor did not request: REFUSED before the conductor knows an outcome, then
-        GONE.
-        """
+        """Outcome of an end that the conductor did not request: REFUSED while no outcome was reported, then GONE."""
         return AttemptResult.GONE if self.reported else AttemptResult.REFUSED
 
     def to_ended(
@@ -154,9 +152,7 @@ class Attempt:
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> "Attempt":
-        """Read the journalled form; raises ValueError, TypeError or KeyError if malformed, NewerState for an unknown
-        field or word.
-        """
+        """Read the journalled form; raises ValueError, TypeError, KeyError, or NewerState for unknown words."""
         values = dict(raw)
         record = f"the journal's attempt {values['attempt']} of {values['uuid']}"
         check_fields(record, values, cls.__dataclass_fields__)

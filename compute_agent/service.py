@@ -56,9 +56,7 @@ class ComputeService:
         self._fault: Exception | None = None
 
     def start(self) -> None:
-        """Take over the previous agents' state, register and audit every host, and serve; raises BadConfiguration and
-        ShutdownRequested.
-        """
+        """Take over the state, register and audit all hosts, serve; raises BadConfiguration, ShutdownRequested."""
         # After its master was killed, a previous agent may still be draining.
         wait_for("The state folder", self._folder.acquire, self._stopping, retry_on=(state_files.FolderInUse,))
         transport = bus.get_transport(self._conf)

@@ -14,9 +14,7 @@ LOG = log.getLogger(__name__)
 
 
 class StampFile:
-    """Thread-safe newest stamp of a host's partition, in a file that survives the agent. It is not synced: an older
-    stamp is weaker evidence, never wrong.
-    """
+    """Thread-safe newest stamp of a host's partition, in an unsynced file: an older stamp is weaker, never wrong."""
 
     def __init__(self, path: Path, partition: str) -> None:
         self._path = path

@@ -10,9 +10,7 @@ from rpcapi import errors
 
 
 def replace(path: Path, text: str) -> None:
-    """Replace the content of ``path``, atomically and durably. After OSError the old content remains, unless only the
-    folder's sync failed.
-    """
+    """Replace the content atomically and durably; after OSError it is old unless only the folder's sync failed."""
     fresh = path.with_name(f".{path.name}.new")
     try:
         with fresh.open("w", encoding="utf-8") as file:

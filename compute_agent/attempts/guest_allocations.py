@@ -144,8 +144,8 @@ class GuestManager:
         self._put_operation(attempt, Stage.CONFIRMED, number)
 
     def rebuild(self, attempt: Attempt, number: int, image: str) -> None:
-        """Replace the guest's disk, then journal it; the saga starts the guest unless it was stopped. ``image`` is a
-        new image's id or name, or "".
+        """Replace the guest's disk, then journal it; the saga starts a running guest again. ``image`` "" keeps its
+        image.
         """
         self.hypervisor.rebuild(attempt.ref, number, image)
         stage = Stage.STOPPED if attempt.stage is Stage.STOPPED else Stage.CONFIRMED

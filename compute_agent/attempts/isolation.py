@@ -37,9 +37,7 @@ class IsolationWatch:
         return self._clock()
 
     def note_answer(self, sent_at: float) -> None:
-        """Note the answer to a call sent at ``sent_at``, which proves contact then, not now: the agent may have been
-        suspended.
-        """
+        """Note the answer to a call of ``sent_at``: it proves contact then; the agent may have been suspended since."""
         with self._lock:
             self._ended += self._is_isolated()
             self._last_contact = max(self._last_contact, sent_at)

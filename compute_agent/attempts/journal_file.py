@@ -21,9 +21,7 @@ class JournalDamaged(Exception):
 
 
 class JournalFile:
-    """Lines of the journal on disk, a batch each; not thread-safe. A crash during a write leaves a torn last line,
-    which is discarded.
-    """
+    """Lines of the journal on disk, a batch each; not thread-safe. Discards the torn last line of a crash."""
 
     def __init__(self, path: Path, host: str) -> None:
         self._path = path

@@ -58,9 +58,7 @@ class AttemptSaga:
         return self._unfinished, boot_ms
 
     def remind(self) -> bool:
-        """Report guests changed by messages again every REMIND_MS, because a conductors' store may have lost the
-        message; return whether any is due.
-        """
+        """Report guests changed by messages every REMIND_MS, in case a store lost them; return whether any is due."""
         now_ms = self._journal.clock()
         changed = [
             attempt

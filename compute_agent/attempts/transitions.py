@@ -26,9 +26,7 @@ class GuestTransition:
 def apply_transitions(
     guest_manager: GuestManager, transitions: Sequence[GuestTransition], request_id: str, owner: dict[str, str]
 ) -> None:
-    """Apply each transition; the saga then starts guests, ends claims and reports. For a guest lost with the journal,
-    end the claim.
-    """
+    """Apply each transition; the saga acts and reports. For a guest lost with the journal, end the claim."""
     for transition in transitions:
         attempt = guest_manager.journal.get(transition.ref)
         if attempt is None:

@@ -11,9 +11,7 @@ from rpcapi.resources.trees.tree import Allocations, Provider, ProviderTree, Tre
 
 
 def group_mappings(node: Node, tree_request: TreeRequest, allocations: Allocations) -> Iterator[Mapping[str, str]]:
-    """Yield each mapping {suffix: path below the node} consistent with the allocations, within a step budget, without
-    groups served by other hosts.
-    """
+    """Yield each mapping {suffix: path on the node} consistent with the allocations, within a step budget."""
     prefix = node.name + "/"
     providers = [Provider(node.name, traits=frozenset(node.shape.traits), symmetry_key=node.name)]
     for provider in node.shape.child_providers:

@@ -25,9 +25,7 @@ Inventories = Mapping[str, Inventory]
 
 
 class ResourceTracker:
-    """Admission by the host's own view; a spawn also needs a confirmed claim. Allocations at other hosts' providers are
-    ignored.
-    """
+    """Admission by the host's own view, without other hosts' providers; a spawn also needs a confirmed claim."""
 
     def __init__(self, nodes: Iterable[Node]) -> None:
         self._nodes = {node.name: node for node in nodes}

@@ -129,8 +129,6 @@ class ServiceHost:
         return longest * random.uniform(0.5, 1.0)
 
     def _report_assignment_changes(self) -> None:
-        """Queue an urgent report if assignments of CPUs or devices changed, which the scheduler needs; the store counts
-        amounts by claims.
-        """
+        """Queue an urgent report if assigned CPUs or devices changed; the store counts amounts by claims."""
         if self.guest_manager.tracker.take_unreported_changes():
             self.reports.report_change()

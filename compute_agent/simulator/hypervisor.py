@@ -163,9 +163,7 @@ class Hypervisor:
             self._save(replace(guest, is_off=True, is_paused=False))
 
     def rebuild(self, ref: AttemptRef, disk: int, image: str = "") -> None:
-        """Power off an attempt's guest and replace its disk; no effect without a guest. ``image`` "" keeps the image.
-        Raises OSError.
-        """
+        """Power off an attempt's guest, if any, and replace its disk; ``image`` "" keeps the image. Raises OSError."""
         guest = self.get(ref)
         if guest is not None:
             self._save(replace(guest, is_off=True, is_paused=False, disk=disk, image=image or guest.image))

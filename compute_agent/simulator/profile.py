@@ -12,9 +12,7 @@ from compute_agent.attempt import AttemptRef
 
 @dataclass(frozen=True, slots=True)
 class HostProfile:
-    """Options of group [simulator]: rates and shares from 0 to 1, times in seconds, ``copy_rate`` and ``dirty_rate`` in
-    MiB per second.
-    """
+    """Group [simulator]: shares from 0 to 1, times in seconds, ``copy_rate`` and ``dirty_rate`` in MiB per second."""
 
     seed: str = "gantt"
     spawn_failure_rate: float = 0.0
