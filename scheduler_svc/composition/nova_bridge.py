@@ -30,9 +30,7 @@ CELL_SECONDS = 10.0  # that a pass waits for cells; one whose database takes lon
 
 
 def build(conf: cfg.ConfigOpts, store: Store) -> BridgeLoop:
-    """Build the bridge over the store of the partition with nova-compute's providers; reads nothing yet. Raises
-    BadConfiguration.
-    """
+    """Build the bridge over the store of nova-compute's partition; reads nothing yet. Raises BadConfiguration."""
     options = conf.nova
     owner = f"{socket.gethostname()}:{uuid.uuid4().hex}"
     lease = DocumentLease(store, signals.LEASE, owner, options.bridge_lease)

@@ -41,9 +41,7 @@ def open_configured(conf: cfg.ConfigOpts, partition: str, wait_seconds: float | 
 
 
 class ConfiguredStores:
-    """Opener of partitions' configured stores. A partition in memory has one store, since another would not see its
-    changes.
-    """
+    """Opener of configured stores; a partition in memory has one, as another would not see its changes."""
 
     def __init__(self, conf: cfg.ConfigOpts, wait_seconds: float | None = None) -> None:
         self._conf = conf

@@ -40,9 +40,7 @@ class HostStates:
         self._namespaces = namespaces
 
     def get(self, namespace: str, name: str) -> HostStateDocument:
-        """Return one document; raises UnknownNamespace, UnknownHost, or StoreUnavailable if an unavailable partition
-        may have it.
-        """
+        """Return a document; raises UnknownNamespace, UnknownHost, StoreUnavailable (a silent store may have it)."""
         self._namespaces.find(namespace)
         missing: errors.GanttError | None = None
         for partition in self._partitions.search_order(names.host_of(name)):

@@ -22,9 +22,7 @@ _VERSION = re.compile(r"(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})")
 
 
 def check_versions(binary: str, versions: Any) -> Versions | None:
-    """Return the reported versions, texts like "1.0" of at most MAX_TOPICS topics including the service's own; raises
-    InvalidRequest.
-    """
+    """Return versions like "1.0" of at most MAX_TOPICS topics with the service's own; raises InvalidRequest."""
     if versions is None or versions == {}:
         return None
     is_valid = (
@@ -90,9 +88,7 @@ def report_service(
     reported: Versions | None,
     clock: Callable[[], int] = wall_clock_ms,
 ) -> str:
-    """Record a process's heartbeat and versions; return the service's name. The next report repeats a write that loses
-    a race.
-    """
+    """Record a process's heartbeat and versions; return the service's name. The next report repeats a lost race."""
     name = service_name(host, binary)
     known_version, _ = store.find_state(SERVICE, name)
     store.heartbeat(host, binary)

@@ -10,9 +10,7 @@ COMMENT = "#"
 
 
 def read(path: str) -> list[str]:
-    """Return the service hosts in the file, one per line, without empty lines and comments (#). Raises
-    BadConfiguration.
-    """
+    """Return the service hosts in the file, one per line, without comments (#); raises BadConfiguration."""
     try:
         lines = [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines()]
     except (OSError, UnicodeDecodeError) as error:

@@ -67,9 +67,7 @@ class OperatorWrites:
 
 
 def _has_forgotten(store: LogStore, position: int) -> bool:
-    """Return whether a new epoch skipped this position, so that earlier writes may be lost. A log trimmed past it has
-    lost none.
-    """
+    """Return whether a new epoch skipped this position; a log trimmed past it has lost nothing."""
     entries: Iterable[LogEntry] = store.follow(position - 1, 0, 1) or ()
     return any(entry.kind == "epoch" and entry.position > position for entry in entries)
 

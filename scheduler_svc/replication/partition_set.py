@@ -45,9 +45,7 @@ class PartitionSet:
         self.served_partitions = [self.partitions.find(name) for name in served]
 
     def load(self) -> None:
-        """Load partitions that are not loaded yet; raises StoreUnavailable if none is available. Followers load
-        unavailable ones later.
-        """
+        """Load the unloaded partitions; raises StoreUnavailable if none is available. Followers load the rest later."""
         last_error: errors.StoreUnavailable | None = None
         for partition in self.partitions:
             try:

@@ -7,9 +7,7 @@ from collections.abc import Callable
 
 
 class Presence:
-    """Thread-safe tracker of answers and failures of one store. It is away until its first answer; if its first call
-    succeeds, it counts as always available.
-    """
+    """Thread-safe tracker of one store's answers: away before the first, unless the first call succeeds."""
 
     __slots__ = ("_changed_at", "_clock", "_had_outage", "_last_contact", "away")
 

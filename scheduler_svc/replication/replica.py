@@ -151,9 +151,7 @@ class Replica(BackgroundLoop):
         return collects
 
     def step(self, block_ms: int) -> bool:
-        """Apply new log entries, waiting up to ``block_ms`` for the first. Return whether there were any, all known
-        from answers to claims.
-        """
+        """Apply new entries, after at most ``block_ms``; return whether there were any, all known from claims."""
         position = self.log_position.position
         entries = self._store.follow(position, block_ms)
         self.presence.record_answer()

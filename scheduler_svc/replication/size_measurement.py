@@ -15,9 +15,7 @@ STORE_SHARE = 0.01  # share of the store's time for one worker's measurements
 
 
 class SizeMeasurement:
-    """Measures a store at intervals, so that its bounds are compared with fresh sizes. Each worker measures for itself,
-    without an elected leader.
-    """
+    """Measures a store at intervals for its bounds, in each worker by itself, without an elected leader."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store

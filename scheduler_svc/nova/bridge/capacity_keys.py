@@ -16,9 +16,7 @@ MAX_BYTES = 20_000  # of cells or pools; larger values are omitted, because a do
 
 
 def capacity_keys(row: Row[Any]) -> dict[str, Any]:
-    """Return the capacity keys of the host's document; invalid values count as absent. ``free_pci_devices`` counts all
-    pools, even if omitted.
-    """
+    """Return the document's capacity keys, valid ones only; ``free_pci_devices`` counts pools even if omitted."""
     pools = list(_pools(row.pci_stats))
     return {
         "amounts": {name: amount for name in tables.AMOUNTS if (amount := getattr(row, name)) is not None},

@@ -19,9 +19,7 @@ OpenDatabase = Callable[[str], CellDatabase]
 
 
 class CellReader:
-    """Reader of one cell's database, in a thread per read. ``is_current``: the last read succeeded. ``database`` is
-    None until it could be opened.
-    """
+    """Reader of a cell's database (None until opened), a thread per read; ``is_current``: the last one succeeded."""
 
     def __init__(self, cell: CellMapping, open_database: OpenDatabase) -> None:
         self.database: CellDatabase | None = None
@@ -101,9 +99,7 @@ class CellReaders:
         return [reader.database for reader in self._readers.values() if reader.database is not None]
 
     def on_hosts(self, instances: Sequence[str]) -> set[str]:
-        """Return which of the instances have a host in any cell; raises Unanswerable if any cell was not read, whose
-        instances would seem to have none.
-        """
+        """Return the instances with a host in any cell; raises Unanswerable if any cell was not read."""
         unread = [uuid for uuid, reader in self._readers.items() if not reader.is_current]
         if unread or not self._readers:
             raise Unanswerable(f"unread cells: {', '.join(unread) or 'all'}")

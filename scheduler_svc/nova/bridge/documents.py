@@ -78,8 +78,6 @@ def unmapped_hosts(computes: Iterable[Mapping[str, Any]]) -> Sequence[str]:
 
 
 def all_computes_own(services: Iterable[Row[Any]]) -> bool:
-    """Return whether every compute service sets the trait OWNER_NOVA, except, as in Nova, those forced down or without
-    a version.
-    """
+    """Return whether all compute services but those forced down or unversioned, as in Nova, set OWNER_NOVA."""
     versions = [service.version for service in services if service.version and not service.forced_down]
     return bool(versions) and min(versions) >= OWNER_TRAIT_VERSION

@@ -28,9 +28,7 @@ REQUIRED: Final = _Required()
 
 @dataclass(frozen=True, slots=True)
 class NovaFields:
-    """Fields of one object; unset and null ones get the default. All methods raise MalformedObject for another type,
-    and for an unset required field.
-    """
+    """Fields of one object, with defaults for unset and null ones; methods raise MalformedObject."""
 
     name: str
     data: Mapping[str, Any]
@@ -95,9 +93,7 @@ class NovaFields:
 
 
 def read(primitive: Any, name: str, major: int = 1) -> NovaFields:
-    """Return the fields of an object of this name and major version; raises MalformedObject, or IncompatibleObject for
-    another major version.
-    """
+    """Return the fields of an object of this name and version; raises MalformedObject, IncompatibleObject."""
     is_object = isinstance(primitive, dict)
     actual_name = primitive.get(f"{PREFIX}.name") if is_object else primitive
     if not is_object or actual_name != name:

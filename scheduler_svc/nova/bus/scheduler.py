@@ -20,9 +20,7 @@ VERSION = "4.5"
 
 
 class NovaSchedulerEndpoint:
-    """Endpoint that selects hosts. Its other methods, casts from unauthenticated senders, only wake gantt-nova-bridge,
-    so order and repetition do not matter.
-    """
+    """Endpoint that selects hosts; its other methods are unauthenticated casts that only wake the bridge."""
 
     target = messaging.Target(version=VERSION)
 

@@ -24,9 +24,7 @@ class BridgeWaker:
         self._requested: float | None = None
 
     def wake(self, record: str) -> None:
-        """Make the bridge read now because a record may have changed; never fails. Without effect right after another
-        request.
-        """
+        """Make the bridge read now, but not right after another request; never fails."""
         now = self._clock()
         if self._requested is not None and now - self._requested < PAUSE_SECONDS:
             return

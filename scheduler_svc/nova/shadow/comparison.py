@@ -52,9 +52,7 @@ FindHost = Callable[[str], NamedRow]
 
 
 def compare(decision: ShadowDecision, nova_hosts: Sequence[str], find: FindHost) -> list[ShadowComparison]:
-    """Return a comparison per instance. Hosts are table names; none if Nova refused. The instances of a request are
-    alike, so their order does not matter.
-    """
+    """Return a comparison per instance, in any order; hosts are table names, none if Nova refused."""
     gantt_replica_hosts = list(decision.hosts)
     if not nova_hosts:
         return [

@@ -99,9 +99,7 @@ def _change(model: PlacementModel, uuid: str, change: InventoryChange) -> Resour
 
 
 def parse_inventory(raw: Mapping[str, Any], resource_class: str, request: Request, failure: str) -> Inventory:
-    """Parse an inventory from a body; raises Problem 400 if none of it could be used, before microversion 1.26 also if
-    fully reserved.
-    """
+    """Parse an inventory; raises Problem 400 if unusable, before microversion 1.26 also if fully reserved."""
     inventory = Inventory(**{name: raw[name] for name in _FIELDS if name in raw})
     free = inventory.total - inventory.reserved
     if inventory.allocation_ratio < 0:

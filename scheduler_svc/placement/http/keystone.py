@@ -23,9 +23,7 @@ _UNAVAILABLE = (
 
 
 class KeystoneTokens(auth_token.AuthProtocol):
-    """Keystone middleware that answers 503 while Keystone cannot validate a token; the stock one treats it as invalid,
-    and clients would discard it.
-    """
+    """Keystone middleware that answers 503 while tokens cannot be validated; the stock one calls them invalid."""
 
     def fetch_token(self, token: str, **options: Any) -> Any:
         try:

@@ -30,9 +30,7 @@ LATEST = Microversion(1, 39)
 
 @functools.lru_cache(maxsize=256)
 def parse(header: str | None) -> Microversion:
-    """Return the microversion requested by a header, the oldest without one; raises Problem 400 if malformed, 406 if
-    unsupported.
-    """
+    """Return the microversion of a header, the oldest without one; raises Problem 400 or 406."""
     text = microversion_parse.get_version({HEADER: header}, SERVICE) if header is not None else None
     if text is None:
         return OLDEST

@@ -8,9 +8,7 @@ from scheduler_svc.placement.http.authentication import Application, StartRespon
 
 
 def below(prefix: str, application: Application) -> Application:
-    """Wrap the application with links that begin with a prefix such as '/placement', which some proxies remove from
-    request paths.
-    """
+    """Wrap the application with links under a prefix like '/placement', which request paths may lack."""
 
     def mount(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "")

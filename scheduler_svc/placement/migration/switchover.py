@@ -40,9 +40,7 @@ class Switchover:
         return self._conclude(source.with_least_generation(target.generation_base), outcome)
 
     def follow(self, stopping: threading.Event, interval_s: float, *, until_equal: bool = False) -> bool:
-        """Copy repeatedly until ``stopping`` is set, and once more; with ``until_equal`` at most until a pass writes
-        nothing and reads every provider.
-        """
+        """Copy until ``stopping`` and once more, or ``until_equal`` until a pass without writes and unread providers."""
         target, number = self._read_unchanged_target(), 0
         while True:
             number += 1

@@ -10,9 +10,7 @@ Refusals = dict[str, str]  # reasons by UUID of the unwritten record
 
 
 class Writer(Protocol):
-    """Writer of whole records; a refusal is returned as text. Up to ``threads`` threads may write consumers
-    concurrently.
-    """
+    """Writer of whole records that returns refusals as text; at most ``threads`` threads write consumers."""
 
     threads: int
 

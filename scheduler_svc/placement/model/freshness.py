@@ -16,9 +16,7 @@ class Freshness:
         self._replica = replica
 
     def require(self) -> int:
-        """Return the replica's position once it has everything acknowledged before the call; raises NotReady after
-        TIMEOUT.
-        """
+        """Return the replica's position with everything acknowledged before the call; raises NotReady."""
         _, position = self._store.begin_epoch_if_behind(0, 0)  # no store is behind these
         self.wait_for(position)
         return position

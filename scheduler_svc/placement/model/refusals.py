@@ -21,9 +21,7 @@ def owned_by_agent(uuid: str) -> Problem:
 
 
 def check_generation(provider: ResourceProvider, sent: int, stale: str) -> None:
-    """Raise Problem 409 with text ``stale`` unless the sent generation is current, before other errors in the request.
-    The store compares it again.
-    """
+    """Raise Problem 409 with text ``stale`` for an outdated generation, before any other error."""
     if sent != provider.generation:
         raise conflict(stale, CONCURRENT_UPDATE)
 

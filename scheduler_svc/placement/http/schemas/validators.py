@@ -93,9 +93,7 @@ def once(value: Schema) -> Schema:
 
 
 def query(properties: Schema, required: Sequence[str] = (), patterns: Schema | None = None) -> Validator:
-    """Return the validator of a query string with parameters by ``once`` and ``repeatable``; ``patterns`` match further
-    names.
-    """
+    """Return a query string's validator, with values by ``once`` and ``repeatable``; ``patterns`` match more names."""
     schema = fields(properties, required)
     if patterns:
         schema = {**schema, "patternProperties": patterns}

@@ -33,9 +33,7 @@ class Deadline:
             raise self.problem()
 
     def requests_in_time(self, items: Iterable[T], *, may_end: bool) -> Iterator[T]:
-        """Yield candidates to write until REQUESTS_SHARE of the time has passed; then stop if ``may_end``, otherwise
-        raise Problem 503.
-        """
+        """Yield candidates for REQUESTS_SHARE of the time; then stop if ``may_end``, else raise Problem 503."""
         for number, item in enumerate(items):
             if number % STEPS_BETWEEN_CHECKS == 0 and self._is_past(REQUESTS_SHARE):
                 if may_end and number:
