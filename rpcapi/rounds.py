@@ -15,12 +15,8 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class RoundLimits:
-    """Limits of rounds, in units of the calls' sizes.
-
-    Attributes:
-        size: Total size of a round.
-        per_owner: Share of one owner in a round while other owners wait.
-        at_once: Number of concurrent rounds.
+    """Limits of rounds, in units of the calls' sizes. ``size``: Total size of a round. ``per_owner``: Share of one
+    owner in a round while other owners wait. ``at_once``: Number of concurrent rounds.
     """
 
     size: int

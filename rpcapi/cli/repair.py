@@ -29,12 +29,9 @@ class Consent(StrEnum):
 
 
 class Act(NamedTuple):
-    """Planned repair of one difference.
-
-    Attributes:
-        text: Action, instance and host. Without ``repair``: reason, and advice.
-        repair: Call of the conductor; None if the difference is left as it is.
-        outcome: Outcome after a successful call.
+    """Planned repair of one difference. ``text``: Action, instance and host. Without ``repair``: reason, and advice.
+    ``repair``: Call of the conductor; None if the difference is left as it is. ``outcome``: Outcome after a successful
+    call.
     """
 
     difference: Difference

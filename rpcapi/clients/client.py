@@ -125,10 +125,9 @@ class ServiceClient:
     def _cast(
         self, ctxt: RequestContext, version: str, method: str, target: Target | None = None, /, **values: Any
     ) -> None:
-        """Send a message to ``target`` (default: any server of the topic); delivery is at most once. The context's
-        deadline is not sent, because it limits the use of an answer. A host that comes back late must still get the
-        message, and decides by its content whether to act. Raises Unavailable (the bus did not accept the message in
-        time) or RequestTooLarge (the bus accepts no message of that size).
+        """Send a message to ``target`` (default: any server of the topic), at most once. Without the context's
+        deadline, which limits the use of an answer: a late host must still get the message, and decides by its content.
+        Raises Unavailable or RequestTooLarge if the bus does not accept it.
         """
         prepared = self._client.prepare(version=version, **(target or {}), **self._version_cap())
         with _translate_bus_errors():

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exporter process: all workers' metrics for Prometheus, and the daemon's health. ``/healthz`` answers 200 while the
-daemon runs; ``/readyz`` answers 200 while all workers serve, otherwise 503; other paths answer the metrics. A process
-of its own keeps slow scrapers and threads out of the master. The master binds the address, so that a bad address is
-reported at start, and keeps it when this process is respawned.
+"""Exporter process: all workers' metrics for Prometheus. ``/healthz`` answers 200 while the daemon runs; ``/readyz``
+200 while all workers serve, otherwise 503; other paths answer the metrics. A separate process keeps slow scrapers and
+threads out of the master, which binds the address, reports a bad one at start, and keeps it across respawns.
 """
 
 import socket

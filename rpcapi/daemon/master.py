@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Master process: supervises one worker per slot, forwards signals, and notifies the service manager. oslo.service's
-launchers are not used because their back ends differ. With native threads SIGHUP replaces the workers without a
-reset(), and READY is sent before a worker serves. Neither back end gives workers a stable index or detects hung ones.
-The service protocol is oslo.service's, so that a service fits both.
+launchers differ: with native threads SIGHUP replaces the workers without a reset() and READY precedes serving; neither
+gives workers a stable index or detects hung ones. The service protocol is the same.
 """
 
 import selectors

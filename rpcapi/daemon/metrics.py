@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prometheus metrics of services, aggregated over the daemon's workers. Declare them at module level in modules that
-only workers import: the framework sets the metrics folder just before it imports the service. With metrics disabled
-they are plain in-memory counters. Names begin with ``gantt_`` and the subsystem, such as ``gantt_scheduler_``;
-docs/metrics.md lists them all.
+only workers import, because the framework sets the metrics folder just before it imports the service. Names begin with
+``gantt_`` and the subsystem; docs/metrics.md lists them all.
 """
 
 from collections.abc import Sequence

@@ -58,12 +58,9 @@ class Host:
 
 
 class PartitionHosts(NamedTuple):
-    """Hosts of one partition at a log position (epoch and number).
-
-    Attributes:
-        providers: Provider tree of each host by host id, root first.
-        services: Documents of service hosts and other services by name.
-        is_stale: The partition's store does not answer now.
+    """Hosts of one partition at a log position (epoch and number). ``providers``: Provider tree of each host by host
+    id, root first. ``services``: Documents of service hosts and other services by name. ``is_stale``: The partition's
+    store does not answer now.
     """
 
     log_position: tuple[int, int] = (0, 0)

@@ -23,11 +23,8 @@ class EpochMissing(redis.RedisError):
 
 @dataclass(frozen=True, slots=True)
 class IdentityRecord:
-    """Location of the server's identity in a store: a hash, and the script that writes it (_identity.lua).
-
-    Attributes:
-        counter: Field of the hash that grows with the store's writes.
-        subject: Name of the store in errors.
+    """Location of the server's identity in a store: a hash, and the script that writes it (_identity.lua). ``counter``:
+    Field of the hash that grows with the store's writes. ``subject``: Name of the store in errors.
     """
 
     hash_key: str
@@ -46,13 +43,10 @@ class RecordedServer:
 
 
 class ServerIdentity(HighWaterMark):
-    """Checker of the server on each new connection, before any verb is sent.
-
-    Args:
-        is_durable: appendfsync is always and no other server may take over. Then a restarted server that has everything
-            this process observed has forgotten nothing. A promoted replica is another server and may lack the last
-            writes; a former server may return with its data.
-        arguments: Further arguments of the script.
+    """Checker of the server on each new connection, before any verb is sent. ``is_durable``: appendfsync is always and
+    no other server may take over. Then a restarted server that has everything this process observed has forgotten
+    nothing. A promoted replica is another server and may lack the last writes; a former server may return with its
+    data. ``arguments``: Further arguments of the script.
     """
 
     def __init__(self, record: IdentityRecord, *, is_durable: bool, arguments: Mapping[str, Any] | None = None) -> None:

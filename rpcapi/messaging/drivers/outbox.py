@@ -31,15 +31,10 @@ class Outbox:
     def send(
         self, queue: str, body: wire.WireRequest | wire.WireReply, deadline: float, process_key: str | None = None
     ) -> None:
-        """Append to a queue, with retries until `deadline` (monotonic clock).
-
-        `process_key` is given for messages to a server.
-
-        If the connection breaks during a send, the outcome is unknown: the receipt of a request is checked before the
-        request is sent again. A reply may arrive twice; its reader uses the first.
-
-        :raises MessageTooLarge, QueueFull, BusRefused: without retries
-        :raises oslo_messaging.MessageDeliveryFailure: Redis stayed unreachable until the deadline
+        """Append to a queue, with retries until `deadline` (monotonic clock); `process_key` is given for messages to a
+        server. After a broken connection the outcome is unknown: a request is sent again only without a receipt; of
+        duplicate replies the first counts. Raises MessageTooLarge, QueueFull or BusRefused without retries,
+        MessageDeliveryFailure at the deadline.
         """
         text = wire.encode(body)
         receipt = names.receipt(queue, body.id) if isinstance(body, wire.WireRequest) else None

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Listeners of RPC servers on RabbitMQ with long polls and prompt replies. The stock driver polls for 1, 2, 4, ... ms
-after each message, because it acknowledges notifications between polls. RPC messages are acknowledged on receipt, so
-short polls only cost time: each takes a fifth of an empty call in caller and server, and longer calls have more of
-them.
+after each message to acknowledge notifications. RPC messages are acknowledged on receipt, so each short poll only costs
+a fifth of an empty call.
 """
 
 import logging

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receipt of arbitrary messages from RabbitMQ. For an undecodable message the stock driver logs a traceback and sends
-no answer. Here such a message reaches the dispatcher with the reason instead of its arguments; the dispatcher rejects
-it in one log line, and answers if the reply fields are readable. A message is acknowledged before it is decoded. The
-stock driver acknowledges later, so a message whose decoding kills the process is redelivered and kills the next process
-too.
+"""Receipt of arbitrary messages from RabbitMQ. The stock driver logs a traceback for an undecodable message and never
+answers. Here the dispatcher rejects it in one log line, and answers if the reply fields are readable. A message is
+acknowledged before it is decoded; otherwise one whose decoding kills the process would kill the next one too.
 """
 
 import logging

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The `gantt+redis` driver of oslo.messaging: RPC over a Redis server. Requests to topics and servers wait in lists,
-and are recorded as received until a server starts them. Replies and fan-out requests go to the inboxes of processes.
-Each list has one sending user, named in its key and authenticated by Redis. Data of dead processes expires. Persistence
-is up to the Redis server. The bus's own server stores nothing on disk: a restart loses queued messages, and callers
-time out.
+"""The `gantt+redis` driver of oslo.messaging: RPC over a Redis server. Requests wait in lists, and are recorded as
+received until a server starts them; replies and fan-out requests go to inboxes of processes. Each list has one sending
+user, named in its key and authenticated by Redis. Data of dead processes expires. The bus's own server stores nothing
+on disk: a restart loses queued messages, and callers time out.
 """
 
 import functools

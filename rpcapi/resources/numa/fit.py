@@ -24,12 +24,8 @@ class CellDemand:
 
 @dataclass(frozen=True, slots=True)
 class CellPlacement:
-    """Placement of a CellDemand on its host cell.
-
-    Attributes:
-        pins: Pairs (guest CPU, host CPU).
-        emulator: Additional host CPUs for emulator threads.
-        floating: Guest CPUs that are not pinned.
+    """Placement of a CellDemand on its host cell. ``pins``: Pairs (guest CPU, host CPU). ``emulator``: Additional host
+    CPUs for emulator threads. ``floating``: Guest CPUs that are not pinned.
     """
 
     cell: int
