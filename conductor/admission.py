@@ -19,12 +19,10 @@ UNLIMITED = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Amounts of one instance, limits of its project and bound of the backlog.
-
-    Attributes:
-        amounts: Quota amount per instance by resource class, and 1 for INSTANCES.
-        limits: Limits by the same names. RECORDED limits the kept records in any state, since each leaves tombstones.
-        max_backlog: Waiting instances of all projects; each project may always have an equal share.
+    """Amounts of one instance, limits of its project and bound of the backlog. ``amounts``: Quota amount per instance
+    by resource class, and 1 for INSTANCES. ``limits``: Limits by the same names. RECORDED limits the kept records in
+    any state, since each leaves tombstones. ``max_backlog``: Waiting instances of all projects; each project may always
+    have an equal share.
     """
 
     amounts: Mapping[str, int] = field(default_factory=dict)
@@ -73,12 +71,9 @@ UNLIMITED_ADMISSION = Admission()
 
 @dataclass(frozen=True, slots=True)
 class AdmissionLimits:
-    """Limits of all projects, reloaded with the configuration.
-
-    Attributes:
-        default: Limits by name; negative means unlimited.
-        projects: Limits of single projects, which override ``default`` by name.
-        max_spec_bytes: Size of a spec as JSON text.
+    """Limits of all projects, reloaded with the configuration. ``default``: Limits by name; negative means unlimited.
+    ``projects``: Limits of single projects, which override ``default`` by name. ``max_spec_bytes``: Size of a spec as
+    JSON text.
     """
 
     default: Mapping[str, int] = field(default_factory=dict)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to migrate, resize, confirm and revert; the saga executes them. Functions that begin moves take ``project``,
-the only project whose instances may move; None for all. They raise InvalidRequest or a subclass (CallerRefused,
-UnknownInstance, InstanceConflict for a wrong status) before any change, and Conflict or StoreUnavailable when the
-caller must retry.
+"""Requests to migrate, resize, confirm and revert; the saga executes them. Only instances of ``project`` (None: all)
+may move. Functions that begin moves raise InvalidRequest or a subclass (CallerRefused, UnknownInstance,
+InstanceConflict) before any change, and Conflict or StoreUnavailable when the caller must retry.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -32,11 +31,8 @@ REVERTED = (MigrationStatus.REVERTING, MigrationStatus.REVERTED)
 
 
 class Move(NamedTuple):
-    """Requested move of an instance.
-
-    Attributes:
-        flavors: Specs of the new flavor, one per image; empty for a migration.
-        group: Migrations of its affinity group, if the group moves.
+    """Requested move of an instance. ``flavors``: Specs of the new flavor, one per image; empty for a migration.
+    ``group``: Migrations of its affinity group, if the group moves.
     """
 
     request_id: str

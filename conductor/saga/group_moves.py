@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step DESTINATION of an affinity group: either all members moved by a call get a destination, or none. One scheduler
-call claims for equal members of a request; several requests or flavors need several calls. No message is sent before
-all calls have answered. A refusal ends the claims of the others, and the group tries another host (ADR 0290). The sagas
-of several requests run in parallel, so the first waiting member selects for all. Its own record is written last: if the
-conductor dies before, the selection is repeated.
+"""Step DESTINATION of an affinity group: all members moved by a call get a destination, or none. Equal members of a
+request share a scheduler call, and no message is sent before all calls have answered; a refusal ends the claims of the
+others, and the group tries another host (ADR 0290). The sagas of several requests run in parallel, so the first waiting
+member selects for all and writes its own record last: if the conductor dies, the selection is repeated.
 """
 
 from collections.abc import Callable, Sequence

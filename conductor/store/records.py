@@ -88,12 +88,8 @@ class SagaStep(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BuildRequestRecord:
-    """Accepted call of build_instances.
-
-    Attributes:
-        key: Identity of the call; a repeated call has the same key.
-        spec: Primitive of the versioned RequestSpec.
-        names: {uuid: display name}.
+    """Accepted call of build_instances. ``key``: Identity of the call; a repeated call has the same key. ``spec``:
+    Primitive of the versioned RequestSpec. ``names``: {uuid: display name}.
     """
 
     key: str
@@ -240,12 +236,9 @@ class InstanceRecord:
 
 
 class RequestLease(NamedTuple):
-    """Exclusive right to process a request's instances.
-
-    Attributes:
-        token: Random, so that it never repeats, even after the store lost writes.
-        is_takeover: Whether the previous holder never released the lease.
-        steps: Number of instances with a next step.
+    """Exclusive right to process a request's instances. ``token``: Random, so that it never repeats, even after the
+    store lost writes. ``is_takeover``: Whether the previous holder never released the lease. ``steps``: Number of
+    instances with a next step.
     """
 
     request: str
@@ -256,12 +249,9 @@ class RequestLease(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DueWork:
-    """Due work of a leased request.
-
-    Attributes:
-        instances: Instances with a step due at ``now_ms``.
-        next_ms: When the next of the other instances is due; None if none has a step.
-        may_repeat: Whether callers may still repeat requests that the store had forgotten when ``epoch`` began.
+    """Due work of a leased request. ``instances``: Instances with a step due at ``now_ms``. ``next_ms``: When the next
+    of the other instances is due; None if none has a step. ``may_repeat``: Whether callers may still repeat requests
+    that the store had forgotten when ``epoch`` began.
     """
 
     request: BuildRequestRecord
