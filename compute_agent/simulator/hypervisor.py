@@ -108,16 +108,10 @@ class Hypervisor:
     def spawn(
         self, ref: AttemptRef, name: str, *, is_off: bool = False, before_start: Callable[[], None] = _allow
     ) -> None:
-        """Start a guest unless this attempt's guest runs; its file is on disk on return.
-
-        A paused guest continues without a boot.
-
-        Args:
-            is_off: Create the guest powered off.
-            before_start: Called first; prevents the start if it raises.
-
-        Raises SpawnFailed (simulated, or a guest of another attempt of the instance runs and must be stopped first) or
-        OSError (the file cannot be written; the guest does not exist).
+        """Start a guest unless this attempt's guest runs; its file is on disk on return. A paused guest continues
+        without a boot. ``is_off``: Create the guest powered off. ``before_start``: Called first; prevents the start if
+        it raises. Raises SpawnFailed (simulated, or a guest of another attempt of the instance runs and must be stopped
+        first) or OSError (the file cannot be written; the guest does not exist).
         """
         before_start()
         self._check_no_other_runs(ref)

@@ -31,11 +31,8 @@ _REPORT_LIMITS: Mapping[str, tuple[type, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class LoadedKind:
-    """Loaded resource kind with its declared providers.
-
-    Attributes:
-        classes: The kind's resource classes by path.
-        adds_to_reports: False unless ``report`` is overridden; saves calls for thousands of nodes.
+    """Loaded resource kind with its declared providers. ``classes``: The kind's resource classes by path.
+    ``adds_to_reports``: False unless ``report`` is overridden; saves calls for thousands of nodes.
     """
 
     name: str
