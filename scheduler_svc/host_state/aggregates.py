@@ -32,10 +32,9 @@ class AggregateWriter:
         self._namespace = namespace
 
     def update(self, payloads: Sequence[Any]) -> None:
-        """Create or replace whole aggregate documents. A payload is {"id", "name", "hosts", "metadata", "version"};
-        "hosts" and either "id" or "name" are required. Raises InvalidRequest, InvalidName or InvalidHostState without
-        any change, and StoreUnavailable if a partition does not answer: others may be updated, so the caller must
-        retry.
+        """Create or replace whole aggregate documents {"id", "name", "hosts", "metadata", "version"}, of which "hosts"
+        and either "id" or "name" are required. Raises InvalidRequest, InvalidName or InvalidHostState without any
+        change; after StoreUnavailable other partitions may be updated, and the caller must retry.
         """
         if len(payloads) > MAX_AGGREGATES:
             raise errors.InvalidRequest(

@@ -16,12 +16,9 @@ MIN_PAUSE = 0.001  # seconds; 0 would mean no pause
 
 @dataclass(frozen=True, slots=True)
 class ReapLimits:
-    """Ages in ms after which the reaper acts.
-
-    Attributes:
-        dead_after_ms: Silence after which a service is down; None: a service group decides liveness.
-        tombstone_ms: Lifetime of tombstones.
-        collect_ms: Duration of a new epoch's collection of forgotten hosts' names.
+    """Ages in ms after which the reaper acts. ``dead_after_ms``: Silence after which a service is down; None: a service
+    group decides liveness. ``tombstone_ms``: Lifetime of tombstones. ``collect_ms``: Duration of a new epoch's
+    collection of forgotten hosts' names.
     """
 
     dead_after_ms: int | None

@@ -39,12 +39,9 @@ class NovaBridge:
         cell_seconds: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Create the bridge.
-
-        Args:
-            computes, aggregates, own: Publishers of the namespaces; ``own`` is for the bridge's own document.
-            down_ms: Nova's service_down_time.
-            cell_seconds: How long a pass waits for the cells' databases.
+        """Create the bridge. ``computes``, ``aggregates``, ``own``: Publishers of the namespaces; ``own`` is for the
+        bridge's own document. ``down_ms``: Nova's service_down_time. ``cell_seconds``: How long a pass waits for the
+        cells' databases.
         """
         self._api = api
         self._cells = cells

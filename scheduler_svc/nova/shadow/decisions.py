@@ -20,12 +20,9 @@ from scheduler_svc.scheduling.surveys import SurveyingScheduler
 
 @dataclass(frozen=True, slots=True)
 class ShadowDecision:
-    """gantt's would-be answer: row name of a host for each of ``consumers``, or no hosts and ``why``.
-
-    Attributes:
-        ignored: Service hosts that the request excludes, such as the source of an evacuation.
-        survey: None if no hosts were ranked.
-        document: Decision record.
+    """gantt's would-be answer: row name of a host for each of ``consumers``, or no hosts and ``why``. ``ignored``:
+    Service hosts that the request excludes, such as the source of an evacuation. ``survey``: None if no hosts were
+    ranked. ``document``: Decision record.
     """
 
     request_id: str

@@ -40,7 +40,7 @@ class Switchover:
         return self._conclude(source.with_least_generation(target.generation_base), outcome)
 
     def follow(self, stopping: threading.Event, interval_s: float, *, until_equal: bool = False) -> bool:
-        """Copy until ``stopping`` and once more, or ``until_equal`` until a pass without writes and unread providers."""
+        """Copy until ``stopping`` and once more; ``until_equal``: until a pass without writes and unread providers."""
         target, number = self._read_unchanged_target(), 0
         while True:
             number += 1
