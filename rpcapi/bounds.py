@@ -55,7 +55,6 @@ class StoreBounds:
         return size is not None and size.is_full
 
     def check(self, *collections: str) -> None:
-        """Raise StoreFull if one of ``collections`` is at its limit."""
         for name in collections:
             if self.is_full(name):
                 size = self._sizes[name]

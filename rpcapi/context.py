@@ -95,7 +95,6 @@ class RequestContext(oslo_context.RequestContext):
         return max(0.0, self.deadline - time.time()) if self.deadline else default
 
     def check_deadline(self) -> None:
-        """Raise DeadlinePassed if the deadline has passed."""
         late = time.time() - self.deadline
         if self.deadline and late > 0:
             raise errors.DeadlinePassed(request_id=self.request_id, late=late)

@@ -62,7 +62,6 @@ class Rounds(Generic[Item, Answer]):
         self._waiting: OrderedDict[str, deque[_WaitingCall[Item, Answer]]] = OrderedDict()
 
     def call(self, item: Item, owner: str, size: int = 1) -> Answer:
-        """Return the answer to ``item``, or raise its error."""
         call = _WaitingCall[Item, Answer](item, owner, size)
         with self._lock:
             if self._rounds < self._limits.at_once:

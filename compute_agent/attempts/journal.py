@@ -94,7 +94,6 @@ class Journal:
         self._file.rewrite([{"attempt": attempt.as_dict()} for attempt in self._attempts.values()])
 
     def compact_if_long(self) -> None:
-        """Compact the file if most of its lines are obsolete."""
         if self._file.lines > max(COMPACT_LINES, COMPACT_FACTOR * len(self._attempts)):
             self.compact()
 

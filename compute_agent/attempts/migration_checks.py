@@ -43,7 +43,6 @@ def check_destination(guest_manager: GuestManager, checks: objects.MigrationChec
 
 
 def list_copies(guest_manager: GuestManager, migrations: Sequence[str]) -> objects.CopyPage:
-    """Return the progress of these migrations' copies on this host."""
     requested = frozenset(migrations)
     attempts = [attempt for attempt in guest_manager.journal.all() if attempt.migration in requested and attempt.copy]
     now_ms = guest_manager.hypervisor.copy_clock()

@@ -146,7 +146,6 @@ class ResourceTracker:
         return dict(self._used.get(provider, {}))
 
     def instances(self) -> dict[str, int]:
-        """Return {node: number of live attempts}."""
         counts = dict.fromkeys(self._nodes, 0)
         for attempt in list(self._live_attempts.values()):
             counts[attempt.name] = counts.get(attempt.name, 0) + 1

@@ -66,7 +66,6 @@ class ServiceHost:
         apply: Callable[[GuestManager, Sequence[Message], str, dict[str, str]], None],
         messages: Sequence[Message],
     ) -> None:
-        """Queue ``apply`` with ``messages`` about guests."""
         owner = {"project": ctxt.project_id or "", "user": ctxt.user_id or ""}
         self._submit_change(ctxt, lambda: apply(self.guest_manager, messages, ctxt.request_id, owner))
 

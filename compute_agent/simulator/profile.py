@@ -65,5 +65,4 @@ class HostProfile:
         return self.random_source("silence", host, report).random() < self.silence_rate
 
     def restarts(self, host: str, report: int) -> bool:
-        """Return whether a host's agent restarts instead of its ``report``-th report."""
         return self.random_source("restart", host, report).random() < self.restart_rate

@@ -103,7 +103,6 @@ def _return_to_source(instance: InstanceRecord, reason: str | None) -> InstanceR
 
 
 def building_status(instance: InstanceRecord) -> InstanceStatus:
-    """Return BUILDING, or the status of the move that builds at its destination."""
     migration = instance.open_migration
     if migration is None:
         return InstanceStatus.BUILDING

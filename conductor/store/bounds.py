@@ -10,7 +10,6 @@ OPTIONS = {"records": "record_bytes", "queue": "queue_bytes", "deleted": "delete
 
 
 def record_bounds(bounds: Mapping[str, int]) -> StoreBounds:
-    """Return the bounds of the store from {collection: bytes}."""
     return StoreBounds(
         "The conductors' store",
         {name: Bound(size, f"[conductor_store] {OPTIONS[name]}") for name, size in bounds.items()},

@@ -10,8 +10,6 @@ from conductor.store.records import RecordPage
 
 @dataclass(slots=True)
 class MemoryMigrations:
-    """Migrations of the in-memory store, called under its lock."""
-
     records: dict[str, MigrationRecord] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=dict)  # {uuid: purge time of an ended migration}
 

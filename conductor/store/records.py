@@ -338,7 +338,6 @@ def make_request_key(project: str, digest: str) -> str:
 
 
 def project_of(key: str) -> str:
-    """Return the project digest of a request key, or ''."""
     match = re.match(rf"([0-9a-f]{{{PROJECT_DIGITS}}})-", key)
     return match[1] if match else ""
 

@@ -13,7 +13,7 @@ from rpcapi.access.senders import SenderRole
 ADMIN = SenderRole.ADMIN.value
 USERS = {user.name: user for user in SERVICE_USERS}
 NAMES = (*USERS, ADMIN)
-# Whose dead letters a user may read, besides its own.
+# Users whose dead letters a user may read, besides its own.
 READERS_OF_DEAD_LETTERS = ("operator", ADMIN)
 
 
@@ -44,7 +44,6 @@ def servers_of(services: Iterable[str]) -> tuple[str, ...]:
 
 
 def receivers_of_replies(name: str) -> tuple[str, ...]:
-    """Return the users to whom a user replies."""
     answers = USERS[name].answers
     return _with_admin(user for user in USERS if answers and re.fullmatch(answers, user))
 

@@ -39,7 +39,7 @@ def _by(*roles: SenderRole, **limits: Any) -> Rule:
     return Rule(frozenset(roles), **limits)
 
 
-# By service (the first word of the topic) and method. A method that is missing here has no callers.
+# By service (first word of the topic) and method; missing methods have no callers.
 CALLERS: Mapping[str, Mapping[str, Rule]] = {
     "scheduler": {
         "select_destinations": _by(CONDUCTOR),
@@ -49,7 +49,7 @@ CALLERS: Mapping[str, Mapping[str, Rule]] = {
         "list_decisions": _by(OPERATOR, READER),
         "audit_nova": _by(OPERATOR),
         "list_filters": _by(OPERATOR, READER),
-        # It counts the claims of all projects.
+        # Shows the claims of all projects.
         "list_partitions": _by(CLIENT, OPERATOR, READER),
         "update_resource_stats": _by(AGENT, host="name"),
         "exchange_stamps": _by(CONDUCTOR),
@@ -92,7 +92,7 @@ CALLERS: Mapping[str, Mapping[str, Rule]] = {
         "offload_instances": _by(CLIENT, OPERATOR, project=RECORDS),
         "unshelve_instances": _by(CLIENT, OPERATOR, project=RECORDS),
         "evacuate_instances": _by(OPERATOR),
-        # Where a server goes is for operators to say, as in Nova: a target shows hosts, and moves cost all projects.
+        # Operators only, as in Nova: a target reveals hosts, and moves cost all projects.
         "migrate_instances": _by(OPERATOR),
         "resize_instances": _by(CLIENT, OPERATOR, project=RECORDS),
         "confirm_migrations": _by(CLIENT, OPERATOR, project=RECORDS),

@@ -13,8 +13,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from rpcapi import errors, tls
 from rpcapi.access.rabbit_users import VHOST, RabbitUser
 
-SECONDS = 10.0  # for each request but an import
-# Options of the URL, named as those of oslo.messaging, and the files of TLS that they name.
+SECONDS = 10.0  # of each request except an import
+# URL options, with oslo.messaging's names, and their TLS files.
 TLS_OPTIONS = {"ssl_ca_file": "ca_file", "ssl_cert_file": "cert_file", "ssl_key_file": "key_file"}
 
 
@@ -31,10 +31,10 @@ class BrokerAdministration:
             raise ValueError("the URL of RabbitMQ's management API must be like https://NAME:PASSWORD@HOST:15671/VHOST")
         options = dict(parse_qsl(parts.query, keep_blank_values=True))
         if not options.keys() <= TLS_OPTIONS.keys():
-            # The option is not shown: when a '?' in the password is not written as %3F, it is a part of the password.
+            # Do not show the option: after a '?' not written as %3F it is part of the password.
             raise ValueError(f"the URL has an unknown option after its '?'; known: {', '.join(TLS_OPTIONS)}")
         files = {TLS_OPTIONS[name]: path for name, path in options.items()}
-        # Passwords go through no proxy of the environment.
+        # Do not send passwords through a proxy of the environment.
         handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
         if parts.scheme == "https":
             context = tls.client_context("the URL of RabbitMQ's management API", **files)

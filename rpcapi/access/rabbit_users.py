@@ -98,7 +98,7 @@ def _fanouts(services: Iterable[str]) -> list[str]:
     return [name for service in services if (name := f"{service}_fanout") in FANOUTS]
 
 
-# The exchanges that the broker's definitions create, by name, with their types; all are durable.
+# Types of the durable exchanges in the broker's definitions, by name.
 DEPLOYED_EXCHANGES = {
     **dict.fromkeys((REPLY_EXCHANGE, *exchanges_of(SERVICES)), "topic"),
     **dict.fromkeys((*FANOUTS, DEAD_LETTER_EXCHANGE), "fanout"),
@@ -116,13 +116,13 @@ SERVICE_USERS = (
         fans_out=("compute",),
         answers=ANYBODY,
     ),
-    # An agent reports and confirms; it calls no agent. This one stands for all simulated hosts.
+    # Agents report and confirm, and call no agents. This user serves all simulated hosts.
     RabbitUser("compute", serves=("compute",), calls=AGENT_CALLS, answers=CONDUCTORS),
     # Commands, and programs that write aggregates and host state.
     RabbitUser("operator", calls=("scheduler", "claims", "conductor"), reads_dead_letters=True),
-    # A program that shows what operators see, and changes nothing: services refuse it all methods that write.
+    # Read-only view of operators; services refuse its calls of writing methods.
     RabbitUser("reader", calls=("scheduler", "claims", "conductor")),
-    # A trusted front end, as nova-api is: it builds, lists, deletes, explains.
+    # Trusted front end like nova-api: builds, lists, deletes, explains.
     RabbitUser("client", calls=CLIENT_CALLS),
 )
 

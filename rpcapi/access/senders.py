@@ -14,10 +14,10 @@ from rpcapi.resources import host_patterns, names
 AGENT_PREFIX = "gantt-compute."  # then the service host
 # Services whose calls name a server: no queue is shared by their servers.
 DIRECTED_SERVICES = frozenset({"compute"})
-# Services to which nobody sends fanouts.
+# Services without fanouts.
 SERVICES_WITHOUT_FANOUT = frozenset({"scheduler", "claims", "conductor"})
 SHARED_AGENT = "compute"  # one user for the hosts of a list
-# In the name of a client's user: what follows the first one is the only project that the client acts for.
+# In a client's user name, separates the only project that the client acts for.
 PROJECT_SEPARATOR = "@"
 _CLIENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")

@@ -22,7 +22,6 @@ class Group(NamedTuple):
 
     @property
     def hosts(self) -> dict[str, int]:
-        """Number of members by node."""
         return dict(sorted(Counter(claim["host"] for claim in self.claims).items()))
 
     @property

@@ -20,7 +20,6 @@ class CopyProgress(NamedTuple):
 
 
 def read_progress(session: "Session", migrations: Iterable[Any]) -> dict[str, CopyProgress]:
-    """Return the progress of running copies by migration uuid."""
     uuids = [item.uuid for item in migrations if item.kind == LIVE and item.status in COPYING]
     progress: dict[str, CopyProgress] = {}
     for start in range(0, len(uuids), CHUNK):

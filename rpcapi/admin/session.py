@@ -110,7 +110,6 @@ class Session:
 
     @functools.cached_property
     def claims(self) -> ClaimsAPI:
-        """Claims client of the configured partition."""
         return self.claims_of(self.conf.rpc.partition)
 
     def claims_of(self, partition: str | None) -> ClaimsAPI:

@@ -34,7 +34,6 @@ COLUMNS = (
 
 
 def free_and_used(document: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    """Return {class: {"free", "used", "capacity"}} of a node's document."""
     used = document.get("used", {})
     return {
         resource_class: {
@@ -223,7 +222,6 @@ def _is_child(state: Any) -> bool:
 
 
 def _is_below(state: Any, provider: str, tree: Mapping[str, Any]) -> bool:
-    """Return whether a provider is a descendant of another provider."""
     while state is not None and state.document["parent"] != provider:
         state = tree.get(state.document["parent"])
     return state is not None

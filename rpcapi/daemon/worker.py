@@ -190,7 +190,6 @@ def _refresh_caps() -> None:
 
 
 def run(conf: cfg.ConfigOpts, role: WorkerRole, channel_fd: int, once_flag: ProcessOnceFlag | None = None) -> int:
-    """Run the worker of ``role`` in a newly forked process."""
     faulthandler.enable()
     random.seed()
     role.prepare(conf)

@@ -77,7 +77,6 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _boot_arguments(form: Mapping[str, str]) -> argparse.Namespace:
-    """Return the `gantt boot` options equivalent to a form."""
     if len(form["options"]) > MAX_OPTIONS:
         raise BadInput(f"options must have at most {MAX_OPTIONS} characters.")
     parser = _Parser(prog="gantt boot", add_help=False, allow_abbrev=False)

@@ -32,8 +32,6 @@ class ReplicaLag(NamedTuple):
 
 
 class Exporters:
-    """Metrics exporters of the daemons, by URL."""
-
     def __init__(self, urls: Sequence[str], refresh_interval: float) -> None:
         self._urls = urls
         # One entry per worker and partition, or one for a daemon that does not answer.

@@ -71,8 +71,6 @@ class PartitionHosts(NamedTuple):
 
 
 class HostList:
-    """Hosts of all partitions, by name."""
-
     def __init__(self, partitions: Mapping[str, PartitionHosts]) -> None:
         self.partitions = partitions
         self.hosts = sorted((host for part in partitions.values() for host in part.hosts), key=lambda host: host.name)

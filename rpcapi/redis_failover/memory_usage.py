@@ -22,7 +22,6 @@ class MeasuredKey(NamedTuple):
 
 
 def key_type(description: str) -> str:
-    """Return the type at the beginning of a key's description."""
     return description.replace(",", " ").replace(":", " ").split()[0]
 
 

@@ -101,7 +101,6 @@ class SpecDraft:
         self.groups[suffix] = replace(group, resources=resources)
 
     def clear_amounts(self, *resource_classes: str) -> None:
-        """Suppress resource classes in the unsuffixed group."""
         resources = {**self.unsuffixed, **dict.fromkeys(resource_classes, 0)}
         self.groups[""] = replace(self.groups[""], resources=resources)
 

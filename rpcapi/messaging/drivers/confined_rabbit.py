@@ -39,7 +39,7 @@ from rpcapi.messaging.drivers.rabbit_replies import RabbitReplyWaiter, expect_re
 from rpcapi.messaging.private import PURPOSE_LISTEN, PURPOSE_SEND, PollStyleListenerAdapter
 from rpcapi.messaging.private_rabbit import RabbitDriver
 
-# Seconds that a restarting broker may take, and more for each further host of the URL: each silent host costs
+# Seconds for a broker's restart, and for each further host of the URL, which may cost
 # rabbit_connection.CONNECT_SECONDS.
 CONNECT_SECONDS, NEXT_HOST_SECONDS = 5.0, 6.0
 

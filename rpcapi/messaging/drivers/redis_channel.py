@@ -174,7 +174,6 @@ class BusChannel:
             self.bury(queue.decode(errors="replace"), beginning, errors.ReceiversLost(MAX_REDELIVERIES + 1), size)
 
     def nonempty(self, queues: list[str]) -> list[str]:
-        """Return the queues that have messages."""
         return [queue for queue, length in zip(queues, self.lengths(queues), strict=True) if length]
 
     def lengths(self, queues: Sequence[str]) -> list[int]:

@@ -20,7 +20,6 @@ def page_class(size_kb: int) -> str:
 
 
 def count_pages(size_kb: int, amount_mb: int) -> int:
-    """Return the number of pages of ``size_kb`` needed for ``amount_mb`` MiB."""
     return -(-amount_mb * 1024 // size_kb)
 
 

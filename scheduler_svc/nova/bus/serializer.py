@@ -9,8 +9,6 @@ from rpcapi.context import RequestContext
 
 
 class NovaSerializer(messaging.NoOpSerializer):
-    """Serializer that converts Nova's request context."""
-
     def deserialize_context(self, context: dict[str, Any]) -> RequestContext:
         """Return a context with request id, project and user; raises MalformedObject."""
         return RequestContext.from_dict({key: context.get(key) for key in ("request_id", "project_id", "user_id")})

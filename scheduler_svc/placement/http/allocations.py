@@ -38,7 +38,6 @@ def show(model: PlacementModel, request: Request, consumer: str) -> Response:
 
 
 def show_provider(model: PlacementModel, request: Request, uuid: str) -> Response:
-    """Return the allocations from a provider by consumer."""
     provider = model.directory.get(uuid)
     allocations: dict[str, dict[str, Any]] = {}
     for state in model.consumers.of_provider(provider.id):

@@ -8,7 +8,6 @@ from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel, Reques
 
 
 def show(_model: PlacementModel, _request: Request) -> Response:
-    """Return the only version of the API."""
     version = {
         "id": f"v{OLDEST}",
         "min_version": str(OLDEST),

@@ -14,7 +14,6 @@ SINCE = Microversion(1, 6)
 
 
 def list_all(model: PlacementModel, request: Request) -> Response:
-    """Return the names of traits that match the query."""
     is_selected = _selection(request)
     names = model.catalogue.names(TRAITS)
     associated = _associated(request)

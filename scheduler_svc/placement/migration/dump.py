@@ -82,7 +82,6 @@ class PlacementDump:
     time_unit_ms: int = 0
 
     def with_least_generation(self, base: int) -> "PlacementDump":
-        """Raise all lower generations to ``base``."""
         if base == 0:
             return self
         providers, consumers = _raised(self.providers, base), _raised(self.consumers, base)

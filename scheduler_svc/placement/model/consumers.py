@@ -35,7 +35,6 @@ class Consumers:
         return self._store.read_allocations([consumer]).get(consumer)
 
     def of_provider(self, provider: str) -> Iterator[ConsumerState]:
-        """Return the allocations of all consumers of a provider, ordered by consumer."""
         return paging.entries(partial(self._store.list_holders, provider))
 
     def replace(self, requests: Sequence[AllocationChange]) -> None:

@@ -58,7 +58,6 @@ def _is_limited(request: SentRequest, document: Any) -> bool:
 
 
 def _first_difference(expected: Any, actual: Any, where: str) -> str:
-    """Return the path of the first difference and both values."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key in sorted(expected.keys() | actual.keys()):
             if expected.get(key) != actual.get(key):

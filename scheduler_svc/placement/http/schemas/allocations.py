@@ -34,7 +34,6 @@ _TYPE: Schema = {"type": "string", "pattern": NAME_PATTERN, "minLength": 1, "max
 
 
 def _consumer(minimum: int, extra: Schema, required: tuple[str, ...] = ()) -> Schema:
-    """Return the schema of one consumer's allocations from at least ``minimum`` providers."""
     allocations = {
         "type": "object",
         "minProperties": minimum,

@@ -70,7 +70,6 @@ def _is_uuid(value: object) -> bool:
 
 
 def fields(properties: Schema, required: Sequence[str] = ()) -> Schema:
-    """Return the schema of an object with only these properties."""
     schema = {"type": "object", "properties": properties, "additionalProperties": False}
     return schema | ({"required": list(required)} if required else {})
 
