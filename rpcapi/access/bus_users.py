@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Users of the embedded bus: RabbitMQ's users of the services, with the same rights; all agents share one. A list of
-the bus has one sending user, named in its key, and Redis lets only this user append to it.
+"""Users of the embedded bus, with the rights of RabbitMQ's users; all agents share one. Redis lets only the user named
+in a list's key append to it.
 """
 
 import re

@@ -19,9 +19,9 @@ TLS_OPTIONS = {"ssl_ca_file": "ca_file", "ssl_cert_file": "cert_file", "ssl_key_
 
 
 class BrokerAdministration:
-    """The management API at ``https://NAME:PASSWORD@HOST:PORT/VHOST?OPTIONS``; all calls may be repeated. With
-    ``https`` the broker's certificate is verified: ``ssl_ca_file`` names the authority if the system does not know it,
-    and ``ssl_cert_file`` and ``ssl_key_file`` a client certificate.
+    """The management API at ``https://NAME:PASSWORD@HOST:PORT/VHOST?OPTIONS``; all calls may be repeated. ``https``
+    verifies the broker, by the authority in ``ssl_ca_file`` if given; ``ssl_cert_file`` and ``ssl_key_file`` are a
+    client certificate.
     """
 
     def __init__(self, url: str) -> None:
@@ -48,8 +48,8 @@ class BrokerAdministration:
         self._authorization = "Basic " + base64.b64encode(credentials.encode()).decode()
 
     def enroll(self, user: RabbitUser, password: str) -> None:
-        """Create a user, or give an existing one this password, and set its permissions; raises Unavailable. The limits
-        of routing keys come before the permissions, without which a user can enter no virtual host.
+        """Create a user or set its password, then its permissions; raises Unavailable. Limits of routing keys come
+        first: without permissions a user cannot enter a virtual host.
         """
         name = quote(user.name, safe="")
         self._request("PUT", f"users/{name}", {"password": password, "tags": ""})

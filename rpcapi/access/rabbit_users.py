@@ -18,8 +18,8 @@ VHOST = "gantt"
 RANDOM = "[0-9a-f]{32}"
 # No user may write to the default exchange: it reaches every queue by name, including agents' queues.
 REPLY_EXCHANGE = "gantt-replies"
-# Servers publish what they cannot process to the exchange; definitions bind the queue. Its name differs, because the
-# permission to publish to an exchange is also that to bind a queue of the same name.
+# Servers publish unprocessable messages to the exchange; definitions bind the queue. The names differ, because
+# permission to publish to an exchange includes binding a queue of that name.
 DEAD_LETTER_EXCHANGE = "gantt-dead-letters"
 DEAD_LETTER_QUEUE = "dead_letters"
 SERVICES = ("scheduler", "claims", "conductor", "compute")
@@ -30,9 +30,8 @@ NOTHING = "^$"
 
 @dataclass(frozen=True)
 class RabbitUser:
-    """A broker user: the services it serves, those it calls, and those it sends fanouts to. ``answers`` is a pattern of
-    the users to whom it replies; ``host`` is the only service host of an agent; ``reads_dead_letters`` those of all
-    servers.
+    """A broker user with the services that it serves, calls and sends fanouts to. ``answers`` is a pattern of the users
+    to whom it replies; ``host`` is an agent's only service host; ``reads_dead_letters`` covers all servers.
     """
 
     name: str
@@ -45,7 +44,7 @@ class RabbitUser:
 
     @property
     def configure(self) -> str:
-        """Pattern of what the user may declare and delete: its own queues."""
+        """Pattern of the queues that the user may declare and delete: its own."""
         return _any_of(self._own_queues())
 
     @property
@@ -132,5 +131,5 @@ def agent(host: str) -> RabbitUser:
 
 
 def client(name: str, project: str | None = None) -> RabbitUser:
-    """Return the user of a client, which acts for one project if one is named; raises InvalidRequest."""
+    """Return the user of a client, for one project only if given; raises InvalidRequest."""
     return RabbitUser(client_user(name, project), calls=CLIENT_CALLS)

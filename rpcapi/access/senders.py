@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Senders of messages: what the broker's user, which it has authenticated, stands for."""
+"""Senders of messages: roles of the users that the broker has authenticated."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rpcapi import errors
 from rpcapi.resources import host_patterns, names
 
 AGENT_PREFIX = "gantt-compute."  # then the service host
-# Services whose calls name a server: no queue is shared by their servers.
+# Services without a shared queue, whose calls name a server.
 DIRECTED_SERVICES = frozenset({"compute"})
 # Services without fanouts.
 SERVICES_WITHOUT_FANOUT = frozenset({"scheduler", "claims", "conductor"})
-SHARED_AGENT = "compute"  # one user for the hosts of a list
+SHARED_AGENT = "compute"  # one user for a list of hosts
 # In a client's user name, separates the only project that the client acts for.
 PROJECT_SEPARATOR = "@"
 _CLIENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -36,8 +36,8 @@ class SenderRole(enum.StrEnum):
 
 
 class Sender(NamedTuple):
-    """A user of the broker. ``role`` None is a foreign user. ``hosts`` are the service hosts that an agent speaks for;
-    ``project`` is the only project that a client acts for, None if its word for the project is believed.
+    """A user of the broker; ``role`` None is a foreign user. ``hosts`` are an agent's service hosts; ``project`` is the
+    only project of a client, None if it may name any.
     """
 
     user: str
@@ -58,7 +58,7 @@ def agent_user(host: str) -> str:
 
 
 def client_user(name: str, project: str | None = None) -> str:
-    """Return the broker's user of a client, which acts for one project if one is named; raises InvalidRequest."""
+    """Return the broker's user of a client, for one project only if given; raises InvalidRequest."""
     if not _CLIENT_NAME.fullmatch(name):
         raise errors.InvalidRequest(
             why=f"the name of a client must have 1 to 64 letters, digits, '_', '.' or '-', got {name[:80]!r}"
@@ -74,9 +74,9 @@ def client_user(name: str, project: str | None = None) -> str:
 
 
 class SenderDirectory:
-    """Maps users of the broker to senders. ``gantt-compute.HOST`` is the agent of that host, ``compute`` the agent of
-    ``shared_hosts``; the other roles are the user's name up to its first dot: ``operator`` and ``operator.alice`` are
-    operators. ``client.NAME@PROJECT`` is a client that acts for this project only.
+    """Maps users of the broker to senders. ``gantt-compute.HOST`` is the agent of HOST, ``compute`` that of
+    ``shared_hosts``; other roles are the user's name up to its first dot, as in ``operator.alice``.
+    ``client.NAME@PROJECT`` acts for this project only.
     """
 
     def __init__(self, shared_hosts: Iterable[str] = ()) -> None:
@@ -120,7 +120,7 @@ class SenderDirectory:
 
 
 _ROLES = {role.value: role for role in SenderRole if role is not SenderRole.AGENT}
-# The role that serves each topic.
+# Role of each topic's servers.
 _SERVERS = {
     "scheduler": SenderRole.SCHEDULER,
     "claims": SenderRole.SCHEDULER,

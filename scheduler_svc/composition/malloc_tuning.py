@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that decisions free stays with the process. A decision on 100,000 hosts makes a dozen columns of 800 kB and
-drops them. By default glibc returns each to the kernel, and the page faults of the next ones cost as much as the
-arithmetic on them.
+"""Memory freed by decisions stays with the process. A decision on 100,000 hosts drops a dozen columns of 800 kB; glibc
+would return each to the kernel, and the page faults of the next cost as much as the arithmetic.
 """
 
 import ctypes
@@ -9,8 +8,8 @@ import ctypes
 # <malloc.h>
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 
-LARGEST_KEPT = 32 << 20  # bytes of one column, four million hosts; the greatest threshold that glibc accepts
-KEPT = 64 << 20  # bytes that stay with the process at the end of each heap
+LARGEST_KEPT = 32 << 20  # bytes, a column of four million hosts; glibc's greatest threshold
+KEPT = 64 << 20  # bytes kept at the end of each heap
 
 
 def keep_freed_memory() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds what answers Nova on its message bus, or what shadows the scheduler that does."""
+"""Builder of the server on Nova's message bus, or of the shadow of nova-scheduler."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -26,7 +26,7 @@ from scheduler_svc.store import aggregates
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.lease import DocumentLease
 
-CELL_SECONDS = 10.0  # that a pass waits for cells; one whose database takes longer is part of a later pass
+CELL_SECONDS = 10.0  # wait of a pass for cells' databases; later cells join a later pass
 
 
 def build(conf: cfg.ConfigOpts, store: Store) -> BridgeLoop:

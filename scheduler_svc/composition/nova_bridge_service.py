@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts and stops the one worker process of gantt-nova-bridge."""
+"""The worker process of gantt-nova-bridge."""
 
 import threading
 
@@ -16,7 +16,7 @@ from scheduler_svc.store.interface import Store
 
 LOG = log.getLogger(__name__)
 
-STORE_SECONDS = 10.0  # for which a pass waits for a store that does not answer, before it is begun anew
+STORE_SECONDS = 10.0  # wait of a pass for a silent store, before it starts again
 
 
 class NovaBridgeService:
@@ -51,4 +51,4 @@ class NovaBridgeService:
             self._store.close()
 
     def reset(self) -> None:
-        """Do nothing: cells are read anew in each pass, and no option can change."""
+        """Do nothing: each pass reads the cells again, and no option can change."""

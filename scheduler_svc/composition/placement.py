@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the HTTP API that one process of gantt-placement serves."""
+"""Builder of the HTTP API in a process of gantt-placement."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -58,7 +58,7 @@ NOUNS = (
     traits,
     resource_classes,
 )
-MEASURING_SECONDS = 5.0  # between two measurements of the store's silence
+MEASURING_SECONDS = 5.0  # seconds between measurements of the store's silence
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def wrap_in_middleware(conf: cfg.ConfigOpts, application: Application) -> Applic
 def _authenticated(conf: cfg.ConfigOpts, application: Application) -> Application:
     if conf.api.auth_strategy == api.NO_AUTHENTICATION:
         return trust_tokens(application)
-    # It passes on requests with an invalid token, without a user, so that the application answers them in its own form.
+    # Requests with an invalid token pass without a user, so that the application answers in its own form.
     options = {"oslo_config_config": conf, "delay_auth_decision": True}
     return except_open_paths(KeystoneTokens(application, options), application)
 

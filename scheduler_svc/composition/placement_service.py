@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts, reloads and stops one worker process of gantt-placement, or its application for another WSGI server."""
+"""A worker process of gantt-placement, or its application for another WSGI server."""
 
 import atexit
 import threading
@@ -17,7 +17,7 @@ from scheduler_svc.replication.partition_set import StoreOpener
 
 LOG = log.getLogger(__name__)
 
-STORE_SECONDS = 5.0  # for which a request waits for a store that does not answer, before its client gets 503
+STORE_SECONDS = 5.0  # wait of a request for a silent store, before its client gets 503
 
 
 class PlacementService:

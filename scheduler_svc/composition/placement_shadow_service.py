@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts and stops the one worker process of gantt-placement-shadow."""
+"""The worker process of gantt-placement-shadow."""
 
 import functools
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds what decides in a worker: the intake of calls, the dry run, and the claimers of alternates."""
+"""Builder of a worker's deciding parts: intake of calls, dry run, and claimers of alternates."""
 
 from collections.abc import Sequence
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the background tasks of a worker. Worker 0 of a daemon has those of which one is enough."""
+"""Builder of a worker's background tasks; worker 0 of a daemon has the tasks that run once."""
 
 import os
 import uuid
@@ -67,7 +67,7 @@ def group_liveness(
     """Return this daemon's membership in ``own_group`` and, if it ``polls``, the polling of the stores' groups."""
     host = conf.scheduler.host
     polled = [(store, CoordinationGroup.from_conf(conf, store.partition)) for store in stores if polls]
-    # The configuration of a group is the same for every partition.
+    # A group has the same configuration for every partition.
     return [
         Membership(own_group, [service_name(host, BINARY)]),
         *(_polling(store, group, f"watch:{host}:{os.getpid()}") for store, group in polled if group is not None),
@@ -107,7 +107,7 @@ def _reaping(conf: cfg.ConfigOpts, store: Store, *, follows_load: bool) -> Perio
         )
 
     def interval() -> float:
-        # A partition's time advances by at most max_clock_step a script: an idle one needs one in time.
+        # Each script advances a partition's time by at most max_clock_step, so an idle partition needs scripts too.
         longest = min(conf.store.reap_interval, conf.store.max_clock_step / 2)
         return cleanup.pause(longest) if follows_load else longest
 

@@ -40,7 +40,7 @@ def build(conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener) -> Sched
     transport = bus.get_transport(conf)
     conductor = ConductorAPI(conf, transport)
     if conf.store.known_hosts_file is not None:
-        known_hosts.read(conf.store.known_hosts_file)  # a mistake in it is shown now, not after a loss
+        known_hosts.read(conf.store.known_hosts_file)  # report mistakes now, not after a loss
     announcer = AuditAnnouncer(conductor, conf.rpc.partition, conf.store.known_hosts_file)
     # One worker of a daemon is enough to request audits.
     on_loaded = announcer.request_audits if worker_index == 0 else None
