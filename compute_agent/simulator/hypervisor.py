@@ -29,7 +29,7 @@ class SpawnFailed(Exception):
 @dataclass(frozen=True, slots=True)
 class Guest:
     """Guest that builds until ``running_at_ms`` (Unix time), then runs, unless off or paused. ``disk`` is the number of
-    the rebuild that made its disk, 0 for none; ``image`` is an id or name, "" for that of the build request.
+    the rebuild that made its disk, 0 for none; ``image`` is an id or name, "" for the build request's.
     """
 
     uuid: str

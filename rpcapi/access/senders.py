@@ -74,7 +74,7 @@ def client_user(name: str, project: str | None = None) -> str:
 
 
 class SenderDirectory:
-    """Maps users of the broker to senders. ``gantt-compute.HOST`` is the agent of HOST, ``compute`` that of
+    """Maps users of the broker to senders. ``gantt-compute.HOST`` is the agent of HOST, ``compute`` the agent of
     ``shared_hosts``; other roles are the user's name up to its first dot, as in ``operator.alice``.
     ``client.NAME@PROJECT`` acts for this project only.
     """

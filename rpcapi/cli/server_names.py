@@ -19,7 +19,7 @@ def number_names(name: str | None, count: int) -> list[str]:
 
 
 def resolve_uuids(session: "Session", servers: Sequence[str]) -> list[str]:
-    """Return unique uuids of uuids or names, existing servers first; raises UnknownInstance, CommandFailed."""
+    """Return the unique uuids of uuids or names, existing servers first; raises UnknownInstance, CommandFailed."""
     from rpcapi.validation.instances import is_uuid  # noqa: PLC0415 - lazy, see session
 
     names = {text for text in servers if not is_uuid(text)}

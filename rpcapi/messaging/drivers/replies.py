@@ -30,7 +30,7 @@ class PendingReplies:
 
     @contextmanager
     def register(self, request_id: str, is_responder: IsResponder) -> Iterator["queue.Queue[wire.WireReply]"]:
-        """Yield the queue of a request's replies; drops late ones, and those of users that fail the predicate."""
+        """Yield the queue of a request's replies; drops late replies, and replies of users that fail the predicate."""
         reply_queue: queue.Queue[wire.WireReply] = queue.Queue()
         with self._lock:
             self._queues[request_id] = reply_queue, is_responder

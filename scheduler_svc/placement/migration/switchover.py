@@ -17,7 +17,7 @@ Read = Callable[[], PlacementDump]  # returns the contents of one side
 
 
 class Switchover:
-    """Copies from a source to a target through ``writer``; methods return whether nothing is amiss. A source without
+    """Copies from a source to a target through ``writer``; methods return whether all went well. A source without
     providers is wrong or emptied: copies raise NothingToCopy. If clients wrote to the target, they raise
     ClientsHaveWritten unless ``beside_clients``, since nothing shows which consumers a client ended.
     """

@@ -45,7 +45,7 @@ class _HttpsPool(urllib3.HTTPSConnectionPool):
 
 class HttpServerAt:
     """Thread-safe server at a URL; keeps ``connections`` open. If a connection breaks before the answer begins, a
-    request that is safe or was not sent at all is sent once more: servers close idle connections, even with a request
+    request that is safe or was not sent at all is sent again: servers close idle connections, even with a request
     on its way.
     """
 
