@@ -192,7 +192,8 @@ def _refusal(store: Store, live: Claim | None, attempt: int, replaces: int, is_f
         return "ended"
     if live is not None:
         if replaces != live.attempt:
-            return "closed" if replaces > live.attempt else "conflict"
+            is_reported = live.state == "confirmed" and is_open(store, live.host)
+            return "closed" if replaces > live.attempt and not is_reported else "conflict"
         if live.state == "confirmed" and holds("a confirmed claim belongs to its host"):
             return "confirmed"
     return "closed" if _is_closed(store, live, replaces, is_fresh) else ""

@@ -34,6 +34,7 @@ FLAVORS = {"small": (1, 512, 4), "large": (2, 1024, 8), "quarter": (4, 512, 4), 
 SETTLE_SECONDS = 120.0
 
 
+@pytest.hookimpl(tryfirst=True)  # before the hook of all tests, which leaves them out by this mark
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.startswith("tests/nova/"):

@@ -159,8 +159,10 @@ def _refusal(partition: PartitionState, batch: ClaimBatch, intent: Intent, live:
         return Answer.ENDED
     if live is not None:
         if intent.replaces != live.attempt:
-            # A replaced attempt later than the live one proves that the store forgot the live one's end.
-            return Answer.CLOSED if (intent.replaces or 0) > live.attempt else Answer.CONFLICT
+            # A replaced attempt later than the live one proves that the store forgot the live one's end, or a move
+            # that ended there again: the host's report decides.
+            may_have_ended = (intent.replaces or 0) > live.attempt and not partition.is_reported(live)
+            return Answer.CLOSED if may_have_ended else Answer.CONFLICT
         if live.state == ClaimState.CONFIRMED:
             return Answer.CONFIRMED
     return Answer.CLOSED if _is_closed(partition, batch, intent, live) else None

@@ -78,8 +78,10 @@ local function refusal_of(intent, live, ends)
   if intent.attempt <= last_end(ends) or (live and intent.attempt < live.attempt) then
     return 'ended'
   elseif live and intent.replaces ~= live.attempt then
-    -- a replaced attempt later than the live one proves that the store forgot the live one's end
-    return intent.replaces > live.attempt and 'closed' or 'conflict'
+    -- a replaced attempt later than the live one proves that the store forgot the live one's end, or a move that ended
+    -- there again: the host's report decides
+    local is_reported = live.state == 'confirmed' and not live.orphan_ms and is_open(live.host)
+    return intent.replaces > live.attempt and not is_reported and 'closed' or 'conflict'
   elseif live and live.state == 'confirmed' then
     return 'confirmed'
   elseif has_unverified(intent.consumer) then

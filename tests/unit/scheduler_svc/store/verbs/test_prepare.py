@@ -257,3 +257,16 @@ def test_repeated_prepare_of_a_parked_claim_is_closed_until_audit(partition: Sto
     partition.pass_deadline_of("c1")
     again = partition.prepare("c1", "h1")
     assert (again.answer, again.host) == (Answer.CLOSED, "h1")
+
+
+def test_claim_that_its_host_reports_has_not_been_replaced(partition: StorePartition) -> None:
+    # Given an earlier attempt that runs, and a conductor that knows a later one
+    partition.add_host("h1")
+    partition.add_host("h2")
+    partition.prepare("c1", "h1")
+    partition.store.confirm("h1", [ClaimRef("c1", 1)])
+    conflict = partition.prepare("c1", "h2", attempt=3, replaces=2)
+    assert (conflict.answer, conflict.host) == (Answer.CONFLICT, "h1")
+    # When the store may have forgotten the end of the earlier one, then the audit of its host decides
+    partition.new_epoch()
+    assert partition.prepare("c1", "h2", attempt=3, replaces=2).answer is Answer.CLOSED
