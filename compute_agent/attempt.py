@@ -45,8 +45,10 @@ class ClaimEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CopyState:
-    """Last copy of a guest from this host; ``phase`` is as in rpcapi.objects.copy. ``reason``: Why the copy failed.
-    ``post_copy``: Whether the guest may continue at its destination before all memory is copied.
+    """Last copy of a guest from this host; ``phase`` is as in rpcapi.objects.copy.
+
+    ``reason``: Why the copy failed. ``post_copy``: Whether the guest may continue at its destination before all memory
+    is copied.
     """
 
     number: int

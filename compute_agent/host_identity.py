@@ -23,8 +23,10 @@ MAX_NAMED = 3  # former hosts named in a refusal
 
 
 class HostIdentity:
-    """Uuid of a host's state folder, created once and kept in a file. ``is_served``: a scheduler has served the folder;
-    false again after the state path was used without this host, since the machine may have been renamed.
+    """Uuid of a host's state folder, created once and kept in a file.
+
+    ``is_served``: a scheduler has served the folder; false again after the state path was used without this host, since
+    the machine may have been renamed.
     """
 
     def __init__(self, folder: Path, host: str) -> None:
@@ -65,9 +67,10 @@ def _read(path: Path, host: str) -> tuple[str, bool]:
 
 
 def abandoned_guests(state_path: Path, hosts: Collection[str], retention_ms: int) -> dict[str, int]:
-    """Return {host: number of guests} of the folders in ``state_path`` that belong to none of ``hosts``; folders
-    without guests lose their mark as served. The caller must own ``state_path``; journals keep ended attempts for
-    ``retention_ms``. Raises OSError.
+    """Return {host: number of guests} of the folders in ``state_path`` that belong to none of ``hosts``.
+
+    Folders without guests lose their mark as served. The caller must own ``state_path``; journals keep ended attempts
+    for ``retention_ms``. Raises OSError.
     """
     guests = {}
     for folder in sorted(state_path.iterdir()):

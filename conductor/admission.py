@@ -19,10 +19,11 @@ UNLIMITED = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Amounts of one instance, limits of its project and bound of the backlog. ``amounts``: Quota amount per instance
-    by resource class, and 1 for INSTANCES. ``limits``: Limits by the same names. RECORDED limits the kept records in
-    any state, since each leaves tombstones. ``max_backlog``: Waiting instances of all projects; each project may always
-    have an equal share.
+    """Amounts of one instance, limits of its project and bound of the backlog.
+
+    ``amounts``: Quota amount per instance by resource class, and 1 for INSTANCES. ``limits``: Limits by the same names.
+    RECORDED limits the kept records in any state, since each leaves tombstones. ``max_backlog``: Waiting instances of
+    all projects; each project may always have an equal share.
     """
 
     amounts: Mapping[str, int] = field(default_factory=dict)
@@ -41,8 +42,9 @@ class Admission:
         return errors.QuotaExceeded(project=project, resource=name, limit=limit, used=used, requested=requested)
 
     def check_backlog(self, waiting: Mapping[str, int], project: str, count: int, oldest_ms: int) -> None:
-        """Raise Overloaded if ``count`` more instances of ``project`` may not wait, given {project: waiting instances};
-        RequestTooLarge for a ``count`` that can never wait. ``oldest_ms``, the wait of the oldest new request,
+        """Raise Overloaded if ``count`` more instances of ``project`` may not wait, given {project: waiting instances}.
+
+        Raises RequestTooLarge for a ``count`` that can never wait. ``oldest_ms``, the wait of the oldest new request,
         estimates when the backlog is served.
         """
         share = self.max_backlog / len(waiting.keys() | {project})
@@ -71,9 +73,10 @@ UNLIMITED_ADMISSION = Admission()
 
 @dataclass(frozen=True, slots=True)
 class AdmissionLimits:
-    """Limits of all projects, reloaded with the configuration. ``default``: Limits by name; negative means unlimited.
-    ``projects``: Limits of single projects, which override ``default`` by name. ``max_spec_bytes``: Size of a spec as
-    JSON text.
+    """Limits of all projects, reloaded with the configuration.
+
+    ``default``: Limits by name; negative means unlimited. ``projects``: Limits of single projects, which override
+    ``default`` by name. ``max_spec_bytes``: Size of a spec as JSON text.
     """
 
     default: Mapping[str, int] = field(default_factory=dict)

@@ -12,8 +12,10 @@ MAX_REFS = 500  # maximum claims of one call
 
 
 class ClaimAnswerRow(NamedTuple):
-    """Answer for one claim. ``partition``: Partition that answered, if not the called one. ``migration``: Set for the
-    source or destination of a move. ``end``: How the attempt ended, set if a later attempt is live.
+    """Answer for one claim.
+
+    ``partition``: Partition that answered, if not the called one. ``migration``: Set for the source or destination of a
+    move. ``end``: How the attempt ended, set if a later attempt is live.
     """
 
     answer: str

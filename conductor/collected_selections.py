@@ -33,8 +33,9 @@ class _CollectedCall:
 
 
 class CollectingSchedulerAPI(SchedulerAPI):
-    """Thread-safe scheduler client that sends concurrent selections in one call, each all or nothing; at once while
-    fewer than CALLS_AT_ONCE calls are in progress.
+    """Thread-safe scheduler client that sends concurrent selections in one call, each all or nothing.
+
+    It sends at once while fewer than CALLS_AT_ONCE calls are in progress.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, backend: SchedulerBackend | None = None) -> None:

@@ -15,8 +15,9 @@ from rpcapi.validation.instances import check_uuids
 
 
 def get_instances(parts: ConductorParts, uuids: Sequence[str], project: str | None = None) -> objects.InstancePage:
-    """Return the instances in the order of ``uuids``; only those of ``project`` may be read unless None. Raises
-    UnknownInstance, InvalidRequest or a subclass, such as CallerRefused.
+    """Return the instances in the order of ``uuids``; only those of ``project`` may be read unless None.
+
+    Raises UnknownInstance, InvalidRequest or a subclass, such as CallerRefused.
     """
     return _page(parts.store, _records(parts, uuids, project, "get_instances"), None)
 
@@ -38,9 +39,10 @@ def get_specs(parts: ConductorParts, uuids: Sequence[str], project: str | None =
 def list_instances(
     store: ConductorStore, marker: str | None, limit: int, *, deleted: bool, project: str | None = None
 ) -> objects.InstancePage:
-    """Return at most min(``limit``, PAGE) instances, oldest first; raises InvalidRequest. An instance of a newer
-    release has its header's status, and as reason why it cannot be read. ``project`` filters the next PAGE instances of
-    all projects, so a page may be empty and not the last.
+    """Return at most min(``limit``, PAGE) instances, oldest first; raises InvalidRequest.
+
+    An instance of a newer release has its header's status, and as reason why it cannot be read. ``project`` filters the
+    next PAGE instances of all projects, so a page may be empty and not the last.
     """
     if limit < 1:
         raise errors.InvalidRequest(why=f"limit must be a positive integer, got {limit}")
@@ -58,6 +60,7 @@ def list_instances(
 
 def list_hosts(store: ConductorStore, partition: str) -> objects.RecordedHosts:
     """Return the service hosts named by records in a partition, except deleted instances; both ends of moves count.
+
     Raises NewerRecord: no host may be missing.
     """
     hosts: set[str] = set()

@@ -19,9 +19,10 @@ LOG = log.getLogger(__name__)
 
 
 def get_migrations(parts: ConductorParts, uuids: Sequence[str], project: str | None = None) -> objects.MigrationPage:
-    """Return the migrations in the order of ``uuids``; only those of ``project`` may be read unless None. Raises
-    UnknownMigration, with ``project`` also if the instance is no longer recorded; InvalidRequest or a subclass, such as
-    CallerRefused.
+    """Return the migrations in the order of ``uuids``; only those of ``project`` may be read unless None.
+
+    Raises UnknownMigration, with ``project`` also if the instance is no longer recorded; InvalidRequest or a subclass,
+    such as CallerRefused.
     """
     check_uuids(uuids, parts.max_instances, "migration")
     records = find_migrations(parts.store, uuids)
@@ -35,8 +36,9 @@ def get_migrations(parts: ConductorParts, uuids: Sequence[str], project: str | N
 
 
 def list_migrations(store: ConductorStore, marker: str | None, limit: int) -> objects.MigrationPage:
-    """Return at most min(``limit``, PAGE) migrations, oldest first; raises InvalidRequest. A migration of a newer
-    release has its stored words, and as reason why it cannot be read.
+    """Return at most min(``limit``, PAGE) migrations, oldest first; raises InvalidRequest.
+
+    A migration of a newer release has its stored words, and as reason why it cannot be read.
     """
     if limit < 1:
         raise errors.InvalidRequest(why=f"limit must be a positive integer, got {limit}")

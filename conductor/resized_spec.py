@@ -19,8 +19,10 @@ KEPT = (
 
 
 def resize_spec(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> objects.RequestSpec:
-    """Return ``spec`` with the resources, traits and topology of ``flavor``, keeping groups of volumes and ports; no
-    disk if it boots from a volume. Raises InvalidSpec if a group of the flavor has the suffix of a volume or port.
+    """Return ``spec`` with the resources, traits and topology of ``flavor``, keeping groups of volumes and ports.
+
+    It has no disk if it boots from a volume. Raises InvalidSpec if a group of the flavor has the suffix of a volume or
+    port.
     """
     attached = {item["group"] for item in (*spec.volumes, *spec.ports) if item.get("group")}
     kept_groups = {suffix: group for suffix, group in spec.groups.items() if suffix in attached}

@@ -21,8 +21,9 @@ class PartitionStamps:
         self._rounds = Rounds(self._exchange, RoundLimits(MAX_CALLS, MAX_CALLS))
 
     def exchange(self, ctxt: RequestContext) -> None:
-        """Let each partition that is behind its stamp begin an epoch; concurrent calls share the next exchange. Raises
-        the call's errors, and StoreUnavailable for the conductors' store or a silent partition with a stamp.
+        """Let each partition that is behind its stamp begin an epoch; concurrent calls share the next exchange.
+
+        Raises the call's errors, and StoreUnavailable for the conductors' store or a silent partition with a stamp.
         """
         self._rounds.call(ctxt, owner="")
 

@@ -101,8 +101,10 @@ class RequestContext(oslo_context.RequestContext):
 
 
 def check_id(key: str, text: Any) -> None:
-    """Raise MalformedObject unless ``text`` is a printable line of 1 to MAX_ID characters. Stores and logs rely on this
-    only check of request ids, projects and users. A lone surrogate, valid JSON but not encodable, is not printable.
+    """Raise MalformedObject unless ``text`` is a printable line of 1 to MAX_ID characters.
+
+    Stores and logs rely on this only check of request ids, projects and users. A lone surrogate, valid JSON but not
+    encodable, is not printable.
     """
     if not isinstance(text, str) or not 1 <= len(text) <= MAX_ID or not text.isprintable():
         raise errors.MalformedObject(

@@ -68,8 +68,9 @@ _WORD = re.compile("[A-Z][a-z]*")
 
 @dataclass_transform(eq_default=False, kw_only_default=True)
 class GanttError(Exception):
-    """Raised when gantt cannot process a request; base class, only subclasses are raised. ``code`` names the class in
-    answers, metrics and records: "invalid_name" for ``InvalidName``.
+    """Raised when gantt cannot process a request; base class, only subclasses are raised.
+
+    ``code`` names the class in answers, metrics and records: "invalid_name" for ``InvalidName``.
     """
 
     code: ClassVar[str] = "error"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rounds: concurrent calls are served together and share fixed costs. Like group commit of databases, without a timer:
-calls that arrive during a round form the next one.
+"""Rounds: concurrent calls are served together and share fixed costs.
+
+Like group commit of databases, without a timer: calls that arrive during a round form the next one.
 """
 
 import threading
@@ -15,8 +16,10 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class RoundLimits:
-    """Limits of rounds, in units of the calls' sizes. ``size``: Total size of a round. ``per_owner``: Share of one
-    owner in a round while other owners wait. ``at_once``: Number of concurrent rounds.
+    """Limits of rounds, in units of the calls' sizes.
+
+    ``size``: Total size of a round. ``per_owner``: Share of one owner in a round while other owners wait. ``at_once``:
+    Number of concurrent rounds.
     """
 
     size: int
@@ -103,8 +106,9 @@ class Rounds(Generic[Item, Answer]):
         return calls[0]
 
     def _fill(self, calls: list[_WaitingCall[Item, Answer]]) -> None:
-        """Add waiting calls to a round until the next does not fit; an empty round accepts any. While several owners
-        wait, an owner that has used its share is skipped.
+        """Add waiting calls to a round until the next does not fit; an empty round accepts any.
+
+        While several owners wait, an owner that has used its share is skipped.
         """
         shares = Counter[str]()
         for call in calls:

@@ -19,9 +19,10 @@ Backport = Callable[[RequestContext, dict[str, Any], dict[str, str]], Any]
 
 
 class GanttSerializer(ovo_base.VersionedObjectSerializer):
-    """oslo's object serializer with RequestContext, default values and typed errors. ``backport`` asks the conductor
-    for an older version of a too new argument. Without it, for other major versions, and for elements of lists or
-    mappings, IncompatibleObject is raised, so that one message causes few backports.
+    """oslo's object serializer with RequestContext, default values and typed errors.
+
+    ``backport`` asks the conductor for an older version of a too new argument. Without it, for other major versions,
+    and for elements of lists or mappings, IncompatibleObject is raised, so that one message causes few backports.
     """
 
     OBJ_BASE_CLASS = GanttObject

@@ -30,8 +30,9 @@ def client_context(
     key_file: str | None = None,
     password: str | None = None,
 ) -> ssl.SSLContext:
-    """Return a context that verifies servers and their names, against the system's CAs without ``ca_file``. Files are
-    PEM; ``cert_file`` may have the key. Raises BadConfiguration with ``subject`` and file.
+    """Return a context that verifies servers and their names, against the system's CAs without ``ca_file``.
+
+    Files are PEM; ``cert_file`` may have the key. Raises BadConfiguration with ``subject`` and file.
     """
     if key_file and not cert_file:
         raise errors.BadConfiguration(why=f"{subject} has a client key file, but no client certificate")
@@ -48,8 +49,9 @@ def client_context(
 def server_context(
     subject: str, *, cert_file: str, key_file: str | None = None, client_ca_file: str | None = None
 ) -> ssl.SSLContext:
-    """Return a server context, which requires client certificates of ``client_ca_file`` if given. Files are PEM;
-    ``cert_file`` may have the key. Raises BadConfiguration with ``subject`` and file.
+    """Return a server context, which requires client certificates of ``client_ca_file`` if given.
+
+    Files are PEM; ``cert_file`` may have the key. Raises BadConfiguration with ``subject`` and file.
     """
     for path in filter(None, (cert_file, key_file, client_ca_file)):
         _check_readable(subject, path)

@@ -29,8 +29,10 @@ _NO_SPAN = contextlib.nullcontext()
 
 
 def start(conf: Any) -> None:
-    """Record the spans of this process as configured in [oslo_messaging_tracing]. Starts a thread: call it after any
-    fork. Raises BadConfiguration if PACKAGES are missing or the protocol is not http/protobuf.
+    """Record the spans of this process as configured in [oslo_messaging_tracing].
+
+    Starts a thread: call it after any fork. Raises BadConfiguration if PACKAGES are missing or the protocol is not
+    http/protobuf.
     """
     global _tracer, _provider  # noqa: PLW0603 - as in opentelemetry, one provider for each process
     options = conf[GROUP]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Audit of a service host: report its attempts to the store and end attempts whose claims are over. A host audits after
-its start and whenever the store may have lost data.
+"""Audit of a service host: report its attempts to the store and end attempts whose claims are over.
+
+A host audits after its start and whenever the store may have lost data.
 """
 
 from typing import Any
@@ -50,8 +51,10 @@ class HostAuditor:
         self.epoch = 0  # epoch of the last audit
 
     def audit(self, epoch: int) -> objects.AuditAnswer:
-        """Report the live attempts, end attempts whose claims are over, and return the answer. If the answer names
-        another epoch, the host is not open yet and must audit in that epoch. Raises CallUnanswered, CallRejected.
+        """Report the live attempts, end attempts whose claims are over, and return the answer.
+
+        If the answer names another epoch, the host is not open yet and must audit in that epoch. Raises CallUnanswered,
+        CallRejected.
         """
         isolations = self._guest_manager.audit_duty.isolations
         live_attempts = self._guest_manager.journal.live()

@@ -10,9 +10,10 @@ from rpcapi.resources.claims import ClaimRole
 
 
 def build(guest_manager: GuestManager, intents: Sequence[Attempt], requirements: BuildRequirements) -> None:
-    """Admit or refuse each intent by the host's own view, and journal the decisions in at most two batches: a new agent
-    need not check journalled intents again. A repeated attempt is only reported again; one older than the instance's
-    latest is refused.
+    """Admit or refuse each intent by the host's own view, and journal the decisions in at most two batches.
+
+    A new agent need not check journalled intents again. A repeated attempt is only reported again; one older than the
+    instance's latest is refused.
     """
     admitted: list[Attempt] = []
     refused: list[Attempt] = []
@@ -39,9 +40,10 @@ def build(guest_manager: GuestManager, intents: Sequence[Attempt], requirements:
 
 
 def terminate(guest_manager: GuestManager, refs: Sequence[AttemptRef], request_id: str, owner: dict[str, str]) -> None:
-    """End attempts, journalled or not, so that the saga releases their claims. Also ends older attempts that wait for
-    confirmation: the store prepares an attempt only after the previous one has ended. The journal record rejects a late
-    build.
+    """End attempts, journalled or not, so that the saga releases their claims.
+
+    Also ends older attempts that wait for confirmation: the store prepares an attempt only after the previous one has
+    ended. The journal record rejects a late build.
     """
     ended_attempts = []
     for ref in refs:

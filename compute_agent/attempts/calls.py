@@ -43,8 +43,9 @@ class _CallTimeout:
 
 
 class ServiceCalls:
-    """Caller of other services, at most once: callers must repeat unanswered calls. ``isolation`` notes every answer,
-    including refusals; without it the agent never counts as isolated.
+    """Caller of other services, at most once: callers must repeat unanswered calls.
+
+    ``isolation`` notes every answer, including refusals; without it the agent never counts as isolated.
     """
 
     def __init__(self, timeout: float, isolation: IsolationWatch | None = None) -> None:
@@ -64,8 +65,9 @@ class ServiceCalls:
         self._timeout.timeout = min(self._timeout.timeout, DRAIN_TIMEOUT)
 
     def call(self, method: str, send: Callable[[RequestContext], Reply], attempts: Sequence[Attempt] = ()) -> Reply:
-        """Return the result of ``send(context)``, with the request context of ``attempts``. Raises CallUnanswered,
-        CallRejected or IdentityRefused, with method and cause.
+        """Return the result of ``send(context)``, with the request context of ``attempts``.
+
+        Raises CallUnanswered, CallRejected or IdentityRefused, with method and cause.
         """
         if self._timeout.is_over:
             raise CallUnanswered(f"{method} is left to the next agent")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of running guests from this host: started, aborted or completed by message, each number once. They change only
-the source's journal and guest; the guest at the destination stays paused until the source has reported the stop. A copy
-that is running in the journal after a restart has failed, and the guest runs on.
+"""Copies of running guests from this host: started, aborted or completed by message, each number once.
+
+They change only the source's journal and guest; the guest at the destination stays paused until the source has reported
+the stop. A copy that is running in the journal after a restart has failed, and the guest runs on.
 """
 
 from collections.abc import Callable, Sequence

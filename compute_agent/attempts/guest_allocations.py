@@ -21,8 +21,9 @@ LOG = log.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class GuestManager:
-    """Journal, tracker, guests and activity of a service host; only the host's serial queue writes. Only ``spawn``
-    starts guests, and none while ``audit_duty`` is due. A host with a ``refusal`` takes no new guests.
+    """Journal, tracker, guests and activity of a service host; only the host's serial queue writes.
+
+    Only ``spawn`` starts guests, and none while ``audit_duty`` is due. A host with a ``refusal`` takes no new guests.
     """
 
     host: str
@@ -100,8 +101,9 @@ class GuestManager:
         self.activity.begin(intents)
 
     def spawn(self, attempts: Iterable[Attempt]) -> list[tuple[Attempt, str]]:
-        """Start the guests of confirmed attempts, powered off or paused if requested; return (failed attempt, reason)
-        pairs. If an audit becomes due, the remaining attempts stay as they are.
+        """Start the guests of confirmed attempts, powered off or paused if requested.
+
+        Return (failed attempt, reason) pairs. If an audit becomes due, the remaining attempts stay as they are.
         """
         refs: dict[Stage, list[AttemptRef]] = {Stage.SPAWNED: [], Stage.STOPPED: []}
         failed = []
@@ -144,8 +146,9 @@ class GuestManager:
         self._put_operation(attempt, Stage.CONFIRMED, number)
 
     def rebuild(self, attempt: Attempt, number: int, image: str) -> None:
-        """Replace the guest's disk, then journal it; the saga starts a running guest again. ``image`` "" keeps its
-        image.
+        """Replace the guest's disk, then journal it; the saga starts a running guest again.
+
+        ``image`` "" keeps its image.
         """
         self.hypervisor.rebuild(attempt.ref, number, image)
         stage = Stage.STOPPED if attempt.stage is Stage.STOPPED else Stage.CONFIRMED
@@ -165,8 +168,10 @@ class GuestManager:
         self.end_attempts([unknown.to_ended(AttemptResult.GONE, reason, ClaimEnd.RELEASE, at_ms, request_id)])
 
     def end_attempts(self, ended: Sequence[Attempt]) -> None:
-        """Stop the guests of ended attempts, journal the ends, and free the resources. The record precedes every report
-        and release: an attempt journalled as ended is never spawned again, even after a crash.
+        """Stop the guests of ended attempts, journal the ends, and free the resources.
+
+        The record precedes every report and release: an attempt journalled as ended is never spawned again, even after
+        a crash.
         """
         for attempt in ended:
             self.hypervisor.copies.pop(attempt.ref, None)

@@ -16,8 +16,9 @@ class AuditDue(Exception):
 
 
 class IsolationWatch:
-    """Thread-safe counter of isolations, periods of more than ``timeout`` seconds without an answer. The host of an
-    isolated agent may have been fenced and its instances moved; see AuditDuty.
+    """Thread-safe counter of isolations, periods of more than ``timeout`` seconds without an answer.
+
+    The host of an isolated agent may have been fenced and its instances moved; see AuditDuty.
     """
 
     def __init__(self, timeout: float, clock: Callable[[], float] = seconds_since_boot) -> None:

@@ -17,8 +17,10 @@ RECORD_FIELDS = frozenset({"attempt", "stage", "at_ms", "ref", "reported"})
 
 
 class Journal:
-    """Attempts of a service host, in memory and on disk; one thread writes. Records are {"attempt": the whole attempt},
-    {"stage": ..., "at_ms": ..., "ref": [uuid, attempt]} and {"reported": true, "ref": [uuid, attempt]}.
+    """Attempts of a service host, in memory and on disk; one thread writes.
+
+    Records are {"attempt": the whole attempt}, {"stage": ..., "at_ms": ..., "ref": [uuid, attempt]} and {"reported":
+    true, "ref": [uuid, attempt]}.
     """
 
     def __init__(self, file: JournalFile, retention_ms: int, clock: Clock = wall_ms) -> None:

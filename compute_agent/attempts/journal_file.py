@@ -31,8 +31,9 @@ class JournalFile:
         self.needs_rewrite = False  # after a failed append, the file may end in an incomplete batch
 
     def read(self) -> list[list[JournalRecord]]:
-        """Return all batches, oldest first, and open the file for append. Truncates a torn last line, which was never
-        acknowledged. Raises JournalDamaged, NewerState.
+        """Return all batches, oldest first, and open the file for append.
+
+        Truncates a torn last line, which was never acknowledged. Raises JournalDamaged, NewerState.
         """
         if not self._path.exists():
             self.rewrite([])
@@ -51,8 +52,10 @@ class JournalFile:
         return contents[1:]
 
     def append(self, records: Sequence[JournalRecord], durable: bool = True) -> None:
-        """Append a batch, which is on disk on return if ``durable``; otherwise it survives the process at once, and a
-        power loss after the next durable batch. After OSError, ``rewrite`` must precede the next append.
+        """Append a batch, which is on disk on return if ``durable``.
+
+        Otherwise it survives the process at once, and a power loss after the next durable batch. After OSError,
+        ``rewrite`` must precede the next append.
         """
         if self.needs_rewrite:
             raise OSError(f"{self._path} may end in an incomplete batch: rewrite it")

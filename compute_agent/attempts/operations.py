@@ -22,8 +22,10 @@ class GuestOperation:
 def apply_operations(
     guest_manager: GuestManager, operations: Sequence[GuestOperation], request_id: str, owner: dict[str, str]
 ) -> None:
-    """Execute each operation; the saga then starts the guests. For a guest that this host lacks, end the claim. The
-    number is journalled after the change: after a crash in between, a repeated message changes the guest twice.
+    """Execute each operation; the saga then starts the guests.
+
+    For a guest that this host lacks, end the claim. The number is journalled after the change: after a crash in
+    between, a repeated message changes the guest twice.
     """
     for operation in operations:
         attempt = guest_manager.journal.get(operation.ref)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attempt saga: advances each attempt from its journalled stage: confirm, spawn, end the claim, report. The journal is
-its only durable state: a start after a crash, a retry and the first run are the same pass.
+"""Attempt saga: advances each attempt from its journalled stage: confirm, spawn, end the claim, report.
+
+The journal is its only durable state: a start after a crash, a retry and the first run are the same pass.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,8 +44,9 @@ class AttemptSaga:
         self._unfinished = False
 
     def advance(self) -> tuple[bool, int | None]:
-        """Run one pass: advance every attempt as far as possible, or until the host must audit. Returns (whether work
-        is left, ms until the next guest has booted).
+        """Run one pass: advance every attempt as far as possible, or until the host must audit.
+
+        Returns (whether work is left, ms until the next guest has booted).
         """
         self._unfinished = False
         self._call_in_batches(self._journal.at(Stage.INTENT), self._confirm)
@@ -74,8 +76,9 @@ class AttemptSaga:
         return bool(due)
 
     def _call_in_batches(self, attempts: Sequence[Attempt], call: Callable[[list[Attempt]], None]) -> None:
-        """Call ``call`` per request; stop at the first unanswered call, or if an audit is due. A call covers a whole
-        build request, since members of an affinity group change hosts together.
+        """Call ``call`` per request; stop at the first unanswered call, or if an audit is due.
+
+        A call covers a whole build request, since members of an affinity group change hosts together.
         """
         for group in group_by_request(attempts).values():
             rest = iter(group)

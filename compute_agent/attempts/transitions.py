@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guest transitions by message: power, end, and the claim's role in a move. Each message may arrive twice, late or
-never; a repeated message only causes another report.
+"""Guest transitions by message: power, end, and the claim's role in a move.
+
+Each message may arrive twice, late or never; a repeated message only causes another report.
 """
 
 from collections.abc import Sequence
@@ -46,8 +47,9 @@ def apply_transitions(
 
 
 def _is_outside_its_move(attempt: Attempt, transition: GuestTransition) -> bool:
-    """Return whether the guest was stopped for a move, and the message has the move's number but another migration: the
-    conductor's store lost the move and reused the number.
+    """Return whether the guest was stopped for a move, and the message has the move's number but another migration.
+
+    The conductor's store lost the move and reused the number.
     """
     is_stopped_for_other = attempt.stopped_for not in ("", transition.migration)
     return is_stopped_for_other and transition.number == attempt.transition

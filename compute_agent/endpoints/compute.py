@@ -34,8 +34,9 @@ NO_MOVE: Mapping[str, str] = {"migration": "", "role": ClaimRole.ONLY}
 
 
 class ComputeEndpoint:
-    """Endpoint that queues messages and returns at once; outcomes are reported to the conductor. Raises InvalidRequest
-    for a whole message. Queries do not wait for queued changes.
+    """Endpoint that queues messages and returns at once; outcomes are reported to the conductor.
+
+    Raises InvalidRequest for a whole message. Queries do not wait for queued changes.
     """
 
     target = messaging.Target(version=ComputeAPI.VERSION)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Group mappings: providers of a node that serve the request groups of a claim. A claim has amounts by provider, but
-does not say which group each amount serves.
+"""Group mappings: providers of a node that serve the request groups of a claim.
+
+A claim has amounts by provider, but does not say which group each amount serves.
 """
 
 from collections.abc import Iterator, Mapping

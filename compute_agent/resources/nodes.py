@@ -86,8 +86,9 @@ def _network(conf: cfg.ConfigOpts) -> Network | None:
 
 
 def _host_index(host: str) -> int:
-    """Return a host's index for zones, locations, addresses and shapes: the last number in its name, so that numbered
-    hosts get exact shares, otherwise the name's checksum.
+    """Return a host's index for zones, locations, addresses and shapes.
+
+    It is the last number in the name, so that numbered hosts get exact shares, otherwise the name's checksum.
     """
     numbers = _NUMBER.findall(host)
     return int(numbers[-1]) if numbers else zlib.crc32(host.encode())
@@ -107,8 +108,9 @@ def _host_names(conf: cfg.ConfigOpts) -> list[str]:
 
 
 def _interleave_shapes(shapes: Sequence[NodeShape]) -> list[NodeShape]:
-    """Return one cycle of the shapes by smooth weighted round robin: in each turn every shape gains its share as
-    credit; the shape with the most credit is selected and pays the total.
+    """Return one cycle of the shapes by smooth weighted round robin.
+
+    In each turn every shape gains its share as credit; the shape with the most credit is selected and pays the total.
     """
     credit = [0] * len(shapes)
     total = sum(shape.share for shape in shapes)

@@ -131,8 +131,9 @@ class ResourceTracker:
         return textwrap.shorten("; ".join(filter(None, words)), MAX_DESCRIPTION, placeholder=" ...")
 
     def reserve(self, node: str, resource_class: str, amount: int) -> bool:
-        """Reserve ``amount`` of a node's class for the host; return False if guests hold it. May run in parallel with
-        the writing thread; an admission in progress uses the old value.
+        """Reserve ``amount`` of a node's class for the host; return False if guests hold it.
+
+        May run in parallel with the writing thread; an admission in progress uses the old value.
         """
         before = self._full_inventories[node]
         inventory = replace(before[resource_class], reserved=amount)

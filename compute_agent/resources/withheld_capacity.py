@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Withheld capacity: after a change of a node's shape, guests may hold more of a provider than it has. The guests run
-on, so the excess is withheld from the free capacity of the node's other providers until they end; otherwise it would be
-allocated twice. Example: a flat node divided into NUMA cells.
+"""Withheld capacity: after a change of a node's shape, guests may hold more of a provider than it has.
+
+The guests run on, so the excess is withheld from the free capacity of the node's other providers until they end;
+otherwise it would be allocated twice. Example: a flat node divided into NUMA cells.
 """
 
 import math
@@ -31,8 +32,10 @@ def excess_amounts(used: Used, declared: Mapping[str, Inventories]) -> Counter[s
 
 
 def withhold_capacity(declared: Mapping[str, Inventories], used: Used) -> dict[str, Inventories]:
-    """Return the inventories of a node's providers, reduced by the excess of the others: from free capacity of the same
-    class, then of classes of the same physical resource (CPUs or memory).
+    """Return the inventories of a node's providers, reduced by the excess of the others.
+
+    Free capacity of the same class is reduced first, then that of classes of the same physical resource (CPUs or
+    memory).
     """
     remaining = {provider: dict(inventories) for provider, inventories in declared.items()}
     classes = sorted({name for inventories in declared.values() for name in inventories})

@@ -72,10 +72,11 @@ class StatsReporter:
         self._pending_report: tuple[objects.StatsReport, dict[str, State]] | None = None
 
     def report(self, urgent: bool = False) -> objects.StatsAnswer:
-        """Send the changes since the last acknowledged report, or a full report. An unanswered report may have been
-        applied, so it is repeated unchanged; later changes wait unless ``urgent``. The first report, and the next after
-        another agent superseded it, registers the agent. Raises CallUnanswered, CallRejected, and FolderInUse if the
-        agent must not register.
+        """Send the changes since the last acknowledged report, or a full report.
+
+        An unanswered report may have been applied, so it is repeated unchanged; later changes wait unless ``urgent``.
+        The first report, and the next after another agent superseded it, registers the agent. Raises CallUnanswered,
+        CallRejected, and FolderInUse if the agent must not register.
         """
         if self._pending_report is not None:
             answer = self._send(*self._pending_report)

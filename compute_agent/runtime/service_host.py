@@ -49,8 +49,9 @@ class ServiceHost:
         self._failures = 0
 
     def join(self, stopping: threading.Event) -> None:
-        """Register the nodes, get the epoch, and audit; waits for unavailable services. Raises CallRejected,
-        IdentityRefused if another state folder owns the host's name, and ShutdownRequested.
+        """Register the nodes, get the epoch, and audit; waits for unavailable services.
+
+        Raises CallRejected, IdentityRefused if another state folder owns the host's name, and ShutdownRequested.
         """
         epoch = self.reports.register(stopping)
         self.audits.join(epoch, stopping)

@@ -21,9 +21,10 @@ def monotonic_ms() -> int:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedCopy:
-    """Copy of one guest, in MiB, MiB per second, and milliseconds of one clock. The guest dirties memory at
-    ``dirty_rate`` meanwhile; the copy is complete once the remainder fits into ``downtime_ms``. The guest stops writing
-    at ``forced_ms``; ``failure_ms`` and ``death_ms`` are simulated faults.
+    """Copy of one guest, in MiB, MiB per second, and milliseconds of one clock.
+
+    The guest dirties memory at ``dirty_rate`` meanwhile; the copy is complete once the remainder fits into
+    ``downtime_ms``. The guest stops writing at ``forced_ms``; ``failure_ms`` and ``death_ms`` are simulated faults.
     """
 
     memory_mb: int

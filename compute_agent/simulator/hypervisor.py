@@ -28,8 +28,10 @@ class SpawnFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """Guest that builds until ``running_at_ms`` (Unix time), then runs, unless off or paused. ``disk`` is the number of
-    the rebuild that made its disk, 0 for none; ``image`` is an id or name, "" for the build request's.
+    """Guest that builds until ``running_at_ms`` (Unix time), then runs, unless off or paused.
+
+    ``disk`` is the number of the rebuild that made its disk, 0 for none; ``image`` is an id or name, "" for the build
+    request's.
     """
 
     uuid: str
@@ -64,8 +66,9 @@ class Hypervisor:
         self.copies: dict[AttemptRef, SimulatedCopy] = {}  # copies in progress; a restart of the agent interrupts them
 
     def open(self) -> list[str]:
-        """Read the guests' files; return the instances with damaged files, renamed to ``*.damaged``: their guests were
-        lost with the machine's power. Raises NewerState, OSError.
+        """Read the guests' files; return the instances with damaged files, renamed to ``*.damaged``.
+
+        Their guests were lost with the machine's power. Raises NewerState, OSError.
         """
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         damaged = []
@@ -96,8 +99,9 @@ class Hypervisor:
         return guest is not None and not guest.is_off and not guest.is_paused
 
     def boot_ms(self, ref: AttemptRef) -> int | None:
-        """Return the ms until the attempt's guest has booted, 0 if it has; None without a guest. More than a boot means
-        that the clock stepped back: it has booted.
+        """Return the ms until the attempt's guest has booted, 0 if it has; None without a guest.
+
+        More than a boot means that the clock stepped back: it has booted.
         """
         guest = self.get(ref)
         if guest is None:
@@ -108,10 +112,11 @@ class Hypervisor:
     def spawn(
         self, ref: AttemptRef, name: str, *, is_off: bool = False, before_start: Callable[[], None] = _allow
     ) -> None:
-        """Start a guest unless this attempt's guest runs; its file is on disk on return. A paused guest continues
-        without a boot. ``is_off``: Create the guest powered off. ``before_start``: Called first; prevents the start if
-        it raises. Raises SpawnFailed (simulated, or a guest of another attempt of the instance runs and must be stopped
-        first) or OSError (the file cannot be written; the guest does not exist).
+        """Start a guest unless this attempt's guest runs; its file is on disk on return.
+
+        A paused guest continues without a boot. ``is_off``: Create the guest powered off. ``before_start``: Called
+        first; prevents the start if it raises. Raises SpawnFailed (simulated, or a guest of another attempt of the
+        instance runs and must be stopped first) or OSError (the file cannot be written; the guest does not exist).
         """
         before_start()
         self._check_no_other_runs(ref)

@@ -11,8 +11,9 @@ from rpcapi.objects.base import GanttObject
 
 
 def backport(obj: Any, versions: Mapping[str, str]) -> dict[str, Any]:
-    """Return the primitive of ``obj`` in its version of the manifest ``versions`` {object: version}; raises
-    MalformedObject for anything without a version there, IncompatibleObject if it cannot be converted.
+    """Return the primitive of ``obj`` in its version of the manifest ``versions`` {object: version}.
+
+    Raises MalformedObject for anything without a version there, IncompatibleObject if it cannot be converted.
     """
     if not isinstance(obj, GanttObject):
         raise errors.MalformedObject(name="objinst", why=f"it is of type {type(obj).__name__}")

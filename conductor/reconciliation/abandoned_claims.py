@@ -154,10 +154,11 @@ def _check_guest(
     *,
     ends_running: bool,
 ) -> None:
-    """Raise InstanceConflict for a guest that may be the only copy of its instance or needs ``ends_running``: without
-    the migration's record nobody knows which guest is the original. Another copy is a confirmed claim that is not a
-    source, or the image of an offloaded instance. A deleted instance needs none; with only the migration recorded, it
-    was deleted.
+    """Raise InstanceConflict for a guest that may be the only copy of its instance or needs ``ends_running``.
+
+    Without the migration's record nobody knows which guest is the original. Another copy is a confirmed claim that is
+    not a source, or the image of an offloaded instance. A deleted instance needs none; with only the migration
+    recorded, it was deleted.
     """
     uuid, migration = claim["consumer"], claim["migration"]
     record = parts.store.get([uuid]).get(uuid)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Periodic comparison of instance records with their claims. A fence, a lost journal or a forgotten write changes no
-record by itself, since the conductor may be down at that time.
+"""Periodic comparison of instance records with their claims.
+
+A fence, a lost journal or a forgotten write changes no record by itself, since the conductor may be down at that time.
 """
 
 import random
@@ -83,9 +84,10 @@ class RecordReconciler(BackgroundLoop):
         return self._interval
 
     def compare(self, uuids: Sequence[str]) -> None:
-        """Compare these records now, without a second comparison. A record in ERROR with a live claim sends its build
-        again, so that its host reports what runs. Raises, before any change, InvalidRequest, Unavailable or a subclass,
-        UnknownInstance, or InstanceConflict while a step is due.
+        """Compare these records now, without a second comparison.
+
+        A record in ERROR with a live claim sends its build again, so that its host reports what runs. Raises, before
+        any change, InvalidRequest, Unavailable or a subclass, UnknownInstance, or InstanceConflict while a step is due.
         """
         check_uuids(uuids, MAX_INSTANCES)
         records = find_instances(self._parts.store, uuids)
@@ -141,8 +143,9 @@ class RecordReconciler(BackgroundLoop):
         return list(zip(claims, results, strict=True))
 
     def _begin_moves_again(self, partition: str | None, sources: Sequence[_Claim]) -> None:
-        """Make claims sources again after their partition forgot the role; destinations may be elsewhere. A host's
-        first audit after a loss restores roles, but may precede the message that sets the role.
+        """Make claims sources again after their partition forgot the role; destinations may be elsewhere.
+
+        A host's first audit after a loss restores roles, but may precede the message that sets the role.
         """
         if not sources:
             return

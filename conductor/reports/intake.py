@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Intake of agents' build reports; each outcome is recorded before the agent gets its answer. A report needs no lease:
-it is written while a conductor may hold the request, and wakes the request if a step follows.
+"""Intake of agents' build reports; each outcome is recorded before the agent gets its answer.
+
+A report needs no lease: it is written while a conductor may hold the request, and wakes the request if a step follows.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -78,8 +79,9 @@ STATES: Mapping[str, tuple[InstanceStatus, Collection[InstanceStatus]]] = {
 
 
 def record(parts: ConductorParts, ctxt: RequestContext, report: objects.BuildReport) -> None:
-    """Record a report; repeated, late or outdated results change nothing. Raises InvalidRequest if malformed; Conflict,
-    Unavailable or a subclass when the agent must send it again.
+    """Record a report; repeated, late or outdated results change nothing.
+
+    Raises InvalidRequest if malformed; Conflict, Unavailable or a subclass when the agent must send it again.
     """
     results = _read(report)
     remaining = results
@@ -159,9 +161,11 @@ def _copy_of(copy: Mapping[str, Any] | None) -> tuple[int, str]:
 
 
 def is_leaked(instance: InstanceRecord | None, result: BuildResult) -> bool:
-    """Return whether the host has a guest of a deleted instance or ended move. A move has certainly ended if the
-    instance rests elsewhere; a deleted instance in a move ends its destination first. A guest without a record is not
-    leaked: this store may have lost it, and the host's next audit stops the guest if the claim ends.
+    """Return whether the host has a guest of a deleted instance or ended move.
+
+    A move has certainly ended if the instance rests elsewhere; a deleted instance in a move ends its destination first.
+    A guest without a record is not leaked: this store may have lost it, and the host's next audit stops the guest if
+    the claim ends.
     """
     if result.kind not in (ACTIVE, STOPPED) or instance is None:
         return False
@@ -263,8 +267,10 @@ def _is_stopped_for_lost_move(instance: InstanceRecord) -> bool:
 
 
 def _apply_operation(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Finish a reboot or rebuild; None if the host has not executed it. A number above the recorded one is of an
-    operation that this store lost, so the request is repeated with a higher number.
+    """Finish a reboot or rebuild; None if the host has not executed it.
+
+    A number above the recorded one is of an operation that this store lost, so the request is repeated with a higher
+    number.
     """
     if result.operation < instance.operation:
         return None
@@ -274,8 +280,9 @@ def _apply_operation(instance: InstanceRecord, result: BuildResult) -> InstanceR
 
 
 def _apply_power(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Apply the reported power state; None if it is not the awaited one. The record of an idle instance follows its
-    host, which may have followed a message that this store lost.
+    """Apply the reported power state; None if it is not the awaited one.
+
+    The record of an idle instance follows its host, which may have followed a message that this store lost.
     """
     _status, expected = STATES[result.kind]
     if result.transition > instance.transition_number:

@@ -51,8 +51,9 @@ def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
 
 
 def _end_later_source(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
-    """Continue END_SOURCE after the source followed a later message that this store lost. A running source means that
-    the instance had returned: the source ends only for a deletion.
+    """Continue END_SOURCE after the source followed a later message that this store lost.
+
+    A running source means that the instance had returned: the source ends only for a deletion.
     """
     record = replace(instance, last_attempt=result.transition)
     if result.kind == ACTIVE and instance.status != InstanceStatus.DELETING:
@@ -79,8 +80,9 @@ def is_of_source(instance: InstanceRecord, result: BuildResult) -> bool:
 
 
 def follows_later_move(instance: InstanceRecord, result: BuildResult) -> bool:
-    """Return whether the host stopped the guest for a later move, which this store has lost. Not for a deletion: it
-    ends every claim, the source of the recorded move last.
+    """Return whether the host stopped the guest for a later move, which this store has lost.
+
+    Not for a deletion: it ends every claim, the source of the recorded move last.
     """
     recorded = instance.open_migration
     if recorded is None or instance.status == InstanceStatus.DELETING or result.migration in ("", recorded.uuid):
@@ -89,9 +91,10 @@ def follows_later_move(instance: InstanceRecord, result: BuildResult) -> bool:
 
 
 def is_before_return(instance: InstanceRecord, result: BuildResult) -> bool:
-    """Return whether a report predates the last step of the return to the source. Exempt are a build sent again after
-    record and claim diverged, and a guest stopped for a lost move, which may not know the return. Operations are
-    numbered separately.
+    """Return whether a report predates the last step of the return to the source.
+
+    Exempt are a build sent again after record and claim diverged, and a guest stopped for a lost move, which may not
+    know the return. Operations are numbered separately.
     """
     if result.migration and instance.open_migration is None:
         return False

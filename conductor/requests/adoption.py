@@ -31,10 +31,11 @@ class RunningGuest(NamedTuple):
 
 
 def adopt(parts: ConductorParts, ctxt: RequestContext, partition: str, host: str, uuids: Sequence[str]) -> None:
-    """Record instances that service host ``host`` of ``partition`` runs; recorded ones stay unchanged. The record
-    continues as after a sent build: the host reports what runs, and an ended guest leads to ERROR. The claims of both
-    ends settle a move first; unverified claims are vouched for. Raises, before any change, InvalidRequest, Unavailable
-    or a subclass, or InstanceConflict.
+    """Record instances that service host ``host`` of ``partition`` runs; recorded ones stay unchanged.
+
+    The record continues as after a sent build: the host reports what runs, and an ended guest leads to ERROR. The
+    claims of both ends settle a move first; unverified claims are vouched for. Raises, before any change,
+    InvalidRequest, Unavailable or a subclass, or InstanceConflict.
     """
     check_uuids(uuids, parts.max_instances)
     host = names.canonical(host)

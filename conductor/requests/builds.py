@@ -34,10 +34,11 @@ def build(
     *,
     first_sent: float | None = None,
 ) -> None:
-    """Record the request; idempotent. ``names``: Display names, empty or one per instance. ``first_sent``: Unix time in
-    seconds at which the caller first sent the request. Raises InvalidRequest (or a subclass, such as CallerRefused for
-    a hint to an instance of another project); InstanceConflict, QuotaExceeded, DeadlinePassed, StoreFull or Unavailable
-    (nothing is recorded).
+    """Record the request; idempotent.
+
+    ``names``: Display names, empty or one per instance. ``first_sent``: Unix time in seconds at which the caller first
+    sent the request. Raises InvalidRequest (or a subclass, such as CallerRefused for a hint to an instance of another
+    project); InstanceConflict, QuotaExceeded, DeadlinePassed, StoreFull or Unavailable (nothing is recorded).
     """
     check_spec(spec)
     check_uuids(uuids, parts.max_instances)

@@ -14,8 +14,9 @@ ABORTABLE = (SagaStep.BEGIN_MOVE, SagaStep.DESTINATION, SagaStep.PREPARE_COPY, S
 
 
 def abort(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:
-    """Return the record with an abort request; None if already requested. Raises InstanceConflict unless a live
-    migration is in progress whose guest runs at its source.
+    """Return the record with an abort request; None if already requested.
+
+    Raises InstanceConflict unless a live migration is in progress whose guest runs at its source.
     """
     _check_live(migration)
     if migration.copy_request == ABORT and (migration.status == MigrationStatus.CANCELLED or not migration.has_ended):

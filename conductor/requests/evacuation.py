@@ -35,10 +35,11 @@ def evacuate(
     migrations: Sequence[str],
     target: str | None = None,
 ) -> None:
-    """Mark instances for evacuation, each under its migration uuid; idempotent. Only node or service host ``target``
-    may take them, unless None. Raises, before any change, InvalidRequest, Unavailable or a subclass, UnknownInstance,
-    UnknownHost, InstanceConflict, HostIsUp, or NoValidHost for the target; Conflict or StoreUnavailable if the caller
-    must retry.
+    """Mark instances for evacuation, each under its migration uuid; idempotent.
+
+    Only node or service host ``target`` may take them, unless None. Raises, before any change, InvalidRequest,
+    Unavailable or a subclass, UnknownInstance, UnknownHost, InstanceConflict, HostIsUp, or NoValidHost for the target;
+    Conflict or StoreUnavailable if the caller must retry.
     """
     migration_uuids = requested_changes.pair_migrations(uuids, migrations, parts.max_instances)
     target = None if target is None else names.canonical(target)

@@ -15,8 +15,9 @@ MAX_MEMBERS = 100  # limit of a group move: each migration names all members
 def moving_groups(
     records: Mapping[str, InstanceRecord], requests: Mapping[str, BuildRequestRecord], migrations: Mapping[str, str]
 ) -> dict[str, list[str]]:
-    """Return {instance: migration uuids of its group} for instances that move with their affinity group, given
-    {instance: migration uuid} in call order. Raises InvalidRequest for more than MAX_MEMBERS.
+    """Return the migrations of each instance's group, by instance, for those that move with their affinity group.
+
+    ``migrations`` is {instance: migration uuid} in call order. Raises InvalidRequest for more than MAX_MEMBERS.
     """
     specs = {key: load_spec(request.spec) for key, request in requests.items()}
     members = defaultdict(list)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to migrate, resize, confirm and revert; the saga executes them. Only instances of ``project`` (None: all)
-may move. Functions that begin moves raise InvalidRequest or a subclass (CallerRefused, UnknownInstance,
-InstanceConflict) before any change, and Conflict or StoreUnavailable when the caller must retry.
+"""Requests to migrate, resize, confirm and revert; the saga executes them.
+
+Only instances of ``project`` (None: all) may move. Functions that begin moves raise InvalidRequest or a subclass
+(CallerRefused, UnknownInstance, InstanceConflict) before any change, and Conflict or StoreUnavailable when the caller
+must retry.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -31,8 +33,10 @@ REVERTED = (MigrationStatus.REVERTING, MigrationStatus.REVERTED)
 
 
 class Move(NamedTuple):
-    """Requested move of an instance. ``flavors``: Specs of the new flavor, one per image; empty for a migration.
-    ``group``: Migrations of its affinity group, if the group moves.
+    """Requested move of an instance.
+
+    ``flavors``: Specs of the new flavor, one per image; empty for a migration. ``group``: Migrations of its affinity
+    group, if the group moves.
     """
 
     request_id: str
@@ -59,9 +63,10 @@ def migrate(
     allow_cross_cell: bool = False,
     project: str | None = None,
 ) -> None:
-    """Mark ACTIVE and SHUTOFF instances for migration, each under its migration uuid; idempotent. Members of an
-    affinity group all get a destination or none (also for ``live_migrate`` and ``resize``). Raises UnknownHost or
-    NoValidHost if ``host``, the only allowed destination, could take none of them now.
+    """Mark ACTIVE and SHUTOFF instances for migration, each under its migration uuid; idempotent.
+
+    Members of an affinity group all get a destination or none (also for ``live_migrate`` and ``resize``). Raises
+    UnknownHost or NoValidHost if ``host``, the only allowed destination, could take none of them now.
     """
     move = Move(ctxt.request_id, None if host is None else names.canonical(host), allow_cross_cell)
     _begin(parts, ctxt, uuids, migrations, move, method="migrate_instances", project=project)
@@ -92,9 +97,10 @@ def resize(
     allow_cross_cell: bool = False,
     project: str | None = None,
 ) -> None:
-    """Mark ACTIVE and SHUTOFF instances to be resized, each under its migration uuid; idempotent. ``flavors`` has one
-    flavor spec per image. Also raises InvalidSpec for an instance that has this flavor or whose image has no spec, and
-    QuotaExceeded.
+    """Mark ACTIVE and SHUTOFF instances to be resized, each under its migration uuid; idempotent.
+
+    ``flavors`` has one flavor spec per image. Also raises InvalidSpec for an instance that has this flavor or whose
+    image has no spec, and QuotaExceeded.
     """
     if len(flavors) > max(1, len(uuids)):
         raise errors.InvalidRequest(why=f"{len(uuids)} instances can have at most as many images, got {len(flavors)}")

@@ -28,10 +28,11 @@ ALLOWED = {
 
 
 def reboot(parts: ConductorParts, uuids: Sequence[str], *, hard: bool, project: str | None = None) -> None:
-    """Mark ACTIVE instances for reboot; with ``hard`` also SHUTOFF ones and ERROR ones on a host. A hard reboot
-    replaces a soft one in progress. ``project`` is the only one whose instances may be rebooted. Raises, before any
-    change, InvalidRequest or a subclass such as CallerRefused, UnknownInstance and InstanceConflict; Conflict or
-    StoreUnavailable if the caller must retry.
+    """Mark ACTIVE instances for reboot; with ``hard`` also SHUTOFF ones and ERROR ones on a host.
+
+    A hard reboot replaces a soft one in progress. ``project`` is the only one whose instances may be rebooted. Raises,
+    before any change, InvalidRequest or a subclass such as CallerRefused, UnknownInstance and InstanceConflict;
+    Conflict or StoreUnavailable if the caller must retry.
     """
     status = InstanceStatus.HARD_REBOOT if hard else InstanceStatus.REBOOT
     requested_changes.apply(
@@ -46,9 +47,10 @@ def rebuild(
     project: str | None = None,
     image: Mapping[str, Any] | None = None,
 ) -> None:
-    """Mark ACTIVE, SHUTOFF and, on a host, ERROR instances for a new disk; without a host, ERROR instances are
-    evacuated. ``image``, as in RequestSpec, replaces the image for good; a rebuild in progress stays and refuses it.
-    Raises the errors of ``reboot``, ``specs_with_image`` and ``evacuation.plan``.
+    """Mark ACTIVE, SHUTOFF and, on a host, ERROR instances for a new disk.
+
+    Without a host, ERROR instances are evacuated. ``image``, as in RequestSpec, replaces the image for good; a rebuild
+    in progress stays and refuses it. Raises the errors of ``reboot``, ``specs_with_image`` and ``evacuation.plan``.
     """
     check_uuids(uuids, parts.max_instances)
     records = parts.store.get(uuids)
@@ -79,8 +81,9 @@ def _without_host(records: Iterable[InstanceRecord], uuids: Collection[str]) -> 
 
 
 def mark(instance: InstanceRecord, status: InstanceStatus, now_ms: int) -> InstanceRecord | None:
-    """Return the record in ``status`` with a new operation number; None if it has that status. Numbers are times, so
-    that a store that forgot an operation does not reuse its number. Raises InstanceConflict.
+    """Return the record in ``status`` with a new operation number; None if it has that status.
+
+    Numbers are times, so that a store that forgot an operation does not reuse its number. Raises InstanceConflict.
     """
     if instance.shown_status == status:
         return None

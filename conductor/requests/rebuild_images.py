@@ -24,9 +24,10 @@ REBUILD = "rebuild"  # scope of the dry run
 def specs_with_image(
     parts: ConductorParts, ctxt: RequestContext, records: Sequence[InstanceRecord], image: Mapping[str, Any]
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Return {instance: spec primitive with the new image}; instances without a host skip the host check. Raises
-    InvalidSpec for an image that is invalid or needs another claim, NoValidHost, UnknownHost, or Unavailable or a
-    subclass.
+    """Return {instance: spec primitive with the new image}; instances without a host skip the host check.
+
+    Raises InvalidSpec for an image that is invalid or needs another claim, NoValidHost, UnknownHost, or Unavailable or
+    a subclass.
     """
     check_image(image)
     if not image:

@@ -29,6 +29,7 @@ def apply(
     limits: ProjectLimits = NO_LIMITS,
 ) -> None:
     """Write the records that ``change`` returns (None: unchanged); stale records are read and changed again.
+
     ``project`` is the only one whose instances ``method`` may change; ``limits`` are {project: quota limits} for
     instances that start to count again. Raises, before any change, InvalidRequest or a subclass such as CallerRefused
     and UnknownInstance; QuotaExceeded; Conflict or StoreUnavailable if the caller must retry.
@@ -65,8 +66,9 @@ def apply_to_migrations(
     method: str,
     project: str | None = None,
 ) -> None:
-    """Write the record that ``change`` returns for the instance of each migration, like ``apply``. ``change`` gets the
-    recorded migration, or the ended one if another followed. Also raises UnknownMigration.
+    """Write the record that ``change`` returns for the instance of each migration, like ``apply``.
+
+    ``change`` gets the recorded migration, or the ended one if another followed. Also raises UnknownMigration.
     """
     check_uuids(migrations, parts.max_instances, "migration")
     by_instance = {record.instance: record for record in find_migrations(parts.store, migrations).values()}

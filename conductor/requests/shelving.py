@@ -26,10 +26,11 @@ def unshelve_instances(
     host: str | None = None,
     project: str | None = None,
 ) -> None:
-    """Mark SHELVED instances to start on their hosts, and SHELVED_OFFLOADED ones to be built again. Only operators may
-    set ``host``, the only host that may take the offloaded ones. Raises, before any change, InstanceConflict if
-    ``host`` is set and an instance is SHELVED, UnknownHost or NoValidHost for ``host``, QuotaExceeded, and the errors
-    of requested_changes.apply.
+    """Mark SHELVED instances to start on their hosts, and SHELVED_OFFLOADED ones to be built again.
+
+    Only operators may set ``host``, the only host that may take the offloaded ones. Raises, before any change,
+    InstanceConflict if ``host`` is set and an instance is SHELVED, UnknownHost or NoValidHost for ``host``,
+    QuotaExceeded, and the errors of requested_changes.apply.
     """
     check_uuids(uuids, parts.max_instances)
     if host is not None and project is not None:
@@ -80,9 +81,10 @@ def offload(instance: InstanceRecord) -> InstanceRecord | None:
 
 
 def unshelve(instance: InstanceRecord, target: str | None = None) -> InstanceRecord | None:
-    """Return the record that starts or builds the instance; None if already requested. An offloaded one has as many
-    attempts as a new instance. ``target`` is the only host that may take it. Raises InstanceConflict, also for a
-    ``target`` while the instance is on a host.
+    """Return the record that starts or builds the instance; None if already requested.
+
+    An offloaded one has as many attempts as a new instance. ``target`` is the only host that may take it. Raises
+    InstanceConflict, also for a ``target`` while the instance is on a host.
     """
     is_under_way = instance.is_shelved and instance.status in (InstanceStatus.BUILDING, InstanceStatus.STARTING)
     if is_under_way or instance.status in (InstanceStatus.UNSHELVING, InstanceStatus.ACTIVE):

@@ -22,8 +22,9 @@ def check_target(
     *,
     takes_all: bool = False,
 ) -> None:
-    """Raise UnknownHost or NoValidHost if the target could not take an instance of each request now; ``takes_all``
-    requires room for all, whose ``specs`` are equal. Raises Unavailable or a subclass.
+    """Raise UnknownHost or NoValidHost if the target could not take an instance of each request now.
+
+    ``takes_all`` requires room for all, whose ``specs`` are equal. Raises Unavailable or a subclass.
     """
     texts = [(json.dumps(spec.obj_to_primitive(), sort_keys=True), spec) for spec in specs]
     counts = Counter(text for text, _spec in texts)

@@ -18,8 +18,10 @@ FAILED = (InstanceStatus.ERROR, InstanceStatus.UNSHELVING)  # statuses of an ins
 
 
 def abort(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Abort prepared claims. Instances with confirmed claims go to TERMINATE, since their hosts own them; after a
-    failed selection to SETTLE, since they run under a claim that a store had forgotten.
+    """Abort prepared claims.
+
+    Instances with confirmed claims go to TERMINATE, since their hosts own them; after a failed selection to SETTLE,
+    since they run under a claim that a store had forgotten.
     """
     changed = []
     for partition in {instance.partition for instance in instances}:

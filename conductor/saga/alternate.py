@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step ALTERNATE: end a failed attempt and prepare the next one on an alternate. The next attempt starts only after the
-claim store reports the end of the old one. A confirmed claim belongs to its host, even a silent one: an instance is
-never built twice.
+"""Step ALTERNATE: end a failed attempt and prepare the next one on an alternate.
+
+The next attempt starts only after the claim store reports the end of the old one. A confirmed claim belongs to its
+host, even a silent one: an instance is never built twice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,9 +50,10 @@ def alternate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[
 
 
 def _prepare(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Prepare the next attempt of all instances in one call, all or none; after a refusal, without the instances that
-    no alternate accepts. An affinity group waits while one member must wait, or others may still be refused and keep it
-    on its host.
+    """Prepare the next attempt of all instances in one call, all or none.
+
+    A refused call is repeated without the instances that no alternate accepts. An affinity group waits while one member
+    must wait, or others may still be refused and keep it on its host.
     """
     uuids = [instance.uuid for instance in group]
     try:

@@ -26,9 +26,10 @@ def find(saga_pass: SagaPass, partition: str | None, uuid: str, attempt: int) ->
 
 
 def find_elsewhere(saga_pass: SagaPass, instance: InstanceRecord) -> tuple[str, Mapping[str, Any]] | None:
-    """Return (partition, claim) of a live claim outside the instance's own partition, or None. Raises ClaimClosed if
-    the record is not certain and another partition awaits a host and may have forgotten a claim; and the errors of its
-    calls.
+    """Return (partition, claim) of a live claim outside the instance's own partition, or None.
+
+    Raises ClaimClosed if the record is not certain and another partition awaits a host and may have forgotten a claim;
+    and the errors of its calls.
     """
     clients = saga_pass.clients
     for partition in clients.other_partitions(saga_pass.context(), instance.partition):
@@ -51,9 +52,10 @@ def find_source(saga_pass: SagaPass, instance: InstanceRecord) -> ClaimAnswerRow
 def abort(
     saga_pass: SagaPass, instances: Sequence[InstanceRecord], *, include_next: bool = False
 ) -> dict[tuple[str, int], ClaimAnswerRow] | None:
-    """Abort the current attempt of each instance, all in one partition; return None without an answer. If a record is
-    certain, the abort waits only for its host. ``include_next`` aborts the next attempt too, which may be prepared and
-    unrecorded.
+    """Abort the current attempt of each instance, all in one partition; return None without an answer.
+
+    If a record is certain, the abort waits only for its host. ``include_next`` aborts the next attempt too, which may
+    be prepared and unrecorded.
     """
     rows = [
         (instance.uuid, attempt, _destination(saga_pass, instance))
@@ -76,8 +78,9 @@ def abort(
 
 
 def _destination(saga_pass: SagaPass, instance: InstanceRecord) -> str | None:
-    """Return the only service host that may run an attempt; "" for none, None for any. The record names the host that
-    got the build; the next gets it only after the attempt's end.
+    """Return the only service host that may run an attempt; "" for none, None for any.
+
+    The record names the host that got the build; the next gets it only after the attempt's end.
     """
     if not saga_pass.is_certain(instance) or (instance.host is None and instance.history):
         return None

@@ -18,9 +18,10 @@ def unshelve_spec(
 
 
 def destination_spec(spec: objects.RequestSpec, migration: MigrationRecord, partition: str) -> objects.RequestSpec:
-    """Return the request for a destination; ``partition`` is the default partition. Forced hosts of the boot do not
-    apply. A cold migration leaves its node, a live migration or evacuation its host; a resize may stay. Volumes stay on
-    their pools.
+    """Return the request for a destination; ``partition`` is the default partition.
+
+    Forced hosts of the boot do not apply. A cold migration leaves its node, a live migration or evacuation its host; a
+    resize may stay. Volumes stay on their pools.
     """
     spec = keep_pools(spec, migration.source_host, migration.source_allocations)
     ignored = {

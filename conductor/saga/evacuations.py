@@ -57,8 +57,10 @@ def make_migration(
 
 
 def begin(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
-    """Begin the evacuation of an instance in ERROR: select a host for its next attempt, with an empty history, so that
-    it has as many attempts as a new instance. The source has no claim.
+    """Begin the evacuation of an instance in ERROR.
+
+    Select a host for its next attempt, with an empty history, so that it has as many attempts as a new instance. The
+    source has no claim.
     """
     return replace(
         instance,

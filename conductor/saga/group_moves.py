@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step DESTINATION of an affinity group: all members moved by a call get a destination, or none. Equal members of a
-request share a scheduler call, and no message is sent before all calls have answered; a refusal ends the claims of the
-others, and the group tries another host (ADR 0290). The sagas of several requests run in parallel, so the first waiting
-member selects for all and writes its own record last: if the conductor dies, the selection is repeated.
+"""Step DESTINATION of an affinity group: all members moved by a call get a destination, or none.
+
+Equal members of a request share a scheduler call, and no message is sent before all calls have answered; a refusal ends
+the claims of the others, and the group tries another host (ADR 0290). The sagas of several requests run in parallel, so
+the first waiting member selects for all and writes its own record last: if the conductor dies, the selection is
+repeated.
 """
 
 from collections.abc import Callable, Sequence
@@ -56,9 +58,10 @@ def read_once(read: ReadFunction) -> ReadFunction:
 
 
 def select_group(saga_pass: SagaPass, instance: InstanceRecord, select: SelectFunction) -> list[InstanceRecord]:
-    """Select destinations for all waiting members if ``instance`` is the first; return the changed records. Waits until
-    every member's claim is a source and no other member can have a claim at a failed destination. If a member returns
-    to its source, ``instance`` returns too, so that the group is never split. ``select`` is step SELECT.
+    """Select destinations for all waiting members if ``instance`` is the first; return the changed records.
+
+    Waits until every member's claim is a source and no other member can have a claim at a failed destination. If a
+    member returns to its source, ``instance`` returns too, so that the group is never split. ``select`` is step SELECT.
     """
     members = saga_pass.read_group(instance.move)
     if any(_returns(member.instance) for member in members):

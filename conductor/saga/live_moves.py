@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State transitions of a live migration, as pure functions of the instance record. The guest runs at its source until
-the source reports it stopped and copied. The destination is requested to run the guest only after that report is
-recorded, so the guest never runs on both ends (ADR 0281).
+"""State transitions of a live migration, as pure functions of the instance record.
+
+The guest runs at its source until the source reports it stopped and copied. The destination is requested to run the
+guest only after that report is recorded, so the guest never runs on both ends (ADR 0281).
 """
 
 from collections.abc import Callable, Mapping
@@ -127,8 +128,10 @@ def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> I
 
 
 def lose_destination(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
-    """Send the guest back to its source after the unrequested end of its destination. It continues from memory only if
-    outcome "failed" proves that the destination never ran it; otherwise it boots from its possibly newer disk.
+    """Send the guest back to its source after the unrequested end of its destination.
+
+    It continues from memory only if outcome "failed" proves that the destination never ran it; otherwise it boots from
+    its possibly newer disk.
     """
     ended = end_attempt(instance, outcome, reason)
     ended = replace(ended, migration=replace(ended.move, history=ended.history))

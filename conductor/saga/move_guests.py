@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps STOP_SOURCE, STOP_DESTINATION, RESUME and END_SOURCE: change the guest at one end of a move. Each request is
-repeated until that end reports the change.
+"""Steps STOP_SOURCE, STOP_DESTINATION, RESUME and END_SOURCE: change the guest at one end of a move.
+
+Each request is repeated until that end reports the change.
 """
 
 from collections.abc import Callable, Sequence
@@ -124,8 +125,9 @@ def stop_destination(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -
 
 
 def end_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Remove the guests from their sources, which then release their claims. If a destination has ended meanwhile, the
-    source has the last copy: the instance returns, unless deleted.
+    """Remove the guests from their sources, which then release their claims.
+
+    If a destination has ended meanwhile, the source has the last copy: the instance returns, unless deleted.
     """
     deleted = [instance for instance in instances if instance.status == InstanceStatus.DELETING]
     others = [instance for instance in instances if instance.status != InstanceStatus.DELETING]

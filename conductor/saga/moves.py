@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State transitions of a cold migration or resize, as pure functions of the instance record. The migration holds the
-resources at the source and the instance those at the destination, so each end state frees exactly one of the two.
+"""State transitions of a cold migration or resize, as pure functions of the instance record.
+
+The migration holds the resources at the source and the instance those at the destination, so each end state frees
+exactly one of the two.
 """
 
 from dataclasses import replace
@@ -68,8 +70,9 @@ def confirm_move(instance: InstanceRecord) -> InstanceRecord:
 
 
 def revert_move(instance: InstanceRecord, reason: str | None = None) -> InstanceRecord:
-    """Bring an instance back from a destination that may run its guest, which keeps it until the source runs it: the
-    source first reports the guest, then the destination the stop. ``reason`` is None for a requested revert.
+    """Bring an instance back from a destination that may run its guest, which keeps it until the source runs it.
+
+    The source first reports the guest, then the destination the stop. ``reason`` is None for a requested revert.
     """
     migration = replace(instance.move, status=MigrationStatus.REVERTING, reason=reason)
     status = InstanceStatus.REVERT_RESIZE if reason is None else InstanceStatus.RESIZE
@@ -102,9 +105,10 @@ def stays(instance: InstanceRecord) -> bool:
 
 
 def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Continue after the end of the source, requested or not; ``reason`` is the host's. An instance at its destination
-    stays, also when returning; after a build that may have been sent, it continues without the source, since the
-    destination may have the only guest. Otherwise nothing is left of it.
+    """Continue after the end of the source, requested or not; ``reason`` is the host's.
+
+    An instance at its destination stays, also when returning; after a build that may have been sent, it continues
+    without the source, since the destination may have the only guest. Otherwise nothing is left of it.
     """
     migration = instance.move
     if instance.status == InstanceStatus.DELETING:

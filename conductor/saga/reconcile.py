@@ -108,9 +108,10 @@ def _start_again(
 
 
 def _continue_without_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    """Skip an attempt prepared and ended without a record; continue with an alternate. Waits while the recorded host,
-    or any if the record is uncertain, may run an attempt that its partition forgot. Raises the errors of
-    ``find_claims``.
+    """Skip an attempt prepared and ended without a record; continue with an alternate.
+
+    Waits while the recorded host, or any if the record is uncertain, may run an attempt that its partition forgot.
+    Raises the errors of ``find_claims``.
     """
     if not saga_pass.is_certain(instance):
         answer = claims.find(saga_pass, instance.partition, instance.uuid, instance.next_attempt).answer

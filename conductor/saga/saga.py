@@ -79,8 +79,9 @@ class BuildSaga:
         self._stamps = PartitionStamps(store, clients.scheduler)
 
     def advance(self, lease: RequestLease) -> None:
-        """Run all due steps, then release the lease; a stop finishes the current pass only. Raises LeaseLost or
-        StoreUnavailable; another conductor then continues.
+        """Run all due steps, then release the lease; a stop finishes the current pass only.
+
+        Raises LeaseLost or StoreUnavailable; another conductor then continues.
         """
         new = lease.is_takeover
         while True:

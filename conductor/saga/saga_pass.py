@@ -121,8 +121,9 @@ class SagaPass:
         return int(max(self.limits.recast_ms, waited_ms) * self.jitter)
 
     def retry_later(self, instance: InstanceRecord, reason: Exception | str, *, slower: int = 1) -> InstanceRecord:
-        """Postpone the current step; the pause, times ``slower``, doubles with each retry. The record counts the
-        retries, so they need no thread and survive the conductor.
+        """Postpone the current step; the pause, times ``slower``, doubles with each retry.
+
+        The record counts the retries, so they need no thread and survive the conductor.
         """
         metrics.RETRIES.labels(instance.step.value).inc()
         LOG.debug(

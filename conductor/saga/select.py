@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step SELECT: one scheduler call selects and claims hosts for all instances of a request. Steps UNSHELVE, DESTINATION
-and EVACUATE make one call per instance.
+"""Step SELECT: one scheduler call selects and claims hosts for all instances of a request.
+
+Steps UNSHELVE, DESTINATION and EVACUATE make one call per instance.
 """
 
 from collections.abc import Sequence
@@ -21,9 +22,11 @@ LOG = log.getLogger(__name__)
 
 
 def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Select hosts for all instances; a moving instance comes alone. Idempotent: the claim store repeats its earlier
-    answer, so a claim whose answer was lost is found or aborted, never leaked. Instances without a certain record wait
-    without limit while one may run on a host not audited since a store lost data, or in a silent partition.
+    """Select hosts for all instances; a moving instance comes alone.
+
+    Idempotent: the claim store repeats its earlier answer, so a claim whose answer was lost is found or aborted, never
+    leaked. Instances without a certain record wait without limit while one may run on a host not audited since a store
+    lost data, or in a silent partition.
     """
     attempt = max(instance.attempt for instance in instances)
     fresh = all(saga_pass.is_certain(instance) for instance in instances)
@@ -137,9 +140,10 @@ def _settle_conflict(saga_pass: SagaPass, instance: InstanceRecord, error: error
 def _start_new_attempt(
     saga_pass: SagaPass, instances: Sequence[InstanceRecord], error: errors.ClaimError
 ) -> list[InstanceRecord]:
-    """Start a new attempt after the claims ended before any host got its build message: after an epoch began, or a
-    worker or conductor was down for longer than the claims' time to live. No guest can run under them, so the attempt
-    does not count. All instances wait until all claims have ended.
+    """Start a new attempt after the claims ended before any host got its build message.
+
+    An epoch began, or a worker or conductor was down for longer than the claims' time to live. No guest can run under
+    them, so the attempt does not count. All instances wait until all claims have ended.
     """
     LOG.info("Claims of attempt %d have ended, selecting again: %s", instances[0].attempt, summarize_error(error))
     answers = claims.abort(saga_pass, instances)

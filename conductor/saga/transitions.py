@@ -80,8 +80,10 @@ def finish_deletion(instance: InstanceRecord) -> InstanceRecord:
 
 
 def _return_to_source(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
-    """Send a moving instance without a claim at a destination back to its source. Skips an attempt number, which may
-    have been prepared and ended unrecorded. ``reason`` is ignored if the move is reverting already.
+    """Send a moving instance without a claim at a destination back to its source.
+
+    Skips an attempt number, which may have been prepared and ended unrecorded. ``reason`` is ignored if the move is
+    reverting already.
     """
     migration = instance.move
     if migration.status != MigrationStatus.REVERTING:

@@ -30,9 +30,11 @@ class AgentAttempt(NamedTuple):
 
 
 def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, destination: Claim) -> InstanceRecord:
-    """Rebuild a move from the claims at its two ends. It goes on if the destination runs or is about to start the
-    guest, or is stopped while the source does not run: then the source stops, and the move waits for confirm or revert.
-    Otherwise the destination ends. Raises the errors of ``read_attempt``.
+    """Rebuild a move from the claims at its two ends.
+
+    It goes on if the destination runs or is about to start the guest, or is stopped while the source does not run: then
+    the source stops, and the move waits for confirm or revert. Otherwise the destination ends. Raises the errors of
+    ``read_attempt``.
     """
     instance = with_amounts_of(saga_pass, instance, source)
     attempt = read_attempt(saga_pass, instance, destination)

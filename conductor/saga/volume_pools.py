@@ -13,10 +13,11 @@ MAX_TRIES = 10_000  # limit of the search: assignments of a pool to a volume
 
 
 def keep_pools(spec: objects.RequestSpec, host: str | None, allocations: Allocations | None) -> objects.RequestSpec:
-    """Return ``spec`` with the request groups of existing volumes bound to their pools. A claim does not tell which
-    group a pool serves, so groups are assigned to pools by matching amounts. Without a match, ``spec`` is returned
-    unchanged. ``host``: Host of the server; None if it was offloaded. ``allocations``: {provider: {class: amount}} of
-    the server's last claim.
+    """Return ``spec`` with the request groups of existing volumes bound to their pools.
+
+    A claim does not tell which group a pool serves, so groups are assigned to pools by matching amounts. Without a
+    match, ``spec`` is returned unchanged. ``host``: Host of the server; None if it was offloaded. ``allocations``:
+    {provider: {class: amount}} of the server's last claim.
     """
     suffixes = [item["group"] for item in spec.volumes if item.get("group") in spec.groups]
     if not suffixes or not allocations:

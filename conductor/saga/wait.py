@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step WAIT: wait for build reports; resend the build to silent hosts, finally try an alternate. An acknowledged
-message is lost if the agent or the bus dies. Resending is safe: an agent that has the attempt only reports its state,
-and a lost build may still start under the claim until its deadline.
+"""Step WAIT: wait for build reports; resend the build to silent hosts, finally try an alternate.
+
+An acknowledged message is lost if the agent or the bus dies. Resending is safe: an agent that has the attempt only
+reports its state, and a lost build may still start under the claim until its deadline.
 """
 
 from collections.abc import Sequence

@@ -30,8 +30,10 @@ _NO_WRITES = re.compile(r"\b(MISCONF|OOM)\b")
 
 
 class ConductorConnection:
-    """Connection pool to the Redis of the records. Calls without an answer are repeated: every verb is idempotent or a
-    compare-and-set. Raises BadConfiguration for an invalid URL.
+    """Connection pool to the Redis of the records.
+
+    Calls without an answer are repeated: every verb is idempotent or a compare-and-set. Raises BadConfiguration for an
+    invalid URL.
     """
 
     def __init__(self, url: str, identity: ServerIdentity, replicas: ReplicaAcknowledgement | None = None) -> None:
@@ -97,7 +99,8 @@ class ConductorConnection:
 
 
 def _refuses_writes(error: redis.RedisError) -> bool:
-    """Return whether the server lacks memory or disk for writes. Before version 7, Redis puts the code into the middle
-    of a script's error, where redis-py does not find it.
+    """Return whether the server lacks memory or disk for writes.
+
+    Before version 7, Redis puts the code into the middle of a script's error, where redis-py does not find it.
     """
     return _NO_WRITES.search(str(error)) is not None

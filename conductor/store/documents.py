@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serialization of records. An instance is stored as a header line and a JSON document. The header has eight words,
-which scripts read and write without decoding JSON: ``request status step wake_ms version created_ms updated_ms
-sequence``.
+"""Serialization of records.
+
+An instance is stored as a header line and a JSON document. The header has eight words, which scripts read and write
+without decoding JSON: ``request status step wake_ms version created_ms updated_ms sequence``.
 """
 
 import json

@@ -27,9 +27,10 @@ CHUNK = MAX_INSTANCES  # records per script call: a whole request
 
 
 class ConductorStore(abc.ABC):
-    """Store of requests, their instances, and one queue of due work that serves as timer and lease. Each verb is
-    atomic, or atomic per chunk of CHUNK records. Times are the store's clock in ms. Every verb raises StoreUnavailable
-    if the store does not answer.
+    """Store of requests, their instances, and one queue of due work that serves as timer and lease.
+
+    Each verb is atomic, or atomic per chunk of CHUNK records. Times are the store's clock in ms. Every verb raises
+    StoreUnavailable if the store does not answer.
     """
 
     @abc.abstractmethod
@@ -54,8 +55,9 @@ class ConductorStore(abc.ABC):
 
     @abc.abstractmethod
     def adopt(self, request: BuildRequestRecord, instance: InstanceRecord, amounts: Mapping[str, int]) -> bool:
-        """Record a request for one running ``instance``, due for its step; return False if it was recorded before. The
-        instance counts ``amounts`` without limits, since its resources are in use. Raises InstanceConflict if it
+        """Record a request for one running ``instance``, due for its step; return False if it was recorded before.
+
+        The instance counts ``amounts`` without limits, since its resources are in use. Raises InstanceConflict if it
         belongs to another request.
         """
 
@@ -64,10 +66,13 @@ class ConductorStore(abc.ABC):
         self, owner: str, limit: int, max_instances: int = UNLIMITED, max_building: int = UNLIMITED
     ) -> list[RequestLease]:
         """Lease up to ``limit`` due requests to ``owner``, with at most ``max_instances`` instances with a next step in
-        total. A request that no conductor has taken yet waits while ``max_building`` instances are scheduled or built,
-        unless its project has less than its equal share of them. Projects take turns, each with its longest due
-        request. A turn costs about as much as the records it writes, so projects get equal numbers of instances
-        processed, whatever the sizes of their requests.
+        total.
+
+        A request that no conductor has taken yet waits while ``max_building`` instances are scheduled or built, unless
+        its project has less than its equal share of them.
+
+        Projects take turns, each with its longest due request. A turn costs about as much as the records it writes, so
+        projects get equal numbers of instances processed, whatever the sizes of their requests.
         """
 
     @abc.abstractmethod
@@ -76,17 +81,19 @@ class ConductorStore(abc.ABC):
 
     @abc.abstractmethod
     def write(self, lease: RequestLease, instances: Sequence[InstanceRecord]) -> WriteResult:
-        """Write records whose version is unchanged, with their migrations, and renew the lease. Raises LeaseLost if
-        another conductor took over the request; nothing of that chunk is written then.
+        """Write records whose version is unchanged, with their migrations, and renew the lease.
+
+        Raises LeaseLost if another conductor took over the request; nothing of that chunk is written then.
         """
 
     @abc.abstractmethod
     def write_without_lease(
         self, instances: Sequence[InstanceRecord], *, wake: bool, limits: ProjectLimits = NO_LIMITS
     ) -> WriteResult:
-        """Write records whose version is unchanged, without a lease: reports and requested changes. ``wake`` makes
-        their requests due at once, or when their lease is released. ``limits`` is {project: limits as in Admission};
-        raises QuotaExceeded if added amounts exceed them, and writes nothing of that chunk.
+        """Write records whose version is unchanged, without a lease: reports and requested changes.
+
+        ``wake`` makes their requests due at once, or when their lease is released. ``limits`` is {project: limits as in
+        Admission}; raises QuotaExceeded if added amounts exceed them, and writes nothing of that chunk.
         """
 
     def write_changes(self, instances: Sequence[InstanceRecord]) -> frozenset[str]:
@@ -127,14 +134,16 @@ class ConductorStore(abc.ABC):
 
     @abc.abstractmethod
     def usage(self, project: str) -> Mapping[str, int]:
-        """Return the project's usage by the names of Admission. An instance counts until it is deleted, or is in ERROR
-        or SHELVED_OFFLOADED and its claim has ended.
+        """Return the project's usage by the names of Admission.
+
+        An instance counts until it is deleted, or is in ERROR or SHELVED_OFFLOADED and its claim has ended.
         """
 
     @abc.abstractmethod
     def sizes(self) -> Mapping[str, CollectionSize]:
-        """Measure the collections ``records``, ``deleted`` (instances until their purge) and ``queue``. Redis adds
-        ``keys``: all keys of the server, bounded by its memory limit.
+        """Measure the collections ``records``, ``deleted`` (instances until their purge) and ``queue``.
+
+        Redis adds ``keys``: all keys of the server, bounded by its memory limit.
         """
 
     @abc.abstractmethod

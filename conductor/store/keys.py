@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Key schema of the conductors' store; scripts refer to keys by these words. All keys are ``gantt:{conductor}:<word>``;
-the hash tag keeps them in one slot of a Redis Cluster.
+"""Key schema of the conductors' store; scripts refer to keys by these words.
+
+All keys are ``gantt:{conductor}:<word>``; the hash tag keeps them in one slot of a Redis Cluster.
 """
 
 PREFIX = "gantt:{conductor}:"

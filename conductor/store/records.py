@@ -88,8 +88,10 @@ class SagaStep(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BuildRequestRecord:
-    """Accepted call of build_instances. ``key``: Identity of the call; a repeated call has the same key. ``spec``:
-    Primitive of the versioned RequestSpec. ``names``: {uuid: display name}.
+    """Accepted call of build_instances.
+
+    ``key``: Identity of the call; a repeated call has the same key. ``spec``: Primitive of the versioned RequestSpec.
+    ``names``: {uuid: display name}.
     """
 
     key: str
@@ -236,9 +238,10 @@ class InstanceRecord:
 
 
 class RequestLease(NamedTuple):
-    """Exclusive right to process a request's instances. ``token``: Random, so that it never repeats, even after the
-    store lost writes. ``is_takeover``: Whether the previous holder never released the lease. ``steps``: Number of
-    instances with a next step.
+    """Exclusive right to process a request's instances.
+
+    ``token``: Random, so that it never repeats, even after the store lost writes. ``is_takeover``: Whether the previous
+    holder never released the lease. ``steps``: Number of instances with a next step.
     """
 
     request: str
@@ -249,9 +252,11 @@ class RequestLease(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DueWork:
-    """Due work of a leased request. ``instances``: Instances with a step due at ``now_ms``. ``next_ms``: When the next
-    of the other instances is due; None if none has a step. ``may_repeat``: Whether callers may still repeat requests
-    that the store had forgotten when ``epoch`` began.
+    """Due work of a leased request.
+
+    ``instances``: Instances with a step due at ``now_ms``. ``next_ms``: When the next of the other instances is due;
+    None if none has a step. ``may_repeat``: Whether callers may still repeat requests that the store had forgotten when
+    ``epoch`` began.
     """
 
     request: BuildRequestRecord
@@ -264,9 +269,10 @@ class DueWork:
 
 @dataclass(frozen=True, slots=True)
 class RecordPage(Generic[Record]):
-    """Page of instances or migrations, oldest first; ``marker`` is None on the last page. ``unreadable`` has the
-    records written by a newer release: their readable part, with stored words for statuses and kinds, and the reason
-    why the document cannot be read.
+    """Page of instances or migrations, oldest first; ``marker`` is None on the last page.
+
+    ``unreadable`` has the records written by a newer release: their readable part, with stored words for statuses and
+    kinds, and the reason why the document cannot be read.
     """
 
     records: Sequence[Record]
@@ -299,8 +305,9 @@ class StoreTimeouts:
             raise errors.RequestTooOld(age_s=age_ms / 1000, horizon_s=self.repeat_horizon_ms / 1000)
 
     def certain_epoch(self, epoch: int, first_sent_ms: int | None) -> int:
-        """Return ``epoch`` if it began before the caller first sent the request, else 0. An epoch is at least the
-        server's clock in ms at its begin, so the store cannot have forgotten a later request.
+        """Return ``epoch`` if it began before the caller first sent the request, else 0.
+
+        An epoch is at least the server's clock in ms at its begin, so the store cannot have forgotten a later request.
         """
         return epoch if first_sent_ms is not None and first_sent_ms >= epoch + self.clock_difference_ms else 0
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Users of the embedded bus, with the rights of RabbitMQ's users; all agents share one. Redis lets only the user named
-in a list's key append to it.
+"""Users of the embedded bus, with the rights of RabbitMQ's users; all agents share one.
+
+Redis lets only the user named in a list's key append to it.
 """
 
 import re
@@ -18,9 +19,10 @@ READERS_OF_DEAD_LETTERS = ("operator", ADMIN)
 
 
 def user_of(login: str | None) -> str:
-    """Return the bus user of a login; without a name, the administrator. Names with a suffix, like RabbitMQ's
-    `client.NAME@PROJECT`, are refused because this bus does not separate them. Raises BadConfiguration for an unknown
-    user.
+    """Return the bus user of a login; without a name, the administrator.
+
+    Names with a suffix, like RabbitMQ's `client.NAME@PROJECT`, are refused because this bus does not separate them.
+    Raises BadConfiguration for an unknown user.
     """
     if not login:
         return ADMIN

@@ -20,10 +20,12 @@ AGENT, CONDUCTOR, SCHEDULER, OPERATOR, READER, CLIENT = (
 
 
 class Rule(NamedTuple):
-    """Callers of a method. ``host`` is the path of the argument with a service host or node, such as ``report.host``:
-    in an agent's call it must be its own. ``not_by_agents`` are arguments that agents must omit. ``project`` says where
-    a call names the project of a client that acts for one only: CONTEXT, the path of an argument, or RECORDS that the
-    method reads and checks itself; None refuses such clients. Their request contexts name their project or none.
+    """Callers of a method.
+
+    ``host`` is the path of the argument with a service host or node, such as ``report.host``: in an agent's call it
+    must be its own. ``not_by_agents`` are arguments that agents must omit. ``project`` says where a call names the
+    project of a client that acts for one only: CONTEXT, the path of an argument, or RECORDS that the method reads and
+    checks itself; None refuses such clients. Their request contexts name their project or none.
     """
 
     roles: frozenset[SenderRole]

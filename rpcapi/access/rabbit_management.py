@@ -19,9 +19,10 @@ TLS_OPTIONS = {"ssl_ca_file": "ca_file", "ssl_cert_file": "cert_file", "ssl_key_
 
 
 class BrokerAdministration:
-    """The management API at ``https://NAME:PASSWORD@HOST:PORT/VHOST?OPTIONS``; all calls may be repeated. ``https``
-    verifies the broker, by the authority in ``ssl_ca_file`` if given; ``ssl_cert_file`` and ``ssl_key_file`` are a
-    client certificate.
+    """The management API at ``https://NAME:PASSWORD@HOST:PORT/VHOST?OPTIONS``; all calls may be repeated.
+
+    ``https`` verifies the broker, by the authority in ``ssl_ca_file`` if given; ``ssl_cert_file`` and ``ssl_key_file``
+    are a client certificate.
     """
 
     def __init__(self, url: str) -> None:
@@ -48,8 +49,9 @@ class BrokerAdministration:
         self._authorization = "Basic " + base64.b64encode(credentials.encode()).decode()
 
     def enroll(self, user: RabbitUser, password: str) -> None:
-        """Create a user or set its password, then its permissions; raises Unavailable. Limits of routing keys come
-        first: without permissions a user cannot enter a virtual host.
+        """Create a user or set its password, then its permissions; raises Unavailable.
+
+        Limits of routing keys come first: without permissions a user cannot enter a virtual host.
         """
         name = quote(user.name, safe="")
         self._request("PUT", f"users/{name}", {"password": password, "tags": ""})

@@ -30,8 +30,10 @@ NOTHING = "^$"
 
 @dataclass(frozen=True)
 class RabbitUser:
-    """A broker user with the services that it serves, calls and sends fanouts to. ``answers`` is a pattern of the users
-    to whom it replies; ``host`` is an agent's only service host; ``reads_dead_letters`` covers all servers.
+    """A broker user with the services that it serves, calls and sends fanouts to.
+
+    ``answers`` is a pattern of the users to whom it replies; ``host`` is an agent's only service host;
+    ``reads_dead_letters`` covers all servers.
     """
 
     name: str

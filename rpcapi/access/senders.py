@@ -36,8 +36,9 @@ class SenderRole(enum.StrEnum):
 
 
 class Sender(NamedTuple):
-    """A user of the broker; ``role`` None is a foreign user. ``hosts`` are an agent's service hosts; ``project`` is the
-    only project of a client, None if it may name any.
+    """A user of the broker; ``role`` None is a foreign user.
+
+    ``hosts`` are an agent's service hosts; ``project`` is the only project of a client, None if it may name any.
     """
 
     user: str
@@ -74,9 +75,10 @@ def client_user(name: str, project: str | None = None) -> str:
 
 
 class SenderDirectory:
-    """Maps users of the broker to senders. ``gantt-compute.HOST`` is the agent of HOST, ``compute`` the agent of
-    ``shared_hosts``; other roles are the user's name up to its first dot, as in ``operator.alice``.
-    ``client.NAME@PROJECT`` acts for this project only.
+    """Maps users of the broker to senders.
+
+    ``gantt-compute.HOST`` is the agent of HOST, ``compute`` the agent of ``shared_hosts``; other roles are the user's
+    name up to its first dot, as in ``operator.alice``. ``client.NAME@PROJECT`` acts for this project only.
     """
 
     def __init__(self, shared_hosts: Iterable[str] = ()) -> None:

@@ -35,9 +35,10 @@ def check_hosts(session: "Session", hosts: Iterable[str]) -> None:
 def update_aggregate(
     session: "Session", name: str, change: Callable[[AggregateDocument | None], AggregateDocument]
 ) -> AggregateDocument:
-    """Apply ``change`` to an aggregate's document (None: none exists); store and return the next version. The store
-    keeps the first of two documents with the same version, so the change is repeated on it. Raises Conflict if
-    concurrent changes continue, or for non-integer versions.
+    """Apply ``change`` to an aggregate's document (None: none exists); store and return the next version.
+
+    The store keeps the first of two documents with the same version, so the change is repeated on it. Raises Conflict
+    if concurrent changes continue, or for non-integer versions.
     """
     for _ in range(ATTEMPTS):
         document = get_aggregate(session, name)

@@ -39,8 +39,10 @@ class _Servers(NamedTuple):
 def drain(
     session: "Session", host: str, make_bar: MakeBar, *, is_live: bool = True, parallel: int = PARALLEL, timeout: float
 ) -> DrainResult:
-    """Disable a service host and move its servers, ``parallel`` at a time; a repeated call continues. ``is_live``
-    copies running servers instead of stopping them. ``timeout`` limits the wait for the next server, in seconds.
+    """Disable a service host and move its servers, ``parallel`` at a time; a repeated call continues.
+
+    ``is_live`` copies running servers instead of stopping them. ``timeout`` limits the wait for the next server, in
+    seconds.
     """
     _disable(session, host)
     moves = host_moves.HostMoves(session, parallel, timeout)

@@ -17,8 +17,9 @@ def set_enabled(session: "Session", host: str, *, enabled: bool, reason: str | N
 
 
 def fence(session: "Session", host: str, *, force: bool = False, replace: bool = False) -> int:
-    """End all claims of a host on which nothing runs; return their number. Raises UnknownHost or HostIsUp. ``replace``:
-    another machine may take over the name.
+    """End all claims of a host on which nothing runs; return their number.
+
+    Raises UnknownHost or HostIsUp. ``replace``: another machine may take over the name.
     """
     service = session.call(session.scheduler.get_host_state, "service", host)
     # One token per call: a retry without a reply does not end claims made since.

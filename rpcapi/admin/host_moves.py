@@ -42,8 +42,9 @@ class HostMoves:
     """Mover of servers with at most ``max_open`` concurrent moves. A repeated run continues open ones."""
 
     def __init__(self, session: "Session", max_open: int, timeout: float, *, joins_batches: bool = False) -> None:
-        """``timeout``: Limit of the wait for the next end of a move, in seconds. ``joins_batches``: One call requests
-        the moves of several independent batches.
+        """``timeout``: Limit of the wait for the next end of a move, in seconds.
+
+        ``joins_batches``: One call requests the moves of several independent batches.
         """
         self._session = session
         self._max_open = max_open
@@ -55,8 +56,9 @@ class HostMoves:
         self.moved = 0
 
     def run(self, batches: Iterable[Sequence[Any]], open_moves: Iterable[Any], start: Start, bar: Any) -> None:
-        """Move the servers of ``batches``; ``open_moves`` are already in progress. A batch moves together even if it
-        exceeds the limit. Raises HostIsUp or Unavailable, after which no moves start.
+        """Move the servers of ``batches``; ``open_moves`` are already in progress.
+
+        A batch moves together even if it exceeds the limit. Raises HostIsUp or Unavailable, after which no moves start.
         """
         self._open = {move.uuid: move.instance for move in open_moves}
         pending = deque(batches)
@@ -93,8 +95,9 @@ class HostMoves:
         return batches
 
     def _start(self, batches: Sequence[Sequence[RequestedMove]], start: Start, bar: Any) -> None:
-        """Request moves in one call; if refused, retry its halves to isolate the failing moves. Each move keeps its
-        migration uuid, since a failed call may have recorded it.
+        """Request moves in one call; if refused, retry its halves to isolate the failing moves.
+
+        Each move keeps its migration uuid, since a failed call may have recorded it.
         """
         moves = [move for batch in batches for move in batch]
         try:

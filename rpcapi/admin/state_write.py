@@ -15,8 +15,9 @@ ATTEMPTS = 5
 def update_document(
     session: "Session", namespace: str, name: str, document: dict[str, Any], *, writer: str = WRITER, make: bool = False
 ) -> Any:
-    """Merge ``document`` into the stored document and return the new state; retries after a concurrent change. Raises
-    UnknownHost for a missing document unless ``make`` creates it.
+    """Merge ``document`` into the stored document and return the new state; retries after a concurrent change.
+
+    Raises UnknownHost for a missing document unless ``make`` creates it.
     """
     for _ in range(ATTEMPTS):
         version = get_version(session, namespace, name, make)

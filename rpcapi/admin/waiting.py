@@ -30,8 +30,9 @@ def fetch_instances(session: "Session", uuids: Sequence[str]) -> list[Any]:
 def wait_for_status(
     session: "Session", uuids: Sequence[str], end_statuses: Collection[str], timeout: float, bar: Any
 ) -> dict[str, Any]:
-    """Poll until all statuses are in ``end_statuses``, at most ``timeout`` seconds; return records by uuid. Only
-    unfinished servers are fetched again; servers without a record are omitted.
+    """Poll until all statuses are in ``end_statuses``, at most ``timeout`` seconds; return records by uuid.
+
+    Only unfinished servers are fetched again; servers without a record are omitted.
     """
     deadline = time.monotonic() + timeout
     pause = FIRST_PAUSE

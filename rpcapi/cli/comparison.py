@@ -51,8 +51,9 @@ class Place(NamedTuple):
 
 
 class RecordedEnd(NamedTuple):
-    """Source or destination of a move in progress, in the form of a server's record. The status of a source is SOURCE
-    if its claim is certainly a source, otherwise the migration's.
+    """Source or destination of a move in progress, in the form of a server's record.
+
+    The status of a source is SOURCE if its claim is certainly a source, otherwise the migration's.
     """
 
     uuid: str
@@ -95,8 +96,9 @@ class ClusterReading:
 
     @property
     def expected(self) -> dict[tuple[str, int], Any]:
-        """Servers and sources that may run according to the records, by instance and attempt. A moving server is on its
-        destination, although its record still names the source.
+        """Servers and sources that may run according to the records, by instance and attempt.
+
+        A moving server is on its destination, although its record still names the source.
         """
         ends: dict[tuple[str, int], Any] = {(end.uuid, end.attempt): end for end in self.sources}
         ends |= {(server.uuid, server.attempt): server for server in self.instances.values()}

@@ -87,8 +87,9 @@ def _join(zones: Sequence[str]) -> str | None:
 
 
 def _state_of(service: Mapping[str, Any]) -> str:
-    """Return up, down, or why a host that is up takes no servers. "duplicate identity": two agents report as this host.
-    "too old": the agent's RPC version is not supported.
+    """Return up, down, or why a host that is up takes no servers.
+
+    "duplicate identity": two agents report as this host. "too old": the agent's RPC version is not supported.
     """
     state = state_of(service)
     return "duplicate identity" if state == "up" and service.get("duplicate_ms") is not None else state

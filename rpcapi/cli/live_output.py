@@ -32,9 +32,10 @@ def pause(seconds: float) -> None:
 def print_rows(
     column_names: Sequence[str], rows: Iterable[Sequence[Any]], args: argparse.Namespace, stream: TextIO
 ) -> None:
-    """Print each row at once; ``-c`` selects columns, and an interruption ends the output without an error. Formats are
-    ``table`` (two spaces between columns), ``value``, ``csv``, and ``json`` with an object per line; others, and
-    unknown columns, raise CommandFailed.
+    """Print each row at once; ``-c`` selects columns, and an interruption ends the output without an error.
+
+    Formats are ``table`` (two spaces between columns), ``value``, ``csv``, and ``json`` with an object per line;
+    others, and unknown columns, raise CommandFailed.
     """
     unknown = [name for name in args.columns if name not in column_names]
     if unknown:

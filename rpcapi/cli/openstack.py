@@ -36,8 +36,9 @@ def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentPar
 
 
 def make_client(instance: Any) -> Callable[[], "Session"]:
-    """Return a function that opens a session for the token's project and user; ``instance`` is openstackclient's
-    ClientManager. Raises Keystone's errors, or CommandFailed without a project.
+    """Return a function that opens a session for the token's project and user.
+
+    ``instance`` is openstackclient's ClientManager. Raises Keystone's errors, or CommandFailed without a project.
     """
     from rpcapi.admin.session import Session  # noqa: PLC0415 - each command of openstack imports the plug-in
 

@@ -29,9 +29,10 @@ class Consent(StrEnum):
 
 
 class Act(NamedTuple):
-    """Planned repair of one difference. ``text``: Action, instance and host. Without ``repair``: reason, and advice.
-    ``repair``: Call of the conductor; None if the difference is left as it is. ``outcome``: Outcome after a successful
-    call.
+    """Planned repair of one difference.
+
+    ``text``: Action, instance and host. Without ``repair``: reason, and advice. ``repair``: Call of the conductor; None
+    if the difference is left as it is. ``outcome``: Outcome after a successful call.
     """
 
     difference: Difference
@@ -83,8 +84,9 @@ def _option(act: Act) -> str:
 
 
 def _plan_adoption(reading: ClusterReading, difference: Difference) -> Act:
-    """Plan to adopt a guest, unless its instance has claims other than the other end of a move. The conductor continues
-    a move that is adopted with the guest at its source.
+    """Plan to adopt a guest, unless its instance has claims other than the other end of a move.
+
+    The conductor continues a move that is adopted with the guest at its source.
     """
     instance, host = difference.instance, difference.host
     claims = [claim for claim in reading.claims if claim["consumer"] == instance]
@@ -122,8 +124,10 @@ def _plan_correction(reading: ClusterReading, difference: Difference) -> Act:
 
 
 def _plan_end_of_source(reading: ClusterReading, difference: Difference) -> Act:
-    """Plan for the source of a leaked migration: correct a record that names this attempt; release a claim without a
-    guest; adopt a guest if neither instance nor migration has a record; otherwise end the guest.
+    """Plan for the source of a leaked migration: correct a record that names this attempt.
+
+    Release a claim without a guest; adopt a guest if neither instance nor migration has a record; otherwise end the
+    guest.
     """
     uuid, host = str(difference.instance), difference.host
     record = reading.instances.get(uuid)
@@ -141,8 +145,9 @@ def _plan_end_of_source(reading: ClusterReading, difference: Difference) -> Act:
 
 
 def _plan_end_of_guest(reading: ClusterReading, difference: Difference, migration: Any, *, is_off: bool) -> Act:
-    """Plan to end the guest at a leaked source, unless it may be the original or the only copy. Without the migration
-    record it is unknown whether the source had handed over its disk.
+    """Plan to end the guest at a leaked source, unless it may be the original or the only copy.
+
+    Without the migration record it is unknown whether the source had handed over its disk.
     """
     uuid, host = str(difference.instance), difference.host
     record, right_host = reading.instances.get(uuid), reading.confirmed_host(uuid)

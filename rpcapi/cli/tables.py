@@ -44,8 +44,9 @@ class TableFormatter(table.TableFormatter):
 
 
 def fit(output: PrettyTable, width: int | None, *, may_omit: bool) -> Sequence[str]:
-    """Limit the widest columns to the largest width at which the table fits; None: unlimited. With ``may_omit``, return
-    and omit the last columns that do not fit even at MIN_WIDTH.
+    """Limit the widest columns to the largest width at which the table fits; None: unlimited.
+
+    With ``may_omit``, return and omit the last columns that do not fit even at MIN_WIDTH.
     """
     if width is None or not output.rows:
         return []

@@ -24,9 +24,10 @@ class ConductorBackport:
         self._slots = threading.BoundedSemaphore(self._limit)
 
     def __call__(self, ctxt: RequestContext, primitive: dict[str, Any], versions: dict[str, str]) -> Any:
-        """Return the object, converted to the versions in ``versions``. Raises IncompatibleObject (the conductor does
-        not know the object's version either), Unavailable (no answer within SECONDS) or Overloaded (too many threads
-        already wait; raised without waiting).
+        """Return the object, converted to the versions in ``versions``.
+
+        Raises IncompatibleObject (the conductor does not know the object's version either), Unavailable (no answer
+        within SECONDS) or Overloaded (too many threads already wait; raised without waiting).
         """
         if not self._slots.acquire(blocking=False):
             raise errors.Overloaded(

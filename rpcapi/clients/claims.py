@@ -16,8 +16,9 @@ def topic(partition: str) -> str:
 
 
 class ClaimsAPI(ServiceClient):
-    """Client of the claims service, topic ``claims.<partition>``, served by the partition's scheduler daemons. Calls
-    from an agent raise HostIdentityConflict if the host name belongs to a state folder other than the context's
+    """Client of the claims service, topic ``claims.<partition>``, served by the partition's scheduler daemons.
+
+    Calls from an agent raise HostIdentityConflict if the host name belongs to a state folder other than the context's
     ``host_uuid``.
 
     1.0 - Initial version
@@ -31,6 +32,7 @@ class ClaimsAPI(ServiceClient):
 
     def prepare_claims(self, ctxt: RequestContext, intents: objects.ClaimIntents) -> objects.ClaimAnswers:
         """Claim the first accepting candidate for each consumer, for all consumers or none; end the replaced attempts.
+
         If one consumer is refused, the answer for each consumer that could be served is "possible": retry with those
         only. "closed" means that no candidate accepts the consumer now and one has not been audited: retry later.
         """
@@ -47,11 +49,14 @@ class ClaimsAPI(ServiceClient):
         host: str | None = None,
         destinations: list[str | None] | None = None,
     ) -> objects.ClaimAnswers:
-        """End prepared claims; a confirmed claim is kept and answered "confirmed". ``destinations`` names, per claim,
-        the only service host that may have received a build request: "" for none, None for any host. By default it is
-        ``host`` for all claims. If the store may have forgotten an attempt, the answer is "closed" until its
-        destination has audited. If the destination is None, the attempt ends in all partitions; "conflict" then means
-        that a later attempt is live, in the partition of the answer if it differs.
+        """End prepared claims; a confirmed claim is kept and answered "confirmed".
+
+        ``destinations`` names, per claim, the only service host that may have received a build request: "" for none,
+        None for any host. By default it is ``host`` for all claims.
+
+        If the store may have forgotten an attempt, the answer is "closed" until its destination has audited. If the
+        destination is None, the attempt ends in all partitions; "conflict" then means that a later attempt is live, in
+        the partition of the answer if it differs.
         """
         return self.call(ctxt, "1.0", "abort_claims", refs=refs, host=host, destinations=destinations)
 
@@ -63,6 +68,7 @@ class ClaimsAPI(ServiceClient):
         self, ctxt: RequestContext, refs: objects.ClaimRefs, migrations: Sequence[str]
     ) -> objects.ClaimAnswers:
         """Make each confirmed claim the source of its migration; identities and usage do not change. Idempotent.
+
         Answers: "confirmed" on success; "ended" if the migration has ended; "conflict" if the claim or the migration
         belongs to another move; otherwise as in ``find_claims``. Nothing changes without "confirmed".
         """
@@ -71,16 +77,19 @@ class ClaimsAPI(ServiceClient):
     def end_moves(
         self, ctxt: RequestContext, refs: objects.ClaimRefs, migrations: Sequence[str]
     ) -> objects.ClaimAnswers:
-        """Make the source claims of migrations the only claims of their instances again. Idempotent. Answers:
-        "confirmed" on success; "conflict" if the destination still has a claim, on the host in the answer; "ended" if
-        the claim belongs to a later move; otherwise as in ``find_claims``. Without "confirmed" nothing changes.
+        """Make the source claims of migrations the only claims of their instances again. Idempotent.
+
+        Answers: "confirmed" on success; "conflict" if the destination still has a claim, on the host in the answer;
+        "ended" if the claim belongs to a later move; otherwise as in ``find_claims``. Without "confirmed" nothing
+        changes.
         """
         return self.call(ctxt, "1.0", "end_moves", refs=refs, migrations=list(migrations))
 
     def find_claims(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
-        """Look up claims. Each answer is a state, an end, or the reason why neither is known. "conflict" with a host: a
-        later attempt is live there, for example the destination of a move whose source has ended. "closed": a host must
-        audit first.
+        """Look up claims. Each answer is a state, an end, or the reason why neither is known.
+
+        "conflict" with a host: a later attempt is live there, for example the destination of a move whose source has
+        ended. "closed": a host must audit first.
         """
         return self.call(ctxt, "1.0", "find_claims", refs=refs)
 
@@ -104,8 +113,9 @@ class ClaimsAPI(ServiceClient):
         return self.call(ctxt, "1.0", "audit_host", report=report)
 
     def vouch_for_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
-        """Verify unverified claims of a service host because conductor records name their attempts. Answers:
-        "confirmed", the claim's end, "unknown" (not unverified on that host), or "conflict".
+        """Verify unverified claims of a service host because conductor records name their attempts.
+
+        Answers: "confirmed", the claim's end, "unknown" (not unverified on that host), or "conflict".
         """
         return self.call(ctxt, "1.0", "vouch_for_claims", host=host, refs=refs)
 
@@ -121,6 +131,7 @@ class ClaimsAPI(ServiceClient):
         self, ctxt: RequestContext, epoch: int, position: int, kinds: Sequence[str] | None = None, limit: int = 1000
     ) -> objects.ChangePage:
         """Return host state changes in ``limit`` log entries after ``position`` of ``epoch``; raises InvalidRequest.
+
         ``kinds`` are listed in docs/host-state.md; None means all but "used". If the log no longer reaches back to
         ``position``, the page starts over with a change of kind "resync".
         """

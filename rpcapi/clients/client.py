@@ -50,8 +50,10 @@ def _translate_bus_errors() -> Iterator[None]:
 
 
 def _without_traceback(error: errors.GanttError) -> errors.GanttError:
-    """Return ``error`` in its own class. oslo.messaging delivers an instance of a generated ``<name>_Remote`` class,
-    whose ``str()`` includes the server's traceback.
+    """Return ``error`` in its own class.
+
+    oslo.messaging delivers an instance of a generated ``<name>_Remote`` class, whose ``str()`` includes the server's
+    traceback.
     """
     kind = next(base for base in type(error).__mro__ if base.__module__ == errors.__name__)
     return error if type(error) is kind else kind(error.sentence, **error.kwargs)
@@ -125,9 +127,10 @@ class ServiceClient:
     def _cast(
         self, ctxt: RequestContext, version: str, method: str, target: Target | None = None, /, **values: Any
     ) -> None:
-        """Send a message to ``target`` (default: any server of the topic), at most once. Without the context's
-        deadline, which limits the use of an answer: a late host must still get the message, and decides by its content.
-        Raises Unavailable or RequestTooLarge if the bus does not accept it.
+        """Send a message to ``target`` (default: any server of the topic), at most once.
+
+        Without the context's deadline, which limits the use of an answer: a late host must still get the message, and
+        decides by its content. Raises Unavailable or RequestTooLarge if the bus does not accept it.
         """
         prepared = self._client.prepare(version=version, **(target or {}), **self._version_cap())
         with _translate_bus_errors():

@@ -66,8 +66,9 @@ class ConductorAPI(ServiceClient):
         self.call(ctxt, "1.0", "delete_instances", uuids=uuids)
 
     def stop_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        """Power off ACTIVE instances, which keep disk and claim. Idempotent. Raises UnknownInstance, or
-        InstanceConflict for another status, before any change.
+        """Power off ACTIVE instances, which keep disk and claim. Idempotent.
+
+        Raises UnknownInstance, or InstanceConflict for another status, before any change.
         """
         self.call(ctxt, "1.0", "stop_instances", uuids=uuids)
 
@@ -76,9 +77,10 @@ class ConductorAPI(ServiceClient):
         self.call(ctxt, "1.0", "start_instances", uuids=uuids)
 
     def reboot_instances(self, ctxt: RequestContext, uuids: list[str], hard: bool = False) -> None:
-        """Reboot ACTIVE instances; ``hard`` also allows SHUTOFF, and ERROR if a host still has the guest. No effect
-        while a reboot is in progress. Raises UnknownInstance, or InstanceConflict for another status, before any
-        change.
+        """Reboot ACTIVE instances; ``hard`` also allows SHUTOFF, and ERROR if a host still has the guest.
+
+        No effect while a reboot is in progress. Raises UnknownInstance, or InstanceConflict for another status, before
+        any change.
         """
         self.call(ctxt, "1.0", "reboot_instances", uuids=uuids, hard=hard)
 
@@ -97,9 +99,10 @@ class ConductorAPI(ServiceClient):
         self.call(ctxt, "1.0", "rebuild_instances", uuids=uuids, image=image)
 
     def shelve_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        """Power off ACTIVE or SHUTOFF instances and save their disks as images. Idempotent. They are offloaded after
-        [conductor] shelved_offload_time. Raises UnknownInstance, or InstanceConflict for another status, before any
-        change.
+        """Power off ACTIVE or SHUTOFF instances and save their disks as images. Idempotent.
+
+        They are offloaded after [conductor] shelved_offload_time. Raises UnknownInstance, or InstanceConflict for
+        another status, before any change.
         """
         self.call(ctxt, "1.0", "shelve_instances", uuids=uuids)
 
@@ -108,10 +111,13 @@ class ConductorAPI(ServiceClient):
         self.call(ctxt, "1.0", "offload_instances", uuids=uuids)
 
     def unshelve_instances(self, ctxt: RequestContext, uuids: list[str], host: str | None = None) -> None:
-        """Start SHELVED instances on their hosts, SHELVED_OFFLOADED ones on hosts that the scheduler selects. Without a
-        valid host an instance becomes SHELVED_OFFLOADED again, with the reason. ``host`` forces the destination and
-        requires SHELVED_OFFLOADED. Raises, before any change, the errors of shelve_instances, QuotaExceeded, and
-        UnknownHost or NoValidHost for a ``host`` that can take none of the instances.
+        """Start SHELVED instances on their hosts, SHELVED_OFFLOADED ones on hosts that the scheduler selects.
+
+        Without a valid host an instance becomes SHELVED_OFFLOADED again, with the reason. ``host`` forces the
+        destination and requires SHELVED_OFFLOADED.
+
+        Raises, before any change, the errors of shelve_instances, QuotaExceeded, and UnknownHost or NoValidHost for a
+        ``host`` that can take none of the instances.
         """
         self.call(ctxt, "1.0", "unshelve_instances", uuids=uuids, host=host)
 
@@ -166,22 +172,25 @@ class ConductorAPI(ServiceClient):
         self, ctxt: RequestContext, uuids: list[str], migrations: list[str], host: str | None = None
     ) -> None:
         """Live-migrate ACTIVE instances within their partitions; arguments and errors as in migrate_instances.
+
         Afterwards the instances are ACTIVE at their destinations. If a copy fails, the instance keeps running at its
         source.
         """
         self.call(ctxt, "1.0", "live_migrate_instances", uuids=uuids, migrations=migrations, host=host)
 
     def abort_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        """Abort live migrations; the instances keep running at their sources. Idempotent. Raises, before any change,
-        UnknownMigration, or InstanceConflict for a migration that is not live, has ended, or has already stopped its
-        instance at the source.
+        """Abort live migrations; the instances keep running at their sources. Idempotent.
+
+        Raises, before any change, UnknownMigration, or InstanceConflict for a migration that is not live, has ended, or
+        has already stopped its instance at the source.
         """
         self.call(ctxt, "1.0", "abort_migrations", uuids=uuids)
 
     def force_complete_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        """Complete live migrations whose instances write memory faster than it is copied, by pausing them. With
-        [conductor] live_migration_post_copy they continue at their destinations at once, and memory follows. Raises,
-        before any change, UnknownMigration, or InstanceConflict for a migration without a running copy.
+        """Complete live migrations whose instances write memory faster than it is copied, by pausing them.
+
+        With [conductor] live_migration_post_copy they continue at their destinations at once, and memory follows.
+        Raises, before any change, UnknownMigration, or InstanceConflict for a migration without a running copy.
         """
         self.call(ctxt, "1.0", "force_complete_migrations", uuids=uuids)
 
@@ -200,9 +209,12 @@ class ConductorAPI(ServiceClient):
         allow_cross_cell: bool = False,
     ) -> None:
         """Change the flavor of instances to resources, traits and topology of ``spec``; else as migrate_instances.
+
         ``spec`` is built from the new flavor and the instances' image; its placement, volumes and ports are ignored. If
         the images differ, pass one more spec per image in ``other_specs``; each instance uses the spec of its image.
-        The destination may be the instance's own host. Raises, in addition, InvalidSpec and QuotaExceeded.
+        The destination may be the instance's own host.
+
+        Raises, in addition, InvalidSpec and QuotaExceeded.
         """
         self.call(
             ctxt,
@@ -216,8 +228,9 @@ class ConductorAPI(ServiceClient):
         )
 
     def confirm_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        """Remove the sources of finished migrations. Idempotent. Raises UnknownMigration, or InstanceConflict for a
-        migration that is not finished, before any change.
+        """Remove the sources of finished migrations. Idempotent.
+
+        Raises UnknownMigration, or InstanceConflict for a migration that is not finished, before any change.
         """
         self.call(ctxt, "1.0", "confirm_migrations", uuids=uuids)
 
@@ -256,21 +269,24 @@ class ConductorAPI(ServiceClient):
         return self.call(ctxt, "1.0", "list_guests", host=host, marker=marker, limit=limit)
 
     def adopt_instances(self, ctxt: RequestContext, partition: str, host: str, uuids: list[str]) -> None:
-        """Record instances that a service host of ``partition`` runs under claims, but that have no record. Idempotent.
-        Raises, before any change, InvalidRequest (invalid arguments), InstanceConflict (the instance has another
-        record, or no guest or claim on the host) or Unavailable (the agent does not answer).
+        """Record instances that a service host of ``partition`` runs under claims, but that have no record.
+
+        Idempotent. Raises, before any change, InvalidRequest (invalid arguments), InstanceConflict (the instance has
+        another record, or no guest or claim on the host) or Unavailable (the agent does not answer).
         """
         self.call(ctxt, "1.0", "adopt_instances", partition=partition, host=host, uuids=uuids)
 
     def release_orphans(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> None:
-        """Ask a service host to release confirmed claims without a guest. Raises, before any change, InvalidRequest
-        (invalid arguments), InstanceConflict (the host has a guest of the attempt, or a step of the instance is in
-        progress) or Unavailable (the agent does not answer).
+        """Ask a service host to release confirmed claims without a guest.
+
+        Raises, before any change, InvalidRequest (invalid arguments), InstanceConflict (the host has a guest of the
+        attempt, or a step of the instance is in progress) or Unavailable (the agent does not answer).
         """
         self.call(ctxt, "1.0", "release_orphans", host=host, refs=refs)
 
     def compare_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Correct records by their claims now, without waiting for the periodic comparison to see a difference twice.
+
         Raises, before any change, InvalidRequest or UnknownInstance (invalid arguments); InstanceConflict (a step of
         the instance is in progress); Unavailable (a claims service does not answer).
         """
@@ -280,6 +296,7 @@ class ConductorAPI(ServiceClient):
         self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs, *, ends_running: bool = False
     ) -> None:
         """Ask a service host of ``partition`` to end claims and guests of migrations that ended or have no record.
+
         ``ends_running``: the operator agrees to end running guests, and guests that may be the original copy because
         their migration has no record. Raises, before any change, InvalidRequest (invalid arguments), InstanceConflict
         (the migration is in progress, or the guest may be the only copy of its instance or needs ``ends_running``) or
@@ -296,8 +313,9 @@ class ConductorAPI(ServiceClient):
         return self.call(ctxt, "1.0", "object_backport_versions", objinst=objinst, object_versions=object_versions)
 
     def check_unverified(self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs) -> None:
-        """Ask for vouch_for_claims for those unverified claims of a service host that conductor records name. A cast:
-        conductors call the claims service, so a call back could block both.
+        """Ask for vouch_for_claims for those unverified claims of a service host that conductor records name.
+
+        A cast: conductors call the claims service, so a call back could block both.
         """
         self._cast(ctxt, "1.0", "check_unverified", partition=partition, host=host, refs=refs)
 

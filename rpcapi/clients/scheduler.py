@@ -15,9 +15,10 @@ BACKENDS = "gantt.scheduler_backends"
 
 
 class SchedulerBackend(Protocol):
-    """Backend of SchedulerAPI: gantt's scheduler on the bus by default, or a plugin. A backend is created with (conf,
-    transport) and answers ``call`` like the scheduler service. A backend that never forgets decisions answers
-    exchange_stamps with an empty mapping.
+    """Backend of SchedulerAPI: gantt's scheduler on the bus by default, or a plugin.
+
+    A backend is created with (conf, transport) and answers ``call`` like the scheduler service. A backend that never
+    forgets decisions answers exchange_stamps with an empty mapping.
     """
 
     def call(self, ctxt: RequestContext, version: str, method: str, /, **values: Any) -> Any:
@@ -54,6 +55,7 @@ class SchedulerAPI:
         fresh: bool = False,
     ) -> objects.Selections:
         """Select and claim a host for each uuid, all or none; raises NoValidHost, InvalidSpec or DeadlinePassed.
+
         ``fresh``: the caller knows that nothing unknown to it runs under these uuids. Otherwise, if a store may have
         forgotten claims, ClaimClosed is raised until all hosts that may run the instances have audited.
         """
@@ -71,9 +73,10 @@ class SchedulerAPI:
     def select_batch(
         self, ctxt: RequestContext, requests: objects.SelectionRequests, *, details: bool = False
     ) -> objects.SelectionAnswers:
-        """Select and claim hosts for several requests, each all or none; raises InvalidCount or DeadlinePassed. They
-        are decided together if the driver supports it, otherwise in rounds. The error of a request is its answer, with
-        the error's fields if ``details``.
+        """Select and claim hosts for several requests, each all or none; raises InvalidCount or DeadlinePassed.
+
+        They are decided together if the driver supports it, otherwise in rounds. The error of a request is its answer,
+        with the error's fields if ``details``.
         """
         return self._backend.call(ctxt, "1.0", "select_batch", requests=requests, details=details)
 
@@ -97,8 +100,9 @@ class SchedulerAPI:
         matching: dict[str, Any] | None = None,
         partition: str | None = None,
     ) -> objects.HostStatePage:
-        """Return a page of documents by name; raises UnknownNamespace or UnknownPartition. ``matching`` selects
-        documents by values of top-level keys; its key "host" selects a service host and its nodes.
+        """Return a page of documents by name; raises UnknownNamespace or UnknownPartition.
+
+        ``matching`` selects documents by values of top-level keys; its key "host" selects a service host and its nodes.
         """
         return self._backend.call(
             ctxt,
@@ -114,16 +118,19 @@ class SchedulerAPI:
     def list_catalog(
         self, ctxt: RequestContext, kind: str, marker: str | None = None, limit: int = 1000
     ) -> objects.HostStatePage:
-        """Return a page of documents of ``kind`` "flavor" or "image"; raises InvalidRequest. Allowed for clients of a
-        single project. Operators write these documents as host state.
+        """Return a page of documents of ``kind`` "flavor" or "image"; raises InvalidRequest.
+
+        Allowed for clients of a single project. Operators write these documents as host state.
         """
         return self._backend.call(ctxt, "1.0", "list_catalog", kind=kind, marker=marker, limit=limit)
 
     def update_host_state(self, ctxt: RequestContext, state: objects.HostState, writer: str) -> objects.HostState:
-        """Merge ``state.document`` into the document at ``state.version`` and return the new state. A null value
-        removes its key, except in namespace ``service``. Version 0 creates the document. Raises VersionConflict,
-        WriterRefused, UnknownHost or UnknownNamespace (see rpcapi.errors); InvalidHostState (the result violates the
-        schema of the namespace); Conflict (the document is in a partition other than ``state.partition``).
+        """Merge ``state.document`` into the document at ``state.version`` and return the new state.
+
+        A null value removes its key, except in namespace ``service``. Version 0 creates the document. Raises
+        VersionConflict, WriterRefused, UnknownHost or UnknownNamespace (see rpcapi.errors); InvalidHostState (the
+        result violates the schema of the namespace); Conflict (the document is in a partition other than
+        ``state.partition``).
         """
         return self._backend.call(ctxt, "1.0", "update_host_state", state=state, writer=writer)
 
@@ -142,24 +149,28 @@ class SchedulerAPI:
         )
 
     def update_aggregates(self, ctxt: RequestContext, aggregates: list[dict[str, Any]]) -> None:
-        """Create or replace aggregates in all partitions, all or none. Each aggregate is {"id": text, "name": text,
-        "hosts": [names of service hosts, nodes or other providers], "metadata": {text: text}, "version": number or
-        text}; "hosts" and either "id" or "name" are required. An update that is not newer than the recorded version is
-        ignored; without a version the last update wins. Raises InvalidRequest, InvalidName or InvalidHostState (an
-        aggregate is invalid); StoreUnavailable (a partition does not answer; repeat the call).
+        """Create or replace aggregates in all partitions, all or none.
+
+        Each aggregate is {"id": text, "name": text, "hosts": [names of service hosts, nodes or other providers],
+        "metadata": {text: text}, "version": number or text}; "hosts" and either "id" or "name" are required. An update
+        that is not newer than the recorded version is ignored; without a version the last update wins. Raises
+        InvalidRequest, InvalidName or InvalidHostState (an aggregate is invalid); StoreUnavailable (a partition does
+        not answer; repeat the call).
         """
         self._backend.call(ctxt, "1.0", "update_aggregates", aggregates=aggregates)
 
     def delete_aggregate(self, ctxt: RequestContext, name: str, version: int | str | None = None) -> None:
         """Delete the aggregate with id ``name``; an unknown one is no error. Raises the errors of update_aggregates.
+
         The store keeps ``version`` after the deletion, so that late older updates are ignored.
         """
         self._backend.call(ctxt, "1.0", "delete_aggregate", name=name, version=version)
 
     def remove_host(self, ctxt: RequestContext, host: str) -> None:
-        """Remove a service host and its nodes from its partition; an unknown host is no error. If the store may have
-        forgotten claims on the host, it is fenced too. Raises HostInUse (the host has live claims) or Conflict (the
-        host would be fenced, but is up).
+        """Remove a service host and its nodes from its partition; an unknown host is no error.
+
+        If the store may have forgotten claims on the host, it is fenced too. Raises HostInUse (the host has live
+        claims) or Conflict (the host would be fenced, but is up).
         """
         self._backend.call(ctxt, "1.0", "remove_host", host=host)
 
@@ -169,6 +180,7 @@ class SchedulerAPI:
 
     def exchange_stamps(self, ctxt: RequestContext, stamps: dict[str, str]) -> dict[str, str | None]:
         """Send the newest known stamp of each partition; return the current stamps, None for partitions without stamps.
+
         A stamp newer than its store proves that the store was restored from a backup; the partition begins a new epoch
         before it answers. Partitions with an unreachable store are omitted.
         """
@@ -183,6 +195,7 @@ class SchedulerAPI:
         partition: str | None = None,
     ) -> None:
         """Send the heartbeat of a service without nodes, such as a conductor, with its RPC version per topic.
+
         ``partition`` defaults to the answering worker's partition. Raises UnknownPartition.
         """
         self._backend.call(
@@ -190,8 +203,9 @@ class SchedulerAPI:
         )
 
     def get_oldest_versions(self, ctxt: RequestContext) -> dict[str, str | None]:
-        """Return the oldest RPC version of living services by topic; None if one of them reports no version. The claims
-        services of all partitions share the topic ``claims``. Topics without a living service are omitted.
+        """Return the oldest RPC version of living services by topic; None if one of them reports no version.
+
+        The claims services of all partitions share the topic ``claims``. Topics without a living service are omitted.
         """
         return self._backend.call(ctxt, "1.0", "get_oldest_versions")
 
@@ -202,10 +216,12 @@ class SchedulerAPI:
     def dry_run(
         self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1, scope: str = "all"
     ) -> objects.Decision:
-        """Decide for ``count`` instances on a worker's replica, without claims or records. ``count`` is capped at the
-        maximum of one claim script. A refusal is returned with its reasons, not raised. ``scope`` "rebuild" checks
-        instances that stay on their forced host: only what depends on the image, not free capacity. Raises InvalidSpec,
-        PluginFailed or NotReady (see rpcapi.errors); UnknownHost (the forced host is unknown).
+        """Decide for ``count`` instances on a worker's replica, without claims or records.
+
+        ``count`` is capped at the maximum of one claim script. A refusal is returned with its reasons, not raised.
+        ``scope`` "rebuild" checks instances that stay on their forced host: only what depends on the image, not free
+        capacity. Raises InvalidSpec, PluginFailed or NotReady (see rpcapi.errors); UnknownHost (the forced host is
+        unknown).
         """
         return self._backend.call(ctxt, "1.0", "dry_run", spec=spec, count=count, scope=scope)
 
@@ -216,8 +232,9 @@ class SchedulerAPI:
     def audit_nova(
         self, ctxt: RequestContext, *, fix: bool = False, marker: str | None = None, limit: int = 1000
     ) -> objects.NovaAudit:
-        """Find Nova's claims without an instance in one page of all claims; ``fix`` also ends them. Raises Unavailable
-        if gantt-nova-bridge does not answer or could not read all of Nova's databases.
+        """Find Nova's claims without an instance in one page of all claims; ``fix`` also ends them.
+
+        Raises Unavailable if gantt-nova-bridge does not answer or could not read all of Nova's databases.
         """
         return self._backend.call(ctxt, "1.0", "audit_nova", fix=fix, marker=marker, limit=limit)
 

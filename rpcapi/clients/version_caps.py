@@ -25,9 +25,10 @@ Versions = Mapping[str, str | None]
 
 
 class OldestVersions:
-    """Cache of the oldest version of each topic's living services. Thread-safe. ``fetch`` is
-    SchedulerAPI.get_oldest_versions with a timeout in seconds. Callers wait for the first fetch only; later a thread
-    refreshes the cache and callers get the last answer.
+    """Cache of the oldest version of each topic's living services. Thread-safe.
+
+    ``fetch`` is SchedulerAPI.get_oldest_versions with a timeout in seconds. Callers wait for the first fetch only;
+    later a thread refreshes the cache and callers get the last answer.
     """
 
     def __init__(self, fetch: Callable[[float], Versions], clock: Callable[[], float] = time.monotonic) -> None:
@@ -41,9 +42,10 @@ class OldestVersions:
         self._first_ended = threading.Event()
 
     def cap(self, topic: str, oldest: str, wait_s: float = ANSWER_S) -> str | None:
-        """Return the version that every living service of ``topic`` supports; None if none is alive. ``oldest`` stands
-        in for services without a reported version, and for all services before the first answer. Waits at most
-        ``wait_s`` and ANSWER_S seconds, and only for the first fetch.
+        """Return the version that every living service of ``topic`` supports; None if none is alive.
+
+        ``oldest`` stands in for services without a reported version, and for all services before the first answer.
+        Waits at most ``wait_s`` and ANSWER_S seconds, and only for the first fetch.
         """
         versions = self._current(min(wait_s, ANSWER_S))
         if versions is None:

@@ -33,8 +33,9 @@ class RedisAddress:
 
 
 def parse(url: str) -> RedisAddress:
-    """Parse `gantt+redis://user:password@host:port/database` or `gantt+redis:///database?socket=/path`; raises
-    BadConfiguration without credentials in its text.
+    """Parse `gantt+redis://user:password@host:port/database` or `gantt+redis:///database?socket=/path`.
+
+    Raises BadConfiguration without credentials in its text.
     """
     scheme, _, rest = url.partition("://")
     if scheme != "gantt+redis":

@@ -19,8 +19,9 @@ CALL_TIMEOUT = 10.0
 
 
 def load(config_files: Sequence[str] = ()) -> cfg.ConfigOpts:
-    """Load the first of ``config_files``, $GANTT_CONFIG_FILE, oslo.config's default files, and the run folder. The run
-    folder of the user's development cluster is $GANTT_RUN or /tmp/gantt-UID. Raises BadConfiguration for an
+    """Load the first of ``config_files``, $GANTT_CONFIG_FILE, oslo.config's default files, and the run folder.
+
+    The run folder of the user's development cluster is $GANTT_RUN or /tmp/gantt-UID. Raises BadConfiguration for an
     unreadable file or an invalid value.
     """
     conf = cfg.ConfigOpts()

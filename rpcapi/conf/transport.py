@@ -28,8 +28,10 @@ DRIVERS = ("gantt-rabbit", "gantt+redis", "rabbit")
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for an invalid transport_url. Works without oslo.messaging, which a daemon's master must
-    not import; the driver checks the URL's options when it opens the bus.
+    """Raise BadConfiguration for an invalid transport_url.
+
+    Works without oslo.messaging, which a daemon's master must not import; the driver checks the URL's options when it
+    opens the bus.
     """
     url = read_url(conf)
     if url is None:

@@ -15,8 +15,10 @@ RegisterOpts = Callable[[cfg.ConfigOpts], None]
 
 
 def load(prog: str, register_opts: Iterable[RegisterOpts], argv: Sequence[str] | None) -> cfg.ConfigOpts:
-    """Return a private, checked ConfigOpts from --config-file and --config-dir, otherwise from gantt.conf and
-    <prog>.conf in oslo.config's usual places; raises BadConfiguration with one line.
+    """Return a private, checked ConfigOpts from --config-file and --config-dir.
+
+    Without them it reads gantt.conf and <prog>.conf in oslo.config's usual places. Raises BadConfiguration with one
+    line.
     """
     conf = cfg.ConfigOpts()
     logs.register_opts(conf)

@@ -20,8 +20,9 @@ ANSWER_SECONDS = 5.0  # limit of each operation
 
 @dataclass(frozen=True, slots=True)
 class CoordinationGroup:
-    """Group of services; a dead one is detected within ``timeout`` seconds: half of it until the session ends, an
-    eighth until the next poll, a quarter of grace.
+    """Group of services; a dead one is detected within ``timeout`` seconds.
+
+    Half of the time passes until the session ends, an eighth until the next poll; a quarter is grace.
     """
 
     url: str

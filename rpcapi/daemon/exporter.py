@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exporter process: all workers' metrics for Prometheus. ``/healthz`` answers 200 while the daemon runs; ``/readyz``
-200 while all workers serve, otherwise 503; other paths answer the metrics. A separate process keeps slow scrapers and
-threads out of the master, which binds the address, reports a bad one at start, and keeps it across respawns.
+"""Exporter process: all workers' metrics for Prometheus.
+
+``/healthz`` answers 200 while the daemon runs; ``/readyz`` 200 while all workers serve, otherwise 503; other paths
+answer the metrics. A separate process keeps slow scrapers and threads out of the master, which binds the address,
+reports a bad one at start, and keeps it across respawns.
 """
 
 import socket

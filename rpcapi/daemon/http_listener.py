@@ -28,6 +28,7 @@ RenderError = Callable[[int, str, str], tuple[list[tuple[str, str]], bytes]]
 
 class TlsAdapter(Adapter):
     """TLS for accepted connections. The handshake happens at the first read, so the accepting thread never waits.
+
     ``load`` reads the certificate and raises BadConfiguration if it cannot be used.
     """
 
@@ -77,8 +78,9 @@ class _Listener(wsgi.Server):
         super().prepare()
 
     def await_request(self, poll: select.poll) -> bool:
-        """Return whether the next request arrives within NEXT_REQUEST_MS. False at once if another connection needs the
-        thread, or no thread would remain free for one.
+        """Return whether the next request arrives within NEXT_REQUEST_MS.
+
+        False at once if another connection needs the thread, or no thread would remain free for one.
         """
         if not self.ready or self.requests.qsize or not self._waiting.acquire(blocking=False):
             return False

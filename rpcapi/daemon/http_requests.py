@@ -210,8 +210,9 @@ class Connection(cheroot.server.HTTPConnection):
         self._poll.register(sock, select.POLLIN)
 
     def communicate(self) -> bool:
-        """Serve consecutive requests; return whether to keep the connection open. Otherwise each request would pass
-        through two threads: cheroot's selector and the next free one.
+        """Serve consecutive requests; return whether to keep the connection open.
+
+        Otherwise each request would pass through two threads: cheroot's selector and the next free one.
         """
         while super().communicate():  # type: ignore[no-untyped-call]
             if not self.server.await_request(self._poll):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Master process: supervises one worker per slot, forwards signals, and notifies the service manager. oslo.service's
-launchers differ: with native threads SIGHUP replaces the workers without a reset() and READY precedes serving; neither
-gives workers a stable index or detects hung ones. The service protocol is the same.
+"""Master process: supervises one worker per slot, forwards signals, and notifies the service manager.
+
+oslo.service's launchers differ: with native threads SIGHUP replaces the workers without a reset() and READY precedes
+serving; neither gives workers a stable index or detects hung ones. The service protocol is the same.
 """
 
 import selectors

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prometheus metrics of services, aggregated over the daemon's workers. Declare them at module level in modules that
-only workers import, because the framework sets the metrics folder just before it imports the service. Names begin with
-``gantt_`` and the subsystem; docs/metrics.md lists them all.
+"""Prometheus metrics of services, aggregated over the daemon's workers.
+
+Declare them at module level in modules that only workers import, because the framework sets the metrics folder just
+before it imports the service. Names begin with ``gantt_`` and the subsystem; docs/metrics.md lists them all.
 """
 
 from collections.abc import Sequence
@@ -62,8 +63,9 @@ def counter(name: str, text: str, labels: Sequence[str] = ()) -> prometheus_clie
 
 
 def gauge(name: str, text: str, labels: Sequence[str] = (), across: Across = "sum") -> prometheus_client.Gauge:
-    """Declare a gauge; a dead worker's value is dropped. ``across`` combines the workers' values: sum, max, min, or all
-    (one per worker, with its index as label ``pid``).
+    """Declare a gauge; a dead worker's value is dropped.
+
+    ``across`` combines the workers' values: sum, max, min, or all (one per worker, with its index as label ``pid``).
     """
     declarations.append(Declaration(PREFIX + name, "gauge", text, labels, across))
     return prometheus_client.Gauge(PREFIX + name, text, labels, multiprocess_mode=_LIVE[across])

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folder of the workers' metrics, in prometheus_client's multi-process format. Files are named by worker index instead
-of process id: a respawned worker continues its predecessor's counters, and there are never more files than workers.
+"""Folder of the workers' metrics, in prometheus_client's multi-process format.
+
+Files are named by worker index instead of process id: a respawned worker continues its predecessor's counters, and
+there are never more files than workers.
 """
 
 import contextlib

@@ -7,8 +7,9 @@ import time
 
 
 class Notifier:
-    """Sender of the daemon's state to systemd, if there is a notification socket. oslo.service's notifier sends READY
-    before a worker serves and has no watchdog.
+    """Sender of the daemon's state to systemd, if there is a notification socket.
+
+    oslo.service's notifier sends READY before a worker serves and has no watchdog.
     """
 
     def __init__(self, address: str = "", watchdog: float = 0.0) -> None:

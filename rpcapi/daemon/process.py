@@ -14,8 +14,10 @@ EX_CONFIG = 78
 
 
 def fork(child: Callable[[], int]) -> int:
-    """Fork and return the pid; the child runs ``child`` and exits with its result. Handled signals are blocked across
-    the fork and the child starts with default handlers; SignalSocket unblocks the signals.
+    """Fork and return the pid; the child runs ``child`` and exits with its result.
+
+    Handled signals are blocked across the fork and the child starts with default handlers; SignalSocket unblocks the
+    signals.
     """
     sys.stdout.flush()
     sys.stderr.flush()

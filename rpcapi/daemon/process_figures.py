@@ -13,8 +13,9 @@ PROCESS_ID = "gantt_worker_process_id"  # rpcapi.daemon.process_metrics.PROCESS_
 
 
 class DaemonProcesses(Collector):
-    """Collector of ``process_*`` (CPU time, memory, open files, start) by ``process``, from /proc. A dead worker is
-    missing in ``recorded`` until its successor serves.
+    """Collector of ``process_*`` (CPU time, memory, open files, start) by ``process``, from /proc.
+
+    A dead worker is missing in ``recorded`` until its successor serves.
     """
 
     def __init__(self, recorded: WorkerMetrics, workers: int) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """State report of a worker on standard error after SIGUSR2: threads, sections of its service, configuration.
+
 oslo.config masks secret options; other password-like text is masked as in logs.
 """
 

@@ -25,9 +25,10 @@ def wait_for(
     first_pause: float = 0.5,
     max_pause: float = 15.0,
 ) -> Result:
-    """Call ``probe`` until it raises none of ``retry_on`` and return its result; each failure is one log line. Pauses
-    grow from ``first_pause`` to ``max_pause`` seconds, with jitter so that workers do not call in lockstep. Raises
-    ShutdownRequested as soon as ``stopping`` is set.
+    """Call ``probe`` until it raises none of ``retry_on`` and return its result; each failure is one log line.
+
+    Pauses grow from ``first_pause`` to ``max_pause`` seconds, with jitter so that workers do not call in lockstep.
+    Raises ShutdownRequested as soon as ``stopping`` is set.
     """
 
     def log_retry(state: tenacity.RetryCallState) -> None:

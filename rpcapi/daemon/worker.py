@@ -49,8 +49,9 @@ class WorkerRole:
 
 
 class Worker:
-    """Runner of one service from start to drain; the master has the other end of ``channel``. Of the workers with the
-    same configuration error, only the one that acquires ``once_flag`` logs it.
+    """Runner of one service from start to drain; the master has the other end of ``channel``.
+
+    Of the workers with the same configuration error, only the one that acquires ``once_flag`` logs it.
     """
 
     def __init__(

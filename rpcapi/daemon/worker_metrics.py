@@ -13,8 +13,9 @@ _merge: Any = MultiProcessCollector.merge
 
 
 class WorkerMetrics(Collector):
-    """Collector of the metrics in ``folder`` while workers start and die. Skips empty files, which a starting worker
-    creates and prometheus_client cannot read.
+    """Collector of the metrics in ``folder`` while workers start and die.
+
+    Skips empty files, which a starting worker creates and prometheus_client cannot read.
     """
 
     def __init__(self, folder: Path) -> None:

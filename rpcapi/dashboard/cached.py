@@ -10,9 +10,10 @@ Value = TypeVar("Value")
 
 
 class Cached(Generic[Value]):
-    """Shared value; ``read`` gets the previous value (None at first) and may return it again. During a read other
-    requests get the previous value, and wait only without one. A failure is raised to all requests until the
-    interval has passed, so that not every request calls a hanging service.
+    """Shared value; ``read`` gets the previous value (None at first) and may return it again.
+
+    During a read other requests get the previous value, and wait only without one. A failure is raised to all requests
+    until the interval has passed, so that not every request calls a hanging service.
     """
 
     def __init__(self, read: Callable[[Value | None], Value], seconds: float) -> None:

@@ -60,8 +60,9 @@ class DecisionLog(NamedTuple):
 def read(
     session: Session, partitions: objects.PartitionList, previous: Mapping[str, DecisionLog] | None
 ) -> dict[str, DecisionLog]:
-    """Return the decisions by partition, earlier and new ones; partitions without a store keep their log. After a new
-    epoch, or if the store does not know the marker, the log is read from its beginning.
+    """Return the decisions by partition, earlier and new ones; partitions without a store keep their log.
+
+    After a new epoch, or if the store does not know the marker, the log is read from its beginning.
     """
     logs: dict[str, DecisionLog] = {}
     for name, epoch in zip(partitions.names, partitions.epochs, strict=True):

@@ -11,8 +11,9 @@ UNGROUPED = "-"  # hosts without zone or aggregate
 
 
 def document(hosts: Sequence[Host], resource_class: str, group_by: str) -> dict[str, Any]:
-    """Return names, states (indexes into ``states``), amounts, and host indexes by group. ``group_by`` is "zone",
-    "aggregate", "partition" or "" (one group). A host belongs to each of its groups.
+    """Return names, states (indexes into ``states``), amounts, and host indexes by group.
+
+    ``group_by`` is "zone", "aggregate", "partition" or "" (one group). A host belongs to each of its groups.
     """
     amounts = [host.amounts.get(resource_class, NONE) for host in hosts]
     groups: dict[str, list[int]] = {}

@@ -58,9 +58,10 @@ class Host:
 
 
 class PartitionHosts(NamedTuple):
-    """Hosts of one partition at a log position (epoch and number). ``providers``: Provider tree of each host by host
-    id, root first. ``services``: Documents of service hosts and other services by name. ``is_stale``: The partition's
-    store does not answer now.
+    """Hosts of one partition at a log position (epoch and number).
+
+    ``providers``: Provider tree of each host by host id, root first. ``services``: Documents of service hosts and other
+    services by name. ``is_stale``: The partition's store does not answer now.
     """
 
     log_position: tuple[int, int] = (0, 0)
@@ -131,8 +132,9 @@ def count_states(hosts: Iterable[Host]) -> dict[str, int]:
 
 
 def read(session: Session, partitions: objects.PartitionList, previous: HostList | None) -> HostList:
-    """Read the hosts of partitions with new log entries, and all services, which the log does not cover. A partition
-    without a reachable store keeps its earlier data; raises Unavailable if there is no data at all.
+    """Read the hosts of partitions with new log entries, and all services, which the log does not cover.
+
+    A partition without a reachable store keeps its earlier data; raises Unavailable if there is no data at all.
     """
     parts: dict[str, PartitionHosts] = {}
     failure: Exception | None = None

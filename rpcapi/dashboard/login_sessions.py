@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Session cookies of signed-in persons, and CSRF tokens. The signed cookie contains person and expiry; the server only
-stores sessions that ended early. The key is new at each start, so that a restart ends all sessions.
+"""Session cookies of signed-in persons, and CSRF tokens.
+
+The signed cookie contains person and expiry; the server only stores sessions that ended early. The key is new at each
+start, so that a restart ends all sessions.
 """
 
 import hmac

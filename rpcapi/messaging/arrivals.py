@@ -10,8 +10,9 @@ from rpcapi.messaging.dispatch import StrictServer
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Arrival of a message at this process, in seconds of the monotonic clock. ``listening_since`` is the start of the
-    server's current uninterrupted connection.
+    """Arrival of a message at this process, in seconds of the monotonic clock.
+
+    ``listening_since`` is the start of the server's current uninterrupted connection.
     """
 
     received: float
@@ -19,9 +20,10 @@ class Arrival:
 
 
 class ArrivalServer(StrictServer):
-    """Strict server that sets ``arrival`` on each message before it waits for a thread. oslo.messaging acknowledges on
-    receipt, even if all threads are busy: messages wait in this process, not at the broker. Only the rabbit drivers
-    notice a lost connection.
+    """Strict server that sets ``arrival`` on each message before it waits for a thread.
+
+    oslo.messaging acknowledges on receipt, even if all threads are busy: messages wait in this process, not at the
+    broker. Only the rabbit drivers notice a lost connection.
     """
 
     _listening_since = 0.0

@@ -18,8 +18,9 @@ MAX_LOGGED = 1000  # users with a logged refusal, one log line each
 
 
 class AuthorizingDispatcher(StrictDispatcher):
-    """Strict dispatcher that authorizes the sender before each method. A refusal is answered with CallerRefused,
-    counted by the endpoint's ``_observe`` and logged once per user.
+    """Strict dispatcher that authorizes the sender before each method.
+
+    A refusal is answered with CallerRefused, counted by the endpoint's ``_observe`` and logged once per user.
     """
 
     serializer: Any

@@ -31,9 +31,10 @@ RABBIT = "oslo_messaging_rabbit"
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of oslo.messaging's RPC and the embedded bus on a private configuration. oslo.messaging
-    registers its tracing and metrics options on the global one only; without them its server acknowledges every message
-    and dispatches none.
+    """Register the options of oslo.messaging's RPC and the embedded bus on a private configuration.
+
+    oslo.messaging registers its tracing and metrics options on the global one only; without them its server
+    acknowledges every message and dispatches none.
     """
     for options in (server._pool_opts, client._client_opts, transport._transport_opts, dispatcher._dispatcher_opts):
         conf.register_opts(options)
@@ -80,9 +81,10 @@ RABBIT_DEFAULTS: dict[str, Any] = {
 
 
 def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
-    """Return the transport of `url`, by default of `transport_url`. Connects lazily; starts tracing if configured.
-    Raises BadConfiguration, without credentials, for a malformed URL, unknown driver, missing package, or unusable
-    address or option.
+    """Return the transport of `url`, by default of `transport_url`.
+
+    Connects lazily; starts tracing if configured. Raises BadConfiguration, without credentials, for a malformed URL,
+    unknown driver, missing package, or unusable address or option.
     """
     set_defaults(conf)
     try:
@@ -108,8 +110,9 @@ def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
 
 
 def _own_driver(name: str) -> Any:
-    """Return gantt's driver class of that name, or None; `rabbit` means `gantt-rabbit`. A lookup among all installed
-    entry points would take longer than the rest of a command.
+    """Return gantt's driver class of that name, or None; `rabbit` means `gantt-rabbit`.
+
+    A lookup among all installed entry points would take longer than the rest of a command.
     """
     if name in ("rabbit", "gantt-rabbit"):
         from rpcapi.messaging.drivers import confined_rabbit  # noqa: PLC0415 - other buses do not need it
@@ -134,8 +137,9 @@ def count_dead_letters() -> int:
 
 
 def connect(transport: RPCTransport) -> None:
-    """Open a connection; raises Unavailable within seconds, while a call would wait for its timeout, and a server
-    forever. Without effect for drivers other than gantt's.
+    """Open a connection; raises Unavailable within seconds.
+
+    A call would wait for its timeout, and a server forever. Without effect for drivers other than gantt's.
     """
     _use_driver(transport, "connect")
 
@@ -154,9 +158,10 @@ def _use_driver(transport: RPCTransport, method: str) -> Any:
 
 
 def exchange_of(transport: RPCTransport, target: messaging.Target) -> messaging.Target:
-    """Return the target with its service's exchange, `<control_exchange>-<first word of the topic>`: permission to
-    publish to an exchange is permission to call that service. With one exchange, users of one service could make the
-    broker dead-letter messages to any other.
+    """Return the target with its service's exchange, `<control_exchange>-<first word of the topic>`.
+
+    Permission to publish to an exchange is permission to call that service. With one exchange, users of one service
+    could make the broker dead-letter messages to any other.
     """
     if target.exchange or not target.topic:
         return target
@@ -191,8 +196,10 @@ def get_server(
     serializer: messaging.Serializer | None = None,
     executor: str | None = None,
 ) -> RPCServer:
-    """Return a server, not yet started. Only methods with `rpcapi.endpoint.expose` are callable. On a bus that
-    authenticates senders, gantt's services accept only the callers in rpcapi.access.callers.
+    """Return a server, not yet started.
+
+    Only methods with `rpcapi.endpoint.expose` are callable. On a bus that authenticates senders, gantt's services
+    accept only the callers in rpcapi.access.callers.
     """
     # oslo.messaging warns about any explicit executor, even its default.
     executor_option = {"executor": executor} if executor and executor != green.executor() else {}

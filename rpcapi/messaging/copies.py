@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Listener for copies of calls to another service on RabbitMQ. A private queue is bound to the service's exchange with
-its topic, so the broker delivers each call twice. The exchange is never declared and nothing is published, so neither
-senders nor servers notice.
+"""Listener for copies of calls to another service on RabbitMQ.
+
+A private queue is bound to the service's exchange with its topic, so the broker delivers each call twice. The exchange
+is never declared and nothing is published, so neither senders nor servers notice.
 """
 
 import logging

@@ -53,9 +53,10 @@ def _malformed(why: str, value: Any) -> errors.MalformedObject:
 
 
 class StrictDispatcher(dispatcher.RPCDispatcher):
-    """oslo.messaging's dispatcher, hardened: malformed messages, contexts and arguments, and unknown methods or
-    versions get typed errors. The stock dispatcher logs a traceback for each, and never ends the heartbeats of a call
-    to an unknown method.
+    """oslo.messaging's dispatcher, hardened.
+
+    Malformed messages, contexts and arguments, and unknown methods or versions get typed errors. The stock dispatcher
+    logs a traceback for each, and never ends the heartbeats of a call to an unknown method.
     """
 
     def __init__(self, endpoints: list[Any], serializer: Any) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers on the message bus of other software, such as Nova's, by its conventions. That software declares the queues
-too, so oslo.messaging's own drivers are used with its settings.
+"""Servers on the message bus of other software, such as Nova's, by its conventions.
+
+That software declares the queues too, so oslo.messaging's own drivers are used with its settings.
 """
 
 import functools

@@ -24,8 +24,9 @@ def patch() -> None:
 
 
 def _isolate_request_contexts() -> None:
-    """Give each green thread its own request context. oslo.log is imported before the patch, so its context store is a
-    native thread-local shared by all green threads.
+    """Give each green thread its own request context.
+
+    oslo.log is imported before the patch, so its context store is a native thread-local shared by all green threads.
     """
     context._request_store = threading.local()
 

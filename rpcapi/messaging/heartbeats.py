@@ -55,9 +55,10 @@ class _MonitoredCall:
 
 
 class Heartbeats:
-    """Sender of heartbeats, two per monitor timeout of the caller. oslo.messaging's thread per call takes a fifth of
-    the time of a short call. Here one thread waits for all calls, and starts another only for a call whose first
-    heartbeat is due.
+    """Sender of heartbeats, two per monitor timeout of the caller.
+
+    oslo.messaging's thread per call takes a fifth of the time of a short call. Here one thread waits for all calls, and
+    starts another only for a call whose first heartbeat is due.
     """
 
     def __init__(self, linger_s: float = LINGER_S) -> None:

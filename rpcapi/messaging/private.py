@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names from oslo.messaging's private modules, which may change with each release. private_rabbit has the names of its
-RabbitMQ driver, whose import loads libraries that other buses do not need.
+"""Names from oslo.messaging's private modules, which may change with each release.
+
+private_rabbit has the names of its RabbitMQ driver, whose import loads libraries that other buses do not need.
 """
 
 from oslo_messaging._drivers.base import (

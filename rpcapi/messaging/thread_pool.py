@@ -16,9 +16,10 @@ JobSlot = SimpleQueue[Job | None]  # queue from which a thread takes its next jo
 
 
 class ThreadPool:
-    """Pool that starts a thread only if none is idle; the last idle thread, whose data is still in the caches, gets the
-    next job. oslo.messaging's pool grows to its maximum and wakes all threads each second; with a future per job that
-    costs a tenth of a selection (ADR 0218).
+    """Pool that starts a thread only if none is idle.
+
+    The last idle thread, whose data is still in the caches, gets the next job. oslo.messaging's pool grows to its
+    maximum and wakes all threads each second; with a future per job that costs a tenth of a selection (ADR 0218).
     """
 
     def __init__(self, max_workers: int, name: str = "rpc") -> None:

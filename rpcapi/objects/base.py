@@ -24,8 +24,9 @@ class GanttObject(base.VersionedObject):
     OBJ_SERIAL_NAMESPACE = "gantt_object"
 
     def complete(self) -> Self:
-        """Fill missing fields with defaults, check the object and return self. Raises MalformedObject if a field
-        without a default is missing or the columns differ in length.
+        """Fill missing fields with defaults, check the object and return self.
+
+        Raises MalformedObject if a field without a default is missing or the columns differ in length.
         """
         attributes = self.__dict__
         for name, attribute, field in self._layout():
@@ -105,8 +106,10 @@ class GanttObject(base.VersionedObject):
     @classmethod
     @functools.cache
     def _layout(cls) -> tuple[tuple[str, str, Any], ...]:
-        """Return (name, attribute, field) of each field. Every call converts objects at both ends. oslo's own methods
-        set each field through a property that tracks changes, which took half of the time of a client's call.
+        """Return (name, attribute, field) of each field.
+
+        Every call converts objects at both ends. oslo's own methods set each field through a property that tracks
+        changes, which took half of the time of a client's call.
         """
         return tuple((name, f"_obj_{name}", field) for name, field in cls.fields.items())
 
@@ -189,9 +192,10 @@ class ListField(fields.AutoTypedField):
 
 
 class Column:
-    """Mixin of fields that are columns of a batch: element i of every column belongs to row i. All columns of an object
-    have equal lengths; a column with a default may also be empty. Columns replace nested objects because the envelope
-    of an object costs more than a decision.
+    """Mixin of fields that are columns of a batch: element i of every column belongs to row i.
+
+    All columns of an object have equal lengths; a column with a default may also be empty. Columns replace nested
+    objects because the envelope of an object costs more than a decision.
     """
 
 

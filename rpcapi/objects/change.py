@@ -8,9 +8,10 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class ChangePage(base.GanttObject):
-    """Log changes after a requested position, oldest first, up to ``position`` in ``epoch``. Each element of
-    ``changes`` has the epoch, position, kind and payload of a host state notification. ``at_end`` is false if the log
-    may have more.
+    """Log changes after a requested position, oldest first, up to ``position`` in ``epoch``.
+
+    Each element of ``changes`` has the epoch, position, kind and payload of a host state notification. ``at_end`` is
+    false if the log may have more.
 
     Version 1.0: Initial version
     """

@@ -78,9 +78,10 @@ class GuestCopies(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class CopyPage(base.GanttObject):
-    """Progress of copies at their source; migrations without a copy are omitted. ``phases`` are the constants of this
-    module, ``reasons`` say why a copy failed. Amounts are in MiB: ``total_mb`` of memory and disk, ``remaining_mb`` of
-    it still to copy, and ``copied_mb`` so far, including rewritten memory.
+    """Progress of copies at their source; migrations without a copy are omitted.
+
+    ``phases`` are the constants of this module, ``reasons`` say why a copy failed. Amounts are in MiB: ``total_mb`` of
+    memory and disk, ``remaining_mb`` of it still to copy, and ``copied_mb`` so far, including rewritten memory.
 
     Version 1.0: Initial version
     """

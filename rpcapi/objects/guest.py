@@ -15,8 +15,9 @@ UNJOURNALLED = "unjournalled"  # the guest exists without a live attempt
 
 @base.GanttObjectRegistry.register
 class GuestPage(base.GanttObject):
-    """Page of the guests of a service host, by uuid and attempt; ``marker`` is None on the last page. Attempts without
-    a confirmed claim are omitted. ``names`` has the nodes, ``states`` the constants of this module.
+    """Page of the guests of a service host, by uuid and attempt; ``marker`` is None on the last page.
+
+    Attempts without a confirmed claim are omitted. ``names`` has the nodes, ``states`` the constants of this module.
 
     Version 1.0: Initial version
     """

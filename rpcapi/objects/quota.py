@@ -8,8 +8,9 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class ProjectQuota(base.GanttObject):
-    """Usage and limits: one row per used or limited resource class, ``instances`` or ``recorded_instances``. A limit of
-    None means unlimited.
+    """Usage and limits: one row per used or limited resource class, ``instances`` or ``recorded_instances``.
+
+    A limit of None means unlimited.
 
     Version 1.0: Initial version
     """

@@ -16,8 +16,10 @@ _DRIVER = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 def check_spec(spec: Any) -> None:
-    """Raise an error if ``spec`` is invalid, contradictory, or unsatisfiable on any host. Raises MalformedObject if it
-    is no RequestSpec; UnknownResourceClass, UnknownTrait or InvalidName; otherwise InvalidSpec.
+    """Raise an error if ``spec`` is invalid, contradictory, or unsatisfiable on any host.
+
+    Raises MalformedObject if it is no RequestSpec; UnknownResourceClass, UnknownTrait or InvalidName; otherwise
+    InvalidSpec.
     """
     if not isinstance(spec, RequestSpec):
         raise errors.MalformedObject(name="RequestSpec", why=f"it is of type {type(spec).__name__}")

@@ -14,9 +14,10 @@ class SpecColumn(base.Column, fields.ListOfObjectsField):
 
 @base.GanttObjectRegistry.register
 class SelectionRequests(base.GanttObject):
-    """Requests to decide together, each with its own id, spec and list of uuids. ``projects``, ``users`` and
-    ``deadlines`` (Unix time in seconds, 0 for none) default to the values of the call's context. ``fresh`` is as in
-    select_destinations, false by default.
+    """Requests to decide together, each with its own id, spec and list of uuids.
+
+    ``projects``, ``users`` and ``deadlines`` (Unix time in seconds, 0 for none) default to the values of the call's
+    context. ``fresh`` is as in select_destinations, false by default.
 
     Version 1.0: Initial version
     """
@@ -36,9 +37,10 @@ class SelectionRequests(base.GanttObject):
 
 @base.GanttObjectRegistry.register
 class SelectionAnswers(base.GanttObject):
-    """Selections or refusal of each request, in order. ``served`` has the request's index in ``selections``, or None
-    for a refusal. Then ``codes``, ``reasons`` and, if requested, ``details`` have the code, message and fields of the
-    error that select_destinations would have raised.
+    """Selections or refusal of each request, in order.
+
+    ``served`` has the request's index in ``selections``, or None for a refusal. Then ``codes``, ``reasons`` and, if
+    requested, ``details`` have the code, message and fields of the error that select_destinations would have raised.
 
     Version 1.0: Initial version
     """

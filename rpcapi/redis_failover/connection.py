@@ -54,8 +54,9 @@ def is_not_primary(error: redis.RedisError) -> bool:
 def pool(
     url: str, key: str, group: str, kind: type[redis.ConnectionPool] = redis.ConnectionPool, **options: Any
 ) -> redis.ConnectionPool:
-    """Return a lazy pool of connections to the primary of ``key``; raises BadConfiguration, naming ``[group] url``, for
-    an invalid URL or an unusable file in it.
+    """Return a lazy pool of connections to the primary of ``key``.
+
+    Raises BadConfiguration, naming ``[group] url``, for an invalid URL or an unusable file in it.
     """
     if not redis_nodes.has_multiple_servers(url):
         tls.check_files(url, group)

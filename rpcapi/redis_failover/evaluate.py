@@ -39,9 +39,10 @@ def evaluate(
     replicas: ReplicaAcknowledgement,
     marker: str,
 ) -> Any:
-    """Return the script's result, loading the script if the server lacks it; raises redis-py's errors. With
-    ``replicas.count``, WAIT is sent in the same round trip and TooFewReplicas may be raised; ``marker`` is a key in the
-    slot of the script's keys.
+    """Return the script's result, loading the script if the server lacks it; raises redis-py's errors.
+
+    With ``replicas.count``, WAIT is sent in the same round trip and TooFewReplicas may be raised; ``marker`` is a key
+    in the slot of the script's keys.
     """
     return evaluate_all(client, sha, text, keys, [arguments], replicas=replicas, marker=marker)[0]
 
@@ -75,9 +76,10 @@ def evaluate_each(
     marker: str,
     commands: Sequence[Sequence[Any]] = (),
 ) -> list[Any]:
-    """Return the results of ``calls``, then of ``commands``, sent as one packet; missing scripts are loaded. A failed
-    call or command yields its ResponseError. After any other redis-py error or TooFewReplicas it is unknown which calls
-    were executed.
+    """Return the results of ``calls``, then of ``commands``, sent as one packet; missing scripts are loaded.
+
+    A failed call or command yields its ResponseError. After any other redis-py error or TooFewReplicas it is unknown
+    which calls were executed.
     """
     waiting = _wait_commands(replicas, marker)
     results = _send(client, text, [*_calls(sha, keys, calls), *commands, *waiting])
@@ -98,9 +100,11 @@ def _calls(sha: str, keys: Sequence[str], calls: Sequence[Sequence[Any]]) -> Ite
 
 
 def _wait_commands(replicas: ReplicaAcknowledgement, marker: str) -> list[Sequence[Any]]:
-    """Return the commands that wait for replicas, if required. A repeated call that writes nothing must wait for the
-    original write of another connection. Redis up to 7.0 waits for the offset at the connection's last command, later
-    versions and Valkey for its own last write, so each WAIT follows a write.
+    """Return the commands that wait for replicas, if required.
+
+    A repeated call that writes nothing must wait for the original write of another connection. Redis up to 7.0 waits
+    for the offset at the connection's last command, later versions and Valkey for its own last write, so each WAIT
+    follows a write.
     """
     return [("SET", marker, ""), ("WAIT", replicas.count, replicas.wait_ms)] if replicas.count else []
 

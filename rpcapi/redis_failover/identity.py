@@ -23,8 +23,9 @@ class EpochMissing(redis.RedisError):
 
 @dataclass(frozen=True, slots=True)
 class IdentityRecord:
-    """Location of the server's identity in a store: a hash, and the script that writes it (_identity.lua). ``counter``:
-    Field of the hash that grows with the store's writes. ``subject``: Name of the store in errors.
+    """Location of the server's identity in a store: a hash, and the script that writes it (_identity.lua).
+
+    ``counter``: Field of the hash that grows with the store's writes. ``subject``: Name of the store in errors.
     """
 
     hash_key: str
@@ -43,10 +44,11 @@ class RecordedServer:
 
 
 class ServerIdentity(HighWaterMark):
-    """Checker of the server on each new connection, before any verb is sent. ``is_durable``: appendfsync is always and
-    no other server may take over. Then a restarted server that has everything this process observed has forgotten
-    nothing. A promoted replica is another server and may lack the last writes; a former server may return with its
-    data. ``arguments``: Further arguments of the script.
+    """Checker of the server on each new connection, before any verb is sent.
+
+    ``is_durable``: appendfsync is always and no other server may take over. Then a restarted server that has everything
+    this process observed has forgotten nothing. A promoted replica is another server and may lack the last writes; a
+    former server may return with its data. ``arguments``: Further arguments of the script.
     """
 
     def __init__(self, record: IdentityRecord, *, is_durable: bool, arguments: Mapping[str, Any] | None = None) -> None:
@@ -56,9 +58,10 @@ class ServerIdentity(HighWaterMark):
         self._arguments = dict(arguments or {})
 
     def check(self, execute: Execute) -> int:
-        """Check and record the server's identity, begin a new epoch if necessary, and return the epoch. Raises
-        redis.ReadOnlyError for a replica, whose answers may be old, and IncompatibleObject if a newer gantt wrote the
-        store.
+        """Check and record the server's identity, begin a new epoch if necessary, and return the epoch.
+
+        Raises redis.ReadOnlyError for a replica, whose answers may be old, and IncompatibleObject if a newer gantt
+        wrote the store.
         """
         info = _fields(execute("INFO"))
         if info.get("role") != "master":

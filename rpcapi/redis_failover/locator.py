@@ -44,9 +44,10 @@ class PrimaryLocator(abc.ABC):
 
 
 class SentinelLocator(PrimaryLocator):
-    """Locator that uses the newest configuration of a majority of sentinels, or of all that answer. A single sentinel,
-    used only if no other answers, may return the old primary during a failover. ``replicas_acknowledge``, not
-    sentinels, keeps an isolated old primary from acknowledging writes.
+    """Locator that uses the newest configuration of a majority of sentinels, or of all that answer.
+
+    A single sentinel, used only if no other answers, may return the old primary during a failover.
+    ``replicas_acknowledge``, not sentinels, keeps an isolated old primary from acknowledging writes.
     """
 
     def __init__(self, nodes: RedisNodes) -> None:
@@ -78,8 +79,9 @@ class SentinelLocator(PrimaryLocator):
 
 
 class SlotOwnerLocator(PrimaryLocator):
-    """Locator that asks the next cluster node each time for the owner of a key's slot. An isolated node may return an
-    old owner; the connect then fails, and the next query goes to the next node.
+    """Locator that asks the next cluster node each time for the owner of a key's slot.
+
+    An isolated node may return an old owner; the connect then fails, and the next query goes to the next node.
     """
 
     def __init__(self, nodes: RedisNodes, key: str) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes of key collections in Redis by MEMORY USAGE, whose sampling costs the same at any size. Includes the whole
-server by INFO, because its memory may end before any collection is at its limit.
+"""Sizes of key collections in Redis by MEMORY USAGE, whose sampling costs the same at any size.
+
+Includes the whole server by INFO, because its memory may end before any collection is at its limit.
 """
 
 from collections.abc import Callable, Mapping, Sequence

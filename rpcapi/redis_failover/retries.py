@@ -28,8 +28,9 @@ def run_with_retries(
     wait_seconds: float | None = None,
     on_retry: Callable[[], None] = lambda: None,
 ) -> T:
-    """Return the result of ``operation``, retried on retryable and ``extra_errors``; raises the last error. Makes
-    ATTEMPTS attempts, or any number in ``wait_seconds``; ``on_retry`` is called before each retry.
+    """Return the result of ``operation``, retried on retryable and ``extra_errors``; raises the last error.
+
+    Makes ATTEMPTS attempts, or any number in ``wait_seconds``; ``on_retry`` is called before each retry.
     """
     end = None if wait_seconds is None else time.monotonic() + wait_seconds
 

@@ -19,8 +19,10 @@ from rpcapi.redis_failover.system_calls import use_fewer_system_calls
 
 
 class ScriptClient(redis.Redis):
-    """Client that keeps a connection per concurrent script: redis-py takes a pooled connection for each command, two
-    thirds of a script's client time. The pool still owns and closes them; only `execute_together` uses them.
+    """Client that keeps a connection per concurrent script.
+
+    For each command redis-py takes a pooled connection, two thirds of a script's client time. The pool still owns and
+    closes them; only `execute_together` uses them.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -29,9 +31,10 @@ class ScriptClient(redis.Redis):
         self._pid = os.getpid()
 
     def execute_together(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Return the answers to commands sent as one packet, a ResponseError for each failure. After other redis-py
-        errors it is unknown which commands were executed. A connection reconnects at its next use after a missing
-        answer, or if its server is no longer the primary or, like a former primary, lacks a script.
+        """Return the answers to commands sent as one packet, a ResponseError for each failure.
+
+        After other redis-py errors it is unknown which commands were executed. A connection reconnects at its next use
+        after a missing answer, or if its server is no longer the primary or, like a former primary, lacks a script.
         """
         answers: list[Any] = []
         connection = self._take()
@@ -77,7 +80,8 @@ def open_client(
     kind: type[redis.ConnectionPool] = redis.ConnectionPool,
     **options: Any,
 ) -> ScriptClient:
-    """Return a lazy client of the primary of ``key`` that checks the server's identity on each new connection;
+    """Return a lazy client of the primary of ``key`` that checks the server's identity on each new connection.
+
     ``options`` are for connections. Raises BadConfiguration, naming ``[group] url``, for an unusable URL.
     """
 

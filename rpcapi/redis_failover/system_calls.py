@@ -8,10 +8,12 @@ from typing import Any
 
 
 def use_fewer_system_calls(connection: Any, *, on_green_threads: bool) -> None:
-    """Make each read and write of a fresh connection one system call, with the same timeout: a thread gives up the
-    interpreter for each. redis-py's pool polls for unread answers before each command, half of the cost of a short one;
-    there are none, since interrupted commands disconnect and a closed connection fails the command. Python polls before
-    each read and write; here the kernel enforces the timeout, except on green threads and TLS.
+    """Make each read and write of a fresh connection one system call, with the same timeout.
+
+    A thread gives up the interpreter for each. redis-py's pool polls for unread answers before each command, half of
+    the cost of a short one; there are none, since interrupted commands disconnect and a closed connection fails the
+    command. Python polls before each read and write; here the kernel enforces the timeout, except on green threads and
+    TLS.
     """
     connection.can_read = _nothing_unread
     sock, seconds = connection._sock, connection.socket_timeout

@@ -12,10 +12,12 @@ POLICIES = (NONE, ISOLATE)
 
 @dataclass(frozen=True, slots=True)
 class RequestGroup:
-    """Amounts by resource class, and requirements on the providers that serve them. The unsuffixed group ("") may be
-    spread over a tree and its sharing providers, with each resource class from one provider. Any other group is served
-    by one provider. ``any_of``: Sets of traits; the provider needs one trait of each set. ``member_of``: Sets of
-    aggregates; the provider must be in one aggregate of each set. ``in_tree``: Any provider of the required tree.
+    """Amounts by resource class, and requirements on the providers that serve them.
+
+    The unsuffixed group ("") may be spread over a tree and its sharing providers, with each resource class from one
+    provider. Any other group is served by one provider. ``any_of``: Sets of traits; the provider needs one trait of
+    each set. ``member_of``: Sets of aggregates; the provider must be in one aggregate of each set. ``in_tree``: Any
+    provider of the required tree.
     """
 
     suffix: str = ""

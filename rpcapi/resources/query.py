@@ -72,8 +72,9 @@ EVERYTHING = Term("and", ())
 
 
 def parse(hint: Any) -> Term:
-    """Parse the hint, JSON text or a list; an empty query becomes EVERYTHING. Raises InvalidSpec for a malformed or too
-    large query, and for unknown or incompatible operators and variables.
+    """Parse the hint, JSON text or a list; an empty query becomes EVERYTHING.
+
+    Raises InvalidSpec for a malformed or too large query, and for unknown or incompatible operators and variables.
     """
     decoded = _decode(hint)
     if decoded is None or decoded in ([], {}, ""):

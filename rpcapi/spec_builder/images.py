@@ -26,8 +26,9 @@ RENAMED = {
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """Image with Glance's ``properties``, of which traits, hw_*, img_* and os_* are used. ``min_ram_mb`` and
-    ``min_disk_gb`` limit the flavors that can boot it.
+    """Image with Glance's ``properties``, of which traits, hw_*, img_* and os_* are used.
+
+    ``min_ram_mb`` and ``min_disk_gb`` limit the flavors that can boot it.
     """
 
     name: str

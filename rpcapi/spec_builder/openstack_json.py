@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flavors and images from the JSON output of ``openstack flavor`` and ``openstack image``. Accepts the keys of ``list
---long`` ("RAM") and of ``show`` ("ram").
+"""Flavors and images from the JSON output of ``openstack flavor`` and ``openstack image``.
+
+Accepts the keys of ``list --long`` ("RAM") and of ``show`` ("ram").
 """
 
 import re

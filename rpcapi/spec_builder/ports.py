@@ -49,8 +49,9 @@ def read(texts: Mapping[str, str]) -> Port:
 
 
 def translate(ports: Sequence[Port], draft: SpecDraft) -> list[dict[str, Any]]:
-    """Add a group with Neutron's traits per port with bandwidth; return RequestSpec.ports. The group requires the trait
-    of its network; other ports keep ``physnet`` for the filters.
+    """Add a group with Neutron's traits per port with bandwidth; return RequestSpec.ports.
+
+    The group requires the trait of its network; other ports keep ``physnet`` for the filters.
     """
     spec_ports = []
     for number, port in enumerate(ports):

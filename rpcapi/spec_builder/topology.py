@@ -15,8 +15,9 @@ _OF_CELLS = (orc.VCPU, orc.PCPU, orc.MEMORY_MB)
 
 
 def translate(flavor_image: FlavorImageProperties, draft: SpecDraft, large_kb: int) -> None:
-    """Add guest cells if cells, pinned CPUs, a page size or persistent memory are requested; each is a request group
-    for one NUMA cell of a host. Raises InvalidSpec for contradictions.
+    """Add guest cells if cells, pinned CPUs, a page size or persistent memory are requested.
+
+    Each is a request group for one NUMA cell of a host. Raises InvalidSpec for contradictions.
     """
     layout = cpus.read(flavor_image, draft)
     nodes, page_size = numa_cells.count_cells(flavor_image), page_sizes.requested_page_size(flavor_image)

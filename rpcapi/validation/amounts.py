@@ -12,6 +12,7 @@ MAX_CLASSES = 32  # resource classes of one group
 
 def check(resources: Any, qualifier: str = "") -> None:
     """Raise InvalidSpec or UnknownResourceClass unless ``resources`` maps classes to amounts of at least 1.
+
     ``qualifier``, such as " of group '1'", follows field names in errors.
     """
     check_mapping(f"the resources{qualifier}", resources, MAX_CLASSES)

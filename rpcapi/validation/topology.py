@@ -23,8 +23,10 @@ CELL_KEYS = ("id", "group", "cpus", "pcpus", "memory_mb")
 
 
 def check(numa: Any, groups: Mapping[str, Any]) -> None:
-    """Raise InvalidSpec for an invalid topology; {} means none. ``groups`` must be valid. Cells and guest CPUs are
-    numbered from 0; each CPU is in exactly one cell, whose own request group requests exactly its CPUs and memory.
+    """Raise InvalidSpec for an invalid topology; {} means none.
+
+    ``groups`` must be valid. Cells and guest CPUs are numbered from 0; each CPU is in exactly one cell, whose own
+    request group requests exactly its CPUs and memory.
     """
     check_keys("the NUMA topology", numa, KEYS)
     if not numa:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory freed by decisions stays with the process. A decision on 100,000 hosts drops a dozen columns of 800 kB; glibc
-would return each to the kernel, and the page faults of the next cost as much as the arithmetic.
+"""Memory freed by decisions stays with the process.
+
+A decision on 100,000 hosts drops a dozen columns of 800 kB; glibc would return each to the kernel, and the page faults
+of the next cost as much as the arithmetic.
 """
 
 import ctypes

@@ -60,8 +60,9 @@ class PlacementService:
 
 
 def load_application(conf: cfg.ConfigOpts) -> WSGIApplication:
-    """Return the WSGI application for another server, once all providers are loaded; waits for the store. A thread
-    follows the store until the process exits, so a forking server must call this in each process. Raises
+    """Return the WSGI application for another server, once all providers are loaded; waits for the store.
+
+    A thread follows the store until the process exits, so a forking server must call this in each process. Raises
     BadConfiguration.
     """
     parts = build(conf, ConfiguredStores(conf, STORE_SECONDS))

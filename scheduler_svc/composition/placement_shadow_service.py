@@ -18,8 +18,9 @@ LOG = log.getLogger(__name__)
 
 
 class PlacementShadowService:
-    """Proxy of another Placement that repeats requests on gantt, with the service protocol of rpcapi.daemon. One
-    process, since writes are repeated in the order of their acknowledgement.
+    """Proxy of another Placement that repeats requests on gantt, with the service protocol of rpcapi.daemon.
+
+    One process, since writes are repeated in the order of their acknowledgement.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, _worker_index: int = 0) -> None:

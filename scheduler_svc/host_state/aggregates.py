@@ -22,9 +22,10 @@ DocumentUpdate = Callable[[AggregateDocument], AggregateDocument | None]
 
 
 class AggregateWriter:
-    """Writes documents of namespace ``aggregate`` to every partition, because claims are checked locally. Documents
-    whose increasing number or string ``version`` is not newer than the stored one are ignored; without versions, the
-    last write wins.
+    """Writes documents of namespace ``aggregate`` to every partition, because claims are checked locally.
+
+    Documents whose increasing number or string ``version`` is not newer than the stored one are ignored; without
+    versions, the last write wins.
     """
 
     def __init__(self, partitions: OpenPartitions, namespace: Namespace) -> None:
@@ -32,9 +33,10 @@ class AggregateWriter:
         self._namespace = namespace
 
     def update(self, payloads: Sequence[Any]) -> None:
-        """Create or replace whole aggregate documents {"id", "name", "hosts", "metadata", "version"}, of which "hosts"
-        and either "id" or "name" are required. Raises InvalidRequest, InvalidName or InvalidHostState without any
-        change; after StoreUnavailable other partitions may be updated, and the caller must retry.
+        """Create or replace whole aggregate documents {"id", "name", "hosts", "metadata", "version"}.
+
+        "hosts" and either "id" or "name" are required. Raises InvalidRequest, InvalidName or InvalidHostState without
+        any change; after StoreUnavailable other partitions may be updated, and the caller must retry.
         """
         if len(payloads) > MAX_AGGREGATES:
             raise errors.InvalidRequest(
@@ -49,8 +51,10 @@ class AggregateWriter:
         self._apply({name: _replace_if_later(name, document) for name, document in documents.items()})
 
     def delete(self, name: names.ResourceName, version: int | str | None = None) -> None:
-        """Delete an aggregate if it exists; with a ``version`` a tombstone remains, so that a delayed older update
-        cannot recreate it. Raises InvalidName, InvalidHostState, and StoreUnavailable like ``update``.
+        """Delete an aggregate if it exists.
+
+        With a ``version`` a tombstone remains, so that a delayed older update cannot recreate it. Raises InvalidName,
+        InvalidHostState, and StoreUnavailable like ``update``.
         """
         canonical_name = names.canonical(name)
         if version is None:

@@ -31,8 +31,9 @@ class HostStateDocument(NamedTuple):
 
 
 class HostStates:
-    """Thread-safe reader and writer of documents of all partitions: stores compare versions on write. ``partition``
-    None means the partition of the document, or of a new document's host.
+    """Thread-safe reader and writer of documents of all partitions: stores compare versions on write.
+
+    ``partition`` None means the partition of the document, or of a new document's host.
     """
 
     def __init__(self, partitions: OpenPartitions, namespaces: NamespaceRegistry) -> None:
@@ -62,6 +63,7 @@ class HostStates:
         partition: str | None = None,
     ) -> tuple[list[HostStateDocument], str | None]:
         """Return a page of documents by name, of one partition or all, and the next marker (None at the end).
+
         ``matching`` compares top-level keys. A page with a marker may have fewer than ``limit`` documents, because a
         call scans at most MAX_SCANNED per partition. Raises UnknownNamespace and StoreUnavailable.
         """
@@ -96,9 +98,10 @@ class HostStates:
         *,
         partition: str | None = None,
     ) -> HostStateDocument:
-        """Merge ``changes`` into the document at ``version`` (0: create it); return the result. None removes a key,
-        except in namespace ``service``. Raises UnknownNamespace, WriterRefused, UnknownHost, VersionConflict,
-        InvalidHostState, and InvalidRequest, also for an aggregate in several partitions.
+        """Merge ``changes`` into the document at ``version`` (0: create it); return the result.
+
+        None removes a key, except in namespace ``service``. Raises UnknownNamespace, WriterRefused, UnknownHost,
+        VersionConflict, InvalidHostState, and InvalidRequest, also for an aggregate in several partitions.
         """
         declaration = self._namespaces.find(namespace)
         declaration.check_writer(writer)
@@ -113,8 +116,10 @@ class HostStates:
         return HostStateDocument(store.partition, name, store.put_state(namespace, name, version, merged), merged)
 
     def delete(self, namespace: str, name: str, version: int, writer: str) -> None:
-        """Delete the document at ``version`` if it exists. Raises UnknownNamespace, WriterRefused, VersionConflict, and
-        InvalidRequest for documents that are deleted only with their host.
+        """Delete the document at ``version`` if it exists.
+
+        Raises UnknownNamespace, WriterRefused, VersionConflict, and InvalidRequest for documents that are deleted only
+        with their host.
         """
         self._namespaces.find(namespace).check_writer(writer)
         self._find_partition(namespace, name, None).store.delete_state(namespace, name, version)

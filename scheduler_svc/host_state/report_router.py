@@ -13,10 +13,11 @@ LOG = log.getLogger(__name__)
 
 
 def update_stats(partitions: OpenPartitions, host: str, partition: str | None, report: HostReport) -> StatsOutcome:
-    """Apply a report; see HostReportStore.update_stats. ``partition`` None: this worker's. A host that registers
-    elsewhere than before is removed there first, since claims cannot move. Raises HostInUse if it has claims there,
-    Conflict if it may have some, HostIdentityConflict if an agent with another state folder is up there,
-    StoreUnavailable and UnknownPartition.
+    """Apply a report; see HostReportStore.update_stats.
+
+    ``partition`` None: this worker's. A host that registers elsewhere than before is removed there first, since claims
+    cannot move. Raises HostInUse if it has claims there, Conflict if it may have some, HostIdentityConflict if an agent
+    with another state folder is up there, StoreUnavailable and UnknownPartition.
     """
     target = partitions.find(partition)
     if report.register:
@@ -28,9 +29,10 @@ def update_stats(partitions: OpenPartitions, host: str, partition: str | None, r
 
 
 def _has_host(partitions: OpenPartitions, partition: OpenPartition, host: str, host_uuid: str) -> bool:
-    """Return whether a partition has a host, by its store, since the table may lack a new host; by the table while the
-    store is unavailable, so that hosts of other partitions can register. Raises HostIdentityConflict if an agent with
-    another state folder is up there.
+    """Return whether a partition has a host, by its store, since the table may lack a new host.
+
+    While the store is unavailable, the table decides, so that hosts of other partitions can register. Raises
+    HostIdentityConflict if an agent with another state folder is up there.
     """
     try:
         service = partition.store.get_state(SERVICE, host)[1]

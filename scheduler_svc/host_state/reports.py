@@ -26,9 +26,10 @@ MAX_CELLS_TEXT = 64 * 1024  # bytes of JSON
 
 
 def check_nodes(host: str, nodes: Any, full: bool) -> dict[str, dict[str, Any]]:
-    """Return the nodes of ``host``'s report with canonical names and computed capacities. A full report must have each
-    node's inventories and all parents; a delta has only changes. Raises InvalidStats, InvalidName, UnknownResourceClass
-    or UnknownTrait for the whole report.
+    """Return the nodes of ``host``'s report with canonical names and computed capacities.
+
+    A full report must have each node's inventories and all parents; a delta has only changes. Raises InvalidStats,
+    InvalidName, UnknownResourceClass or UnknownTrait for the whole report.
     """
     if not isinstance(nodes, Mapping):
         raise errors.InvalidStats(what="nodes", why="must be a mapping from resource names to node states")

@@ -42,8 +42,10 @@ def check_versions(binary: str, versions: Any) -> Versions | None:
 
 
 def merge_report(document: Mapping[str, Any], reported: Versions | None, now_ms: int) -> dict[str, Any]:
-    """Return the changes that a process's report makes to its service's document. Processes of two releases may report
-    under one name during an upgrade; the older counts until it has been silent for OLDER_ENDED_MS.
+    """Return the changes that a process's report makes to its service's document.
+
+    Processes of two releases may report under one name during an upgrade; the older counts until it has been silent for
+    OLDER_ENDED_MS.
     """
     lowest, seen_ms = document.get(RPC_VERSIONS), document.get(OLDER_SEEN_MS)
     if reported == lowest:
@@ -57,8 +59,9 @@ def merge_report(document: Mapping[str, Any], reported: Versions | None, now_ms:
 
 
 def oldest_versions(documents: Iterable[Mapping[str, Any]]) -> dict[str, str | None]:
-    """Return the oldest version per topic of the living services; None if one of them reports none. Too old agents get
-    no new servers and must not cap messages to others.
+    """Return the oldest version per topic of the living services; None if one of them reports none.
+
+    Too old agents get no new servers and must not cap messages to others.
     """
     oldest: dict[str, str | None] = {}
     for document in documents:

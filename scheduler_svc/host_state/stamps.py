@@ -12,8 +12,9 @@ CONDUCTORS = "(conductors)"  # pseudo-host of stamps shared by conductors; never
 
 
 class StampSigner:
-    """Signer and verifier of stamps EPOCH.POSITION.MAC with a key known only to schedulers; without a key, neither. The
-    MAC also covers partition and host, so a stamp proves nothing in another partition or from another host.
+    """Signer and verifier of stamps EPOCH.POSITION.MAC with a key known only to schedulers; without a key, neither.
+
+    The MAC also covers partition and host, so a stamp proves nothing in another partition or from another host.
     """
 
     def __init__(self, key: str | None) -> None:

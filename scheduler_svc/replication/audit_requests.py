@@ -28,8 +28,9 @@ CALLS, RETRY_S = 12, 5.0
 
 
 class AuditAnnouncer:
-    """Requests audits after each load of a partition, and tells its store the hosts in the conductor's records. Best
-    effort: agents also learn of audits from report answers, and the store's collection of names times out.
+    """Requests audits after each load of a partition, and tells its store the hosts in the conductor's records.
+
+    Best effort: agents also learn of audits from report answers, and the store's collection of names times out.
     """
 
     def __init__(

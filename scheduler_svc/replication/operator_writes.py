@@ -46,8 +46,9 @@ class OperatorWrites:
             self._put(SERVICE, entry.payload, entry.position)
 
     def repeat_forgotten(self, store: Store, position: int) -> None:
-        """Repeat lost writes if the store no longer has ``position``, up to which these documents are known. Documents
-        written after the loss stay. After StoreUnavailable, call again.
+        """Repeat lost writes if the store no longer has ``position``, up to which these documents are known.
+
+        Documents written after the loss stay. After StoreUnavailable, call again.
         """
         if not _has_forgotten(store, position):
             return

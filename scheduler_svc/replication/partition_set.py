@@ -32,8 +32,10 @@ class PartitionSet:
         on_loaded: Callable[[Replica], None] | None = None,
         for_api: bool = False,
     ) -> None:
-        """Open the partitions ``names``. This worker serves claims for ``served``; ``own`` is its own. ``on_loaded`` is
-        called after each load of a served partition. ``for_api``: see Replica.
+        """Open the partitions ``names``.
+
+        This worker serves claims for ``served``; ``own`` is its own. ``on_loaded`` is called after each load of a
+        served partition. ``for_api``: see Replica.
         """
         self._stores: list[Store] = []
         self._for_api = for_api

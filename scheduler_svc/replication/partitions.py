@@ -62,9 +62,10 @@ class OpenPartitions:
         return [member for member in self if member.replica.number in numbers]
 
     def find_decision(self, request_id: str, project: str | None = None) -> tuple[OpenPartition, dict[str, Any]]:
-        """Return a decision's newest record with its partition; with ``project``, its record is preferred. Partitions
-        that refused the call have records too. Raises UnknownDecision, or StoreUnavailable if an unavailable partition
-        may have the record.
+        """Return a decision's newest record with its partition; with ``project``, its record is preferred.
+
+        Partitions that refused the call have records too. Raises UnknownDecision, or StoreUnavailable if an unavailable
+        partition may have the record.
         """
         decisions, missing = [], []
         for partition in self:

@@ -16,9 +16,10 @@ MIN_PAUSE = 0.001  # seconds; 0 would mean no pause
 
 @dataclass(frozen=True, slots=True)
 class ReapLimits:
-    """Ages in ms after which the reaper acts. ``dead_after_ms``: Silence after which a service is down; None: a service
-    group decides liveness. ``tombstone_ms``: Lifetime of tombstones. ``collect_ms``: Duration of a new epoch's
-    collection of forgotten hosts' names.
+    """Ages in ms after which the reaper acts.
+
+    ``dead_after_ms``: Silence after which a service is down; None: a service group decides liveness. ``tombstone_ms``:
+    Lifetime of tombstones. ``collect_ms``: Duration of a new epoch's collection of forgotten hosts' names.
     """
 
     dead_after_ms: int | None
@@ -27,8 +28,9 @@ class ReapLimits:
 
 
 class Reaper:
-    """Cleans up a partition, in any number of workers: each batch is one atomic, idempotent verb. While more is due,
-    batches follow each other as fast as ``STORE_SHARE`` allows.
+    """Cleans up a partition, in any number of workers: each batch is one atomic, idempotent verb.
+
+    While more is due, batches follow each other as fast as ``STORE_SHARE`` allows.
     """
 
     def __init__(

@@ -30,10 +30,11 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 
 
 class Replica(BackgroundLoop):
-    """In-memory copy of one partition, by a thread that loads a snapshot and follows the log; partitions may share a
-    table. During a store outage decisions use the last known state, and their claims fail. ``table`` raises NotReady
-    before the first load. ``on_loaded`` is called after each full load: at start, after a log gap, an outage, a new
-    epoch, or a mass departure of names.
+    """In-memory copy of one partition, by a thread that loads a snapshot and follows the log.
+
+    Partitions may share a table. During a store outage decisions use the last known state, and their claims fail.
+    ``table`` raises NotReady before the first load. ``on_loaded`` is called after each full load: at start, after a log
+    gap, an outage, a new epoch, or a mass departure of names.
     """
 
     def __init__(
@@ -44,9 +45,10 @@ class Replica(BackgroundLoop):
         *,
         for_api: bool = False,
     ) -> None:
-        """``for_api``: for gantt-placement, which always calls ``reach`` before it reads the table: the follower reads
-        only when ``reach`` needs it. It leaves forgotten operator writes to the schedulers, since its store user may
-        not write host state.
+        """``for_api``: for gantt-placement, which always calls ``reach`` before it reads the table.
+
+        The follower reads only when ``reach`` needs it. It leaves forgotten operator writes to the schedulers, since
+        its store user may not write host state.
         """
         super().__init__(f"replica {store.partition}")
         self._store = store
@@ -171,9 +173,10 @@ class Replica(BackgroundLoop):
         return own > 0 and own >= len(entries) - 1
 
     def apply_carried(self, entries: Sequence[LogEntry], epochs: Collection[int]) -> None:
-        """Apply log entries that came with answers to claims of these epochs, read after ``log_position``; may run
-        concurrently with the follower. While answers carry the whole log, the follower reads only every CARRIED_PAUSE.
-        Other epochs, gaps and inapplicable entries are left to it.
+        """Apply log entries that came with answers to claims of these epochs, read after ``log_position``.
+
+        May run concurrently with the follower. While answers carry the whole log, the follower reads only every
+        CARRIED_PAUSE. Other epochs, gaps and inapplicable entries are left to it.
         """
         if not self._applying.acquire(blocking=False):
             return  # the follower is applying entries

@@ -18,8 +18,10 @@ Amounts = Mapping[str, Mapping[str, int]]  # {path: {class: amount}}
 
 @dataclass(frozen=True, slots=True)
 class NodeProvider:
-    """Resource provider of a node; ``path`` is below the node's name, "" for the node itself. ``parent`` is a path as
-    well. Kinds that describe the same path share the provider: inventories and traits are merged.
+    """Resource provider of a node; ``path`` is below the node's name, "" for the node itself.
+
+    ``parent`` is a path as well. Kinds that describe the same path share the provider: inventories and traits are
+    merged.
     """
 
     path: str
@@ -47,16 +49,18 @@ class AssignmentRequest:
 
 
 class ResourceKind(abc.ABC):
-    """Kind of resource on the nodes of one shape; stateless, since each call gets the existing assignments. A kind that
-    needs only amounts overrides ``inventory`` alone. An exception in ``inventory`` disables the kind, an exception in
-    ``assign`` refuses the build; both are logged with the kind's name.
+    """Kind of resource on the nodes of one shape; stateless, since each call gets the existing assignments.
+
+    A kind that needs only amounts overrides ``inventory`` alone. An exception in ``inventory`` disables the kind, an
+    exception in ``assign`` refuses the build; both are logged with the kind's name.
     """
 
     @classmethod
     @abc.abstractmethod
     def of_shape(cls, conf: cfg.ConfigOpts, group: str) -> "ResourceKind | None":
-        """Return the kind for the shape in config group "shape:NAME", or None if its nodes lack this kind. Registers
-        its own options in that group. Raises BadConfiguration, which aborts the start.
+        """Return the kind for the shape in config group "shape:NAME", or None if its nodes lack this kind.
+
+        Registers its own options in that group. Raises BadConfiguration, which aborts the start.
         """
 
     @abc.abstractmethod
@@ -68,8 +72,9 @@ class ResourceKind(abc.ABC):
         return bool(request.amounts)
 
     def assign(self, request: AssignmentRequest, assignments: Sequence[Assignment]) -> Assignment | str:
-        """Return the guest's assignment, given the node's existing ``assignments``, or the reason of a refusal. An
-        empty assignment means that the guest has amounts only.
+        """Return the guest's assignment, given the node's existing ``assignments``, or the reason of a refusal.
+
+        An empty assignment means that the guest has amounts only.
         """
         return {}
 

@@ -31,8 +31,10 @@ _REPORT_LIMITS: Mapping[str, tuple[type, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class LoadedKind:
-    """Loaded resource kind with its declared providers. ``classes``: The kind's resource classes by path.
-    ``adds_to_reports``: False unless ``report`` is overridden; saves calls for thousands of nodes.
+    """Loaded resource kind with its declared providers.
+
+    ``classes``: The kind's resource classes by path. ``adds_to_reports``: False unless ``report`` is overridden; saves
+    calls for thousands of nodes.
     """
 
     name: str
@@ -88,8 +90,9 @@ class LoadedKind:
 
 
 def load_kinds(conf: cfg.ConfigOpts, group: str) -> list[LoadedKind]:
-    """Return the resource kinds of a shape, sorted by name; raises BadConfiguration or cfg.Error. Logs and skips a kind
-    that cannot be loaded, raises, or has an invalid inventory.
+    """Return the resource kinds of a shape, sorted by name; raises BadConfiguration or cfg.Error.
+
+    Logs and skips a kind that cannot be loaded, raises, or has an invalid inventory.
     """
     entries = sorted(importlib.metadata.entry_points(group=GROUP), key=lambda entry: entry.name)
     if not entries:
@@ -139,8 +142,10 @@ def _load_kind(
 
 
 def _check_report(report: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a kind's keys of a report; raises ValueError or other errors for values for which the scheduler would
-    reject the whole report, so that the host counts as silent.
+    """Return a kind's keys of a report.
+
+    Raises ValueError or other errors for values for which the scheduler would reject the whole report, so that the host
+    counts as silent.
     """
     for key, value in report.items():
         expected_type, max_bytes = _REPORT_LIMITS[key]

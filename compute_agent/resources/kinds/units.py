@@ -50,8 +50,9 @@ def _device_name(path: str) -> str:
 
 
 def parse_devices(conf: cfg.ConfigOpts, group: str, option: str, prefix: str) -> Iterator[tuple[str, str, int]]:
-    """Yield (config group, parent path, number from 0) for each device of a shape's option; raises BadConfiguration
-    unless items are NAME:COUNT or NAME:COUNT@CELL with known names and cells.
+    """Yield (config group, parent path, number from 0) for each device of a shape's option.
+
+    Raises BadConfiguration unless items are NAME:COUNT or NAME:COUNT@CELL with known names and cells.
     """
     sections = {section for section in conf.list_all_sections() if section.startswith(prefix)}
     cells = conf[group].numa_cells

@@ -45,8 +45,9 @@ CONNECT_SECONDS, NEXT_HOST_SECONDS = 5.0, 6.0
 
 
 class ConfinedRabbitDriver(RabbitDriver):
-    """Driver of `gantt-rabbit://user:password@host:port/vhost` and `rabbit://`; options as in the stock driver. Raises
-    BadConfiguration if TLS files cannot be used.
+    """Driver of `gantt-rabbit://user:password@host:port/vhost` and `rabbit://`; options as in the stock driver.
+
+    Raises BadConfiguration if TLS files cannot be used.
     """
 
     _connection_pool: Any
@@ -87,6 +88,7 @@ class ConfinedRabbitDriver(RabbitDriver):
         transport_options: Any = None,
     ) -> Any:
         """Call within `timeout`, or cast within SEND_SECONDS; `retry` 0 tries a cast once, other values are ignored.
+
         Raises MessagingTimeout without a reply, MessageDeliveryFailure if the broker is unreachable or refuses, and
         QueueFull or MessageTooLarge without retries.
         """

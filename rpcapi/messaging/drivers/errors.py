@@ -25,8 +25,10 @@ class BusRefused(BusError):
 
 
 class QueueFull(BusError, exceptions.MessageUndeliverable):
-    """Raised when a queue is full; nothing was sent. oslo.messaging's RabbitMQ connection passes only
-    MessageUndeliverable on; for other errors it closes its channel and logs an unreachable broker.
+    """Raised when a queue is full; nothing was sent.
+
+    oslo.messaging's RabbitMQ connection passes only MessageUndeliverable on; for other errors it closes its channel and
+    logs an unreachable broker.
     """
 
     def __init__(self, queue: str, bound: int) -> None:

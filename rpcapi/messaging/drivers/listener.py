@@ -100,8 +100,9 @@ LOG = logging.getLogger(__name__)
 
 
 class BusListener(Listener):
-    """Listener that pauses reading while `prefetch` received requests have not started. The process's receiver calls
-    `offer`; executor threads start the requests.
+    """Listener that pauses reading while `prefetch` received requests have not started.
+
+    The process's receiver calls `offer`; executor threads start the requests.
     """
 
     def __init__(

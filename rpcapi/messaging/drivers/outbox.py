@@ -31,10 +31,11 @@ class Outbox:
     def send(
         self, queue: str, body: wire.WireRequest | wire.WireReply, deadline: float, process_key: str | None = None
     ) -> None:
-        """Append to a queue, with retries until `deadline` (monotonic clock); `process_key` is given for messages to a
-        server. After a broken connection the outcome is unknown: a request is sent again only without a receipt; of
-        duplicate replies the first counts. Raises MessageTooLarge, QueueFull or BusRefused without retries,
-        MessageDeliveryFailure at the deadline.
+        """Append to a queue, with retries until `deadline` (monotonic clock).
+
+        `process_key` is given for messages to a server. After a broken connection the outcome is unknown: a request is
+        sent again only without a receipt; of duplicate replies the first counts. Raises MessageTooLarge, QueueFull or
+        BusRefused without retries, MessageDeliveryFailure at the deadline.
         """
         text = wire.encode(body)
         receipt = names.receipt(queue, body.id) if isinstance(body, wire.WireRequest) else None
@@ -50,8 +51,9 @@ class Outbox:
         self.retry(attempt, deadline)
 
     def retry(self, action: Callable[[], T], deadline: float) -> T:
-        """Run `action` on Redis, with retries until `deadline` (monotonic clock). Raises BusRefused if Redis answers
-        with an error, MessageDeliveryFailure if it stays unreachable.
+        """Run `action` on Redis, with retries until `deadline` (monotonic clock).
+
+        Raises BusRefused if Redis answers with an error, MessageDeliveryFailure if it stays unreachable.
         """
         address, pauses = self.channel.address, self.channel.limits.pauses()
         while True:
@@ -69,9 +71,10 @@ class Outbox:
                 time.sleep(pause)
 
     def acknowledge(self, delivery_tag: str) -> bool:
-        """Acknowledge a received message; return False if another server has received it meanwhile. Retries for half a
-        visibility timeout: nobody else can have received the message by then, so a message missing after a lost
-        response was acknowledged. Raises like `retry`.
+        """Acknowledge a received message; return False if another server has received it meanwhile.
+
+        Retries for half a visibility timeout: nobody else can have received the message by then, so a message missing
+        after a lost response was acknowledged. Raises like `retry`.
         """
         outcome_unknown = False
 

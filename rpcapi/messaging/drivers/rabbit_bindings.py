@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Repair of RabbitMQ exchanges and bindings that are lost while a process consumes. The broker deletes an exchange's
-bindings with it, without notice. After the exchange is created again, it drops messages while queues and consumers look
-healthy.
+"""Repair of RabbitMQ exchanges and bindings that are lost while a process consumes.
+
+The broker deletes an exchange's bindings with it, without notice. After the exchange is created again, it drops
+messages while queues and consumers look healthy.
 """
 
 import logging

@@ -208,8 +208,10 @@ class RabbitConnection(Connection):
             raise refusal from error
 
     def _replace_channel(self) -> None:
-        """Switch to a new channel for later messages. A channel that first published to a quorum queue while its
-        leader's node was lost is refused until that node returns, though the queue is not full.
+        """Switch to a new channel for later messages.
+
+        A channel that first published to a quorum queue while its leader's node was lost is refused until that node
+        returns, though the queue is not full.
         """
         try:
             channel = self.connection.channel()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dead letters on RabbitMQ: one bounded queue of messages that services cannot process. The definitions bind the queue
-to an exchange that every service may publish to; only operators may read it. A broker without the definitions keeps no
-dead letters.
+"""Dead letters on RabbitMQ: one bounded queue of messages that services cannot process.
+
+The definitions bind the queue to an exchange that every service may publish to; only operators may read it. A broker
+without the definitions keeps no dead letters.
 """
 
 import json

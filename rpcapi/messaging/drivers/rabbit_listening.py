@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Listeners of RPC servers on RabbitMQ with long polls and prompt replies. The stock driver polls for 1, 2, 4, ... ms
-after each message to acknowledge notifications. RPC messages are acknowledged on receipt, so each short poll only costs
-a fifth of an empty call.
+"""Listeners of RPC servers on RabbitMQ with long polls and prompt replies.
+
+The stock driver polls for 1, 2, 4, ... ms after each message to acknowledge notifications. RPC messages are
+acknowledged on receipt, so each short poll only costs a fifth of an empty call.
 """
 
 import logging
@@ -21,8 +22,10 @@ FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 
 
 class PromptIncomingMessage(AMQPIncomingMessage):
-    """Received message whose answer is sent once. The stock driver retries for seconds in an executor thread if the
-    caller's reply queue is missing; dead callers could occupy all threads.
+    """Received message whose answer is sent once.
+
+    The stock driver retries for seconds in an executor thread if the caller's reply queue is missing; dead callers
+    could occupy all threads.
     """
 
     listener: Any

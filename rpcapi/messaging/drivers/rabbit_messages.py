@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receipt of arbitrary messages from RabbitMQ. The stock driver logs a traceback for an undecodable message and never
-answers. Here the dispatcher rejects it in one log line, and answers if the reply fields are readable. A message is
-acknowledged before it is decoded; otherwise one whose decoding kills the process would kill the next one too.
+"""Receipt of arbitrary messages from RabbitMQ.
+
+The stock driver logs a traceback for an undecodable message and never answers. Here the dispatcher rejects it in one
+log line, and answers if the reply fields are readable. A message is acknowledged before it is decoded; otherwise one
+whose decoding kills the process would kill the next one too.
 """
 
 import logging

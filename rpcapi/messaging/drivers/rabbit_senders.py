@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Senders authenticated by RabbitMQ. Every message carries the property `user_id`, and RabbitMQ refuses a value other
-than the user of the connection. Claims about the sender in the body are ignored.
+"""Senders authenticated by RabbitMQ.
+
+Every message carries the property `user_id`, and RabbitMQ refuses a value other than the user of the connection. Claims
+about the sender in the body are ignored.
 """
 
 import re

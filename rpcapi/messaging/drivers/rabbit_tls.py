@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS to RabbitMQ by oslo.messaging's ``ssl...`` options, always with verification of broker and name. The stock driver
-verifies no name without ``ssl_ca_file``, and nothing with ``ssl_version`` but no ``ssl_ca_file``. For all hosts of a
-URL it expects the name of the first.
+"""TLS to RabbitMQ by oslo.messaging's ``ssl...`` options, always with verification of broker and name.
+
+The stock driver verifies no name without ``ssl_ca_file``, and nothing with ``ssl_version`` but no ``ssl_ca_file``. For
+all hosts of a URL it expects the name of the first.
 """
 
 import ssl

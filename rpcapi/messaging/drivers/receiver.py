@@ -21,8 +21,9 @@ LOG = logging.getLogger(__name__)
 
 
 class Receiver(BackgroundLoop):
-    """Reader of the process's inboxes, one per sending user, and of its listeners' queues. Any thread may change the
-    set of queues; the receiver's thread applies the change between two reads.
+    """Reader of the process's inboxes, one per sending user, and of its listeners' queues.
+
+    Any thread may change the set of queues; the receiver's thread applies the change between two reads.
     """
 
     def __init__(self, channel: BusChannel, outbox: Outbox, on_reply: Callable[[wire.WireReply, str], None]) -> None:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The `gantt+redis` driver of oslo.messaging: RPC over a Redis server. Requests wait in lists, and are recorded as
-received until a server starts them; replies and fan-out requests go to inboxes of processes. Each list has one sending
-user, named in its key and authenticated by Redis. Data of dead processes expires. The bus's own server stores nothing
-on disk: a restart loses queued messages, and callers time out.
+"""The `gantt+redis` driver of oslo.messaging: RPC over a Redis server.
+
+Requests wait in lists, and are recorded as received until a server starts them; replies and fan-out requests go to
+inboxes of processes. Each list has one sending user, named in its key and authenticated by Redis. Data of dead
+processes expires. The bus's own server stores nothing on disk: a restart loses queued messages, and callers time out.
 """
 
 import functools
@@ -146,6 +147,7 @@ class RedisBusDriver(BaseDriver):
 
     def listen(self, target: Target, batch_size: int, batch_timeout: float | None) -> BusListener:
         """Listen to the topic, name and fan-outs of an RPC server; if Redis is unreachable, from the reconnect on.
+
         Raises ServerListenError if Redis denies access.
         """
         listener = BusListener(

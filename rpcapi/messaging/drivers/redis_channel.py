@@ -84,8 +84,10 @@ class BusChannel:
         return self.client.register_script((LUA / f"{verb}.lua").read_text(encoding="utf-8"))
 
     def publish(self, queue: str, text: str, process_key: str | None = None, receipt: str | None = None) -> None:
-        """Append to a queue or inbox; raises QueueFull or MessageTooLarge. `process_key` names the process that reads a
-        server's queue; `receipt` is a key that exists for RECEIPT_SECONDS after the message arrived.
+        """Append to a queue or inbox; raises QueueFull or MessageTooLarge.
+
+        `process_key` names the process that reads a server's queue; `receipt` is a key that exists for RECEIPT_SECONDS
+        after the message arrived.
         """
         limits = self.limits
         if names.is_inbox(queue):
@@ -105,8 +107,9 @@ class BusChannel:
         return bool(self.client.exists(receipt))
 
     def read(self, queues: Sequence[str]) -> tuple[str, bytes, bool] | None:
-        """Wait for an entry of an inbox or list of bells; None if none arrives. Returns the list, the entry, and
-        whether the inbox probably has more. An oversized entry becomes a dead letter.
+        """Wait for an entry of an inbox or list of bells; None if none arrives.
+
+        Returns the list, the entry, and whether the inbox probably has more. An oversized entry becomes a dead letter.
         """
         sent_at = monotonic()
         answer: Any = self.client.brpop(queues, timeout=min(POLL_SECONDS, self.limits.socket_timeout / 2))

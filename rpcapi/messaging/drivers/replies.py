@@ -54,8 +54,9 @@ class PendingReplies:
     def wait(
         self, reply_queue: "queue.Queue[wire.WireReply]", description: str, deadline: float, monitor: float | None
     ) -> Any:
-        """Return the result of the call, or raise the server's exception, or MessagingTimeout. `deadline` is in
-        monotonic seconds; `monitor` seconds without a heartbeat end the wait earlier.
+        """Return the result of the call, or raise the server's exception, or MessagingTimeout.
+
+        `deadline` is in monotonic seconds; `monitor` seconds without a heartbeat end the wait earlier.
         """
         while True:
             now = time.monotonic()

@@ -68,8 +68,10 @@ def encode(body: WireRequest | WireReply) -> str:
 
 
 def decode(text: bytes) -> WireRequest | WireReply:
-    """Decode a message. If only the arguments are undecodable, for example nested too deeply, a text replaces the
-    message, and the dispatcher answers with an error. Raises MessageForeign.
+    """Decode a message.
+
+    If only the arguments are undecodable, for example nested too deeply, a text replaces the message, and the
+    dispatcher answers with an error. Raises MessageForeign.
     """
     try:
         fields = jsonutils.loads(text)

@@ -56,9 +56,10 @@ class HostCell:
     def with_use(
         self, used: Mapping[str, int], guest_cpus: int = 0, policy: ThreadPolicy = ThreadPolicy.PREFER
     ) -> "HostCell":
-        """Estimate the usage from the used amounts of the provider, which do not say which CPUs are pinned. More PCPU
-        than pinned CPUs: pin more, like guests of ``guest_cpus`` CPUs (0: one guest) with ``policy``. Less: unpin such
-        that most cores become free. The estimate never rules out a guest that could fit.
+        """Estimate the usage from the used amounts of the provider, which do not say which CPUs are pinned.
+
+        More PCPU than pinned CPUs: pin more, like guests of ``guest_cpus`` CPUs (0: one guest) with ``policy``. Less:
+        unpin such that most cores become free. The estimate never rules out a guest that could fit.
         """
         pages = {size: count_pages(size, used.get(page_class(size), 0)) for size in self.pages}
         missing = used.get(PCPU, 0) - len(self.pinned)

@@ -24,8 +24,10 @@ class CellDemand:
 
 @dataclass(frozen=True, slots=True)
 class CellPlacement:
-    """Placement of a CellDemand on its host cell. ``pins``: Pairs (guest CPU, host CPU). ``emulator``: Additional host
-    CPUs for emulator threads. ``floating``: Guest CPUs that are not pinned.
+    """Placement of a CellDemand on its host cell.
+
+    ``pins``: Pairs (guest CPU, host CPU). ``emulator``: Additional host CPUs for emulator threads. ``floating``: Guest
+    CPUs that are not pinned.
     """
 
     cell: int
@@ -69,9 +71,10 @@ def fit(
     group_paths: Mapping[str, str],
     amounts_by_path: Mapping[str, Mapping[str, int]],
 ) -> list[CellPlacement] | str:
-    """Return the placement of an allocation on the host cells, or why it does not fit. ``amounts_by_path`` is {path of
-    the provider below the node: {class: amount}}; ``group_paths`` has the provider path of each request group in the
-    topology.
+    """Return the placement of an allocation on the host cells, or why it does not fit.
+
+    ``amounts_by_path`` is {path of the provider below the node: {class: amount}}; ``group_paths`` has the provider path
+    of each request group in the topology.
     """
     demands = list(_demands(cells, guest, group_paths, amounts_by_path))
     served = {demand.guest.id for _, demand in demands if demand.guest is not None}

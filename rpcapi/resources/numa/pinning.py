@@ -22,8 +22,10 @@ class ThreadPolicy(StrEnum):
 def choose_cpus(
     free: Sequence[Core], threads: int, count: int, policy: ThreadPolicy = ThreadPolicy.PREFER
 ) -> tuple[int, ...] | str:
-    """Return ``count`` free CPUs in the order of the guest's CPUs, or a refusal reason; ``free`` is by core,
-    ``threads`` the CPUs per core. Best fit: the fullest cores that suffice come first, so that idle cores stay idle.
+    """Return ``count`` free CPUs in the order of the guest's CPUs, or a refusal reason.
+
+    ``free`` is by core, ``threads`` the CPUs per core. Best fit: the fullest cores that suffice come first, so that
+    idle cores stay idle.
     """
     if policy is ThreadPolicy.ISOLATE and threads > 1:
         return THREADS
@@ -42,6 +44,7 @@ def choose_cpus(
 
 def _choose_evenly(free: Sequence[Core], cpus_per_core: int, count: int, strict: bool) -> tuple[int, ...] | None:
     """Return ``count`` CPUs, ``cpus_per_core`` of each core and the remainder from one more; None if impossible.
+
     ``strict``: the last core too needs ``cpus_per_core`` free CPUs.
     """
     whole, remainder = divmod(count, cpus_per_core)

@@ -27,8 +27,9 @@ class GuestCell:
 
 @dataclass(frozen=True, slots=True)
 class GuestTopology:
-    """NUMA topology of a guest, as in RequestSpec.numa; without cells there are no requirements. ``devices`` maps the
-    request group of each device to its NUMA policy.
+    """NUMA topology of a guest, as in RequestSpec.numa; without cells there are no requirements.
+
+    ``devices`` maps the request group of each device to its NUMA policy.
     """
 
     cells: tuple[GuestCell, ...] = ()

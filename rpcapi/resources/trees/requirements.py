@@ -11,6 +11,7 @@ from rpcapi.resources.trees.tree import Provider, ProviderTree, TreeRequest, has
 @dataclass(frozen=True, slots=True)
 class GroupRequirement:
     """Amounts to allocate from one provider: a suffixed group, or one resource class of the unsuffixed group.
+
     ``options``: Eligible providers, as indices into the tree's providers followed by its sharing providers.
     ``subtree_rules``: Indices of the same_subtree rules with this group.
     """

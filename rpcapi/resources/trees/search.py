@@ -64,8 +64,10 @@ def find_first(
 def search(
     tree: ProviderTree, request: TreeRequest, steps: StepBudget, *, prune: bool = True
 ) -> Iterator[AllocationCandidate]:
-    """Yield allocation candidates until all are found or the budget is used up. ``prune`` yields candidates that differ
-    only by a swap of equal groups or equivalent providers once; Provider.symmetry_key keeps providers apart.
+    """Yield allocation candidates until all are found or the budget is used up.
+
+    ``prune`` yields candidates that differ only by a swap of equal groups or equivalent providers once;
+    Provider.symmetry_key keeps providers apart.
     """
     if root_satisfies(tree, request):
         requirements = list_group_requirements(tree, request)
@@ -76,9 +78,10 @@ def search(
 def match_allocations(
     tree: ProviderTree, request: TreeRequest, allocations: Allocations, steps: StepBudget
 ) -> Iterator[AllocationCandidate]:
-    """Yield the assignments of request groups to providers that result in exactly ``allocations``, for the agent of an
-    existing claim, which has checked capacity and aggregates: only shape and traits of ``tree`` matter. A provider
-    outside ``tree`` belongs to another host; its traits are unknown.
+    """Yield the assignments of request groups to providers that result in exactly ``allocations``.
+
+    The agent of an existing claim has checked capacity and aggregates, so only shape and traits of ``tree`` matter. A
+    provider outside ``tree`` belongs to another host; its traits are unknown.
     """
     requested_amounts: Counter[str] = Counter()
     allocated_amounts: Counter[str] = Counter()

@@ -66,9 +66,10 @@ class ProviderTree:
 
 @dataclass(frozen=True, slots=True)
 class TreeRequest:
-    """Request groups of one consumer and their relations. ``policy``: groups.NONE, groups.ISOLATE or None.
-    ``same_subtree``: Lists of suffixes; the provider of one of the groups must be an ancestor of, or equal to, those of
-    the others.
+    """Request groups of one consumer and their relations.
+
+    ``policy``: groups.NONE, groups.ISOLATE or None. ``same_subtree``: Lists of suffixes; the provider of one of the
+    groups must be an ancestor of, or equal to, those of the others.
     """
 
     groups: Sequence[RequestGroup]

@@ -39,9 +39,10 @@ class NovaBridge:
         cell_seconds: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Create the bridge. ``computes``, ``aggregates``, ``own``: Publishers of the namespaces; ``own`` is for the
-        bridge's own document. ``down_ms``: Nova's service_down_time. ``cell_seconds``: How long a pass waits for the
-        cells' databases.
+        """Create the bridge.
+
+        ``computes``, ``aggregates``, ``own``: Publishers of the namespaces; ``own`` is for the bridge's own document.
+        ``down_ms``: Nova's service_down_time. ``cell_seconds``: How long a pass waits for the cells' databases.
         """
         self._api = api
         self._cells = cells
@@ -59,9 +60,10 @@ class NovaBridge:
             publisher.load()
 
     def run_pass(self, *, everything: bool) -> int:
-        """Read changes, or ``everything``, and write the differences; return the number of writes. Without the API
-        database nothing changes; a cell whose database does not answer keeps its hosts. Raises SQLAlchemy's errors of
-        the API database, StoreUnavailable and VersionConflict.
+        """Read changes, or ``everything``, and write the differences; return the number of writes.
+
+        Without the API database nothing changes; a cell whose database does not answer keeps its hosts. Raises
+        SQLAlchemy's errors of the API database, StoreUnavailable and VersionConflict.
         """
         began = self._clock()
         clock_ms = self._store.clock_ms()  # before the read, which may find later changes but misses no earlier ones

@@ -10,8 +10,10 @@ from scheduler_svc.databases import DatabaseUnusable
 
 
 def cell_url(connection: str, template: str = "", username: str = "", password: str = "") -> str:
-    """Return the URL of a cell database; raises DatabaseUnusable without the password. The parts of URL ``template``,
-    if any, replace those in braces; ``username`` and ``password`` replace the mapping's credentials.
+    """Return the URL of a cell database; raises DatabaseUnusable without the password.
+
+    The parts of URL ``template``, if any, replace those in braces; ``username`` and ``password`` replace the mapping's
+    credentials.
     """
     text = _fill(template, connection) if template else connection
     if not username:

@@ -27,8 +27,9 @@ def compute_documents(
     now_ms: int,
     down_ms: int,
 ) -> Documents:
-    """Return the documents of a cell's compute nodes; as in Nova, a node without a service is no host. A service is up
-    if it reported in the last ``down_ms``, by a clock not far ahead.
+    """Return the documents of a cell's compute nodes; as in Nova, a node without a service is no host.
+
+    A service is up if it reported in the last ``down_ms``, by a clock not far ahead.
     """
     by_host = {service.host: service for service in services}
     documents: Documents = {}

@@ -18,8 +18,9 @@ LOG = log.getLogger(__name__)
 
 
 class DocumentPublisher:
-    """Keeps the documents of one namespace, which has no other writer, equal to the bridge's data. ``keep_lease``,
-    called before each write, raises if this process may no longer write.
+    """Keeps the documents of one namespace, which has no other writer, equal to the bridge's data.
+
+    ``keep_lease``, called before each write, raises if this process may no longer write.
     """
 
     def __init__(self, store: HostStateStore, namespace: Namespace, keep_lease: Callable[[], None]) -> None:
@@ -39,9 +40,10 @@ class DocumentPublisher:
         self._stored = {name: (version, document) for name, version, document in rows}
 
     def publish(self, documents: Mapping[str, Mapping[str, Any]]) -> int:
-        """Write changed documents and delete the others; return the number of writes. A document that violates the
-        schema is logged, and deleted if stored earlier. Raises VersionConflict if another process has written, and
-        StoreUnavailable.
+        """Write changed documents and delete the others; return the number of writes.
+
+        A document that violates the schema is logged, and deleted if stored earlier. Raises VersionConflict if another
+        process has written, and StoreUnavailable.
         """
         allowed = {name: dict(document) for name, document in documents.items() if self._allows(name, document)}
         changed = {

@@ -47,8 +47,9 @@ def ask(store: HostStateStore, instances: Sequence[str]) -> int:
 
 
 def answer_question(store: HostStateStore, find_on_hosts: Callable[[Sequence[str]], Collection[str]]) -> None:
-    """Answer the last question unless it is answered; raises StoreUnavailable. ``find_on_hosts`` returns the instances
-    that have a host, or raises Unanswerable, whose text becomes the error.
+    """Answer the last question unless it is answered; raises StoreUnavailable.
+
+    ``find_on_hosts`` returns the instances that have a host, or raises Unanswerable, whose text becomes the error.
     """
     number, question = store.find_state(NAMESPACE, QUESTION)
     version, last_answer = store.find_state(NAMESPACE, ANSWER)

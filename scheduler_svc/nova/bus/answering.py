@@ -22,8 +22,10 @@ Method = Callable[..., Any]
 
 
 def answers_nova(method: Method) -> Method:
-    """Expose ``method(self, ctxt, ...)`` to Nova; count and time its calls. GanttErrors become exceptions known to
-    Nova's services. Unknown arguments, from a newer caller or one before Nova's 4.3, are an invalid request.
+    """Expose ``method(self, ctxt, ...)`` to Nova; count and time its calls.
+
+    GanttErrors become exceptions known to Nova's services. Unknown arguments, from a newer caller or one before Nova's
+    4.3, are an invalid request.
     """
 
     @functools.wraps(method)

@@ -20,8 +20,9 @@ def rank_in_cell(
     count: int,
     ignored: Collection[str],
 ) -> list[str]:
-    """Return the names of at least ``count`` allowed hosts of a cell, if there are as many, best first, by this
-    worker's table without ``ignored``. A refusal means no hosts: missing alternates are no reason to fail.
+    """Return the best allowed hosts of a cell, at least ``count`` if there are as many, without ``ignored``.
+
+    This worker's table decides. A refusal means no hosts: missing alternates are no reason to fail.
     """
     names: list[str] = []
     with contextlib.suppress(errors.GanttError):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors that Nova's services receive as their own exceptions. oslo.messaging sends the names of an error's class and
-module, and its ``kwargs``. Nova's services raise the class of that name if the module is theirs; tenants see the text.
+"""Errors that Nova's services receive as their own exceptions.
+
+oslo.messaging sends the names of an error's class and module, and its ``kwargs``. Nova's services raise the class of
+that name if the module is theirs; tenants see the text.
 """
 
 from typing import ClassVar

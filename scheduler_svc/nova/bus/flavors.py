@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Translation of flavor, image and request groups of a Nova request, like Nova's for Placement. Guest NUMA cells are no
-request groups here: nova-compute has no providers for host cells.
+"""Translation of flavor, image and request groups of a Nova request, like Nova's for Placement.
+
+Guest NUMA cells are no request groups here: nova-compute has no providers for host cells.
 """
 
 import math
@@ -36,8 +37,10 @@ def read_flavor(flavor: NovaFields, *, boots_from_volume: bool) -> Flavor:
 
 
 def draft(flavor_image: FlavorImageProperties, groups: Sequence[RequestGroup], *, pins_cpus: bool = True) -> SpecDraft:
-    """Return the request groups of flavor and image, plus ``groups``. Without ``pins_cpus``, guests with dedicated CPUs
-    request VCPU, for computes that do not report PCPU. Raises InvalidSpec.
+    """Return the request groups of flavor and image, plus ``groups``.
+
+    Without ``pins_cpus``, guests with dedicated CPUs request VCPU, for computes that do not report PCPU. Raises
+    InvalidSpec.
     """
     result = SpecDraft()
     extra_specs.translate(flavor_image, result)

@@ -30,6 +30,7 @@ from scheduler_svc.scheduling.intake import RequestIntake, UnclaimedRanker
 @dataclass(frozen=True, slots=True)
 class NovaOptions:
     """Options of Nova's scheduler: hosts that one build may try, and the zone of hosts without an aggregate.
+
     ``falls_back``: guests with dedicated CPUs may use VCPU of computes without PCPU.
     """
 
@@ -71,8 +72,10 @@ class HostChooser:
     def select(
         self, ctxt: RequestContext, spec: Any, uuids: Sequence[str] | None, *, with_alternates: bool
     ) -> list[Choice]:
-        """Return a choice per instance, in order. Claims all or none; as in Nova, nothing for a rebuild or if the
-        caller names no instances. Raises NovaError, and the errors of a selection.
+        """Return a choice per instance, in order.
+
+        Claims all or none; as in Nova, nothing for a rebuild or if the caller names no instances. Raises NovaError, and
+        the errors of a selection.
         """
         request = request_spec.translate(spec)
         alternates = self._options.max_attempts - 1 if with_alternates else 0

@@ -14,9 +14,11 @@ InstancesOnHosts = Callable[[Sequence[str]], frozenset[str]]  # returns those in
 def find_leaks(
     store: Store, on_hosts: InstancesOnHosts, build_ms: int, marker: str | None, limit: int
 ) -> tuple[list[Claim], str | None]:
-    """Return the leaked claims in one page of claims, and the next marker or None. A leak is older than ``build_ms``,
-    the longest time from claim to host in Nova, and its consumer is no instance with a host; for claims of clients see
-    ``nova-manage placement audit``. Raises StoreUnavailable, and the errors of ``on_hosts``.
+    """Return the leaked claims in one page of claims, and the next marker or None.
+
+    A leak is older than ``build_ms``, the longest time from claim to host in Nova, and its consumer is no instance with
+    a host; for claims of clients see ``nova-manage placement audit``. Raises StoreUnavailable, and the errors of
+    ``on_hosts``.
     """
     latest_ms = store.clock_ms() - build_ms
     page, next_marker = store.claims(host=names.API_HOST, marker=marker, limit=limit)

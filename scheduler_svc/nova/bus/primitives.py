@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of Nova's versioned objects from their primitives. Nova adds fields in minor versions and removes them only in
-major ones. So unknown fields are ignored regardless of the minor version, and no object needs a backport by Nova's
-conductor.
+"""Reader of Nova's versioned objects from their primitives.
+
+Nova adds fields in minor versions and removes them only in major ones. So unknown fields are ignored regardless of the
+minor version, and no object needs a backport by Nova's conductor.
 """
 
 from collections.abc import Mapping

@@ -48,8 +48,10 @@ class NovaRequest:
 
 
 def translate(primitive: Any) -> NovaRequest:
-    """Return the request of a RequestSpec's primitive; its specs are not checked yet. Hosts are named as in Nova:
-    ``service host``, ``node``, or a pair. Raises MalformedObject, IncompatibleObject and InvalidSpec.
+    """Return the request of a RequestSpec's primitive; its specs are not checked yet.
+
+    Hosts are named as in Nova: ``service host``, ``node``, or a pair. Raises MalformedObject, IncompatibleObject and
+    InvalidSpec.
     """
     fields = read(primitive, NAME)
     hints = dict(fields.mapping("scheduler_hints"))

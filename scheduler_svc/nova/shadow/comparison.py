@@ -27,8 +27,10 @@ AGREEMENTS = frozenset({ShadowOutcome.SAME, ShadowOutcome.EQUAL, ShadowOutcome.R
 
 @dataclass(frozen=True, slots=True)
 class ShadowComparison:
-    """Comparison of one instance. Hosts have their Nova names, '' for none. ``rank`` is Nova's host's by gantt's scores
-    among the ``count`` hosts that pass gantt's filters; 0 if rejected or without a host.
+    """Comparison of one instance.
+
+    Hosts have their Nova names, '' for none. ``rank`` is Nova's host's by gantt's scores among the ``count`` hosts that
+    pass gantt's filters; 0 if rejected or without a host.
     """
 
     consumer: str

@@ -20,9 +20,10 @@ from scheduler_svc.scheduling.surveys import SurveyingScheduler
 
 @dataclass(frozen=True, slots=True)
 class ShadowDecision:
-    """gantt's would-be answer: row name of a host for each of ``consumers``, or no hosts and ``why``. ``ignored``:
-    Service hosts that the request excludes, such as the source of an evacuation. ``survey``: None if no hosts were
-    ranked. ``document``: Decision record.
+    """gantt's would-be answer: row name of a host for each of ``consumers``, or no hosts and ``why``.
+
+    ``ignored``: Service hosts that the request excludes, such as the source of an evacuation. ``survey``: None if no
+    hosts were ranked. ``document``: Decision record.
     """
 
     request_id: str
@@ -52,8 +53,10 @@ class ShadowScheduler:
         self._options = options
 
     def decide(self, ctxt: RequestContext, spec: Any, uuids: Sequence[str]) -> ShadowDecision | None:
-        """Return the decision and record it; None for a rebuild, for which Nova claims nothing. Raises MalformedObject,
-        IncompatibleObject or InvalidSpec for the request, StoreUnavailable or NotReady if nothing can be decided.
+        """Return the decision and record it; None for a rebuild, for which Nova claims nothing.
+
+        Raises MalformedObject, IncompatibleObject or InvalidSpec for the request, StoreUnavailable or NotReady if
+        nothing can be decided.
         """
         request = request_spec.translate(spec)
         if request.is_rebuild:

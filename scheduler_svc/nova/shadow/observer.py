@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Observer of the hosts that Nova claims for shadowed requests, by their allocations in the store. nova-scheduler puts
-an instance's allocations before it answers, so they show its choice without access to Nova's databases or replies. They
-are in the store because gantt-placement serves Nova, or mirrors the Placement that does.
+"""Observer of the hosts that Nova claims for shadowed requests, by their allocations in the store.
+
+nova-scheduler puts an instance's allocations before it answers, so they show its choice without access to Nova's
+databases or replies. They are in the store because gantt-placement serves Nova, or mirrors the Placement that does.
 """
 
 import threading
@@ -19,8 +20,9 @@ MAX_PENDING = 100  # requests; each keeps six bytes per host
 
 @dataclass(slots=True)
 class _Pending:
-    """Decision that waits for Nova's until ``deadline``, with the hosts found so far; ``earlier`` has the hosts on
-    which each consumer already had allocations, as in an evacuation.
+    """Decision that waits for Nova's until ``deadline``, with the hosts found so far.
+
+    ``earlier`` has the hosts on which each consumer already had allocations, as in an evacuation.
     """
 
     decision: ShadowDecision
@@ -58,8 +60,9 @@ class NovaObserver:
             return len(self._pending) < MAX_PENDING
 
     def expect(self, decision: ShadowDecision) -> None:
-        """Compare a decision as soon as Nova's is known; raises StoreUnavailable. A decision made after Nova's claims,
-        which it counted as other servers', cannot be compared.
+        """Compare a decision as soon as Nova's is known; raises StoreUnavailable.
+
+        A decision made after Nova's claims, which it counted as other servers', cannot be compared.
         """
         earlier = self._allocated.read(decision.consumers)
         for names in earlier.values():

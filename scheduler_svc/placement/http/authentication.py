@@ -22,8 +22,9 @@ def caller_of(environ: Environ) -> ApiUser:
 
 
 def trust_tokens(application: Application) -> Application:
-    """Wrap the application for ``auth_strategy = noauth2``, which accepts any token: for development only. A token is
-    ``user`` or ``user:project``. X-Project-Id overrides the project; OpenStack-System-Scope makes a request
+    """Wrap the application for ``auth_strategy = noauth2``, which accepts any token: for development only.
+
+    A token is ``user`` or ``user:project``. X-Project-Id overrides the project; OpenStack-System-Scope makes a request
     system-scoped. X-Roles has the roles; user ``admin`` has the role ``admin`` by default.
     """
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON of allocation candidates, in the form of each microversion. An answer may have tens of thousands of providers
-that differ in a few numbers, so it is joined from text pieces.
+"""JSON of allocation candidates, in the form of each microversion.
+
+An answer may have tens of thousands of providers that differ in a few numbers, so it is joined from text pieces.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -38,8 +39,9 @@ class CandidateDocuments:
         *,
         is_limited: bool,
     ) -> bytes:
-        """Return the document that answers a query; raises Problem 503 if time is over. ``is_limited`` answers with the
-        candidates that could be written in time, and all summaries.
+        """Return the document that answers a query; raises Problem 503 if time is over.
+
+        ``is_limited`` answers with the candidates that could be written in time, and all summaries.
         """
         requests: list[str] = []
         summaries: list[bytes] = []

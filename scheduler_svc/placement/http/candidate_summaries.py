@@ -39,8 +39,9 @@ def write_summaries(providers: ProviderContents, version: Microversion, requeste
 
 
 class RootTexts:
-    """Thread-safe cache of roots' UUIDs and summaries in the form since TREES_SINCE. A text depends on the root's id,
-    its numbers and their legend only, and is written again if one of them differs.
+    """Thread-safe cache of roots' UUIDs and summaries in the form since TREES_SINCE.
+
+    A text depends on the root's id, its numbers and their legend only, and is written again if one of them differs.
     """
 
     def __init__(self) -> None:

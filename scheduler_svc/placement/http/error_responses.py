@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Error responses: JSON by the OpenStack API guidelines; HTML or text for clients that do not accept JSON.
+
 https://specs.openstack.org/openstack/api-wg/guidelines/errors.html
 """
 

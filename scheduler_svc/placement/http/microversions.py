@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Microversions of the Placement API, from the header ``openstack-api-version``.
+
 https://docs.openstack.org/placement/latest/placement-api-microversion-history.html lists their changes.
 """
 

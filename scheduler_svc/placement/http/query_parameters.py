@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Query parameters for resources, traits and aggregates, in the forms of each microversion. ``suffix`` is a request
-group's suffix, '' for the unsuffixed parameters.
+"""Query parameters for resources, traits and aggregates, in the forms of each microversion.
+
+``suffix`` is a request group's suffix, '' for the unsuffixed parameters.
 """
 
 import re

@@ -35,8 +35,9 @@ class CopyOutcome:
 
 
 class CopyPass:
-    """Makes ``target`` equal to ``source``, updating ``target`` as records are written. By the order consumers end
-    before their providers, and parents exist before children, providers before allocations.
+    """Makes ``target`` equal to ``source``, updating ``target`` as records are written.
+
+    By the order consumers end before their providers, and parents exist before children, providers before allocations.
     """
 
     def __init__(self, source: PlacementDump, target: PlacementDump, writer: Writer, progress: Progress) -> None:

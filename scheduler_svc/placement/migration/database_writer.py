@@ -221,9 +221,10 @@ class DatabaseWriter(Writer):
 
 
 def class_id(name: str, present: Collection[int]) -> int:
-    """Return the id that Placement assigns to a new resource class, given the others' ids. At its start Placement
-    inserts missing standard classes under their numbers, and silently none at all if one of the numbers is taken. A
-    taken number gives the next free id.
+    """Return the id that Placement assigns to a new resource class, given the others' ids.
+
+    At its start Placement inserts missing standard classes under their numbers, and silently none at all if one of the
+    numbers is taken. A taken number gives the next free id.
     """
     number = STANDARD_IDS.get(name)
     return max(LEAST_CUSTOM_ID, max(present, default=0) + 1) if number is None or number in present else number

@@ -10,8 +10,9 @@ TEMPORARY = "renamed-"  # prefix of temporary provider names during a swap
 
 
 def temporary_records(source: PlacementDump, target: PlacementDump) -> list[ProviderRecord]:
-    """Return the target's providers whose names others take, under temporary names: only those that get a new name in
-    the same copy, along a chain that ends at a free name, or in a cycle.
+    """Return the target's providers whose names others take, under temporary names.
+
+    These providers get a new name in the same copy, along a chain that ends at a free name, or in a cycle.
     """
     holders = {record.name: uuid for uuid, record in target.providers.items()}
     former = {uuid: target.providers[uuid].name for uuid in source.providers if uuid in target.providers}

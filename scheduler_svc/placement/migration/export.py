@@ -11,9 +11,10 @@ from scheduler_svc.placement.migration.switchover import Switchover
 
 
 def export(source: StoreReader, database: PlacementDatabase, report: Report, *, dry_run: bool = False) -> bool:
-    """Make a Placement database equal to gantt in one transaction, rolled back if ``dry_run``; return whether
-    everything could be written. Raises NothingToCopy, NameConflict or PlacementUnavailable, and leaves the database
-    unchanged.
+    """Make a Placement database equal to gantt in one transaction, rolled back if ``dry_run``.
+
+    Return whether everything could be written. Raises NothingToCopy, NameConflict or PlacementUnavailable, and leaves
+    the database unchanged.
     """
     contents = source.read()
     if not contents.providers:

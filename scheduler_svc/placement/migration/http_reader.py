@@ -28,9 +28,10 @@ S = TypeVar("S")
 
 
 class HttpReader:
-    """Reader of another Placement. A provider whose generation changes meanwhile is read again, and after READS
-    attempts counts as ``unread``. Its consumers' allocations, which depend on their own generations, are read
-    nevertheless.
+    """Reader of another Placement.
+
+    A provider whose generation changes meanwhile is read again, and after READS attempts counts as ``unread``. Its
+    consumers' allocations, which depend on their own generations, are read nevertheless.
     """
 
     def __init__(self, client: PlacementClient, progress: Callable[[str, int, int], None] | None = None) -> None:

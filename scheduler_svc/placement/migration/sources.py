@@ -20,8 +20,9 @@ def open_database(source: str) -> PlacementDatabase:
 
 
 def open_source(source: str, progress: Progress) -> DatabaseReader | HttpReader:
-    """Return a reader of the Placement at ``source``, a database or an HTTP URL with the OpenStack client's environment
-    variables; raises PlacementUnavailable.
+    """Return a reader of the Placement at ``source``; raises PlacementUnavailable.
+
+    ``source`` is a database, or an HTTP URL with the OpenStack client's environment variables.
     """
     if source.startswith(("http://", "https://")):
         return HttpReader(PlacementClient(source, credentials(source, os.environ)), progress)

@@ -17,9 +17,10 @@ Read = Callable[[], PlacementDump]  # returns the contents of one side
 
 
 class Switchover:
-    """Copies from a source to a target through ``writer``; methods return whether all went well. A source without
-    providers is wrong or emptied: copies raise NothingToCopy. If clients wrote to the target, they raise
-    ClientsHaveWritten unless ``beside_clients``, since nothing shows which consumers a client ended.
+    """Copies from a source to a target through ``writer``; methods return whether all went well.
+
+    A source without providers is wrong or emptied: copies raise NothingToCopy. If clients wrote to the target, they
+    raise ClientsHaveWritten unless ``beside_clients``, since nothing shows which consumers a client ended.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Record of the epoch up to which Placement API clients lost nothing, to warn operators of later losses. An epoch
-begins when a store may have forgotten acknowledged writes. Agents audit their guests, but nobody audits what API
-clients stored: until an operator acknowledges the epoch, something may be missing.
+"""Record of the epoch up to which Placement API clients lost nothing, to warn operators of later losses.
+
+An epoch begins when a store may have forgotten acknowledged writes. Agents audit their guests, but nobody audits what
+API clients stored: until an operator acknowledges the epoch, something may be missing.
 """
 
 from rpcapi import errors
@@ -14,8 +15,9 @@ _ABSENT = names.api_provider("00000000-0000-0000-0000-000000000000")  # has the 
 
 
 def record_first(store: Store, partition: str, epoch: int) -> None:
-    """Record the epoch in which the API is first served, unless there is a record, which may be among forgotten writes
-    if a later epoch began. Raises StoreUnavailable.
+    """Record the epoch in which the API is first served, unless there is a record.
+
+    The record may be among forgotten writes if a later epoch began. Raises StoreUnavailable.
     """
     if not store.find_state(NAMESPACE, partition)[0]:
         is_first_epoch = store.read_generations([_ABSENT])[_ABSENT] == 0

@@ -46,8 +46,9 @@ class Consumers:
     def apply(
         self, requests: Sequence[AllocationChange], write: Callable[[list[AllocationChange]], Refusal | None]
     ) -> Refusal | None:
-        """Return the answer of ``write``; raises Problem for unknown classes and malformed UUIDs. Calls ``write`` again
-        if a provider is missing and agents have reported providers since.
+        """Return the answer of ``write``; raises Problem for unknown classes and malformed UUIDs.
+
+        Calls ``write`` again if a provider is missing and agents have reported providers since.
         """
         with self.generations_first(requests):
             changes = self._changes(requests)

@@ -43,8 +43,9 @@ class ProviderDirectory:
         self._agents = AgentIdentities()
 
     def id_of(self, uuid: str) -> str | None:
-        """Return the id that a provider with this UUID would have; None if malformed. Reads nothing: an agent's
-        provider not learned yet gets the id of an API provider.
+        """Return the id that a provider with this UUID would have; None if malformed.
+
+        Reads nothing: an agent's provider not learned yet gets the id of an API provider.
         """
         if not _is_uuid(uuid):
             return None
@@ -69,9 +70,10 @@ class ProviderDirectory:
     def find_all(
         self, group: RequestGroup, *, name: str | None, provider: str | None, tree: str | None
     ) -> list[tuple[ProviderRow, int]]:
-        """Return the providers that satisfy all conditions, from the table, with the store's generations. Each can
-        serve ``group`` from its own free inventories. ``provider`` is the only allowed id, ``tree`` the id of any
-        provider of the required tree.
+        """Return the providers that satisfy all conditions, from the table, with the store's generations.
+
+        Each can serve ``group`` from its own free inventories. ``provider`` is the only allowed id, ``tree`` the id of
+        any provider of the required tree.
         """
         self._freshness.require()
         with self._table.reading_providers(self._number) as providers:

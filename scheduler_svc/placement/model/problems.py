@@ -14,8 +14,10 @@ PROVIDER_HAS_CHILDREN = "placement.resource_provider.cannot_delete_parent"
 
 
 class Problem(Exception):
-    """A request that is answered with an error and changed nothing. ``status`` is the HTTP status, ``detail`` the
-    message, and ``code`` is compared by clients (https://docs.openstack.org/api-ref/placement/#error-codes).
+    """A request that is answered with an error and changed nothing.
+
+    ``status`` is the HTTP status, ``detail`` the message, and ``code`` is compared by clients
+    (https://docs.openstack.org/api-ref/placement/#error-codes).
     """
 
     def __init__(self, status: int, detail: str, code: str = UNDEFINED) -> None:

@@ -36,8 +36,9 @@ def reshape(
     read_inventories: Callable[[], InventoriesByProvider],
     requests: Sequence[AllocationChange],
 ) -> None:
-    """Replace all inventories of these providers and the allocations of ``requests``, or nothing; raises Problem. As in
-    Placement, the client's ``generations``, by provider UUID, and the consumers' are compared before
+    """Replace all inventories of these providers and the allocations of ``requests``, or nothing; raises Problem.
+
+    As in Placement, the client's ``generations``, by provider UUID, and the consumers' are compared before
     ``read_inventories`` raises errors in the inventories.
     """
     if len(generations) > MAX_RESHAPED:

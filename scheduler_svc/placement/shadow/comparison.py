@@ -13,8 +13,9 @@ MAX_TEXT = 300  # characters of a difference
 
 
 def difference(request: SentRequest, expected: ProxiedResponse, actual: ProxiedResponse) -> str | None:
-    """Return how ``actual`` differs from ``expected``, or None, by status and, for a successful read, document. Texts
-    of errors may differ, and limited candidates are compared by number only.
+    """Return how ``actual`` differs from ``expected``, or None, by status and, for a successful read, document.
+
+    Texts of errors may differ, and limited candidates are compared by number only.
     """
     if expected.status != actual.status:
         return f"it answered {expected.status}, gantt {actual.status}: {_text(actual.body)}"

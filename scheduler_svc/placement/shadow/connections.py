@@ -44,9 +44,10 @@ class _HttpsPool(urllib3.HTTPSConnectionPool):
 
 
 class HttpServerAt:
-    """Thread-safe server at a URL; keeps ``connections`` open. If a connection breaks before the answer begins, a
-    request that is safe or was not sent at all is sent again: servers close idle connections, even with a request
-    on its way.
+    """Thread-safe server at a URL; keeps ``connections`` open.
+
+    If a connection breaks before the answer begins, a request that is safe or was not sent at all is sent again:
+    servers close idle connections, even with a request on its way.
     """
 
     def __init__(self, url: str, timeout_s: float, connections: int, load_context: ContextSource | None = None) -> None:

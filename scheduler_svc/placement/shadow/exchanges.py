@@ -28,6 +28,7 @@ _NOT_FORWARDED = frozenset(
 
 def end_to_end(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the headers that a proxy forwards: neither hop-by-hop headers nor those named in Connection.
+
     https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1
     """
     headers = list(headers)

@@ -47,9 +47,11 @@ DIVERGING = (MirrorOutcome.UNCERTAIN, MirrorOutcome.DROPPED, MirrorOutcome.FAILE
 
 
 class Mirror(BackgroundLoop):
-    """Thread that sends each exchange to ``gantt`` after the other Placement has answered it. At most ``max_waiting``
-    exchanges wait, with bodies of at most ``max_bytes``; reads get a share of both. Only writes are repeated until
-    gantt can take them. A stop lets the current exchange finish; waiting ones are dropped and counted.
+    """Thread that sends each exchange to ``gantt`` after the other Placement has answered it.
+
+    At most ``max_waiting`` exchanges wait, with bodies of at most ``max_bytes``; reads get a share of both. Only writes
+    are repeated until gantt can take them. A stop lets the current exchange finish; waiting ones are dropped and
+    counted.
     """
 
     def __init__(

@@ -58,8 +58,9 @@ def _request(environ: dict[str, Any]) -> SentRequest:
 
 
 def _target(environ: dict[str, Any]) -> str:
-    """Return path and query string in the client's percent-encoding, if the server keeps it; WSGI's own path is
-    decoded: %2F becomes a slash, or, in cheroot, %252F becomes %2F.
+    """Return path and query string in the client's percent-encoding, if the server keeps it.
+
+    WSGI's own path is decoded: %2F becomes a slash, or, in cheroot, %252F becomes %2F.
     """
     raw: str = environ.get("REQUEST_URI", "")
     if raw.startswith("/"):

@@ -18,9 +18,10 @@ LOG = log.getLogger(__name__)
 
 
 class ServiceGroupWatcher:
-    """Polls one partition's group and updates service liveness in its store. An outage of the group marks no service
-    down. A missing service is marked down after ``grace`` seconds of answered polls, or ``settling`` seconds after a
-    start or an outage.
+    """Polls one partition's group and updates service liveness in its store.
+
+    An outage of the group marks no service down. A missing service is marked down after ``grace`` seconds of answered
+    polls, or ``settling`` seconds after a start or an outage.
     """
 
     def __init__(

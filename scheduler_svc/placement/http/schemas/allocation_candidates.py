@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schemas of queries for allocation candidates. As in Placement, the first of several limits or group policies counts,
-and before 1.39 the last ``required`` of a group.
+"""Schemas of queries for allocation candidates.
+
+As in Placement, the first of several limits or group policies counts, and before 1.39 the last ``required`` of a group.
 """
 
 from scheduler_svc.placement.http.schemas.validators import TEXT, Schema, once, query, repeatable

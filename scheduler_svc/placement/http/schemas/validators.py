@@ -26,8 +26,9 @@ UUID: Schema = {"type": "string", "format": "uuid"}
 
 
 class Validator:
-    """Validator of a JSON Schema: fastjsonschema decides, jsonschema words the errors. Only fastjsonschema follows JSON
-    Schema in that ``$`` does not match before a final line break.
+    """Validator of a JSON Schema: fastjsonschema decides, jsonschema words the errors.
+
+    Only fastjsonschema follows JSON Schema in that ``$`` does not match before a final line break.
     """
 
     def __init__(self, schema: Schema, formats: jsonschema.FormatChecker) -> None:

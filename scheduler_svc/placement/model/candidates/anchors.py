@@ -19,8 +19,10 @@ from scheduler_svc.placement.model.candidates.request import CandidateRequest
 
 
 class Anchors(NamedTuple):
-    """Roots to search, in this order. ``bare``: Whether the root serves the whole request alone, and no other provider
-    of its tree, or sharing with it, could serve any part. ``any_shares``: Whether there are sharing providers.
+    """Roots to search, in this order.
+
+    ``bare``: Whether the root serves the whole request alone, and no other provider of its tree, or sharing with it,
+    could serve any part. ``any_shares``: Whether there are sharing providers.
     """
 
     ids: list[str]

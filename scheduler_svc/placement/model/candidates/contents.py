@@ -32,10 +32,11 @@ class Legend(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProviderContents:
-    """Contents of some providers at one moment, one element each. Either all are roots of the table, with None in
-    ``parents``, or all are below roots of one partition. ``rows``: Rows in the columns of roots or of the partition's
-    child providers. ``numbers``: Integers by [number, provider]: capacity per class of the legend (or NO_INVENTORY),
-    usage per class, 64-bit words of traits.
+    """Contents of some providers at one moment, one element each.
+
+    Either all are roots of the table, with None in ``parents``, or all are below roots of one partition. ``rows``: Rows
+    in the columns of roots or of the partition's child providers. ``numbers``: Integers by [number, provider]: capacity
+    per class of the legend (or NO_INVENTORY), usage per class, 64-bit words of traits.
     """
 
     rows: Rows

@@ -49,9 +49,10 @@ class CandidateFinder:
         return Deadline(self._limits.timeout_s, self._clock)
 
     def find(self, request: CandidateRequest, deadline: Deadline) -> CandidateList:
-        """Return the candidates, and the providers of all trees they use. A search with a limit that takes too long
-        ends with the candidates found. Raises Problem 503 if there are none, without a limit, or if time is over before
-        the providers are read.
+        """Return the candidates, and the providers of all trees they use.
+
+        A search with a limit that takes too long ends with the candidates found. Raises Problem 503 if there are none,
+        without a limit, or if time is over before the providers are read.
         """
         self._freshness.require()
         max_candidates = self._limits.max_candidates

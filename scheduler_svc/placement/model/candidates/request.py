@@ -27,8 +27,10 @@ class CandidateRequest:
 
 @dataclass(frozen=True, slots=True)
 class CandidateList:
-    """Answer to a query. ``bare_roots``: Roots that each serve all groups alone and have no other candidate.
-    ``providers``: Other providers of the candidates' trees.
+    """Answer to a query.
+
+    ``bare_roots``: Roots that each serve all groups alone and have no other candidate. ``providers``: Other providers
+    of the candidates' trees.
     """
 
     bare_roots: Sequence[ProviderContents] = ()
