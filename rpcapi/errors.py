@@ -74,17 +74,20 @@ class GanttError(Exception):
     """
 
     code: ClassVar[str] = "error"
-    template = "gantt cannot process the request"
+    template: ClassVar[str] = "gantt cannot process the request"
+    _fields: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
         # oslo.messaging raises a delivered error as a subclass of its class; the subclass keeps the code.
         if "code" not in vars(cls) and cls.__module__ == __name__:
             cls.code = "_".join(_WORD.findall(cls.__name__)).lower()
+        cls._fields |= frozenset(vars(cls).get("__annotations__", ()))
 
     def __init__(self, message: str | None = None, **kwargs: Any) -> None:
         """Render the template with ``kwargs``, or take ``message`` as rendered by a peer."""
         self.kwargs = kwargs
-        vars(self).update(kwargs)
+        # Only fields: a peer's error could otherwise replace the code, which is a label of metrics.
+        vars(self).update((name, value) for name, value in kwargs.items() if name in self._fields)
         super().__init__(message or self.template.format_map(kwargs))
 
     @classmethod

@@ -57,6 +57,12 @@ def test_template_uses_declared_fields(cls):
     assert {name for _, name, _, _ in string.Formatter().parse(cls.template) if name} <= declared
 
 
+def test_a_peer_sets_nothing_but_fields():
+    error = errors.UnknownHost("A message rendered by a peer", name="h", code="forged", template="forged", other=1)
+    assert (error.name, error.code, error.template) == ("h", "unknown_host", errors.UnknownHost.template)
+    assert not hasattr(error, "other")
+
+
 def test_fields_are_attributes():
     error = errors.QuotaExceeded(project="p", resource="VCPU", limit=4, used=3, requested=2)
     assert (error.project, error.resource, error.limit, error.used, error.requested) == ("p", "VCPU", 4, 3, 2)
