@@ -20,8 +20,9 @@ from conductor.endpoints.maintenance import MaintenanceEndpoint
 from conductor.endpoints.moves import MoveEndpoint
 from conductor.endpoints.power import PowerEndpoint
 from conductor.endpoints.repair import RepairEndpoint
+from conductor.maintenance import BINARY, Upkeep
 from conductor.parts import ConductorParts, ServiceClients
-from conductor.pump import BINARY, Pump, Upkeep
+from conductor.pump import Pump
 from conductor.reconciliation.reconciler import RecordReconciler
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits

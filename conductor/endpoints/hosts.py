@@ -3,7 +3,7 @@
 
 from conductor import instances
 from conductor.endpoints.endpoint import ConductorEndpoint
-from conductor.reconciliation import abandoned_claims
+from conductor.reconciliation import vouching
 from conductor.reports import intake
 from rpcapi import objects
 from rpcapi.context import RequestContext
@@ -17,7 +17,7 @@ class HostEndpoint(ConductorEndpoint):
 
     @expose
     def check_unverified(self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs) -> None:
-        abandoned_claims.check_unverified(self._parts, partition, host, refs)
+        vouching.check(self._parts, partition, host, refs)
 
     @expose
     def audit_hosts(self, ctxt: RequestContext, partition: str, epoch: int) -> None:

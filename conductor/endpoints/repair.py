@@ -3,7 +3,7 @@
 
 from conductor.endpoints.endpoint import ConductorEndpoint
 from conductor.parts import ConductorParts
-from conductor.reconciliation import abandoned_claims
+from conductor.reconciliation import leaked_migrations, orphans
 from conductor.reconciliation.reconciler import RecordReconciler
 from conductor.requests import adoption
 from rpcapi import objects
@@ -22,13 +22,13 @@ class RepairEndpoint(ConductorEndpoint):
 
     @expose
     def release_orphans(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> None:
-        abandoned_claims.release_orphans(self._parts, ctxt, host, refs)
+        orphans.release(self._parts, ctxt, host, refs)
 
     @expose
     def end_leaked_migrations(
         self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs, ends_running: bool = False
     ) -> None:
-        abandoned_claims.end_leaked_migrations(self._parts, ctxt, partition, host, refs, ends_running=ends_running)
+        leaked_migrations.end(self._parts, ctxt, partition, host, refs, ends_running=ends_running)
 
     @expose
     def compare_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:

@@ -9,8 +9,8 @@ from oslo_log import log
 
 from conductor.admission import count_amounts, total_amounts
 from conductor.parts import ConductorParts, ServiceClients
-from conductor.reconciliation import abandoned_claims
-from conductor.reconciliation.abandoned_claims import is_named
+from conductor.reconciliation import vouching
+from conductor.reconciliation.vouching import is_named
 from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep, make_request_key
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
@@ -51,7 +51,7 @@ def adopt(parts: ConductorParts, ctxt: RequestContext, partition: str, host: str
     refs = objects.ClaimRefs.of(
         consumers=[guest.uuid for guest in guests], attempts=[guest.attempt for guest in guests]
     )
-    abandoned_claims.check_unverified(parts, partition, host, refs)
+    vouching.check(parts, partition, host, refs)
 
 
 def _guests(clients: ServiceClients, ctxt: RequestContext, host: str, uuids: Sequence[str]) -> list[RunningGuest]:

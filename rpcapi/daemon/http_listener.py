@@ -13,7 +13,8 @@ from cheroot.ssl import Adapter
 from oslo_log import log
 
 from rpcapi import errors
-from rpcapi.daemon.http_requests import IDLE_SECONDS, Connection, Gateway, make_file
+from rpcapi.daemon.http_requests import Connection, Gateway
+from rpcapi.daemon.timed_sockets import IDLE_SECONDS, make_file
 
 LOG = log.getLogger(__name__)
 

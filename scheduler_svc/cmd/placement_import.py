@@ -24,7 +24,8 @@ from scheduler_svc.placement.migration.failures import (
 )
 from scheduler_svc.placement.migration.report import Report
 from scheduler_svc.placement.migration.sources import open_database, open_source
-from scheduler_svc.placement.migration.store_writer import StoreReader, StoreRehearsal, StoreWriter
+from scheduler_svc.placement.migration.store_reader import StoreReader
+from scheduler_svc.placement.migration.store_writer import StoreRehearsal, StoreWriter
 from scheduler_svc.placement.migration.switchover import Switchover
 from scheduler_svc.store.interface import Store
 

@@ -23,23 +23,27 @@ from scheduler_svc.placement.http import (
     inventories,
     provider_traits,
     providers,
+    reshaper,
     resource_classes,
     root,
     traits,
     usages,
 )
-from scheduler_svc.placement.http.application import Frame, PlacementApplication
+from scheduler_svc.placement.http.application import PlacementApplication
 from scheduler_svc.placement.http.authentication import Application, except_open_paths, trust_tokens
 from scheduler_svc.placement.http.candidate_documents import CandidateDocuments
+from scheduler_svc.placement.http.frame import Frame
 from scheduler_svc.placement.http.keystone import KeystoneTokens
+from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.policies import Policies
 from scheduler_svc.placement.http.prefix import below
-from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel
+from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.server import make_server
 from scheduler_svc.placement.model import acknowledged_epoch
 from scheduler_svc.placement.model.candidates.finder import DEFAULT_LIMITS, CandidateFinder, SearchLimits
+from scheduler_svc.placement.model.catalogue import Catalogue
 from scheduler_svc.placement.model.consumers import Consumers
-from scheduler_svc.placement.model.directory import Catalogue, ProviderDirectory
+from scheduler_svc.placement.model.directory import ProviderDirectory
 from scheduler_svc.placement.model.freshness import Freshness
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.partitions import OpenPartition
@@ -52,6 +56,7 @@ NOUNS = (
     inventories,
     allocations,
     allocation_candidates,
+    reshaper,
     usages,
     aggregates,
     provider_traits,

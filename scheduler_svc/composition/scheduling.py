@@ -10,12 +10,14 @@ from scheduler_svc.replication.partition_set import PartitionSet
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.batch import WindowLimits
-from scheduler_svc.scheduling.intake import DryRun, RequestIntake, RequestRewriter, UnclaimedRanker
+from scheduler_svc.scheduling.dry_run import DryRun
+from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
 from scheduler_svc.scheduling.interfaces import ClaimStore
 from scheduler_svc.scheduling.partition_router import PartitionRouter
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.scheduling.ranking import CurrentPolicy, SchedulingPolicy
 from scheduler_svc.scheduling.shadow import SHADOW, ShadowStore
+from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
 
 
 class SchedulingParts:

@@ -12,7 +12,8 @@ from scheduler_svc.core.request import FilterScope
 from scheduler_svc.endpoints import batches, decode, encode
 from scheduler_svc.endpoints.metered import SchedulerEndpoint
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.intake import DryRun, RequestIntake
+from scheduler_svc.scheduling.dry_run import DryRun
+from scheduler_svc.scheduling.intake import RequestIntake
 from scheduler_svc.store import validation
 
 DRY_RUN_SCOPES = (FilterScope.ALL, FilterScope.REBUILD)

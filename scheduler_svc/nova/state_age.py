@@ -10,7 +10,7 @@ from scheduler_svc import metrics
 from scheduler_svc.core.request import COMPUTE, SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.nova import namespaces
-from scheduler_svc.store.protocols.host_state import LogStore
+from scheduler_svc.store.protocols.log import LogStore
 
 CLOCK_SECONDS = 60.0  # between reads of the store's clock
 

@@ -11,7 +11,8 @@ from scheduler_svc.core.records import LogEntry, Snapshot
 from scheduler_svc.store.aggregates import NAMESPACE as AGGREGATE
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.namespaces import SERVICE
-from scheduler_svc.store.protocols.host_state import HostStateStore, LogStore
+from scheduler_svc.store.protocols.host_state import HostStateStore
+from scheduler_svc.store.protocols.log import LogStore
 
 LOG = log.getLogger(__name__)
 

@@ -11,8 +11,9 @@ from scheduler_svc import metrics
 from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.decisions import DecidedTry, PendingCall, claim_batch
+from scheduler_svc.scheduling.decisions import claim_batch
 from scheduler_svc.scheduling.interfaces import DecisionStore, ReplicaView
+from scheduler_svc.scheduling.pending_call import DecidedTry, PendingCall
 from scheduler_svc.scheduling.ranking import PlannedClaim, RankingSnapshot, SchedulingPolicy, SharedRanking
 
 Arguments = ParamSpec("Arguments")

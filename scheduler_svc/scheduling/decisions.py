@@ -1,127 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decisions: the state of a call between tries, and the record of each try."""
+"""Claim batches and decision records, built from a ranking."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from oslo_log import log
 
 from rpcapi import errors
-from rpcapi.context import RequestContext
-from rpcapi.resources.claims import Answer, Verdict
-from scheduler_svc.core.records import Allocations, BatchAnswer, Candidate, ClaimBatch, Intent
+from scheduler_svc.core.records import Allocations, Candidate, ClaimBatch, Intent
 from scheduler_svc.core.table.partition import LogPosition
-from scheduler_svc.scheduling import refusals
-from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, ServedCall
+from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.interfaces import DecisionStore
-from scheduler_svc.scheduling.ranking import RankingSnapshot, SchedulingPolicy
-from scheduler_svc.scheduling.server_groups import add_group_members
+from scheduler_svc.scheduling.pending_call import PendingCall
+from scheduler_svc.scheduling.ranking import RankingSnapshot
 from scheduler_svc.store.validation import MAX_BATCH_CANDIDATES, MAX_BATCH_PROVIDERS
-
-
-@dataclass(frozen=True, slots=True)
-class DecidedTry:
-    snapshot: RankingSnapshot
-    batch: ClaimBatch
-    answer: BatchAnswer
-
-
-class PendingCall:
-    """A call and its current try.
-
-    Usage: ``begin_try``, decide, ``take``; repeat until ``outcome`` is set. The caller raises an outcome that is an
-    error.
-
-    Attributes:
-        retry: 0 in the first try.
-        request: The call's request with the members of its server group.
-        snapshot: Ranking, if made already.
-        lost_candidates: Store's verdicts on candidates lost in earlier tries.
-        may_hold_claims: The partition may have claims of an earlier, equal call.
-    """
-
-    def __init__(
-        self,
-        policy: SchedulingPolicy,
-        ctxt: RequestContext,
-        call: SelectionCall,
-        *,
-        partition: str,
-        max_tries: int,
-        snapshot: RankingSnapshot | None = None,
-    ) -> None:
-        self.outcome: SelectionOutcome | None = None
-        self.policy = policy
-        self.ctxt = ctxt
-        self.call = call
-        self.request = call.request
-        self.snapshot = snapshot
-        self.retry = 0
-        self.lost_candidates: Mapping[str, Verdict] = {}
-        self._partition = partition
-        self._max_tries = max_tries
-        self.may_hold_claims = True
-        self._refusal: errors.GanttError = errors.NotReady(
-            what="This scheduler worker", why="the store has begun a new epoch that it has not read yet"
-        )
-
-    @property
-    def count(self) -> int:
-        return len(self.call.consumers)
-
-    def is_like(self, other: "PendingCall") -> bool:
-        """Return whether hosts pass and score alike for both tries."""
-        return (
-            (self.policy, self.retry, self.call.explains) == (other.policy, other.retry, other.call.explains)
-            and self.snapshot is other.snapshot is None
-            and self.request.is_like(other.request)
-        )
-
-    def begin_try(self, store: DecisionStore) -> bool:
-        """Begin the next try; return False if the outcome is already decided, for example by the deadline."""
-        try:
-            self.ctxt.check_deadline()
-            self.request = self.call.request
-            if self.request.group is not None and (self.snapshot is None or self.snapshot.group_hosts is None):
-                # A ranking without members comes from a refused batch: read the current members from the store.
-                self.request, self.snapshot = add_group_members(store, self.call), None
-        except errors.GanttError as error:
-            self.outcome = error
-            return False
-        if self.retry:
-            self.request = self.request.with_decision(lost_tries=self.retry)
-        return True
-
-    def take(self, decided: DecidedTry | errors.GanttError) -> None:
-        if isinstance(decided, errors.GanttError):
-            self.outcome = decided
-        elif decided.answer.accepted and not decided.answer.claimed:
-            hosts = [str(prepared.host) for prepared in decided.answer.prepared]
-            self.outcome = errors.NotClaimed(request_id=self.call.request.id, hosts=hosts)
-        elif decided.answer.accepted:
-            group_hosts = decided.snapshot.group_hosts or ()
-            batch = decided.batch
-            self.outcome = ServedCall(
-                decided.answer.prepared, batch.epoch, batch.position, self._partition, group_hosts
-            )
-        else:
-            self.outcome = refusals.claim_error(decided.answer.prepared, self._partition) or self._lose(decided)
-
-    def _lose(self, decided: DecidedTry) -> errors.GanttError | None:
-        """Learn from a refused try; return the call's refusal if no tries are left."""
-        ranking, answer = decided.snapshot.ranking, decided.answer
-        verdicts = refusals.last_verdicts(decided.batch.intents, answer.prepared)
-        self.lost_candidates = refusals.merge_lost_candidates(self.lost_candidates, verdicts)
-        if answer.current:
-            reasons = {**ranking.reasons, **refusals.count_lost_candidates(verdicts)}
-            self.may_hold_claims = any(result.answer is Answer.PREPARED for result in answer.prepared)
-            self._refusal = refusals.no_valid_host(reasons)
-        self.snapshot = None
-        self.retry += 1
-        is_last = self.retry == self._max_tries or (answer.current and not ranking.candidates)
-        return self._refusal if is_last else None
-
 
 LOG = log.getLogger(__name__)
 

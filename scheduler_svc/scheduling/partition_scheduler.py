@@ -18,8 +18,9 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.batch import NO_WINDOW, BatchRanker, WindowLimits
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, ServedCall
 from scheduler_svc.scheduling.decision_round import DecisionRound
-from scheduler_svc.scheduling.decisions import DecidedTry, PendingCall, record_refusal
+from scheduler_svc.scheduling.decisions import record_refusal
 from scheduler_svc.scheduling.interfaces import DecisionStore, ReplicaView
+from scheduler_svc.scheduling.pending_call import DecidedTry, PendingCall
 from scheduler_svc.scheduling.ranking import RankingSnapshot, SchedulingPolicy, rank_hosts
 
 LOG = log.getLogger(__name__)

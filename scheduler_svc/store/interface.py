@@ -7,7 +7,8 @@ from rpcapi.bounds import StoreBounds
 from scheduler_svc.store.certainty import RepeatCounter
 from scheduler_svc.store.external_states import ExternalStates
 from scheduler_svc.store.protocols.claims import ClaimAudits, ClaimVerbs
-from scheduler_svc.store.protocols.host_state import DecisionRecordStore, HostReportStore, LogStore
+from scheduler_svc.store.protocols.host_state import HostReportStore
+from scheduler_svc.store.protocols.log import DecisionRecordStore, LogStore
 from scheduler_svc.store.protocols.maintenance import MaintenanceStore, PinStore
 from scheduler_svc.store.protocols.providers import ReshapingStore
 

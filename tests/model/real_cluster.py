@@ -20,7 +20,7 @@ from compute_agent.attempts.saga import REMIND_MS, AttemptSaga
 from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.host_identity import HostIdentity
 from compute_agent.simulator.hypervisor import SpawnFailed
-from conductor.reconciliation import abandoned_claims
+from conductor.reconciliation import vouching
 from conductor.saga.saga import BuildSaga
 from conductor.store.records import InstanceRecord, LeaseLost
 from rpcapi import objects
@@ -280,9 +280,7 @@ class RealCluster(MovesCluster):
 
     def vouch(self, host: int, attempt: int) -> None:
         refs = objects.ClaimRefs.of(consumers=[self.uuid], attempts=[attempt])
-        abandoned_claims.check_unverified(
-            make_parts(self.store, self.clients()), self.place_of(host).name, name_of(host), refs
-        )
+        vouching.check(make_parts(self.store, self.clients()), self.place_of(host).name, name_of(host), refs)
 
     def deliver(self, message: Message) -> None:
         host, send = message

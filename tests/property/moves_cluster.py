@@ -14,7 +14,7 @@ import pytest
 
 from compute_agent.attempts.saga import REMIND_MS
 from compute_agent.host_identity import HostIdentity
-from conductor.reconciliation import abandoned_claims
+from conductor.reconciliation import vouching
 from conductor.requests import moves
 from conductor.requests.evacuation import evacuate
 from conductor.requests.moves import confirm, revert
@@ -408,7 +408,7 @@ class MovesCluster(LiveCluster):
         """Check the unverified claims of the last audits."""
         unverified, self.unverified = self.unverified, []
         for host, refs in unverified:
-            abandoned_claims.check_unverified(make_parts(self.store, self.clients()), PARTITION, host, refs)
+            vouching.check(make_parts(self.store, self.clients()), PARTITION, host, refs)
 
     def _fence_copies(self, host: str) -> None:
         """Note that a fence of the host ends the copies there: instances without a copy elsewhere lose theirs.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conductor.reconciliation.abandoned_claims import end_leaked_migrations
+from conductor.reconciliation.leaked_migrations import end
 from conductor.store.records import SagaStep
 from rpcapi import errors, objects
 from tests.regressions.moves import DAY_MS, HOUR_MS, MINUTE_MS, MovingInstance, open_cluster
@@ -74,7 +74,5 @@ def end_source_in_vain(cluster: MovingInstance, why: str) -> None:
     """Assert that the source is not ended, although an operator consents to the end of a guest that runs."""
     source = objects.ClaimRefs.of(consumers=[cluster.uuid], attempts=[1])
     with pytest.raises(errors.InstanceConflict, match=why):
-        end_leaked_migrations(
-            make_parts(cluster.store, cluster.clients()), CTXT, PARTITION, "h1", source, ends_running=True
-        )
+        end(make_parts(cluster.store, cluster.clients()), CTXT, PARTITION, "h1", source, ends_running=True)
     assert not cluster.hosts.queue

@@ -18,7 +18,7 @@ from scheduler_svc.core.records import Amounts, LogEntry, Snapshot
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.weighers import scoring
-from scheduler_svc.store.protocols.host_state import LogStore
+from scheduler_svc.store.protocols.log import LogStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import Amounts, LogEntry
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.store.protocols.host_state import LogStore
+from scheduler_svc.store.protocols.log import LogStore
 
 CPU, MEMORY = "VCPU", "MEMORY_MB"
 

@@ -15,7 +15,7 @@ from scheduler_svc.nova.bridge.cells import CellReaders
 from scheduler_svc.nova.bridge.documents import Documents
 from scheduler_svc.nova.bridge.publisher import DocumentPublisher
 from scheduler_svc.nova.bridge.records import CellMapping, Deployment
-from scheduler_svc.store.protocols.host_state import LogStore
+from scheduler_svc.store.protocols.log import LogStore
 
 LOG = log.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.intake import UnclaimedRanker
+from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
 
 
 def rank_in_cell(

@@ -24,7 +24,8 @@ from scheduler_svc.nova.bus.hosts import NovaHost
 from scheduler_svc.nova.bus.request_spec import NovaRequest
 from scheduler_svc.scheduling import requests
 from scheduler_svc.scheduling.calls import SelectionCall, ServedCall
-from scheduler_svc.scheduling.intake import RequestIntake, UnclaimedRanker
+from scheduler_svc.scheduling.intake import RequestIntake
+from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,11 @@ from scheduler_svc.nova.bus import request_spec
 from scheduler_svc.nova.bus.exceptions import NovaError
 from scheduler_svc.nova.bus.host_chooser import HostChooser, NovaOptions
 from scheduler_svc.replication.partitions import OpenPartitions
-from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter, UnclaimedRanker
+from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
 from scheduler_svc.scheduling.ranking import CurrentPolicy
 from scheduler_svc.scheduling.shadow import SHADOW
 from scheduler_svc.scheduling.surveys import SurveyingScheduler
+from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
 
 
 @dataclass(frozen=True, slots=True)

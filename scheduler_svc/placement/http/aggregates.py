@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 
+from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
-from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel, Request, Response, json_response
+from scheduler_svc.placement.http.model import PlacementModel
+from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import providers as schemas
 from scheduler_svc.placement.model.providers import ResourceProvider
 from scheduler_svc.placement.model.refusals import STALE, check_generation, refused_change

@@ -6,11 +6,13 @@ from datetime import UTC, datetime
 
 from rpcapi.resources.trees.tree import TreeRequest
 from scheduler_svc.placement.http import candidate_query
+from scheduler_svc.placement.http.messages import Request, Response
 from scheduler_svc.placement.http.microversions import Microversion
-from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel, Request, Response
+from scheduler_svc.placement.http.model import PlacementModel
+from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import allocation_candidates as schemas
 from scheduler_svc.placement.model.candidates.request import CandidateList
-from scheduler_svc.placement.model.directory import RESOURCE_CLASSES, TRAITS
+from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, TRAITS
 
 SINCE = Microversion(1, 10)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allocations of consumers, and their moves together with inventories."""
+"""Allocations of consumers."""
 
 import uuid as uuids
 from collections.abc import Mapping
@@ -8,20 +8,17 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.provider_uuids import uuid_of
-from scheduler_svc.placement.http.inventories import parse_inventory
+from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
-from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel, Request, Response, json_response
+from scheduler_svc.placement.http.model import PlacementModel
+from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import allocations as schemas
-from scheduler_svc.placement.http.schemas import reshaper
 from scheduler_svc.placement.http.schemas.validators import of_version
-from scheduler_svc.placement.model import reshaping
 from scheduler_svc.placement.model.problems import bad_request, not_found
 from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerState
 
 LIST_UNTIL = 11  # last minor microversion in which PUT takes a list of allocations
-RESHAPE_SINCE = Microversion(1, 30)
 OWNERS_SINCE = Microversion(1, 12)
 MANY_SINCE = Microversion(1, 13)
 GENERATION_SINCE = Microversion(1, 28)
@@ -109,32 +106,6 @@ def consumer_request(
     )
 
 
-def reshape(model: PlacementModel, request: Request) -> Response:
-    """Replace inventories of providers and allocations of consumers, all or nothing."""
-    body = request.json(of_version(reshaper.RESHAPE, request.version))
-    generations = {uuid: part["resource_provider_generation"] for uuid, part in body["inventories"].items()}
-    requests = [consumer_request(consumer, part, request, model) for consumer, part in body["allocations"].items()]
-
-    def read_inventories() -> dict[str, dict[str, Inventory]]:
-        return {uuid: _inventories(uuid, part, request) for uuid, part in body["inventories"].items()}
-
-    reshaping.reshape(
-        model.store,
-        model.directory,
-        model.catalogue,
-        model.consumers,
-        generations=generations,
-        read_inventories=read_inventories,
-        requests=requests,
-    )
-    return Response(204)
-
-
-def _inventories(uuid: str, body: Mapping[str, Any], request: Request) -> dict[str, Inventory]:
-    failure = f"Unable to update inventory for resource provider {uuid}"
-    return {name: parse_inventory(raw, name, request, failure) for name, raw in body["inventories"].items()}
-
-
 COLLECTION, ITEM = "/allocations", "/allocations/{consumer}"
 BELOW, RULE = "/resource_providers/{uuid}/allocations", "resource_providers:allocations:list"
 ROUTES = [
@@ -143,5 +114,4 @@ ROUTES = [
     ApiRoute("GET", ITEM, show, "allocations:list", gives_json=True),
     ApiRoute("PUT", ITEM, replace, "allocations:update", takes_json=True),
     ApiRoute("DELETE", ITEM, delete, "allocations:delete"),
-    ApiRoute("POST", "/reshaper", reshape, "reshaper:reshape", RESHAPE_SINCE, takes_json=True),
 ]

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from scheduler_svc.placement.http.routes import ApiUser, Environ
+from scheduler_svc.placement.http.messages import ApiUser, Environ
 
 StartResponse = Callable[..., Any]
 Application = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]

@@ -11,8 +11,8 @@ import orjson
 import webob.exc
 
 from scheduler_svc.placement.http import microversions
+from scheduler_svc.placement.http.messages import JSON, accepts_json
 from scheduler_svc.placement.http.microversions import Microversion
-from scheduler_svc.placement.http.routes import JSON, accepts_json
 from scheduler_svc.placement.model.problems import Problem
 
 CODES_SINCE = Microversion(1, 23)

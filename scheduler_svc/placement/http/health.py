@@ -2,7 +2,9 @@
 """Health of a process, for load balancers."""
 
 from scheduler_svc.placement.http.authentication import HEALTH_PATH
-from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel, Request, Response, json_response
+from scheduler_svc.placement.http.messages import Request, Response, json_response
+from scheduler_svc.placement.http.model import PlacementModel
+from scheduler_svc.placement.http.routes import ApiRoute
 
 
 def show(model: PlacementModel, _request: Request) -> Response:

@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from rpcapi.resources.inventory import Inventory
+from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
-from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel, Request, Response, json_response
+from scheduler_svc.placement.http.model import PlacementModel
+from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import inventories as schemas
-from scheduler_svc.placement.model.directory import RESOURCE_CLASSES, standard_first
+from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, standard_first
 from scheduler_svc.placement.model.problems import (
     CONCURRENT_UPDATE,
     INVENTORY_IN_USE,

@@ -9,7 +9,7 @@ from oslo_policy import opts as policy_opts
 from oslo_policy import policy
 
 from rpcapi import errors
-from scheduler_svc.placement.http.routes import ApiUser
+from scheduler_svc.placement.http.messages import ApiUser
 from scheduler_svc.placement.model.problems import Problem
 
 PREFIX = "placement:"

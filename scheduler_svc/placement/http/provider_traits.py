@@ -3,10 +3,12 @@
 
 from functools import partial
 
-from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel, Request, Response, json_response
+from scheduler_svc.placement.http.messages import Request, Response, json_response
+from scheduler_svc.placement.http.model import PlacementModel
+from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import names as schemas
 from scheduler_svc.placement.http.traits import SINCE
-from scheduler_svc.placement.model.directory import TRAITS
+from scheduler_svc.placement.model.catalogue import TRAITS
 from scheduler_svc.placement.model.providers import ResourceProvider
 from scheduler_svc.placement.model.refusals import STALE, check_generation, refused_change
 from scheduler_svc.store.providers.changes import SetTraits

@@ -9,11 +9,13 @@ from typing import Any
 from rpcapi.resources import names
 from scheduler_svc.core.table.providers import ProviderRow
 from scheduler_svc.placement.http import query_parameters
+from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
+from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.provider_documents import TREES_SINCE, as_document, as_list
-from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel, Request, Response, json_response
+from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import providers as schemas
-from scheduler_svc.placement.model.directory import RESOURCE_CLASSES, TRAITS
+from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, TRAITS
 from scheduler_svc.placement.model.problems import (
     DUPLICATE_NAME,
     PROVIDER_HAS_CHILDREN,

@@ -9,8 +9,8 @@ import re
 from oslo_utils import uuidutils
 
 from rpcapi.resources.groups import RequestGroup
+from scheduler_svc.placement.http.messages import Request
 from scheduler_svc.placement.http.microversions import Microversion
-from scheduler_svc.placement.http.routes import Request
 from scheduler_svc.placement.model.problems import bad_request
 
 FORBIDDEN_TRAITS_SINCE = Microversion(1, 22)

@@ -3,8 +3,10 @@
 
 from datetime import UTC, datetime
 
+from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import LATEST, OLDEST
-from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel, Request, Response, json_response
+from scheduler_svc.placement.http.model import PlacementModel
+from scheduler_svc.placement.http.routes import ApiRoute
 
 
 def show(_model: PlacementModel, _request: Request) -> Response:

@@ -5,7 +5,7 @@ import functools
 
 from rpcapi.daemon.http_listener import HttpServer
 from scheduler_svc.placement.http.error_responses import plain_response
-from scheduler_svc.placement.http.routes import MAX_BODY
+from scheduler_svc.placement.http.messages import MAX_BODY
 from scheduler_svc.placement.model.problems import UNDEFINED, Problem
 
 

@@ -4,10 +4,12 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
-from scheduler_svc.placement.http.routes import ApiRoute, PlacementModel, Request, Response, json_response
+from scheduler_svc.placement.http.model import PlacementModel
+from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import names as schemas
-from scheduler_svc.placement.model.directory import TRAITS
+from scheduler_svc.placement.model.catalogue import TRAITS
 from scheduler_svc.placement.model.problems import bad_request, conflict
 
 SINCE = Microversion(1, 6)

@@ -6,7 +6,7 @@ from scheduler_svc.placement.migration.database_reader import DatabaseReader
 from scheduler_svc.placement.migration.database_writer import DatabaseWriter
 from scheduler_svc.placement.migration.failures import NothingToCopy
 from scheduler_svc.placement.migration.report import Report
-from scheduler_svc.placement.migration.store_writer import StoreReader
+from scheduler_svc.placement.migration.store_reader import StoreReader
 from scheduler_svc.placement.migration.switchover import Switchover
 
 

@@ -1,120 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gantt's store as an end of a migration: reads and writes of its records."""
+"""Writer of another Placement's records to gantt's store."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeVar
 
 from rpcapi import errors
 from rpcapi.resources import names
-from rpcapi.resources.inventory import Inventory
-from scheduler_svc.core.records import Claim
-from scheduler_svc.placement.migration.dump import (
-    ConsumerRecord,
-    CustomNameKind,
-    PlacementDump,
-    ProviderRecord,
-    is_custom,
-)
+from scheduler_svc.placement.migration.dump import ConsumerRecord, CustomNameKind, ProviderRecord
+from scheduler_svc.placement.migration.store_reader import uuid_of
 from scheduler_svc.placement.migration.writer import Refusals, Writer
 from scheduler_svc.store import allocations, paging
 from scheduler_svc.store.allocations import MAX_CONSUMERS, ConsumerImport
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.providers import checks
-from scheduler_svc.store.providers.changes import DeleteProvider, ImportProvider, Refusal, RefusalKind, is_api_owned
+from scheduler_svc.store.providers.changes import DeleteProvider, ImportProvider, Refusal, RefusalKind
 from scheduler_svc.store.providers.checks import MAX_IMPORTS
-from scheduler_svc.store.providers.imports import imported_generation
-from scheduler_svc.store.validation import MAX_PAGE
-
-NO_PROVIDER = names.api_provider("none")
-
-
-class StoreReader:
-    """Reader of a partition: each record is consistent, but not all are of one moment.
-
-    With ``overwrite`` no record is protected from imports.
-    """
-
-    def __init__(self, store: Store, *, overwrite: bool = False) -> None:
-        self._store = store
-        self._overwrite = overwrite
-
-    def read(self) -> PlacementDump:
-        """Return all records; raises StoreUnavailable."""
-        base = self._store.read_generations([NO_PROVIDER])[NO_PROVIDER]
-        protected: set[str] = set()
-        providers = {record.uuid: record for record in self._providers(base, protected)}
-        consumers = {record.uuid: record for record in self._consumers(base, protected)}
-        custom = _names_in_use(providers.values())
-        for kind in CustomNameKind:
-            rows = paging.entries(partial(self._store.list_state, kind))
-            custom |= {(kind, name): document.get("changed_ms", 0) for name, _, document in rows}
-        unchangeable = frozenset[str]() if self._overwrite else frozenset(protected)
-        return PlacementDump(providers, consumers, custom, protected=unchangeable, generation_base=base, time_unit_ms=1)
-
-    def reported_names(self) -> set[str]:
-        """Return the names of agents' providers."""
-        documents = self._store.snapshot().providers
-        return {name for name, document in documents.items() if not is_api_owned(document)}
-
-    def _providers(self, base: int, protected: set[str]) -> Iterator[ProviderRecord]:
-        documents = {
-            name: document for name, document in self._store.snapshot().providers.items() if is_api_owned(document)
-        }
-        generations = paging.read_generations(self._store, list(documents))
-        for name, document in documents.items():
-            record = _provider_record(document, generations[name])
-            if imported_generation(document, record.generation, base) is None:
-                protected.add(record.uuid)
-            yield record
-
-    def _consumers(self, base: int, protected: set[str]) -> Iterator[ConsumerRecord]:
-        for claim in paging.entries(
-            lambda marker: self._store.claims(host=names.API_HOST, marker=marker, limit=MAX_PAGE)
-        ):
-            if not allocations.is_imported(claim):
-                protected.add(claim.consumer)
-            yield _consumer_record(claim, base)
-
-
-def _names_in_use(providers: Iterable[ProviderRecord]) -> dict[tuple[CustomNameKind, str], int]:
-    """Return the custom names of providers, which may exist without having been created by a client."""
-    names_in_use = {}
-    for record in providers:
-        for kind, parts in ((CustomNameKind.TRAIT, record.traits), (CustomNameKind.RESOURCE_CLASS, record.inventories)):
-            names_in_use.update({(kind, name): record.changed_ms for name in parts if is_custom(name)})
-    return names_in_use
-
-
-def _provider_record(document: Any, generation: int) -> ProviderRecord:
-    parent = document.get("parent")
-    inventories = {
-        name: Inventory(**{figure: value for figure, value in raw.items() if figure != "capacity"})
-        for name, raw in document["inventories"].items()
-    }
-    return ProviderRecord(
-        uuid_of(document["id"]),
-        document.get("name", document["id"]),
-        None if parent is None else uuid_of(parent),
-        generation,
-        inventories,
-        frozenset(document["traits"]),
-        frozenset(document.get("aggregates", ())),
-        document.get("created_ms", 0),
-        document.get("changed_ms", 0),
-    )
-
-
-def _consumer_record(claim: Claim, base: int) -> ConsumerRecord:
-    parts = {uuid_of(provider): amounts for provider, amounts in claim.allocations.items()}
-    generation = allocations.generation_of(claim, base)
-    return ConsumerRecord(claim.consumer, claim.project, claim.user, claim.type, generation, parts, claim.created_ms)
-
-
-def uuid_of(provider: str) -> str:
-    """Return the UUID of an API provider; an agent's provider keeps its id."""
-    return provider.removeprefix(names.api_provider(""))
-
 
 MARK = {"imported": True}  # marks the document of a name that an import created
 RETIREMENTS = 5  # attempts to delete a name while providers change

@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from scheduler_svc.core.provider_uuids import uuid_of
-from scheduler_svc.placement.model.directory import RESOURCE_CLASSES, Catalogue, ProviderDirectory
+from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, Catalogue
+from scheduler_svc.placement.model.directory import ProviderDirectory
 from scheduler_svc.placement.model.problems import CONCURRENT_UPDATE, Problem, bad_request, conflict
 from scheduler_svc.store import paging
 from scheduler_svc.store.allocations import ANY, MAX_CONSUMERS, AllocationChange, ConsumerState

@@ -3,7 +3,7 @@
 
 from rpcapi import errors
 from scheduler_svc.replication.replica import Replica
-from scheduler_svc.store.protocols.host_state import LogStore
+from scheduler_svc.store.protocols.log import LogStore
 
 TIMEOUT = 2.0  # seconds
 

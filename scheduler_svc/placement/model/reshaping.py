@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.provider_uuids import uuid_of
+from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, Catalogue, standard_first
 from scheduler_svc.placement.model.consumers import Consumers, refused_allocation
-from scheduler_svc.placement.model.directory import RESOURCE_CLASSES, Catalogue, ProviderDirectory, standard_first
+from scheduler_svc.placement.model.directory import ProviderDirectory
 from scheduler_svc.placement.model.problems import (
     CONCURRENT_UPDATE,
     INVENTORY_IN_USE,

@@ -11,7 +11,7 @@ from oslo_log import log
 from webob.headers import EnvironHeaders
 
 from scheduler_svc.placement.http.error_responses import plain_response
-from scheduler_svc.placement.http.routes import read_body
+from scheduler_svc.placement.http.messages import read_body
 from scheduler_svc.placement.model.problems import UNDEFINED, Problem
 from scheduler_svc.placement.shadow.connections import HttpServerAt
 from scheduler_svc.placement.shadow.exchanges import NotAnswered, SentRequest, end_to_end

@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host state of a partition, its log, and the records of decisions."""
+"""Host state of a partition: reports, documents and liveness."""
 
-import abc
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 from rpcapi import errors
-from scheduler_svc.core.records import LogEntry, Snapshot
 from scheduler_svc.store import documents, namespaces, reports, validation
 from scheduler_svc.store.bounded import DOCUMENTS, HOSTS
-from scheduler_svc.store.decisions import project_of
 from scheduler_svc.store.external_states import DeclaredStateStore, ExternalStates
 from scheduler_svc.store.protocols.runner import VerbRunner
 from scheduler_svc.store.records import HostReport, StatsOutcome
-from scheduler_svc.store.verbs import collecting, removal, states
-from scheduler_svc.store.verbs import decisions as recorded
+from scheduler_svc.store.verbs import removal, states
 
 
 class HostStateStore(VerbRunner, Protocol):
@@ -140,84 +135,3 @@ class HostReportStore(HostStateStore, Protocol):
     def settle_alive(self, living: Collection[str]) -> int:
         """Mark exactly the known services in ``living`` as alive (liveness "group"); return the number of changes."""
         return self._run(states.settle_alive, living)
-
-
-class LogStore(VerbRunner, Protocol):
-    """The log that replicas follow, and the epoch of its positions."""
-
-    external: ExternalStates | None
-
-    @abc.abstractmethod
-    def clock_ms(self) -> int:
-        """Return the server's clock in ms since the Unix epoch. Unlike partition time, it may step."""
-
-    @abc.abstractmethod
-    def check_identity(self) -> tuple[int, bool]:
-        """Compare the server's identity with the recorded one; begin an epoch if the store may have lost writes.
-
-        Returns (epoch, whether this call began it).
-        """
-
-    def begin_epoch_if_behind(self, epoch: int, position: int) -> tuple[int, int]:
-        """Begin an epoch if the store is behind (epoch, position), which it once had, as after a restored backup.
-
-        Returns the current (epoch, position). The new epoch exceeds ``epoch``. If callers race, only one begins it.
-        """
-        return self._run(collecting.begin_epoch_if_behind, epoch, position)
-
-    def name_hosts(self, epoch: int, hosts: Sequence[str], *, complete: bool) -> bool:
-        """Name up to 1,000 service hosts known from before ``epoch``; return whether the store accepts more names.
-
-        A new epoch may have forgotten hosts that run claims. Until all callers have named the hosts that they know
-        (``complete``), or for a limited time, the store behaves as if it awaited the audit of every host; afterwards it
-        awaits the named ones. Does nothing in another epoch or after the collection has ended.
-        """
-        validation.check_named_hosts(hosts)
-        return self._run(collecting.name_hosts, epoch, hosts, complete=complete)
-
-    def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
-        """Return a consistent copy of replicas' data, of ``namespaces`` among the declared, with its log position."""
-        if self.external is None:
-            return self._snapshot(namespaces)
-        snapshot = self._snapshot([namespace for namespace in namespaces if self.external.server_of(namespace) is None])
-        return replace(snapshot, states={**snapshot.states, **self.external.snapshot(namespaces)})
-
-    @abc.abstractmethod
-    def _snapshot(self, namespaces: Collection[str]) -> Snapshot: ...
-
-    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[LogEntry] | None:
-        """Return log entries after ``position``, in order; wait up to ``block_ms`` for the first.
-
-        None is a gap, because the log was trimmed past ``position`` or ends before it. Take a snapshot then.
-        """
-        if self.external is None:
-            return self._follow(position, block_ms, limit)
-        entries = self._follow(position, self.external.wait_ms(block_ms), limit)
-        if entries is None:
-            return None
-        return [*entries, *self.external.changes(entries[-1].position if entries else position)]
-
-    @abc.abstractmethod
-    def _follow(self, position: int, block_ms: int, limit: int) -> list[LogEntry] | None: ...
-
-
-class DecisionRecordStore(VerbRunner, Protocol):
-    """Record of decisions, bounded in size."""
-
-    def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
-        """Append a decision that led to no prepare."""
-        validation.check_text("request_id", request_id)
-        validation.check_text("project", project_of(document))
-        self._run(recorded.record, request_id, document, self._decision_bytes)
-
-    def find_decision(self, request_id: str, project: str | None = None) -> dict[str, Any]:
-        """Return a request's newest decision, preferably of ``project``, with the answer. Raises UnknownDecision."""
-        validation.check_text("request_id", request_id)
-        return self._read(recorded.find, request_id, project)
-
-    def list_decisions(
-        self, marker: str | None = None, limit: int = 100
-    ) -> tuple[list[tuple[str, dict[str, Any]]], str | None]:
-        """Return a page of (request id, document), oldest first, and the next opaque marker."""
-        validation.check_page(limit)
-        return self._read(recorded.page, marker, limit)

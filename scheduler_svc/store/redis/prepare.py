@@ -20,7 +20,7 @@ from scheduler_svc.core.records import (
 from scheduler_svc.store import documents, validation
 from scheduler_svc.store.decisions import project_of
 from scheduler_svc.store.records import SCHEMA
-from scheduler_svc.store.redis import snapshot
+from scheduler_svc.store.redis import log
 from scheduler_svc.store.redis.connect import RedisConnection
 
 _FIELDS = 6  # values per intent in the script's answer
@@ -42,7 +42,7 @@ def prepare_all(
     """Run the script for all batches in one packet; run those without an answer by ``prepare_alone``."""
     valid = [validation.is_valid_batch(batch) for batch in batches]
     calls = [(rows(batch), arguments(batch, decision_bytes)) for batch in compress(batches, valid)]
-    read = [] if log_after is None else [snapshot.read_command(connection.partition, log_after)]
+    read = [] if log_after is None else [log.read_command(connection.partition, log_after)]
     raws = iter(connection.run_each("prepare", calls, read))
     outcomes: list[BatchAnswer | errors.GanttError] = []
     for batch, is_valid in zip(batches, valid, strict=True):
@@ -52,7 +52,7 @@ def prepare_all(
             outcomes.append(_observed(connection, batch, raw))
         else:
             outcomes.append(prepare_alone(batch))
-    return BatchOutcomes(outcomes, None if log_after is None else snapshot.carried(log_after, next(raws), outcomes))
+    return BatchOutcomes(outcomes, None if log_after is None else log.carried(log_after, next(raws), outcomes))
 
 
 def _observed(connection: RedisConnection, batch: ClaimBatch, raw: list[Any]) -> BatchAnswer:

@@ -20,7 +20,7 @@ from scheduler_svc.store.records import (
     ReapResult,
     Verification,
 )
-from scheduler_svc.store.redis import claims, clock, prepare, sizes, snapshot
+from scheduler_svc.store.redis import claims, clock, log, prepare, sizes, snapshot
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.partition import RedisPartition, run
 from scheduler_svc.store.redis.scripts import RedisIdentity
@@ -83,7 +83,7 @@ class RedisStore(Store):
         return snapshot.snapshot(self._connection, namespaces)
 
     def _follow(self, position: int, block_ms: int, limit: int) -> list[LogEntry] | None:
-        return snapshot.follow(self._connection, position, block_ms, limit)
+        return log.follow(self._connection, position, block_ms, limit)
 
     def counts(self) -> Mapping[str, int]:
         live, prepared = self._connection.read(("HLEN", "claims"), ("ZCARD", "deadlines"))

@@ -14,7 +14,7 @@ import pytest
 
 from devstack.servers.redis import RedisServer
 from devstack.users.redis_users import PLACEMENT, SCHEDULER, STORE_USERS
-from scheduler_svc.placement.migration.store_writer import StoreReader
+from scheduler_svc.placement.migration.store_reader import StoreReader
 from scheduler_svc.store.providers.changes import VOCABULARIES
 from scheduler_svc.store.redis import RedisStore
 from tests.stride import in_turn

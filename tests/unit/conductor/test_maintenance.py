@@ -8,8 +8,8 @@ from typing import Any
 import oslo_messaging as messaging
 import prometheus_client
 
+from conductor.maintenance import Upkeep
 from conductor.parts import ServiceClients
-from conductor.pump import Upkeep
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from rpcapi import errors

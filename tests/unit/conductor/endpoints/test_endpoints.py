@@ -54,8 +54,8 @@ class DomainRecorder:
 
 MODULES = (hosts, instances, moves, power_endpoint, repair)
 DOMAIN = (
-    *("abandoned_claims", "adoption", "evacuation", "instances", "migrations", "operations"),
-    *("builds", "intake", "requested_changes"),
+    *("adoption", "evacuation", "instances", "leaked_migrations", "migrations", "operations", "orphans"),
+    *("builds", "intake", "requested_changes", "vouching"),
 )
 
 
@@ -122,16 +122,16 @@ def endpoint(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> Dispatcher:
             {"partition": "p", "host": "h", "uuids": ["a"]},
             ("adopt", (CTXT, "p", "h", ["a"]), {}),
         ),
-        ("release_orphans", {"host": "h", "refs": REFS}, ("release_orphans", (CTXT, "h", REFS), {})),
+        ("release_orphans", {"host": "h", "refs": REFS}, ("release", (CTXT, "h", REFS), {})),
         (
             "end_leaked_migrations",
             {"partition": "p", "host": "h", "refs": REFS},
-            ("end_leaked_migrations", (CTXT, "p", "h", REFS), {"ends_running": False}),
+            ("end", (CTXT, "p", "h", REFS), {"ends_running": False}),
         ),
         (
             "end_leaked_migrations",
             {"partition": "p", "host": "h", "refs": REFS, "ends_running": True},
-            ("end_leaked_migrations", (CTXT, "p", "h", REFS), {"ends_running": True}),
+            ("end", (CTXT, "p", "h", REFS), {"ends_running": True}),
         ),
         (
             "evacuate_instances",
@@ -179,7 +179,7 @@ def endpoint(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> Dispatcher:
         ("get_specs", {"uuids": ["a"]}, ("get_specs", (["a"], None), {})),
         ("get_migrations", {"uuids": ["m"]}, ("get_migrations", (["m"], None), {})),
         ("audit_hosts", {"partition": "p", "epoch": 3}, ("audit", (CTXT, "p", 3), {})),
-        ("check_unverified", {"partition": "p", "host": "h", "refs": REFS}, ("check_unverified", ("p", "h", REFS), {})),
+        ("check_unverified", {"partition": "p", "host": "h", "refs": REFS}, ("check", ("p", "h", REFS), {})),
     ],
 )
 def test_method_is_passed_on(

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from conductor.parts import ServiceClients
-from conductor.reconciliation import abandoned_claims
+from conductor.reconciliation import leaked_migrations, orphans
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import InstanceStatus, StoreTimeouts
@@ -60,9 +60,7 @@ def end(
 ) -> None:
     clients = ServiceClients(cluster.scheduler, cluster.hosts, lambda partition: cluster.claims, PARTITION)  # type: ignore[arg-type, return-value]
     refs = objects.ClaimRefs.of(consumers=[uuid], attempts=[attempt])
-    abandoned_claims.end_leaked_migrations(
-        make_parts(cluster.store, clients), CTXT, PARTITION, host, refs, ends_running=ends_running
-    )
+    leaked_migrations.end(make_parts(cluster.store, clients), CTXT, PARTITION, host, refs, ends_running=ends_running)
 
 
 def assert_refused(cluster: SimulatedCluster, message: str, **values: object) -> None:
@@ -121,7 +119,7 @@ def test_migration_that_is_under_way_is_refused(cluster: SimulatedCluster) -> No
     del cluster.hosts.guests[SOURCE]
     clients = ServiceClients(cluster.scheduler, cluster.hosts, lambda partition: cluster.claims, PARTITION)  # type: ignore[arg-type, return-value]
     with pytest.raises(errors.InstanceConflict, match=f"its migration {MOVE} is migrating; confirm or revert it"):
-        abandoned_claims.release_orphans(
+        orphans.release(
             make_parts(cluster.store, clients), CTXT, "h1", objects.ClaimRefs.of(consumers=[INSTANCE], attempts=[1])
         )
 

@@ -4,7 +4,7 @@
 import pytest
 
 from conductor.parts import ServiceClients
-from conductor.reconciliation import abandoned_claims
+from conductor.reconciliation import orphans
 from rpcapi import errors, objects
 from scheduler_svc.core.records import ClaimRef
 from tests.unit.conductor.ledger import PARTITION
@@ -29,7 +29,7 @@ def cluster() -> SimulatedCluster:
 def release(cluster: SimulatedCluster, host: str, *uuids: str) -> None:
     clients = ServiceClients(cluster.scheduler, cluster.hosts, lambda partition: cluster.claims, PARTITION)  # type: ignore[arg-type, return-value]
     refs = objects.ClaimRefs.of(consumers=list(uuids), attempts=[1] * len(uuids))
-    abandoned_claims.release_orphans(make_parts(cluster.store, clients), CTXT, host, refs)
+    orphans.release(make_parts(cluster.store, clients), CTXT, host, refs)
 
 
 def lose_guest(cluster: SimulatedCluster, uuid: str) -> None:

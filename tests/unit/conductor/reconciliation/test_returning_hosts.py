@@ -6,7 +6,7 @@ import copy
 import pytest
 
 from conductor.parts import ServiceClients
-from conductor.reconciliation import abandoned_claims
+from conductor.reconciliation import vouching
 from rpcapi import objects
 from rpcapi.resources.claims import INSTANCE, Answer
 from scheduler_svc.core.records import ClaimRef
@@ -81,7 +81,7 @@ class ReturningHosts:
         cluster = self.cluster
         clients = ServiceClients(cluster.scheduler, cluster.hosts, lambda partition: cluster.claims, PARTITION)  # type: ignore[arg-type, return-value]
         refs = objects.ClaimRefs.of(consumers=[ref.consumer], attempts=[ref.attempt])
-        abandoned_claims.check_unverified(make_parts(cluster.store, clients), PARTITION, host, refs)
+        vouching.check(make_parts(cluster.store, clients), PARTITION, host, refs)
 
 
 @pytest.fixture

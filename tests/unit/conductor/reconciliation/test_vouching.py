@@ -8,7 +8,7 @@ import oslo_messaging as messaging
 import pytest
 
 from conductor.parts import ConductorParts, ServiceClients
-from conductor.reconciliation import abandoned_claims
+from conductor.reconciliation import vouching
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from rpcapi import objects
@@ -64,7 +64,7 @@ def refs(*consumers: str, attempt: int = 2) -> objects.ClaimRefs:
 
 
 def test_named_attempts_are_vouched_for_in_one_call(claims: RecordingClaims) -> None:
-    abandoned_claims.check_unverified(
+    vouching.check(
         parts(claims, a={}, b={"status": InstanceStatus.ERROR}, c={"status": InstanceStatus.DELETING}),
         "cell",
         "h1",
@@ -85,11 +85,11 @@ def test_named_attempts_are_vouched_for_in_one_call(claims: RecordingClaims) -> 
     ],
 )
 def test_other_attempts_and_hosts_are_not_vouched_for(claims: RecordingClaims, changes: dict[str, Any]) -> None:
-    abandoned_claims.check_unverified(parts(claims, a=changes), "cell", "h1", refs("a"))
+    vouching.check(parts(claims, a=changes), "cell", "h1", refs("a"))
     assert claims.vouched == []
 
 
 def test_unanswered_call_is_left_to_the_next_audit(claims: RecordingClaims, caplog: pytest.LogCaptureFixture) -> None:
     claims.down = True
-    abandoned_claims.check_unverified(parts(claims, a={}), "cell", "h1", refs("a"))
+    vouching.check(parts(claims, a={}), "cell", "h1", refs("a"))
     assert "its next audit repeats it: no answer" in caplog.text

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conductor.instances import get_instances, list_hosts
-from conductor.reconciliation.abandoned_claims import is_named
+from conductor.reconciliation.vouching import is_named
 from rpcapi import errors, objects
 from tests.unit.conductor.ledger import PARTITION
 from tests.unit.conductor.moving_servers import HOUR_MS, NODES, UUIDS, make_cluster

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rpcapi.daemon.http_requests import READ_BYTES, TimedReader, make_file
+from rpcapi.daemon.timed_sockets import READ_BYTES, TimedReader, make_file
 
 LARGE = 1 << 17  # of the buffer that cheroot asks for with Python 3.14
 

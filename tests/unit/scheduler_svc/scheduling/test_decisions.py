@@ -9,7 +9,8 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import MAX_INSTANCES, GroupPolicy
 from scheduler_svc.core.filtering.survey import HostSurvey
 from scheduler_svc.core.records import ClaimGroup
-from scheduler_svc.scheduling.decisions import PendingCall, claim_batch
+from scheduler_svc.scheduling.decisions import claim_batch
+from scheduler_svc.scheduling.pending_call import PendingCall
 from scheduler_svc.store import validation
 from tests.unit.scheduler_svc.fakes import schedulers
 from tests.unit.scheduler_svc.fakes.hosts import node, request

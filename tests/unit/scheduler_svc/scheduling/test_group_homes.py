@@ -7,8 +7,8 @@ from rpcapi import errors
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.replication.partitions import OpenPartition
+from scheduler_svc.scheduling.dry_run import DryRunStore
 from scheduler_svc.scheduling.group_homes import GroupHomes
-from scheduler_svc.scheduling.intake import DryRunStore
 from scheduler_svc.scheduling.pins import rank_by_key
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import node

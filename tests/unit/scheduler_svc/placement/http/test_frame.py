@@ -8,9 +8,9 @@ import re
 import pytest
 
 from scheduler_svc import metrics
-from scheduler_svc.placement.http import application
-from scheduler_svc.placement.http.application import Frame
+from scheduler_svc.placement.http import frame
 from scheduler_svc.placement.http.exchange import exchange_of
+from scheduler_svc.placement.http.frame import Frame
 
 TOKEN = {"HTTP_X_AUTH_TOKEN": "a-secret-value"}
 MIDDLEWARES_REFUSAL = "503 Service Unavailable"
@@ -52,7 +52,7 @@ def fail(environ, start_response):
 def serve(environ, start_response):
     exchange = exchange_of(environ)
     exchange.route = "/traits/{name}"
-    start_response("200 OK", [(application.REQUEST_ID, exchange.request_id)])
+    start_response("200 OK", [(frame.REQUEST_ID, exchange.request_id)])
     return [b"ab", b"c"]
 
 
@@ -93,7 +93,7 @@ def test_chunks_are_closed():
 
 
 def line(caplog):
-    (record,) = [record for record in caplog.records if record.name == application.__name__]
+    (record,) = [record for record in caplog.records if record.name == frame.__name__]
     return record.getMessage()
 
 

@@ -5,8 +5,8 @@ import pytest
 from oslo_config import cfg
 
 from rpcapi import errors
+from scheduler_svc.placement.http.messages import ApiUser
 from scheduler_svc.placement.http.policies import Policies
-from scheduler_svc.placement.http.routes import ApiUser
 from scheduler_svc.placement.model.problems import Problem
 
 RULE = "resource_providers:list"

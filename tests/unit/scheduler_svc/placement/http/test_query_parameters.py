@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 import pytest
 
 from scheduler_svc.placement.http import query_parameters
+from scheduler_svc.placement.http.messages import ApiUser, Request
 from scheduler_svc.placement.http.microversions import Microversion
-from scheduler_svc.placement.http.routes import ApiUser, Request
 from scheduler_svc.placement.model.problems import Problem
 
 A, B = "a" * 32, "b" * 32

@@ -10,8 +10,8 @@ import pytest
 
 from devstack.servers.ports import free_port
 from rpcapi.daemon import http_listener, http_requests
+from scheduler_svc.placement.http.messages import ApiUser, Request
 from scheduler_svc.placement.http.microversions import LATEST
-from scheduler_svc.placement.http.routes import ApiUser, Request
 from scheduler_svc.placement.http.server import make_server
 from scheduler_svc.placement.model.problems import Problem
 

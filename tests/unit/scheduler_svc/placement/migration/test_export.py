@@ -15,7 +15,8 @@ from scheduler_svc.placement.migration.dump import PlacementDump
 from scheduler_svc.placement.migration.export import export
 from scheduler_svc.placement.migration.failures import NameConflict, NothingToCopy
 from scheduler_svc.placement.migration.report import Report
-from scheduler_svc.placement.migration.store_writer import StoreReader, StoreWriter
+from scheduler_svc.placement.migration.store_reader import StoreReader
+from scheduler_svc.placement.migration.store_writer import StoreWriter
 from scheduler_svc.placement.migration.switchover import Switchover
 from scheduler_svc.store.allocations import ANY, AllocationChange
 from scheduler_svc.store.providers.changes import (

@@ -16,7 +16,8 @@ from scheduler_svc.placement.migration.dump import CustomNameKind
 from scheduler_svc.placement.migration.failures import PlacementUnavailable
 from scheduler_svc.placement.migration.http_client import PlacementClient, credentials
 from scheduler_svc.placement.migration.http_reader import HttpReader
-from scheduler_svc.placement.migration.store_writer import StoreReader, StoreWriter, uuid_of
+from scheduler_svc.placement.migration.store_reader import StoreReader, uuid_of
+from scheduler_svc.placement.migration.store_writer import StoreWriter
 from scheduler_svc.store.allocations import ANY, AllocationChange
 from scheduler_svc.store.providers.changes import (
     VOCABULARIES,

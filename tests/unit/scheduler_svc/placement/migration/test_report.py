@@ -11,7 +11,8 @@ from scheduler_svc.placement.migration import report
 from scheduler_svc.placement.migration.database import PlacementDatabase
 from scheduler_svc.placement.migration.database_reader import DatabaseReader
 from scheduler_svc.placement.migration.report import Report
-from scheduler_svc.placement.migration.store_writer import StoreReader, StoreWriter
+from scheduler_svc.placement.migration.store_reader import StoreReader
+from scheduler_svc.placement.migration.store_writer import StoreWriter
 from scheduler_svc.placement.migration.switchover import Switchover
 from scheduler_svc.store.providers.changes import VOCABULARIES
 from tests.unit.scheduler_svc.placement.migration.placement_database import PlacementFile

@@ -15,7 +15,8 @@ from scheduler_svc.placement.migration.database_reader import DatabaseReader
 from scheduler_svc.placement.migration.differences import differences
 from scheduler_svc.placement.migration.dump import PlacementDump, ProviderRecord
 from scheduler_svc.placement.migration.report import Report
-from scheduler_svc.placement.migration.store_writer import StoreReader, StoreRehearsal, StoreWriter
+from scheduler_svc.placement.migration.store_reader import StoreReader
+from scheduler_svc.placement.migration.store_writer import StoreRehearsal, StoreWriter
 from scheduler_svc.placement.migration.switchover import Switchover
 from scheduler_svc.store.providers.changes import VOCABULARIES
 from tests.unit.scheduler_svc.placement.migration.placement_database import CHILD, PlacementFile, uuid_for

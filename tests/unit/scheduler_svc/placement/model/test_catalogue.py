@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The order of resource classes."""
 
-from scheduler_svc.placement.model.directory import standard_first
+from scheduler_svc.placement.model.catalogue import standard_first
 
 
 def test_standard_resource_classes_come_first_in_their_own_order():

@@ -10,7 +10,7 @@ import pytest
 
 from devstack.servers.ports import free_port
 from scheduler_svc.placement.http.authentication import trust_tokens
-from scheduler_svc.placement.http.routes import MAX_BODY, BodyTooLarge
+from scheduler_svc.placement.http.messages import MAX_BODY, BodyTooLarge
 from scheduler_svc.placement.http.server import make_server
 from scheduler_svc.placement.shadow.connections import HttpServerAt
 from scheduler_svc.placement.shadow.exchanges import ProxiedResponse

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps BEGIN_MOVE and END_MOVE: make a claim the source of a migration, or the instance's only claim again."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from conductor.parts import NO_ANSWER_ERRORS
+from conductor.saga import moves
+from conductor.saga.claims import ENDED_ANSWERS
+from conductor.saga.evacuations import LOST
+from conductor.saga.saga_pass import SagaPass
+from conductor.saga.transitions import set_step
+from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from rpcapi import errors, objects
+from rpcapi.clients.claims import ClaimsAPI
+from rpcapi.context import RequestContext
+from rpcapi.resources.claims import Answer
+
+# The host's next audit decides, and may confirm the claim again.
+UNDECIDED = (Answer.CLOSED, Answer.PREPARED)
+
+MoveMethod = Callable[[RequestContext, objects.ClaimRefs, list[str]], objects.ClaimAnswers]
+
+
+def begin_move(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    return _change(saga_pass, instances, lambda client: client.begin_moves, _begun)
+
+
+def begin_again(saga_pass: SagaPass, instance: InstanceRecord) -> str:
+    """Make the claim the migration's source again; return the answer."""
+    migration = instance.move
+    client = saga_pass.clients.claims_of(migration.source_partition)
+    refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[migration.source_attempt])
+    (answer,) = client.begin_moves(saga_pass.context(), refs, [migration.uuid]).answers
+    return str(answer)
+
+
+def end_move(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    return _change(saga_pass, instances, lambda client: client.end_moves, _ended)
+
+
+def _change(
+    saga_pass: SagaPass,
+    instances: Sequence[InstanceRecord],
+    method_of: Callable[[ClaimsAPI], MoveMethod],
+    apply: Callable[[SagaPass, InstanceRecord, str], InstanceRecord],
+) -> list[InstanceRecord]:
+    def partition_of(instance: InstanceRecord) -> str:
+        return instance.move.source_partition or saga_pass.clients.partition
+
+    changed = []
+    for partition, members in groupby(sorted(instances, key=partition_of), key=partition_of):
+        group = list(members)
+        refs = objects.ClaimRefs.of(
+            consumers=[instance.uuid for instance in group],
+            attempts=[instance.move.source_attempt for instance in group],
+        )
+        change = method_of(saga_pass.clients.claims_of(partition))
+        try:
+            saga_pass.check_stores(group)
+            answers = change(saga_pass.context(), refs, [instance.move.uuid for instance in group]).answers
+        except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+            changed += [saga_pass.retry_later(instance, error) for instance in group]
+            continue
+        changed += [apply(saga_pass, instance, answer) for instance, answer in zip(group, answers, strict=True)]
+    return changed
+
+
+def _begun(saga_pass: SagaPass, instance: InstanceRecord, answer: str) -> InstanceRecord:
+    if answer == Answer.CONFIRMED and instance.status == InstanceStatus.DELETING:
+        # The move may have begun before: end its destination first.
+        return set_step(instance, SagaStep.ABORT, attempt=instance.next_attempt, host=None)
+    if answer == Answer.CONFIRMED:
+        return moves.select_next(instance)
+    if answer in UNDECIDED:
+        return saga_pass.retry_later(instance, answer)
+    if answer in ENDED_ANSWERS and answer not in (Answer.UNKNOWN, Answer.ENDED):
+        return moves.lose_claim(instance, LOST, f"its claim was {answer}")
+    # This migration will never hold the claim, but the instance may. Step SETTLE reads its claims.
+    return moves.settle_returned(instance, f"its claim could not move: {answer}")
+
+
+def _ended(saga_pass: SagaPass, instance: InstanceRecord, answer: str) -> InstanceRecord:
+    if answer == Answer.CONFIRMED:
+        return moves.resume(instance)
+    if answer in UNDECIDED:
+        return saga_pass.retry_later(instance, answer)
+    if answer == Answer.CONFLICT:  # another attempt is live, unknown to this conductor
+        return replace(saga_pass.retry_later(instance, answer), step=SagaStep.ABORT)
+    if answer in ENDED_ANSWERS and answer != Answer.ENDED:
+        return moves.end_source(instance, f"its claim was {answer}")
+    # A move unknown to this conductor has the claim. Step SETTLE reads the claims.
+    return moves.settle_returned(instance, f"its claim could not be taken back: {answer}")

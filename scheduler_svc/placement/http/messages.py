@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests as read by the handlers, and their responses."""
+
+import functools
+import urllib.parse
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from typing import Any, NamedTuple
+
+import jsonschema
+import orjson
+import webob.acceptparse
+
+from rpcapi.daemon.http_requests import BodyTooLarge
+from scheduler_svc.placement.http.microversions import Microversion
+from scheduler_svc.placement.http.schemas.validators import Validator
+from scheduler_svc.placement.model.problems import DUPLICATE_PARAMETER, Problem, bad_request
+
+JSON = "application/json"
+MAX_BODY = 8 << 20  # bytes
+MAX_PARAMETERS = 1000  # in a query string
+MAX_QUOTED = 4000  # characters of a validation message, which may quote the whole body
+
+Environ = Mapping[str, Any]
+
+
+class ApiUser(NamedTuple):
+    """Authenticated caller of a request. ``system_scope`` is 'all' for a system-scoped token."""
+
+    user: str | None
+    project: str | None
+    roles: tuple[str, ...]
+    system_scope: str | None = None
+
+
+class Request:
+    """Request of ``caller`` in a microversion; ``id`` is sent in the response's header."""
+
+    def __init__(self, environ: Environ, version: Microversion, caller: ApiUser, request_id: str) -> None:
+        self.environ = environ
+        self.version = version
+        self.caller = caller
+        self.id = request_id
+
+    @property
+    def prefix(self) -> str:
+        """Path prefix of the API and its links, '' or for example '/placement'."""
+        return str(self.environ.get("SCRIPT_NAME", ""))
+
+    @functools.cached_property
+    def query(self) -> dict[str, list[str]]:
+        """Values of each query parameter, in order; raises Problem 400."""
+        raw = self.environ.get("QUERY_STRING", "")
+        try:
+            return urllib.parse.parse_qs(raw, keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS)
+        except ValueError as error:  # also for bytes that are not UTF-8
+            raise bad_request(f"Invalid query string parameters: {error}") from error
+
+    def parameter(self, name: str) -> str | None:
+        """Return the first value of a query parameter, or None; raises Problem 400."""
+        values = self.query.get(name)
+        return None if values is None else values[0]
+
+    def check_query(self, validator: Validator) -> None:
+        """Raise Problem 400 unless all values of all parameters satisfy a schema."""
+        worst = _worst_error(self.query, validator)
+        if worst is not None and worst.validator == "maxItems":
+            raise bad_request(f"Query parameter {worst.path[0]!r} may be specified only once.", DUPLICATE_PARAMETER)
+        _refuse(worst, "Invalid query string parameters")
+
+    def validate(self, value: Any, validator: Validator) -> None:
+        """Raise Problem 400 unless a value of the path satisfies a schema."""
+        _validate(value, validator, "JSON does not validate")
+
+    def json(self, validator: Validator) -> Any:
+        """Return the body; raises Problem 400 unless it is JSON that satisfies a schema, 413 if it is too large."""
+        try:
+            body = orjson.loads(read_body(self.environ))
+        except orjson.JSONDecodeError as error:
+            raise bad_request(f"Malformed JSON: {error}") from error
+        _validate(body, validator, "JSON does not validate")
+        return body
+
+
+def read_body(environ: Environ) -> bytes:
+    """Return the body of a request, with or without announced length; raises Problem."""
+    length = content_length(environ)
+    if length is not None and length > MAX_BODY:
+        raise _too_large()
+    try:
+        body: bytes = environ["wsgi.input"].read(MAX_BODY + 1 if length is None else length)
+    except TimeoutError as error:
+        raise Problem(408, "The body did not arrive in time.") from error
+    except BodyTooLarge as error:
+        raise _too_large() from error
+    except (OSError, ValueError) as error:
+        raise bad_request(f"The body could not be read: {error}") from error
+    if len(body) > MAX_BODY:
+        raise _too_large()
+    return body
+
+
+def content_length(environ: Environ) -> int | None:
+    """Return the announced length of the body, or None; raises Problem."""
+    text = environ.get("CONTENT_LENGTH")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit()):
+        raise bad_request("content-length header must be an integer")
+    try:
+        return int(text)
+    except ValueError as error:  # more digits than Python converts
+        raise _too_large() from error
+
+
+def accepts_json(accept: str) -> bool:
+    """Return whether the value of an ``Accept`` header allows JSON."""
+    return accept == JSON or bool(webob.acceptparse.create_accept_header(accept).acceptable_offers([JSON]))
+
+
+class Response(NamedTuple):
+    """Response. ``location`` is a path; ``modified`` is sent if the microversion has it."""
+
+    status: int
+    body: bytes | None = None
+    location: str | None = None
+    modified: datetime | None = None
+
+
+def json_response(
+    document: Any, modified: datetime | None = None, status: int = 200, location: str | None = None
+) -> Response:
+    return Response(status, orjson.dumps(document), location, modified)
+
+
+def http_date(time: datetime) -> str:
+    return format_datetime(time.astimezone(UTC), usegmt=True)
+
+
+def _validate(value: Any, validator: Validator, what: str) -> None:
+    try:
+        _refuse(_worst_error(value, validator), what)
+    except RecursionError as error:
+        raise bad_request(f"{what}: it is nested too deeply") from error
+
+
+def _worst_error(value: Any, validator: Validator) -> jsonschema.ValidationError | None:
+    return jsonschema.exceptions.best_match(validator.iter_errors(value))
+
+
+def _refuse(error: jsonschema.ValidationError | None, what: str) -> None:
+    """Raise Problem 400 for an error, if there is one."""
+    if error is not None:
+        raise bad_request(f"{what}: {str(error)[:MAX_QUOTED]}")
+
+
+def _too_large() -> Problem:
+    return Problem(413, f"The body is larger than {MAX_BODY} bytes; split the request.")

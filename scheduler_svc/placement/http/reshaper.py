@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reshaper: moves inventories and their allocations to other providers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rpcapi.resources.inventory import Inventory
+from scheduler_svc.placement.http.allocations import consumer_request
+from scheduler_svc.placement.http.inventories import parse_inventory
+from scheduler_svc.placement.http.messages import Request, Response
+from scheduler_svc.placement.http.microversions import Microversion
+from scheduler_svc.placement.http.model import PlacementModel
+from scheduler_svc.placement.http.routes import ApiRoute
+from scheduler_svc.placement.http.schemas import reshaper as schemas
+from scheduler_svc.placement.http.schemas.validators import of_version
+from scheduler_svc.placement.model import reshaping
+
+SINCE = Microversion(1, 30)
+
+
+def reshape(model: PlacementModel, request: Request) -> Response:
+    """Replace inventories of providers and allocations of consumers, all or nothing."""
+    body = request.json(of_version(schemas.RESHAPE, request.version))
+    generations = {uuid: part["resource_provider_generation"] for uuid, part in body["inventories"].items()}
+    requests = [consumer_request(consumer, part, request, model) for consumer, part in body["allocations"].items()]
+
+    def read_inventories() -> dict[str, dict[str, Inventory]]:
+        return {uuid: _inventories(uuid, part, request) for uuid, part in body["inventories"].items()}
+
+    reshaping.reshape(
+        model.store,
+        model.directory,
+        model.catalogue,
+        model.consumers,
+        generations=generations,
+        read_inventories=read_inventories,
+        requests=requests,
+    )
+    return Response(204)
+
+
+def _inventories(uuid: str, body: Mapping[str, Any], request: Request) -> dict[str, Inventory]:
+    failure = f"Unable to update inventory for resource provider {uuid}"
+    return {name: parse_inventory(raw, name, request, failure) for name, raw in body["inventories"].items()}
+
+
+ROUTES = [ApiRoute("POST", "/reshaper", reshape, "reshaper:reshape", SINCE, takes_json=True)]

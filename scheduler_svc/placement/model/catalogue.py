@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of traits and resource classes: standard ones, and custom ones of this deployment.
+
+A custom name exists if a client created it or a provider has it: agents report names without creating them.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import os_resource_classes
+import os_traits
+
+from rpcapi import errors
+from scheduler_svc.core.table.providers import PartitionProviders
+from scheduler_svc.placement.model.directory import ProviderDirectory
+from scheduler_svc.placement.model.freshness import Freshness
+from scheduler_svc.placement.model.problems import bad_request, not_found
+from scheduler_svc.store import paging
+from scheduler_svc.store.interface import Store
+
+CUSTOM = "CUSTOM_"
+MAX_LOOKS = 5  # at all providers, before a name is deleted
+
+
+@dataclass(frozen=True, slots=True)
+class NameKind:
+    """Traits or resource classes: namespace of custom names, standard names, and lookup of names in use."""
+
+    namespace: str
+    noun: str
+    standard: Collection[str]
+    in_use: Callable[[PartitionProviders], set[str]]
+
+
+TRAITS = NameKind("trait", "trait(s):", tuple(os_traits.get_traits()), PartitionProviders.traits_in_use)
+RESOURCE_CLASSES = NameKind(
+    "resource_class", "resource class", tuple(os_resource_classes.STANDARDS), PartitionProviders.classes_in_use
+)
+_RANKS = {name: rank for rank, name in enumerate(RESOURCE_CLASSES.standard)}
+
+
+def standard_first(resource_classes: Iterable[str]) -> list[str]:
+    """Return resource classes in Placement's order: standard ones by number, then custom ones by name."""
+    return sorted(resource_classes, key=lambda name: (_RANKS.get(name, len(_RANKS)), name))
+
+
+class Catalogue:
+    """Creates, finds and deletes names."""
+
+    def __init__(self, store: Store, directory: ProviderDirectory, freshness: Freshness) -> None:
+        self._store = store
+        self._directory = directory
+        self._freshness = freshness
+
+    def names(self, kind: NameKind) -> list[str]:
+        """Return all names: standard ones in their order, then custom ones, sorted."""
+        created = paging.entries(partial(self._store.list_state, kind.namespace))
+        custom = {name for name, _, _ in created} | self.names_in_use(kind)
+        return [*kind.standard, *sorted(custom.difference(kind.standard))]
+
+    def names_in_use(self, kind: NameKind) -> set[str]:
+        """Return the names that providers have."""
+        return self._directory.names_in_use(kind.in_use)
+
+    def find(self, kind: NameKind, name: str) -> datetime | None:
+        """Return the creation time of a name (now if it is not recorded), or None if the name does not exist."""
+        document = self._document(kind, name)
+        if document is not None and "changed_ms" in document:
+            return datetime.fromtimestamp(document["changed_ms"] / 1000, UTC)
+        is_known = document is not None or name in kind.standard
+        is_known = is_known or (name.startswith(CUSTOM) and name in self.names_in_use(kind))
+        return datetime.now(UTC) if is_known else None
+
+    def require(self, kind: NameKind, name: str) -> datetime:
+        """Like ``find``, but raises Problem 404 for an unknown name."""
+        created = self.find(kind, name)
+        if created is None:
+            raise not_found(f"No such {kind.noun} {name}.")
+        return created
+
+    def create(self, kind: NameKind, name: str) -> bool:
+        """Create a well-formed custom name; return False if a client created it before."""
+        if self._document(kind, name) is not None:
+            return False
+        try:
+            self._store.put_state(kind.namespace, name, 0, {"changed_ms": int(time.time() * 1000)})
+        except errors.VersionConflict:
+            return False
+        return True
+
+    def delete(self, kind: NameKind, name: str) -> bool:
+        """Delete a custom name; return False if a provider has it.
+
+        Raises StoreUnavailable if providers change during every check.
+        """
+        for _ in range(MAX_LOOKS):
+            position = self._freshness.require()
+            if name in self.names_in_use(kind):
+                return False
+            if self._store.retire(kind.namespace, name, position) is None:
+                return True
+        raise errors.StoreUnavailable(why=f"providers changed during each of {MAX_LOOKS} searches for {name}; retry")
+
+    def check(self, kind: NameKind, names: Iterable[str], failure: str = "") -> None:
+        """Raise Problem 400, which begins with ``failure``, if one of the names does not exist."""
+        custom = set(names).difference(kind.standard)
+        if custom:
+            custom -= self.names_in_use(kind)
+        unknown = [name for name in custom if self._document(kind, name) is None]
+        if unknown:
+            raise bad_request(f"{failure}No such {kind.noun} {', '.join(sorted(unknown))}.")
+
+    def _document(self, kind: NameKind, name: str) -> Mapping[str, Any] | None:
+        if not name.startswith(CUSTOM):
+            return None
+        try:
+            return self._store.get_state(kind.namespace, name)[1]
+        except (errors.UnknownHost, errors.InvalidName):
+            return None

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dry run: a decision without claims or a decision record."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from rpcapi import errors
+from rpcapi.context import RequestContext
+from rpcapi.validation.hints import named_instances
+from scheduler_svc.core.records import BatchAnswer, ClaimBatch, Intent
+from scheduler_svc.core.request import FilterScope, SchedulingRequest
+from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.decisions import refusal_document
+from scheduler_svc.scheduling.intake import RequestRewriter
+from scheduler_svc.scheduling.partition_router import PartitionRouter
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.ranking import CurrentPolicy
+from scheduler_svc.scheduling.shadow import ShadowStore
+from scheduler_svc.store.interface import Store
+from scheduler_svc.store.records import GroupHome, GroupMembership
+
+ANSWER = "dry run"
+LIMITS = RetryLimits(max_tries=1)
+
+
+class DryRunStore(ShadowStore):
+    """Store that only appends (partition, batch) to ``batches``. Groups go to the partition with their members."""
+
+    def __init__(self, store: Store, batches: list[tuple[str, ClaimBatch]]) -> None:
+        super().__init__(store, record=lambda request_id, document: None)
+        self.partition, self.accepts_claims = store.partition, store.accepts_claims
+        self._batches = batches
+
+    def record_answer(self, batch: ClaimBatch, answer: BatchAnswer) -> None:
+        self._batches.append((self.partition, batch))
+
+    def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
+        return partition
+
+    def group_home(self, group_id: str, partition: str, ttl_ms: int, instead_of: str = "") -> GroupHome:
+        return GroupHome(partition, "")
+
+    def leave_group(
+        self, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool = False
+    ) -> GroupMembership:
+        return GroupMembership(sum(self.group_hosts(group_id).values()), may_have_forgotten=False)
+
+
+class DryRun:
+    """Decides on the same table as selections, without changes. Thread-safe."""
+
+    def __init__(self, current: CurrentPolicy, partitions: OpenPartitions, rewriter: RequestRewriter) -> None:
+        self._current = current
+        self._partitions = partitions
+        self._rewriter = rewriter
+
+    def decide(self, ctxt: RequestContext, request: SchedulingRequest, count: int) -> tuple[str, dict[str, Any]]:
+        """Decide for ``count`` instances; return (partition, document of the decision).
+
+        Raises the errors of a selection except NoValidHost and claim errors, and CallerRefused for hints that name
+        another project's instance, because the answer would reveal its host.
+        """
+        self._check_hints(ctxt.sender_project, request)
+        policy = self._current.policy
+        policy.driver_for(request)
+        consumers = [f"instance {number}" for number in range(1, count + 1)]
+        call = SelectionCall(request, consumers, explains=True, fresh=True)
+        if request.scope is FilterScope.ALL:
+            try:
+                call = replace(call, request=self._rewriter.rewrite(policy, request))
+            except errors.NoValidHost as error:
+                own = self._partitions.own
+                record = refusal_document(call, own.replica.log_position, policy.driver_name(request), error)
+                return own.name, _document(record, [], error)
+        batches: list[tuple[str, ClaimBatch]] = []
+        partitions = OpenPartitions(
+            [
+                OpenPartition(cast("Store", DryRunStore(partition.store, batches)), partition.replica)
+                for partition in self._partitions
+            ],
+            self._partitions.own.name,
+        )
+        router = PartitionRouter(partitions, _make_scheduler, claim_ttl_s=0.0)
+        refusal = None
+        try:
+            router.select(policy, ctxt, call)
+        except errors.NotClaimed:
+            pass
+        except errors.NoValidHost as error:
+            refusal = error
+        partition, batch = batches[-1]
+        return partition, _document(batch.record or {}, batch.intents, refusal)
+
+    def _check_hints(self, project: str | None, request: SchedulingRequest) -> None:
+        if project is None or not request.hints:
+            return
+        for consumer in sorted(named_instances(request.hints)):
+            for partition in self._partitions:
+                for claim in partition.store.claims(consumer=consumer)[0]:
+                    if claim.project != project:
+                        raise errors.CallerRefused(
+                            caller=f"a client of project {project!r}",
+                            service="scheduler",
+                            method="dry_run",
+                            why=f"a hint names instance {consumer} of another project",
+                        )
+
+
+def _make_scheduler(partition: OpenPartition) -> PartitionScheduler:
+    return PartitionScheduler(partition.store, partition.replica, LIMITS)
+
+
+def _document(
+    record: Mapping[str, Any], intents: Sequence[Intent], refusal: errors.NoValidHost | None
+) -> dict[str, Any]:
+    candidates = [] if refusal else [[candidate.host for candidate in intent.candidates] for intent in intents]
+    return {
+        **record,
+        "at_ms": round(1000 * time.time()),
+        "dry_run": True,
+        "outcome": "refused" if refusal else "selected",
+        "candidates": candidates,
+        "verdicts": [
+            {"consumer": intent.consumer, "answer": ANSWER, "host": names[0], "tried": []}
+            for intent, names in zip(intents, candidates, strict=False)
+        ],
+        **({"why": refusal.sentence} if refusal else {}),
+    }

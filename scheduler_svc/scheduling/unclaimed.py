@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranking for requests that neither claim nor leave a record."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from rpcapi.context import RequestContext
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.trees.ranking import rank
+from scheduler_svc.replication.partitions import OpenPartitions
+from scheduler_svc.scheduling import failing_hosts, refusals
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.intake import RequestRewriter
+from scheduler_svc.scheduling.ranking import CurrentPolicy
+from scheduler_svc.scheduling.server_groups import add_group_members
+
+
+class UnclaimedRanker:
+    """Ranks on this worker's table alone. Thread-safe."""
+
+    def __init__(self, current: CurrentPolicy, partitions: OpenPartitions, rewriter: RequestRewriter) -> None:
+        self._current = current
+        self._partitions = partitions
+        self._rewriter = rewriter
+
+    def with_group_members(self, call: SelectionCall) -> SchedulingRequest:
+        """Add the server group's members to the call's request. Raises StoreUnavailable."""
+        return add_group_members(self._partitions.own.store, call)
+
+    def rank(
+        self, ctxt: RequestContext, request: SchedulingRequest, count: int, *, rewrites: bool
+    ) -> Sequence[Sequence[str]]:
+        """Return the candidates of each of ``count`` instances, best first. Raises NoValidHost.
+
+        ``rewrites`` applies prefilters and provider trees, as for all Nova requests except rebuilds.
+        """
+        ctxt.check_deadline()
+        policy = self._current.policy
+        driver = policy.driver_for(request)
+        table = self._partitions.own.replica.table
+        if rewrites:
+            request = self._rewriter.rewrite(policy, request)
+        with table.reading() as view:
+            rank_hosts = partial(rank, driver) if rewrites else driver.rank
+            ranking = failing_hosts.decide(view, lambda view: rank_hosts(view, request, count, request.seed))
+        if not ranking.candidates:
+            raise refusals.no_valid_host(ranking.reasons)
+        return ranking.candidates
