@@ -36,7 +36,10 @@ class ClosingServer:
 
     def _run(self):
         for answers in self._scripts:
-            connection, _ = self._listener.accept()
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return  # stopped before the last script
             self.requests.append([])
             with connection:
                 connection.settimeout(SECONDS)
