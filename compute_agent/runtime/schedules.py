@@ -19,6 +19,8 @@ from compute_agent.state_files import FolderInUse
 from rpcapi import objects
 from rpcapi.daemon.waiting import wait_for
 
+LOG = log.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class AgentIntervals:
@@ -33,9 +35,6 @@ class AgentIntervals:
     report_interval: float = 10.0
     retry_max: float = 15.0
     report_jitter: float = 0.2
-
-
-LOG = log.getLogger(__name__)
 
 
 class AuditSchedule:
@@ -58,7 +57,7 @@ class AuditSchedule:
         self._queued_epoch = 0  # epoch of the queued audit; 0 if none
 
     def join(self, epoch: int, stopping: threading.Event) -> None:
-        """Audit in ``epoch`` or a later one that the store names; waits for the claims service."""
+        """Audit in ``epoch``, or in a later epoch that the store names; waits for the claims service."""
         while True:
             answer = wait_for(
                 "The claims service",

@@ -30,9 +30,9 @@ from rpcapi.admin.session import Session
 from rpcapi.cli.command import CommandFailed
 from rpcapi.messaging.bus import get_client, get_transport
 
-ANSWER_BUDGET, ANSWER_BUDGET_CALLERS = 0.5, 64  # of requests for one server each
+ANSWER_BUDGET, ANSWER_BUDGET_CALLERS = 0.5, 64  # budget of requests for one server each
 RESOURCES = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
-BLOCKS = 4  # of single boots, and as many of echo calls
+BLOCKS = 4  # blocks of single boots, and of echo calls
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")  # resolution of processor time
 LEAST_ECHOES = 200  # enough calls for that resolution
 POLL_SECONDS = 0.002

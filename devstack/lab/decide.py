@@ -41,7 +41,7 @@ class DecideBenchmark(Benchmark):
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         sizes = SWEEP if args.sweep else (args.hosts,)
-        malloc_tuning.keep_freed_memory()  # as a worker does
+        malloc_tuning.keep_freed_memory()  # workers call it too
         row = _row_of_all if args.all_filters else _row
         with self.bar((BLOCKS + 1) * len(sizes), "deciding", args) as bar:
             return [row(size, bar.update) for size in sizes]

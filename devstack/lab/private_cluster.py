@@ -225,7 +225,7 @@ def buses(text: str) -> Sequence[str]:
 class ClusterBenchmark(Benchmark):
     """Benchmark that measures a private cluster on each bus of ``--bus``."""
 
-    LABEL: ClassVar[str]  # of the progress bar
+    LABEL: ClassVar[str]  # label of the progress bar
     DEFAULT_BUS: ClassVar[str] = "embedded"
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lab.sh soak: what a store keeps after many boots and deletes."""
+"""lab.sh soak: growth of a store over many boots and deletes."""
 
 import argparse
 import contextlib
@@ -40,7 +40,7 @@ LENGTHS: dict[str, Callable[[Any, str], int]] = {
     "set": lambda client, key: client.scard(key),
     "stream": lambda client, key: client.xlen(key),
 }
-BUDGET = 1.05  # of the size at the end, in sizes at a tenth of the run
+BUDGET = 1.05  # highest ratio of the final size to the size after a tenth of the run
 LIFETIME = 20  # a tombstone is kept for this part of the run
 PARTITION = "soak"
 STORES = ("memory", "redis")
@@ -59,7 +59,7 @@ class Boots:
         """``clock`` returns the partition's time in milliseconds."""
         self._store = store
         self._clock = clock
-        self._begun_ms: deque[int] = deque(maxlen=max(1, retained // BATCH))  # of the last batches
+        self._begun_ms: deque[int] = deque(maxlen=max(1, retained // BATCH))  # starts of the last batches
         self._numbers = itertools.count()
         self._reaper = Reaper(store, lambda: ReapLimits(None, self._lifetime_ms))
         nodes = {"inventories": {name: Inventory(amount * BATCH).as_dict() for name, amount in AMOUNTS.items()}}
@@ -104,7 +104,7 @@ def of_memory(store: MemoryStore) -> StoreSize:
     size = sum(len(pickle.dumps(collection)) for collection in collections)
     keys = sum(len(collection) for collection in collections)
     gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)  # what is free is not used
+    ctypes.CDLL(None).malloc_trim(0)  # freed memory does not count as used
     return StoreSize(keys, size, resident_kb("self"))
 
 

@@ -29,8 +29,8 @@ from rpcapi.cli.command import CommandFailed
 from scheduler_svc.databases import DRIVERS
 from scheduler_svc.placement.migration import placement_tables as tables
 
-CLASSES = {"VCPU": 256, "MEMORY_MB": 1 << 20, "DISK_GB": 20_000}  # what a host has
-AMOUNTS = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 10}  # what a consumer holds
+CLASSES = {"VCPU": 256, "MEMORY_MB": 1 << 20, "DISK_GB": 20_000}  # inventories of a host
+AMOUNTS = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 10}  # allocations of a consumer
 TRAITS = 20  # of each host
 AGGREGATES = 100
 BATCH = 5000
@@ -41,7 +41,7 @@ FOLLOW = ("--follow", "--interval", "86400")
 FIRST_LINE = "Pass 1: "
 TAIL = 600
 MARIADB, SQLITE = "mariadb", "sqlite"
-BUDGET_SECONDS = 60.0  # of the last pass at the default size
+BUDGET_SECONDS = 60.0  # budget of the last pass at the default size
 CHANGES = {"1 % changed": 100, "all changed": 1}  # one of so many records
 
 

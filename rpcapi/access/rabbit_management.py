@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from rpcapi import errors, tls
 from rpcapi.access.rabbit_users import VHOST, RabbitUser
 
-SECONDS = 10.0  # of each request except an import
+SECONDS = 10.0  # time-out of requests other than imports
 # URL options, with oslo.messaging's names, and their TLS files.
 TLS_OPTIONS = {"ssl_ca_file": "ca_file", "ssl_cert_file": "cert_file", "ssl_key_file": "key_file"}
 

@@ -16,7 +16,7 @@ AGENT_PREFIX = "gantt-compute."  # then the service host
 DIRECTED_SERVICES = frozenset({"compute"})
 # Services without fanouts.
 SERVICES_WITHOUT_FANOUT = frozenset({"scheduler", "claims", "conductor"})
-SHARED_AGENT = "compute"  # one user for a list of hosts
+SHARED_AGENT = "compute"  # user that serves a list of hosts
 # In a client's user name, separates the only project that the client acts for.
 PROJECT_SEPARATOR = "@"
 _CLIENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")

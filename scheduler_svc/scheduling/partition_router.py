@@ -23,6 +23,8 @@ from scheduler_svc.scheduling.pins import PartitionPins
 from scheduler_svc.scheduling.ranking import RankingSnapshot, SchedulingPolicy
 from scheduler_svc.store.records import GroupHome
 
+LOG = log.getLogger(__name__)
+
 
 class PartitionProspects:
     """Ranks hosts of all partitions together, so that a score does not depend on the partition.
@@ -114,8 +116,6 @@ class PartitionProspects:
             if self._schedulers[number].partition not in self._unavailable_partitions:
                 yield self._schedulers[number]
 
-
-LOG = log.getLogger(__name__)
 
 LINGER_S = 120.0  # longer than any call runs after its partition is agreed
 SEVERAL_PARTITIONS = "there are several partitions"

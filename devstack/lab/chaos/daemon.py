@@ -75,7 +75,7 @@ PHASES: Mapping[str, Sequence[Phase]] = {
         Phase(_SCRIPT, is_after, verb)
         for verb in (
             *("prepare", "confirm", "release", "report"),
-            "commit",  # of audits and of moves
+            "commit",  # audits and moves end with it
         )
         for is_after in (False, True)
     ],

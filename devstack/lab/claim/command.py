@@ -41,7 +41,7 @@ BLOCKS = 10
 DEPTH = 16  # calls per pipeline where the rate is measured
 PIPELINES = 10  # per block
 
-MAX_STALL_MS = 150.0  # what the server may spend on one script; the ratio's baseline
+MAX_STALL_MS = 150.0  # longest time of one script in the server; the ratio's baseline
 STALL_REQUESTS = 20
 
 

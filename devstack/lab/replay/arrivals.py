@@ -22,7 +22,7 @@ from scheduler_svc.core.records import Amounts
 ServerShape = tuple[int, int]  # virtual CPUs, memory in MB
 
 FIRST = 64
-CPU_RATIO = 4.0  # of a simulated node whose shape does not set one
+CPU_RATIO = 4.0  # default of simulated nodes, if their shape sets none
 
 
 @dataclass(frozen=True, slots=True)

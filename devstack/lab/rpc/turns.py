@@ -95,7 +95,7 @@ class RandomLoad:
     blocks: Blocks
 
     def row(self, name: str) -> ResultRow:
-        """Return the latency of selections beside that of equally frequent echo calls."""
+        """Return the latency of selections, with equally frequent echo calls as its floor."""
         echo, select = (CallStatistics(self.blocks[size][1:]) for size in (ECHO, 1))
         figures = {
             "arrivals_per_s": self.per_second,

@@ -96,9 +96,6 @@ class BusIncoming(RpcIncomingMessage):
             LOG.error("Lost the reply to %s, its caller will time out: %s", self.msg_id, error)
 
 
-LOG = logging.getLogger(__name__)
-
-
 class BusListener(Listener):
     """Listener that pauses reading while `prefetch` received requests have not started.
 

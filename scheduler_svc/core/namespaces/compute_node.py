@@ -4,7 +4,7 @@
 They make an API-owned provider a host. The writer's package declares the namespace with its schema.
 """
 
-NAMESPACE = "compute_node"  # one document per compute node, named like its provider
+NAMESPACE = "compute_node"  # has a document per compute node, named like its provider
 SERVICE_HOST = "service_host"
 NODE = "node"
 CELL = "cell"

@@ -25,7 +25,7 @@ UNAUTHORIZED = 401
 MAX_WAITING_BYTES = 256 << 20  # of bodies
 SHARE_OF_READS = 0.5  # of both limits; the rest is reserved for writes, without which gantt would diverge
 
-Exchange = tuple[SentRequest, ProxiedResponse]  # with the other Placement
+Exchange = tuple[SentRequest, ProxiedResponse]  # request to the other Placement, and its response
 
 
 class MirrorOutcome(StrEnum):

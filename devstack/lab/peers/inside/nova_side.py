@@ -39,7 +39,7 @@ class DetachedHostManager(host_manager.HostManager):
         self.cells: dict[str, Any] = {}
 
     def _init_aggregates(self) -> None:
-        """There are none."""
+        """Read no aggregates: the peer has none."""
 
     def _init_instance_info(self, computes_by_cell: Any = None) -> None:
         """The default filters do not read the hosts' instances."""
