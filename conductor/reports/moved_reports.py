@@ -93,13 +93,13 @@ def follows_later_move(instance: InstanceRecord, result: BuildResult) -> bool:
 def is_before_return(instance: InstanceRecord, result: BuildResult) -> bool:
     """Return whether a report predates the last step of the return to the source.
 
-    Exempt are a build sent again after record and claim diverged, and a guest stopped for a lost move, which may not
+    Exempt are a build sent again after record and claims diverged, and a guest stopped for a lost move, which may not
     know the return. Operations are numbered separately.
     """
     if result.migration and instance.open_migration is None:
         return False
-    has_returned = instance.attempt < instance.last_attempt and instance.status != InstanceStatus.BUILDING
-    has_returned &= not instance.operation
+    is_built = instance.status == InstanceStatus.BUILDING or is_at_destination(instance)
+    has_returned = instance.attempt < instance.last_attempt and not is_built and not instance.operation
     return has_returned and result.kind in (ACTIVE, STOPPED) and result.transition < instance.transition_number
 
 

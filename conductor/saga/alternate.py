@@ -36,6 +36,7 @@ LOG = log.getLogger(__name__)
 def alternate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     def decision(instance: InstanceRecord) -> tuple[bool, bool, str, int, int]:
         able = bool(instance.alternates) and instance.builds < saga_pass.limits.max_attempts
+        able &= not _may_have_returned(saga_pass, instance)
         is_certain = saga_pass.is_certain(instance)
         return able, is_certain, instance.partition or "", instance.epoch, instance.position
 
@@ -47,6 +48,11 @@ def alternate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[
         for group in cast.group_by_spec(saga_pass.destination_spec, members):
             changed += _prepare(saga_pass, group)
     return changed
+
+
+def _may_have_returned(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
+    """Return whether a moving instance may run on its source again, since a return that this store has forgotten."""
+    return instance.open_migration is not None and not saga_pass.is_certain(instance)
 
 
 def _prepare(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> list[InstanceRecord]:
@@ -167,7 +173,9 @@ def _give_up(
     for instance in group:
         result = answers[instance.uuid, instance.attempt]
         answer, partition = result.answer, result.partition or instance.partition
-        if answer in claims.ENDED_ANSWERS:
+        if answer in claims.ENDED_ANSWERS and _may_have_returned(saga_pass, instance):
+            changed.append(_give_up_move(saga_pass, instance))
+        elif answer in claims.ENDED_ANSWERS:
             changed.append(
                 _fail(saga_pass, _timed_out(saga_pass, instance), reasons[instance.uuid] if reasons else None)
             )
@@ -178,6 +186,19 @@ def _give_up(
         else:
             changed.append(saga_pass.retry_later(instance, answer))
     return changed
+
+
+def _give_up_move(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
+    """Give a move up, unless a later destination is live."""
+    try:
+        answer = claims.find(saga_pass, instance.partition, instance.uuid, instance.next_attempt).answer
+    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+        return saga_pass.retry_later(instance, error)
+    if answer == Answer.CLOSED:
+        return saga_pass.retry_later(instance, answer)
+    if answer not in claims.ENDED_ANSWERS:
+        return set_step(instance, SagaStep.SETTLE)
+    return fail(_timed_out(saga_pass, instance), "The conductors' store may have lost later changes of the move")
 
 
 def _fail(saga_pass: SagaPass, instance: InstanceRecord, why: str | None) -> InstanceRecord:

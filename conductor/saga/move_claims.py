@@ -7,7 +7,7 @@ from itertools import groupby
 
 from conductor.parts import NO_ANSWER_ERRORS
 from conductor.saga import moves
-from conductor.saga.claims import ENDED_ANSWERS
+from conductor.saga.claims import ENDED_ANSWERS, find_elsewhere
 from conductor.saga.evacuations import LOST
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import set_step
@@ -19,6 +19,7 @@ from rpcapi.resources.claims import Answer
 
 # The host's next audit decides, and may confirm the claim again.
 UNDECIDED = (Answer.CLOSED, Answer.PREPARED)
+FORGOTTEN = "its record was lost, and another destination is live"
 
 MoveMethod = Callable[[RequestContext, objects.ClaimRefs, list[str]], objects.ClaimAnswers]
 
@@ -37,7 +38,25 @@ def begin_again(saga_pass: SagaPass, instance: InstanceRecord) -> str:
 
 
 def end_move(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    return _change(saga_pass, instances, lambda client: client.end_moves, _ended)
+    """Make the claims on the sources the only ones; the partition of a source refuses that while a destination lives.
+
+    A destination that this store forgot, also one in another partition, is found by step SETTLE.
+    """
+    ending: list[InstanceRecord] = []
+    changed: list[InstanceRecord] = []
+    for instance in instances:
+        settled = None if saga_pass.is_certain(instance) else _settle_elsewhere(saga_pass, instance)
+        (ending if settled is None else changed).append(settled or instance)
+    return [*_change(saga_pass, ending, lambda client: client.end_moves, _ended), *changed]
+
+
+def _settle_elsewhere(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord | None:
+    """Return the record set to settle with a claim in another partition, or to look again later; None without one."""
+    try:
+        found = find_elsewhere(saga_pass, instance)
+    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+        return saga_pass.retry_later(instance, error)
+    return None if found is None else moves.settle_without_move(instance, FORGOTTEN)
 
 
 def _change(
@@ -86,6 +105,8 @@ def _ended(saga_pass: SagaPass, instance: InstanceRecord, answer: str) -> Instan
         return moves.resume(instance)
     if answer in UNDECIDED:
         return saga_pass.retry_later(instance, answer)
+    if answer == Answer.CONFLICT and not saga_pass.is_certain(instance):
+        return moves.settle_without_move(instance, FORGOTTEN)
     if answer == Answer.CONFLICT:  # another attempt is live, unknown to this conductor
         return replace(saga_pass.retry_later(instance, answer), step=SagaStep.ABORT)
     if answer in ENDED_ANSWERS and answer != Answer.ENDED:

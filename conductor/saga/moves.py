@@ -186,16 +186,10 @@ def finish_back(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
     )
 
 
-def finish_deleted(instance: InstanceRecord) -> InstanceRecord:
-    ended = _end_migration(instance, MigrationStatus.CANCELLED, "the server was deleted")
-    return finish(ended, InstanceStatus.DELETED, reason=None)
-
-
 def _end_source_of_deleted(instance: InstanceRecord) -> InstanceRecord:
-    if instance.step == SagaStep.END_SOURCE:
-        return finish_deleted(instance)
+    """Continue a deletion after the end of its source; ABORT also ends a destination that this store forgot."""
     ended = _end_migration(instance, MigrationStatus.CANCELLED, "the server was deleted")
-    return set_step(ended, SagaStep.ABORT) if instance.step == SagaStep.BEGIN_MOVE else ended
+    return set_step(ended, SagaStep.ABORT) if instance.step in (SagaStep.BEGIN_MOVE, SagaStep.END_SOURCE) else ended
 
 
 def finish_confirmed(instance: InstanceRecord) -> InstanceRecord:

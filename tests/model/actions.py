@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tests.model import agents, reports, requests, saga, verbs
 from tests.model.agents import put
 from tests.model.rules import holds
-from tests.model.state import ALIVE, HOSTS, OFF, OPEN, SILENT, Agent, Attempt, Message, Record, Snapshot, State, Store
+from tests.model.state import ALIVE, OFF, OPEN, SILENT, Agent, Attempt, Message, Record, Snapshot, State, Store
 
 # Kinds of actions. Only the first are what the cluster does by itself, and end in a state of rest.
 PROGRESS, REQUEST, FAULT = "progress", "request", "fault"
@@ -27,9 +27,9 @@ class Action(NamedTuple):
 def actions(state: State, plan: requests.Plan) -> Iterator[Action]:
     """Yield each action that is possible in a state."""
     yield from _conductor(state, plan)
-    for host in HOSTS:
+    for host in range(len(state.agents)):
         yield from _agent(state, host)
-    yield from _late_message(state)
+    yield from _late_message(state, plan.site)
     yield from _requests(state, plan)
     yield from _outages(state, plan)
     yield from _deadline(state)
@@ -261,26 +261,26 @@ def _report(state: State, host: int, agent: Agent, attempt: Attempt, report: age
 # -- faults -----------------------------------------------------------------------------------------------------------
 
 
-def _late_message(state: State) -> Iterator[Action]:
+def _late_message(state: State, site: saga.Site) -> Iterator[Action]:
     message = state.late
     if message is None:
         return
     arrived = state._replace(late=None)
     label = f"late: {message.kind} {message.action} of attempt {message.attempt} arrives at {message.host}"
     if message.kind in VERBS:
-        yield Action(label, FAULT, arrived.with_store(_execute(state.store_of(message.host), message)))
+        yield Action(label, FAULT, arrived.with_store(_execute(state.store_of(message.host), message, site)))
     elif state.agents[message.host].life == ALIVE:
         yield Action(label, FAULT, deliver(arrived, message))
 
 
-def _execute(store: Store, call: Message) -> Store:
+def _execute(store: Store, call: Message, site: saga.Site) -> Store:
     if call.kind == "begin_move":
         return verbs.begin_move(store, call.attempt)[0]
     if call.kind == "confirm":
         return verbs.confirm(store, call.host, call.attempt)[0]
     if call.kind == "release":
         return verbs.release(store, call.host, call.attempt)[0]
-    candidates = HOSTS if call.action == "select" else (1,)
+    candidates = site.boot if call.action == "select" else (1,)
     return verbs.prepare(store, call.attempt, candidates, 0, is_fresh=call.role == "fresh")[0]
 
 
@@ -296,8 +296,7 @@ def _requests(state: State, plan: requests.Plan) -> Iterator[Action]:
 
 def _outages(state: State, plan: requests.Plan) -> Iterator[Action]:
     """Yield outages, their ends and fences; no fence is forgotten, since two copies may run then (docs/failures.md)."""
-    for host in HOSTS:
-        agent = state.agents[host]
+    for host, agent in enumerate(state.agents):
         if agent.life == ALIVE:
             if state.left.outages:
                 reduced = spend(state, "outages")

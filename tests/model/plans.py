@@ -6,12 +6,18 @@ from tests.model.saga import Site
 from tests.model.state import Left
 
 ACROSS = Site(partitions=(0, 1))  # source and destination are in two partitions
+THREE_HOSTS = Site((0,), (1, 2), partitions=(0, 0, 0))
+THREE_ACROSS = Site((0,), (1, 2), partitions=(0, 1, 1))
 OPERATIONS = (
     Plan("boot", ("boot", "delete"), is_booted=False),
     Plan("delete", ("delete",)),
     Plan("confirmed migration", ("migrate", "confirm")),
     Plan("reverted migration", ("migrate", "revert")),
     Plan("deleted migration", ("migrate", "delete")),
+    Plan("confirmed migration, an alternate", ("migrate", "confirm"), site=THREE_HOSTS),
+    Plan("reverted migration, an alternate", ("migrate", "revert"), site=THREE_HOSTS),
+    Plan("deleted migration, an alternate", ("migrate", "delete"), site=THREE_HOSTS),
+    Plan("resize, an alternate", ("resize", "confirm", "revert"), site=THREE_HOSTS._replace(destination=(0, 1, 2))),
     Plan("resize on the same host", ("resize", "confirm", "revert"), site=Site(destination=(0,))),
     Plan("live migration", ("live-migrate", "abort")),
     Plan("forced live migration", ("live-migrate", "force")),
@@ -21,6 +27,8 @@ OPERATIONS = (
     Plan("confirmed migration across partitions", ("migrate", "confirm"), site=ACROSS),
     Plan("reverted migration across partitions", ("migrate", "revert"), site=ACROSS),
     Plan("deleted migration across partitions", ("migrate", "delete"), site=ACROSS),
+    Plan("confirmed migration across partitions, an alternate", ("migrate", "confirm"), site=THREE_ACROSS),
+    Plan("reverted migration across partitions, an alternate", ("migrate", "revert"), site=THREE_ACROSS),
     Plan("reverted migration across partitions, an outage", ("migrate", "revert"), Left(outages=1), ACROSS),
 )
 # A host is lost and fenced at any moment of a move.

@@ -29,7 +29,7 @@ from rpcapi.resources import names
 from tests.model.real_partitions import GracefulClaims, PartitionClaims, RealPartition, RoutedScheduler
 from tests.model.real_store import contents_of
 from tests.model.saga import Site
-from tests.model.state import HOSTS, NOWHERE, Agent, Attempt, Copy, Migration, Record, Store
+from tests.model.state import NOWHERE, Agent, Attempt, Copy, Migration, Record, Store
 from tests.property.moves_cluster import FLAVORS, MovesCluster
 from tests.property.moves_hosts import AuditedClaims, Message
 from tests.unit.compute_agent.rig import AgentKilled
@@ -165,7 +165,7 @@ class SteppedAgent:
 
 
 class RealCluster(MovesCluster):
-    """One instance, two hosts in one partition or two, and no step that nobody asked for."""
+    """One instance, two or three hosts in one partition or two, and no step that nobody asked for."""
 
     def __init__(self, folder: Path, site: Site, *, is_booted: bool) -> None:
         self.grace_is_over = False
@@ -175,6 +175,7 @@ class RealCluster(MovesCluster):
         self.delete(self.slots)
         self.settle()
         self._site = site
+        self._hosts = range(len(site.partitions))
         self.places = [RealPartition(PARTITION, self.partition, self.ledger)]
         self._divide()
         self.limits = replace(LIMITS, permits_post_copy=site.post_copy)
@@ -183,7 +184,7 @@ class RealCluster(MovesCluster):
         if is_booted:
             self.boot()
             self.settle()
-        self.agents = [SteppedAgent(self, host) for host in HOSTS]
+        self.agents = [SteppedAgent(self, host) for host in self._hosts]
         self.hosts.report_builds = self._report_builds
         self.hosts.queue.clear()
 
@@ -192,8 +193,8 @@ class RealCluster(MovesCluster):
 
     def _divide(self) -> None:
         """Give each host to its partition."""
-        self.ledger.nodes = [f"{name_of(host)}/n" for host in HOSTS if self._site.partitions[host] == 0]
-        moved = [host for host in HOSTS if self._site.partitions[host] != 0]
+        self.ledger.nodes = [f"{name_of(host)}/n" for host in self._hosts if self._site.partitions[host] == 0]
+        moved = [host for host in self._hosts if self._site.partitions[host] != 0]
         if not moved:
             return
         first, second = self.ledger, memory_partition(partition=WEST)
@@ -226,11 +227,11 @@ class RealCluster(MovesCluster):
         """Return the claims service that the agent of a host calls."""
         return self.claims_of(self.place_of(host).name)
 
-    def migrate_to(self, host: int) -> None:
+    def migrate_to(self, host: int | None) -> None:
         """Request a migration to a host, of whatever partition."""
         migration = f"{len(self.consumers[self.uuid]):08}{self.uuid[8:]}"
         self.consumers[self.uuid].append(migration)
-        self.migrate([self.uuid], name_of(host), [migration], allow_cross_cell=True)
+        self.migrate([self.uuid], None if host is None else name_of(host), [migration], allow_cross_cell=True)
 
     def clock(self) -> int:
         return self.now_ms
@@ -294,10 +295,9 @@ class RealCluster(MovesCluster):
         record = records.get(self.uuid)
         epoch = self.store.epoch()
         migrations = self.consumers.get(self.uuid, ["", ""])[1:]
+        ids = (self.uuid, migrations[0] if migrations else "")
         stores = tuple(
-            contents_of(place.store.state, self.uuid, migrations[0] if migrations else "", name_of, number_of)._replace(
-                partition=number
-            )
+            contents_of(place.store.state, ids, self._hosts, name_of, number_of)._replace(partition=number)
             for number, place in enumerate(self.places)
         )
         return None if record is None else _record(record, epoch), stores

@@ -8,7 +8,7 @@ from rpcapi.resources.claims import ClaimRole, ClaimState
 from scheduler_svc.core.records import Candidate, ClaimRef, Intent
 from scheduler_svc.store.records import RunningClaim
 from scheduler_svc.store.unverified import consumer_of
-from tests.model.state import CLOSED, FENCED, FENCED_BEFORE, FOREIGN, HOSTS, NOWHERE, OPEN, Claim, Store
+from tests.model.state import CLOSED, FENCED, FENCED_BEFORE, FOREIGN, NOWHERE, OPEN, Claim, Store
 from tests.model.verbs import Found, Prepared, Running
 from tests.unit.scheduler_svc.store.backends import memory_partition
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SMALL
@@ -33,13 +33,14 @@ class RealStore:
         self._number = model.partition
         self.partition = memory_partition(partition=f"p{self._number}")
         self._store: Any = self.partition.store
-        for host in HOSTS:
+        self._hosts = range(len(model.opened))
+        for host in self._hosts:
             if model.opened[host] != FOREIGN:
                 self.partition.add_host(name_of(host), amounts={"VCPU": 100, "MEMORY_MB": 10_000})
 
     def contents(self) -> Store:
         """Return its contents as the model has them."""
-        contents = contents_of(self._store.state, INSTANCE, MIGRATION, name_of, number_of)
+        contents = contents_of(self._store.state, (INSTANCE, MIGRATION), self._hosts, name_of, number_of)
         return contents._replace(partition=self._number)
 
     def prepare(self, attempt: int, candidates: Sequence[int], replaces: int, *, is_fresh: bool) -> Prepared:
@@ -93,22 +94,23 @@ class RealStore:
 
 def contents_of(
     state: Any,
-    instance: str,
-    migration: str,
+    consumers: tuple[str, str],
+    hosts: Sequence[int],
     host_name: Callable[[int], str],
     host_number: Callable[[str | None], int],
 ) -> Store:
     """Return what a partition in memory has of one instance and its migration, as the model has it."""
+    instance, migration = consumers
     claims = [claim for claim in state.claims.values() if consumer_of(claim.ref.consumer) == instance]
     ended = {number: str(end) for number, end in state.ended.get(instance, {}).items()}
-    here = [host_name(host) in state.reports for host in HOSTS]
-    opened = [_openness(state.opened.get(host_name(host), 0), state.epoch) for host in HOSTS]
+    here = [host_name(host) in state.reports for host in hosts]
+    opened = [_openness(state.opened.get(host_name(host), 0), state.epoch) for host in hosts]
     return Store(
         claims=tuple(sorted(_claim(claim, host_number) for claim in claims)),
         ended=tuple(sorted(ended.items())),
         migration_ended=migration in state.ended,
         opened=tuple(value if is_here else FOREIGN for value, is_here in zip(opened, here, strict=True)),
-        awaited=tuple(is_here and state.is_awaited(host_name(host)) for host, is_here in zip(HOSTS, here, strict=True)),
+        awaited=tuple(is_here and state.is_awaited(host_name(host)) for host, is_here in zip(hosts, here, strict=True)),
     )
 
 

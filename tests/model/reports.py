@@ -79,7 +79,8 @@ def _is_forgotten(record: Record, report: Report) -> bool:
 def _is_before_return(record: Record, report: Report) -> bool:
     if report.is_held and record.moving is None:  # of a move that is over, or that this store forgot
         return False
-    has_returned = record.attempt < record.last_attempt and record.status != "BUILDING"
+    is_built = record.status == "BUILDING" or (record.status == "RESIZE" and record.step in BUILT)
+    has_returned = record.attempt < record.last_attempt and not is_built
     return has_returned and report.kind in HAS_GUEST and report.transition < record.transition_number
 
 

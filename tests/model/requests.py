@@ -27,14 +27,15 @@ class Plan(NamedTuple):
 def begin(plan: Plan) -> State:
     """Return the state in which the plan begins."""
     stores = plan.site.make_stores()
+    agents = tuple(Agent() for _ in plan.site.partitions)
     if not plan.is_booted:
-        return State(None, stores, (Agent(), Agent()), left=plan.left)
-    alternates = tuple(host for host in (1,) if stores[0].opened[host] != FOREIGN)
+        return State(None, stores, agents, left=plan.left)
+    alternates = tuple(host for host in range(1, len(agents)) if stores[0].opened[host] != FOREIGN)
     claim = Claim(1, 0, "confirmed", alternates=alternates)
     record = Record("ACTIVE", "done", 1, host=0, alternates=alternates)
     guest = Attempt(1, "spawned", reported=1, guest="running", has_disk=True)
-    agent = Agent(attempts=(guest,))
-    return State(record, stores, (agent, Agent()), left=plan.left).with_store(verbs.with_claim(stores[0], claim))
+    agents = (Agent(attempts=(guest,)), *agents[1:])
+    return State(record, stores, agents, left=plan.left).with_store(verbs.with_claim(stores[0], claim))
 
 
 def request(state: State, name: str) -> State | None:

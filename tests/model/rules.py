@@ -71,6 +71,10 @@ RULES = {
     "a forgotten move begins again": Rule(_LOSSES, "the conductor begins the move again"),
     "a move that does not begin leaves the instance where it is": Rule(_LOSSES, "the instance is on its source"),
     "only an instance at rest leaves a leaked source": Rule(_LOSSES, "only while the instance rests on another host"),
+    "a return looks for other destinations first": Rule(
+        _LOSSES, "looks in the other partitions for a destination that the record forgot"
+    ),
+    "an uncertain move has no alternate": Rule(_LOSSES, "gives the move up instead of taking an alternate"),
     "a guest that followed a later message is not ended": Rule(_LOSSES, "keeps the guest and reports it"),
     "a guest that is off for a move is reported again": Rule(
         _LOSSES, "reports each guest that has followed a message again every five minutes"

@@ -40,7 +40,11 @@ class Site(NamedTuple):
     def make_stores(self) -> tuple[Store, ...]:
         """Return the empty stores of the partitions."""
         return tuple(
-            Store(opened=tuple(OPEN if number == own else FOREIGN for own in self.partitions), partition=number)
+            Store(
+                opened=tuple(OPEN if number == own else FOREIGN for own in self.partitions),
+                awaited=(False,) * len(self.partitions),
+                partition=number,
+            )
             for number in range(1 + max(self.partitions))
         )
 
@@ -250,9 +254,8 @@ def _claim_left(store: Store, record: Record) -> Record | None:
     live = [claim for claim in store.claims if claim.state != "unverified" and claim.attempt != source]
     for claim in sorted(live, key=lambda claim: claim.role == "source"):
         if holds("a doubtful deletion ends all claims"):
-            partition = store.partition
             later = record._replace(step="abort", last_attempt=record.transition_number)
-            return later._replace(attempt=claim.attempt, host=claim.host, partition=partition)
+            return later._replace(attempt=claim.attempt, host=claim.host, partition=store.partition)
     return None
 
 
@@ -267,7 +270,7 @@ def _finish_aborted(record: Record) -> Record:
 
 def _alternate(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
     builds = len(record.history) + (not record.has_ended(record.attempt))
-    if not record.alternates or builds >= MAX_ATTEMPTS:
+    if not record.alternates or builds >= MAX_ATTEMPTS or _may_have_returned(record):
         yield from _give_up(state, record)
         return
     store, answer = verbs.prepare(
@@ -290,9 +293,20 @@ def _alternate(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
             yield from _give_up(state, record)
 
 
+def _may_have_returned(record: Record) -> bool:
+    may_have_returned = record.moving is not None and not record.is_certain
+    return may_have_returned and holds("an uncertain move has no alternate")
+
+
 def _give_up(state: State, record: Record) -> Iterator[Outcome]:
     state, (lookup,) = _abort_attempts(state, record, record.attempt)
     partition = _partition_of(lookup, record)
+    if lookup.answer in ENDED and _may_have_returned(record):
+        store, later = verbs.find(state.stores[record.partition], record.next_attempt)
+        state = state.with_store(store)
+        if later.answer not in ENDED:
+            partition = record.partition
+            lookup = later if later.answer == "closed" else later._replace(answer="conflict")
     if lookup.answer in ENDED:
         yield _outcome("gives up", state, to.fail(to.end_attempt(record, "timeout")))
     elif lookup.answer == "conflict" or (lookup.answer == "confirmed" and partition != record.partition):
@@ -492,12 +506,22 @@ def _begin_move(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
 
 
 def _end_move(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
+    if not record.is_certain and holds("a return looks for other destinations first"):
+        state, destination, may_run = _find_elsewhere(state, record)
+        if may_run:
+            yield _outcome("waits for the hosts of another partition", state, record)
+            return
+        if destination is not None:
+            yield _outcome("settles with a destination", state, to.settle_without_move(record))
+            return
     store, answer = verbs.end_move(state.stores[record.move.source_partition], record.move.source_attempt)
     state = state.with_store(store)
     if answer == "confirmed":
         yield _outcome("ends the move", state, to.resume(record))
     elif answer in UNDECIDED:
         yield _outcome("waits for the claim on its source", state, record)
+    elif answer == "conflict" and not record.is_certain:
+        yield _outcome("settles with a destination", state, to.settle_without_move(record))
     elif answer == "conflict":
         yield _outcome("finds another attempt", state, record._replace(step="abort"))
     elif answer in ENDED:

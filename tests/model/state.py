@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State of the modelled cluster: one instance, two hosts, one migration; small tuples, so that states hash quickly.
+"""State of the modelled cluster: one instance, two or three hosts, one migration; small tuples, which hash quickly.
 
 The hosts are in one partition or in two, which are numbered, and each have a store. The words are those of the code
 where it has one: statuses, steps, answers and stages. A missing number is 0, a missing word "".
@@ -7,7 +7,6 @@ where it has one: statuses, steps, answers and stages. A missing number is 0, a 
 
 from typing import NamedTuple
 
-HOSTS = (0, 1)
 NOWHERE = -1
 
 # Openness of a host in a store.

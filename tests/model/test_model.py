@@ -12,6 +12,8 @@ from tests.model.requests import Plan
 
 LONG = {  # in the long form only
     ("deleted migration", "loss"),
+    ("deleted migration, an alternate", "loss"),
+    ("resize, an alternate", "loss"),
     ("reverted migration, an outage", "loss"),
     ("deleted migration across partitions", "loss"),
     ("reverted migration across partitions, an outage", "loss"),

@@ -225,15 +225,9 @@ def finish_confirmed(record: Record) -> Record:
     return finish(ended, "SHUTOFF" if move.was_stopped else "ACTIVE")
 
 
-def finish_deleted(record: Record) -> Record:
-    return finish(_end_migration(record, "cancelled", has_reason=True), "DELETED")
-
-
 def _end_source_of_deleted(record: Record) -> Record:
-    if record.step == "end_source":
-        return finish_deleted(record)
     ended = _end_migration(record, "cancelled", has_reason=True)
-    return ended._replace(step="abort") if record.step == "begin_move" else ended
+    return ended._replace(step="abort") if record.step in ("begin_move", "end_source") else ended
 
 
 def _end_migration(record: Record, status: str, *, has_reason: bool) -> Record:

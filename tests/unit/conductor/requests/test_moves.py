@@ -10,11 +10,14 @@ import pytest
 
 from conductor.instances import get_instances, list_hosts
 from conductor.reconciliation.vouching import is_named
+from conductor.reports import intake
+from conductor.store.records import SagaStep
 from rpcapi import errors, objects
+from rpcapi.resources import names
 from tests.unit.conductor.ledger import PARTITION
 from tests.unit.conductor.moving_servers import HOUR_MS, NODES, UUIDS, make_cluster
 from tests.unit.conductor.parts import make_parts
-from tests.unit.conductor.saga.simulated_cluster import LIMITS, SPEC, SimulatedCluster, migration_of, uuid_list
+from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, SPEC, SimulatedCluster, migration_of, uuid_list
 
 
 @pytest.fixture
@@ -365,6 +368,79 @@ def test_deletion_of_a_moving_server_whose_source_the_store_forgot_ends_soon(clu
     # Then the report of its source ends the deletion
     assert cluster.statuses(UUIDS) == ["DELETED", "ACTIVE"]
     cluster.check(UUIDS)
+
+
+def test_forgotten_return_leaves_the_server_on_its_source(cluster: SimulatedCluster) -> None:
+    """Given records from before the destination reported, then no alternate is built next to the running source."""
+    uuid = UUIDS[0]
+    cluster.migrate([uuid])
+    advance_to(cluster, uuid, SagaStep.WAIT)
+    records = cluster.copy_records()
+    cluster.settle()
+    cluster.revert([uuid])
+    advance_to(cluster, uuid, SagaStep.END_MOVE)
+    cluster.restore_records(records)
+    cluster.settle()
+    assert (cluster.statuses(UUIDS), cluster.record(uuid).host) == (["ACTIVE"] * 2, "h1/n")
+    assert cluster.migration(uuid).status == "error"
+    assert "may have lost" in (cluster.migration(uuid).reason or "")
+    cluster.check(UUIDS)
+
+
+def test_later_destination_that_the_store_forgot_keeps_the_server(cluster: SimulatedCluster) -> None:
+    # Given a server on the alternate of a first destination, and records from before that
+    uuid = UUIDS[0]
+    cluster.hosts.behaviours[uuid, 2] = "refused"
+    cluster.migrate([uuid])
+    advance_to(cluster, uuid, SagaStep.WAIT)
+    records = cluster.copy_records()
+    cluster.settle()
+    host = cluster.record(uuid).host
+    # When the first destination is silent, according to these records
+    cluster.restore_records(records)
+    cluster.settle()
+    # Then the move waits for confirm or revert there
+    assert (cluster.statuses([uuid]), cluster.record(uuid).host) == (["VERIFY_RESIZE"], host)
+    cluster.check(UUIDS)
+
+
+def test_deletion_ends_an_alternate_that_the_store_forgot(cluster: SimulatedCluster) -> None:
+    # Given a server that is to return from the alternate of a destination, and records from before
+    uuid = UUIDS[0]
+    cluster.hosts.behaviours[uuid, 2] = "refused"
+    cluster.migrate([uuid])
+    advance_to(cluster, uuid, SagaStep.STOP_SOURCE)
+    records = cluster.copy_records()
+    cluster.settle()
+    cluster.revert([uuid])
+    cluster.work()
+    cluster.restore_records(records)
+    # When these records hear of the stop for its return, and of the refusal, and the server is deleted
+    while cluster.hosts.deliver():
+        pass
+    report = objects.BuildReport.of(
+        host=names.host_of(cluster.record(uuid).host or ""),
+        uuids=[uuid],
+        attempts=[2],
+        outcomes=["refused"],
+        reasons=["it refused"],
+    )
+    intake.record(cluster.conductors[0].parts, CTXT, report)
+    cluster.delete([uuid])
+    cluster.settle()
+    # Then nothing of it is left
+    assert cluster.statuses(UUIDS) == ["DELETED", "ACTIVE"]
+    assert cluster.hosts.running_guests_of(uuid) == []
+    cluster.check(UUIDS)
+
+
+def advance_to(cluster: SimulatedCluster, uuid: str, step: SagaStep) -> None:
+    """Let conductor and hosts work in turn until a record is in a step."""
+    for proceed in (cluster.work, cluster.hosts.deliver) * 20:
+        if cluster.record(uuid).step == step:
+            return
+        proceed()
+    raise AssertionError(cluster.record(uuid))
 
 
 def forget(cluster: SimulatedCluster, state: Any, reporting: Sequence[str] = ("h1", "h2", "h3")) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from conductor.reports import intake
 from rpcapi import errors, objects
+from rpcapi.resources import names
 from tests.stride import offset
 from tests.unit.conductor.ledger import PARTITION, TTL_MS
 from tests.unit.conductor.saga.simulated_cluster import CTXT, LARGE, SPEC, KillSwitch, migration_of, uuid_list
@@ -237,6 +238,36 @@ def forget_second_move(cluster: TwoPartitionCluster) -> objects.BuildReport:
     )
     cluster.restore_records(records)
     return report
+
+
+def test_forgotten_alternate_in_another_partition_keeps_the_server() -> None:
+    # Given a server that is to return from the alternate of a destination, and records from before
+    cluster = make_cluster()
+    cluster.hosts.behaviours[UUIDS[0], 2] = "refused"
+    cluster.migrate(UUIDS[:1], allow_cross_cell=True)
+    cluster.work()
+    records = cluster.copy_records()
+    refusing_host = cluster.record(UUIDS[0]).host
+    cluster.settle()
+    assert cluster.record(UUIDS[0]).host != refusing_host
+    cluster.revert(UUIDS[:1])
+    cluster.work()
+    cluster.restore_records(records)
+    # When these records hear of the stop for its return, and of the refusal
+    cluster.hosts.deliver()
+    report = objects.BuildReport.of(
+        host=names.host_of(refusing_host), uuids=UUIDS[:1], attempts=[2], outcomes=["refused"], reasons=["full"]
+    )
+    intake.record(cluster.conductors[0].parts, CTXT, report)
+    cluster.settle()
+    # Then it waits for confirm or revert on the alternate, and returns if asked again
+    assert cluster.statuses(UUIDS) == ["VERIFY_RESIZE", "ACTIVE"]
+    assert [attempt for _uuid, attempt in cluster.hosts.running_guests_of(UUIDS[0])] == [3]
+    cluster.revert(UUIDS[:1])
+    cluster.settle()
+    assert [(cluster.record(uuid).host, cluster.record(uuid).status) for uuid in UUIDS] == [("h1/n", "ACTIVE")] * 2
+    assert partitions(cluster) == [(PARTITION, None)] * 2
+    cluster.check(UUIDS)
 
 
 def test_source_reports_a_forgotten_second_move() -> None:
