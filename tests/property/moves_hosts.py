@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Agents and a claims service whose messages, suspensions and losses of power a test orders as it likes."""
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,7 @@ class MovesHosts(AgentHosts):
         self.silence: dict[str, float] = dict.fromkeys(HOSTS, 0.0)  # seconds for which no service answered the host
         self.outlasting: set[tuple[str, str, int]] = set()  # guests that ran on a machine when it was fenced
         self.switches: dict[str, AgentSwitch] = {}
+        self._read: dict[str, tuple[set[tuple[str, int]], list[Any]]] = {}  # guests' files and guests, by host
         self.sent: list[Message] = []  # messages that may be delivered again
         self.report_fate = ""  # of the next report, see fail
         super().__init__(cluster, folder)
@@ -136,9 +138,19 @@ class MovesHosts(AgentHosts):
 
     def guests(self) -> Iterator[tuple[str, Any]]:
         """Yield (host, guest) of each guest, by the guests' files; it runs unless its host is off."""
-        for host, rig in self.rigs.items():
-            for guest in rig.guests().values():
+        for host in self.rigs:
+            for guest in self._guests_on(host):
                 yield host, guest
+
+    def _guests_on(self, host: str) -> list[Any]:
+        """Return the guests on a host; their files are read again if one was replaced, by another inode."""
+        folder = self.rigs[host].folder / "guests"
+        files = {(entry.name, entry.inode()) for entry in os.scandir(folder)} if folder.exists() else set()
+        former, guests = self._read.get(host, (None, []))
+        if files != former:
+            guests = list(self.rigs[host].guests().values())
+            self._read[host] = files, guests
+        return guests
 
     def running_hosts(self, consumers: set[str]) -> set[str]:
         """Return the hosts on which guests of these instances run."""
