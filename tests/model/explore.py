@@ -28,10 +28,10 @@ class Exploration:
 class Explorer:
     """Explores one plan. States are numbered in the order in which they were found."""
 
-    def __init__(self, plan: Plan, limit: int, *, first_only: bool = False) -> None:
+    def __init__(self, plan: Plan, limit: int, until: str) -> None:
         self._plan = plan
         self._limit = limit
-        self._first_only = first_only
+        self._until = until
         self._numbers: dict[State, int] = {}
         self._parents: list[tuple[int, str]] = []
         self._sources: list[list[int]] = []  # of each state, those from which the cluster comes to it by itself
@@ -44,11 +44,11 @@ class Explorer:
             if len(self._numbers) > self._limit:
                 self._result.is_complete = False
                 break
-            if self._first_only and self._result.traces:
-                break
+            if self._until in self._result.traces:
+                return self._result
             self._expand(self._queue.popleft())
         self._result.states = len(self._numbers)
-        if self._result.is_complete and not (self._first_only and self._result.traces):
+        if self._result.is_complete:
             self._find_traps()
         return self._result
 
@@ -106,6 +106,6 @@ def _is_cut(state: State) -> bool:
     return state.record is not None and state.record.transition_number > MOST_ATTEMPTS
 
 
-def explore(plan: Plan, limit: int = 2_000_000, *, first_only: bool = False) -> Exploration:
-    """Explore the states of a plan; ``first_only``: only until a promise is broken."""
-    return Explorer(plan, limit, first_only=first_only).run()
+def explore(plan: Plan, limit: int = 2_000_000, until: str = "") -> Exploration:
+    """Explore the states of a plan, all of them or until the promise ``until`` is broken."""
+    return Explorer(plan, limit, until).run()
