@@ -37,6 +37,7 @@ def apply_transitions(
         elif transition.action == END:
             guest_manager.end_attempts([attempt.to_ended_by_request(guest_manager.journal.clock(), request_id)])
         elif _is_outside_its_move(attempt, transition):
+            guest_manager.journal.put([replace(attempt, transition=transition.number)])
             guest_manager.journal.report_again(attempt.ref)
         elif transition.action == STOP:
             _stop(guest_manager, _follow(guest_manager, attempt, transition))
@@ -47,12 +48,15 @@ def apply_transitions(
 
 
 def _is_outside_its_move(attempt: Attempt, transition: GuestTransition) -> bool:
-    """Return whether the guest was stopped for a move, and the message has the move's number but another migration.
+    """Return whether the guest was stopped for a move that the conductor's store has lost.
 
-    The conductor's store lost the move and reused the number.
+    The message has the number of that move, or starts the guest for another migration although the destination of the
+    lost one may run. The report has the message's number, as an answer to it.
     """
-    is_stopped_for_other = attempt.stopped_for not in ("", transition.migration)
-    return is_stopped_for_other and transition.number == attempt.transition
+    if attempt.stopped_for in ("", transition.migration):
+        return False
+    starts_for_other = transition.migration != "" and transition.action != STOP
+    return starts_for_other or transition.number == attempt.transition
 
 
 def _follow(guest_manager: GuestManager, attempt: Attempt, transition: GuestTransition) -> Attempt:

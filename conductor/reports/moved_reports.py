@@ -87,7 +87,7 @@ def follows_later_move(instance: InstanceRecord, result: BuildResult) -> bool:
     recorded = instance.open_migration
     if recorded is None or instance.status == InstanceStatus.DELETING or result.migration in ("", recorded.uuid):
         return False
-    return result.kind == STOPPED and result.transition > instance.transition_number
+    return result.kind == STOPPED and result.transition >= instance.transition_number
 
 
 def is_before_return(instance: InstanceRecord, result: BuildResult) -> bool:

@@ -290,9 +290,17 @@ class AgentRig:
         """Deliver a build message."""
         self.host.build(context.new("p", "u"), intents, requirements)
 
-    def change(self, ref: tuple[str, int], action: str, role: ClaimRole | None = None, number: int = 2) -> None:
-        """Deliver a message with one transition; with ``role`` it is about migration m."""
-        move = () if role is None else ("m", role)
+    def change(
+        self,
+        ref: tuple[str, int],
+        action: str,
+        role: ClaimRole | None = None,
+        number: int = 2,
+        *,
+        migration: str = "m",
+    ) -> None:
+        """Deliver a message with one transition; with ``role`` it is about the migration."""
+        move = () if role is None else (migration, role)
         transition = GuestTransition(AttemptRef(*ref), action, number, *move)
         self.host.submit(context.new("p", "u"), apply_transitions, [transition])
 

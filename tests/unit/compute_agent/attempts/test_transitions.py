@@ -192,6 +192,22 @@ def test_message_outside_a_move_does_not_reuse_the_number_of_the_move(running: A
     assert owner(running) == ("source", "m")
 
 
+@pytest.mark.parametrize("role", [ClaimRole.ONLY, ClaimRole.SOURCE])
+def test_return_of_an_earlier_move_does_not_start_a_guest_stopped_for_a_later_one(
+    running: AgentRig, role: ClaimRole
+) -> None:
+    # Given a conductor whose store has lost the later move, and whose numbers exceed those that it gave
+    stop_source(running)
+    running.change(REF, RUN, role, number=9, migration="earlier")
+    running.queue.settle()
+    assert running.guests()[REF].is_off
+    # Then the report answers that message
+    report = running.conductor.reports[-1]
+    assert (report.migrations, report.transitions) == (["m"], [9])
+    restart(running)
+    assert owner(running) == ("source", "m")
+
+
 def test_claim_of_a_guest_that_the_host_does_not_have_is_released(rig: AgentRig) -> None:
     rig.ledger.prepare("a", 1, "alpha/node0")
     rig.change(REF, STOP, ClaimRole.SOURCE)

@@ -130,6 +130,17 @@ def test_source_that_followed_a_forgotten_message_gets_the_request_again() -> No
     assert (resumed.status, resumed.transition_number) == (InstanceStatus.ACTIVE, 5)
 
 
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_guest_off_for_a_later_move_settles_the_return_of_an_earlier_one(attempt: int) -> None:
+    moving = replace(BUILDING, status=InstanceStatus.REVERT_RESIZE, step=SagaStep.RESUME, last_attempt=4)
+    moving = replace(moving, migration=MOVE, history=[])
+    answer = outcome("stopped", attempt, f"h{attempt}")._replace(transition=4, migration="later")
+    assert apply_result(moving, answer._replace(transition=3)) is None  # of a move before
+    settling = apply_result(moving, answer)
+    assert settling is not None
+    assert (settling.step, settling.open_migration) == (SagaStep.SETTLE, None)
+
+
 def test_source_ends_while_the_deletion_of_its_server_begins_the_move_again() -> None:
     migration = replace(MOVE, status=MigrationStatus.PREPARING)
     deleting = replace(TERMINATING, step=SagaStep.BEGIN_MOVE, host=None, migration=migration)
