@@ -243,6 +243,8 @@ def _apply_state(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
         return _end_incoming(instance)
     if result.kind not in STATES:
         return _apply_failure(instance, result)
+    if result.copy_phase:  # the reason is of a live migration that this store has lost
+        result = result._replace(reason="")
     if result.migration and instance.step == SagaStep.ABORT:  # ABORT reads the claims first
         return None
     if result.migration and _is_stopped_for_lost_move(instance):

@@ -92,6 +92,7 @@ class MovesCluster(LiveCluster):
         self._has_forgotten_records = False  # records may be wrong until they are compared with the claims
         self.unverified: list[tuple[str, objects.ClaimRefs]] = []
         self._copied: set[str] = set()  # instances with a copy that nobody asked to end
+        self._offloads: dict[str, int] = {}  # number of the message that ends the copies of an offloaded instance
         self._deleted: set[str] = set()  # instances that a caller deleted; the conductors' store may have forgotten it
         super().__init__(folder, LIMITS, partition.store)
         self.add_conductor()
@@ -162,6 +163,8 @@ class MovesCluster(LiveCluster):
         if verb in ENDS_COPY:
             self._copied.discard(uuid)
         self._request(uuid, lambda: request([uuid]))
+        if verb in ENDS_COPY:
+            self._offloads[uuid] = self.record(uuid).transition_number
 
     def delete(self, uuids: list[str]) -> None:
         self._deleted |= set(uuids)
@@ -461,6 +464,12 @@ class MovesCluster(LiveCluster):
         record = self.store.get([uuid]).get(uuid)
         return record is not None and (record.status, record.step) == (InstanceStatus.ACTIVE, SagaStep.DONE)
 
+    def _may_be_offloaded(self, uuid: str) -> bool:
+        """Return whether a requested offload, which the record may have forgotten, may still end the copies."""
+        attempts = [self.hosts.attempt(host, guest.ref) for host, guest in self.hosts.guests() if guest.uuid == uuid]
+        number = self._offloads.get(uuid)
+        return number is not None and all(attempt is None or attempt.transition <= number for attempt in attempts)
+
     def _check_last_copies(self) -> None:
         """Assert that each instance that was ACTIVE has a copy, unless a caller asked to end it."""
         copies = self._copies()
@@ -469,7 +478,8 @@ class MovesCluster(LiveCluster):
             require(2, uuid in copies or paused, f"the last copy of {uuid} was removed: {self.record(uuid)}")
         # On a fenced host a copy ends as soon as the host returns, though the record may not show it yet.
         lasting = {uuid for uuid, hosts in copies.items() if hosts - self.hosts.fenced}
-        self._copied |= {uuid for uuid in lasting - self._deleted if self._rests_active(uuid)}
+        resting = {uuid for uuid in lasting - self._deleted if self._rests_active(uuid)}
+        self._copied |= {uuid for uuid in resting if not self._may_be_offloaded(uuid)}
 
     def check_audited(self, host: str, *, is_verified: bool = False) -> None:
         """Assert that what runs on a host that has just audited is covered by its claims.
@@ -536,6 +546,7 @@ class MovesCluster(LiveCluster):
         self.settle()
         if self._has_forgotten_records:
             self._expire_forgotten()
+            self._delete_again()
         self._check_rest()
 
     def _expire_forgotten(self) -> None:
@@ -544,6 +555,14 @@ class MovesCluster(LiveCluster):
             if claim.state == ClaimState.PREPARED:
                 self.partition.pass_deadline_of(claim.consumer)
         self.ledger.store.reap(dead_after_ms=FOREVER_MS, tombstone_ms=FOREVER_MS)
+
+    def _delete_again(self) -> None:
+        """Repeat forgotten deletions whose agents died between the guest's end and its record (docs/failures.md)."""
+        guests = {guest.uuid for _host, guest in self.hosts.guests()}
+        for uuid in sorted(self._deleted - guests):
+            if self.record(uuid).status != InstanceStatus.DELETED:
+                self.delete([uuid])
+        self.settle()
 
     def _check_rest(self) -> None:
         """Assert that every instance is exactly where its record says, or in ERROR, and that nothing else is left."""

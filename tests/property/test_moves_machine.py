@@ -31,6 +31,7 @@ IN_MEMORY = "/dev/shm"  # noqa: S108 - each example makes a private folder there
 hosts = st.sampled_from(HOSTS)
 slots = st.integers(0, SLOTS - 1)
 numbers = st.integers(0, 10**6)
+all_requests = st.lists(numbers, min_size=SLOTS, max_size=SLOTS)  # one of each instance
 kill_steps = st.integers(1, 30)
 
 
@@ -58,6 +59,7 @@ STRIKES: dict[Fault, Callable[[MovesCluster, str, int], object]] = {
 
 faults = st.sampled_from([fault.value for fault in STRIKES])
 SUSPENSIONS = {Fault.SUSPENSION.value: False, Fault.SUSPENDED_FENCE.value: True}  # True: the host is fenced meanwhile
+FORGOTTEN_STEPS = 16  # of each forgotten round, at most
 AGENT_STEPS = 12  # from a message to a report, at most
 # Steps that are rare in themselves are sought.
 RARE = (SagaStep.SETTLE, SagaStep.ALTERNATE, SagaStep.OFFLOAD, SagaStep.UNSHELVE, SagaStep.EVACUATE, SagaStep.END_MOVE)
@@ -127,7 +129,7 @@ class MovesMachine(RecordedMachine):
 
     @rule(
         lambda machine: machine.interrupts,
-        requests=st.lists(numbers, min_size=SLOTS, max_size=SLOTS),
+        requests=all_requests,
         steps=st.integers(0, 10),
         crashes=st.booleans(),
         host=hosts,
@@ -153,12 +155,15 @@ class MovesMachine(RecordedMachine):
         self.cluster.repair()
         if is_earlier:
             self._mark_for(fault)
-        for slot, number in enumerate(requests):
-            self.cluster.request_any(number, slot)
+        self._request_all(requests)
         if not is_earlier:
             self._mark_for(fault)
         self.cluster.run_steps(Progress(steps, crashes, until))
         STRIKES[Fault(fault)](self.cluster, host, sum(requests))
+
+    def _request_all(self, requests: list[int]) -> None:
+        for slot, number in enumerate(requests):
+            self.cluster.request_any(number, slot)
 
     def _mark_for(self, fault: str) -> None:
         if fault == Fault.LOST_CLAIMS:
@@ -168,6 +173,29 @@ class MovesMachine(RecordedMachine):
 
     # As likely as eight of the other rules.
     interrupt_2 = interrupt_3 = interrupt_4 = interrupt_5 = interrupt_6 = interrupt_7 = interrupt_8 = interrupt
+
+    @rule(
+        lambda machine: machine.interrupts,
+        store=st.sampled_from([Fault.LOST_RECORDS.value, Fault.LOST_CLAIMS.value]),
+        rounds=st.lists(all_requests, min_size=2, max_size=4),
+        steps=st.integers(0, 10),
+        crashes=st.booleans(),
+        until=sought_steps,
+    )
+    def fork(self, store: str, rounds: list[list[int]], steps: int, until: str, *, crashes: bool) -> None:
+        """Let a store forget rounds of requests, however far each has come, and make the last round after that."""
+        self.cluster.repair()
+        self._mark_for(store)
+        *forgotten, last = rounds
+        for requests in forgotten:
+            self._request_all(requests)
+            self.cluster.run_steps(Progress(sum(requests) % FORGOTTEN_STEPS, crashes=False, until=""))
+        STRIKES[Fault(store)](self.cluster, HOSTS[0], 0)
+        self._request_all(last)
+        self.cluster.run_steps(Progress(steps, crashes, until))
+
+    # As likely as four of the other rules.
+    fork_2 = fork_3 = fork_4 = fork
 
     @rule(
         lambda machine: machine.interrupts,
@@ -264,10 +292,10 @@ class MovesMachine(RecordedMachine):
             self.folder.cleanup()
 
 
-def explore(make_partition: Callable[[], StorePartition], examples: int, steps: int, *, shortens: bool = True) -> None:
+def explore(make_partition: Callable[[], StorePartition], examples: int, steps: int) -> None:
     """Run the machine on partitions of claims."""
     machine = bind(MovesMachine, make_partition=staticmethod(make_partition))
-    run_machine(machine, examples, steps, shortens=shortens)
+    run_machine(machine, examples, steps)
 
 
 @pytest.mark.timeout(900)
@@ -321,5 +349,6 @@ DEFECTS: dict[SagaStep, StepFunction] = {
 def test_planted_defect_is_seen(monkeypatch: pytest.MonkeyPatch, step: SagaStep) -> None:
     steps = [(name, DEFECTS[name] if name == step else run, most) for name, run, most in saga.STEPS]
     monkeypatch.setattr(saga, "STEPS", tuple(steps))
+    machine = bind(MovesMachine, make_partition=staticmethod(memory_partition), interrupts=True)
     with pytest.raises(AssertionError):
-        explore(memory_partition, 200, 50, shortens=False)
+        run_machine(machine, 100, 50, shortens=False)

@@ -141,6 +141,13 @@ def test_guest_off_for_a_later_move_settles_the_return_of_an_earlier_one(attempt
     assert (settling.step, settling.open_migration) == (SagaStep.SETTLE, None)
 
 
+def test_failure_of_a_forgotten_copy_is_no_reason_of_its_server() -> None:
+    copied = outcome("active")._replace(operation=7, copy_number=3, copy_phase="failed")
+    rebuilt = apply_result(REBOOTING, copied)
+    assert rebuilt is not None
+    assert (rebuilt.status, rebuilt.reason) == (InstanceStatus.ACTIVE, None)
+
+
 def test_source_ends_while_the_deletion_of_its_server_begins_the_move_again() -> None:
     migration = replace(MOVE, status=MigrationStatus.PREPARING)
     deleting = replace(TERMINATING, step=SagaStep.BEGIN_MOVE, host=None, migration=migration)
