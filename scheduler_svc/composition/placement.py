@@ -15,20 +15,6 @@ from scheduler_svc.conf import api
 from scheduler_svc.conf import placement as placement_conf
 from scheduler_svc.core.reads import NO_READS
 from scheduler_svc.host_state.measurement import measure_silence
-from scheduler_svc.placement.http import (
-    aggregates,
-    allocation_candidates,
-    allocations,
-    health,
-    inventories,
-    provider_traits,
-    providers,
-    reshaper,
-    resource_classes,
-    root,
-    traits,
-    usages,
-)
 from scheduler_svc.placement.http.application import PlacementApplication
 from scheduler_svc.placement.http.authentication import Application, except_open_paths, trust_tokens
 from scheduler_svc.placement.http.candidate_documents import CandidateDocuments
@@ -37,7 +23,8 @@ from scheduler_svc.placement.http.keystone import KeystoneTokens
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.policies import Policies
 from scheduler_svc.placement.http.prefix import below
-from scheduler_svc.placement.http.routes import ApiRoute
+from scheduler_svc.placement.http.router import ApiRoute
+from scheduler_svc.placement.http.routes import ROUTES
 from scheduler_svc.placement.http.server import make_server
 from scheduler_svc.placement.model import acknowledged_epoch
 from scheduler_svc.placement.model.candidates.finder import DEFAULT_LIMITS, CandidateFinder, SearchLimits
@@ -49,20 +36,6 @@ from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.partitions import OpenPartition
 from scheduler_svc.replication.replica import Replica
 
-NOUNS = (
-    root,
-    health,
-    providers,
-    inventories,
-    allocations,
-    allocation_candidates,
-    reshaper,
-    usages,
-    aggregates,
-    provider_traits,
-    traits,
-    resource_classes,
-)
 MEASURING_SECONDS = 5.0  # seconds between measurements of the store's silence
 
 
@@ -159,4 +132,4 @@ def routes(
         CandidateDocuments(),
         unknown_owner,
     )
-    return [route._replace(handler=partial(route.handler, model)) for noun in NOUNS for route in noun.ROUTES]
+    return [route._replace(handler=partial(route.handler, model)) for route in ROUTES]

@@ -8,13 +8,11 @@ from functools import partial
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import providers as schemas
 from scheduler_svc.placement.model.providers import ResourceProvider
 from scheduler_svc.placement.model.refusals import STALE, check_generation, refused_change
 from scheduler_svc.store.providers.changes import SetAggregates
 
-SINCE = Microversion(1, 1)
 GENERATION_SINCE = Microversion(1, 19)
 
 
@@ -41,10 +39,3 @@ def _respond(provider: ResourceProvider, aggregates: Sequence[str], request: Req
     if request.version >= GENERATION_SINCE:
         document["resource_provider_generation"] = provider.generation
     return json_response(document, datetime.now(UTC))
-
-
-PATH, RULE = "/resource_providers/{uuid}/aggregates", "resource_providers:aggregates:"
-ROUTES = [
-    ApiRoute("GET", PATH, show, RULE + "list", SINCE, gives_json=True, type_first=True),
-    ApiRoute("PUT", PATH, replace, RULE + "update", SINCE, takes_json=True, type_first=True),
-]

@@ -7,14 +7,9 @@ from datetime import UTC, datetime
 from rpcapi.resources.trees.tree import TreeRequest
 from scheduler_svc.placement.http import candidate_query
 from scheduler_svc.placement.http.messages import Request, Response
-from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import ApiRoute
-from scheduler_svc.placement.http.schemas import allocation_candidates as schemas
 from scheduler_svc.placement.model.candidates.request import CandidateList
 from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, TRAITS
-
-SINCE = Microversion(1, 10)
 
 
 def list_all(model: PlacementModel, request: Request) -> Response:
@@ -51,7 +46,3 @@ def _with_roots(model: PlacementModel, trees: TreeRequest) -> TreeRequest | None
             root = provider.document["root"]
         groups.append(replace(group, in_tree=root))
     return replace(trees, groups=groups)
-
-
-PATH, RULE = "/allocation_candidates", "allocation_candidates:list"
-ROUTES = [ApiRoute("GET", PATH, list_all, RULE, SINCE, gives_json=True, query=schemas.LIST)]

@@ -12,7 +12,6 @@ from scheduler_svc.core.provider_uuids import uuid_of
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import allocations as schemas
 from scheduler_svc.placement.http.schemas.validators import of_version
 from scheduler_svc.placement.model.problems import bad_request, not_found
@@ -20,7 +19,6 @@ from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerState
 
 LIST_UNTIL = 11  # last minor microversion in which PUT takes a list of allocations
 OWNERS_SINCE = Microversion(1, 12)
-MANY_SINCE = Microversion(1, 13)
 GENERATION_SINCE = Microversion(1, 28)
 TYPE_SINCE = Microversion(1, 38)
 NO_TYPE = "unknown"
@@ -104,14 +102,3 @@ def consumer_request(
         body["consumer_generation"] if request.version >= GENERATION_SINCE else ANY,
         body.get("consumer_type"),
     )
-
-
-COLLECTION, ITEM = "/allocations", "/allocations/{consumer}"
-BELOW, RULE = "/resource_providers/{uuid}/allocations", "resource_providers:allocations:list"
-ROUTES = [
-    ApiRoute("GET", BELOW, show_provider, RULE, gives_json=True),
-    ApiRoute("POST", COLLECTION, replace_many, "allocations:manage", MANY_SINCE, takes_json=True),
-    ApiRoute("GET", ITEM, show, "allocations:list", gives_json=True),
-    ApiRoute("PUT", ITEM, replace, "allocations:update", takes_json=True),
-    ApiRoute("DELETE", ITEM, delete, "allocations:delete"),
-]

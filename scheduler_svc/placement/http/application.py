@@ -20,7 +20,7 @@ from scheduler_svc.placement.http.messages import (
 )
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.policies import Policies
-from scheduler_svc.placement.http.routes import ApiRoute, Router
+from scheduler_svc.placement.http.router import ApiRoute, Router
 from scheduler_svc.placement.http.schemas.validators import of_version
 from scheduler_svc.placement.model.problems import Problem, bad_request, not_found
 
@@ -105,7 +105,7 @@ def _choose(routes: Sequence[ApiRoute], request: Request) -> ApiRoute:
     for route in routes:
         if route.type_first:
             _check_types(route, request)
-        if route.since <= request.version <= route.until:
+        if route.since <= request.version.minor <= route.until:
             return route
     raise Problem(routes[0].outside, "")
 

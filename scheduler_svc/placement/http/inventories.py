@@ -8,7 +8,6 @@ from rpcapi.resources.inventory import Inventory
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import inventories as schemas
 from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, standard_first
 from scheduler_svc.placement.model.problems import (
@@ -31,7 +30,6 @@ from scheduler_svc.store.providers.changes import (
     SetInventories,
 )
 
-DELETE_ALL_SINCE = Microversion(1, 5)
 FULLY_RESERVED_SINCE = Microversion(1, 26)
 STALE = "resource provider generation conflict: read it again and repeat the request"
 _FIELDS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
@@ -148,16 +146,3 @@ def _respond_all(provider: ResourceProvider) -> Response:
     return json_response(
         {"resource_provider_generation": provider.generation, "inventories": inventories}, provider.modified
     )
-
-
-COLLECTION, RULE = "/resource_providers/{uuid}/inventories", "resource_providers:inventories:"
-ITEM = COLLECTION + "/{resource_class}"
-ROUTES = [
-    ApiRoute("GET", COLLECTION, list_all, RULE + "list", gives_json=True),
-    ApiRoute("POST", COLLECTION, create, RULE + "create", takes_json=True),
-    ApiRoute("PUT", COLLECTION, replace, RULE + "update", takes_json=True),
-    ApiRoute("DELETE", COLLECTION, delete_all, RULE + "delete", since=DELETE_ALL_SINCE, outside=405),
-    ApiRoute("GET", ITEM, show, RULE + "show", gives_json=True),
-    ApiRoute("PUT", ITEM, update, RULE + "update", takes_json=True),
-    ApiRoute("DELETE", ITEM, delete, RULE + "delete"),
-]

@@ -10,45 +10,15 @@ from oslo_policy import policy
 
 from rpcapi import errors
 from scheduler_svc.placement.http.messages import ApiUser
+from scheduler_svc.placement.http.routes import ROUTES
 from scheduler_svc.placement.model.problems import Problem
 
 PREFIX = "placement:"
 DEFAULT_FILE = "policy.yaml"
 REMEMBERED = 4096  # cached decisions
 
-_RULES = (
-    "resource_providers:list",
-    "resource_providers:create",
-    "resource_providers:show",
-    "resource_providers:update",
-    "resource_providers:delete",
-    "resource_providers:inventories:list",
-    "resource_providers:inventories:create",
-    "resource_providers:inventories:show",
-    "resource_providers:inventories:update",
-    "resource_providers:inventories:delete",
-    "resource_providers:traits:list",
-    "resource_providers:traits:update",
-    "resource_providers:traits:delete",
-    "resource_providers:aggregates:list",
-    "resource_providers:aggregates:update",
-    "resource_providers:usages",
-    "resource_providers:allocations:list",
-    "allocations:manage",
-    "allocations:list",
-    "allocations:update",
-    "allocations:delete",
-    "resource_classes:list",
-    "resource_classes:create",
-    "resource_classes:show",
-    "resource_classes:update",
-    "resource_classes:delete",
-    "traits:list",
-    "traits:show",
-    "traits:update",
-    "traits:delete",
-    "allocation_candidates:list",
-)
+# Defaults other than rule:admin_or_service_api.
+_EXCEPTIONS = {"usages": "rule:admin_or_project_reader_or_service_api", "reshaper:reshape": "rule:service_api"}
 
 _FORMER_RULE = policy.DeprecatedRule(
     name="admin_api",
@@ -75,9 +45,12 @@ def rules() -> list[policy.RuleDefault]:
             scope_types=["project"],
             deprecated_rule=_FORMER_RULE,
         ),
-        policy.RuleDefault(PREFIX + "usages", "rule:admin_or_project_reader_or_service_api", scope_types=["project"]),
-        policy.RuleDefault(PREFIX + "reshaper:reshape", "rule:service_api", scope_types=["project"]),
-        *(policy.RuleDefault(PREFIX + name, "rule:admin_or_service_api", scope_types=["project"]) for name in _RULES),
+        *(
+            policy.RuleDefault(
+                PREFIX + name, _EXCEPTIONS.get(name, "rule:admin_or_service_api"), scope_types=["project"]
+            )
+            for name in dict.fromkeys(route.rule for route in ROUTES if route.rule is not None)
+        ),
     ]
 
 

@@ -5,9 +5,7 @@ from functools import partial
 
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import names as schemas
-from scheduler_svc.placement.http.traits import SINCE
 from scheduler_svc.placement.model.catalogue import TRAITS
 from scheduler_svc.placement.model.providers import ResourceProvider
 from scheduler_svc.placement.model.refusals import STALE, check_generation, refused_change
@@ -38,11 +36,3 @@ def _respond(provider: ResourceProvider) -> Response:
     return json_response(
         {"traits": provider.traits, "resource_provider_generation": provider.generation}, provider.modified
     )
-
-
-PATH, RULE = "/resource_providers/{uuid}/traits", "resource_providers:traits:"
-ROUTES = [
-    ApiRoute("GET", PATH, show, RULE + "list", SINCE, gives_json=True),
-    ApiRoute("PUT", PATH, replace, RULE + "update", SINCE, takes_json=True),
-    ApiRoute("DELETE", PATH, remove, RULE + "delete", SINCE),
-]

@@ -13,7 +13,6 @@ from scheduler_svc.placement.http.messages import Request, Response, json_respon
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.provider_documents import TREES_SINCE, as_document, as_list
-from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import providers as schemas
 from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, TRAITS
 from scheduler_svc.placement.model.problems import (
@@ -174,13 +173,3 @@ def _refused_place(refusal: Refusal, name: str, uuid: str, failure: str) -> Prob
             return no_provider(uuid)
         case _:
             return owned_by_agent(uuid)
-
-
-COLLECTION, ITEM = "/resource_providers", "/resource_providers/{uuid}"
-ROUTES = [
-    ApiRoute("GET", COLLECTION, list_all, "resource_providers:list", gives_json=True, query=schemas.LIST),
-    ApiRoute("POST", COLLECTION, create, "resource_providers:create", takes_json=True),
-    ApiRoute("GET", ITEM, show, "resource_providers:show", gives_json=True),
-    ApiRoute("PUT", ITEM, update, "resource_providers:update", takes_json=True),
-    ApiRoute("DELETE", ITEM, delete, "resource_providers:delete"),
-]

@@ -8,14 +8,10 @@ from rpcapi.resources.inventory import Inventory
 from scheduler_svc.placement.http.allocations import consumer_request
 from scheduler_svc.placement.http.inventories import parse_inventory
 from scheduler_svc.placement.http.messages import Request, Response
-from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import reshaper as schemas
 from scheduler_svc.placement.http.schemas.validators import of_version
 from scheduler_svc.placement.model import reshaping
-
-SINCE = Microversion(1, 30)
 
 
 def reshape(model: PlacementModel, request: Request) -> Response:
@@ -42,6 +38,3 @@ def reshape(model: PlacementModel, request: Request) -> Response:
 def _inventories(uuid: str, body: Mapping[str, Any], request: Request) -> dict[str, Inventory]:
     failure = f"Unable to update inventory for resource provider {uuid}"
     return {name: parse_inventory(raw, name, request, failure) for name, raw in body["inventories"].items()}
-
-
-ROUTES = [ApiRoute("POST", "/reshaper", reshape, "reshaper:reshape", SINCE, takes_json=True)]

@@ -5,16 +5,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from scheduler_svc.placement.http.messages import Request, Response, json_response
-from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import names as schemas
 from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES
 from scheduler_svc.placement.model.problems import bad_request, conflict
-
-SINCE = Microversion(1, 2)
-LAST_RENAME = Microversion(1, 6)
-CREATE_BY_PUT_SINCE = Microversion(1, 7)
 
 
 def list_all(model: PlacementModel, request: Request) -> Response:
@@ -67,14 +61,3 @@ def _path(request: Request, name: str) -> str:
 
 def _document(request: Request, name: str) -> dict[str, Any]:
     return {"name": name, "links": [{"rel": "self", "href": _path(request, name)}]}
-
-
-COLLECTION, ITEM, RULE = "/resource_classes", "/resource_classes/{name}", "resource_classes:"
-ROUTES = [
-    ApiRoute("GET", COLLECTION, list_all, RULE + "list", SINCE, gives_json=True),
-    ApiRoute("POST", COLLECTION, create, RULE + "create", SINCE, takes_json=True),
-    ApiRoute("GET", ITEM, show, RULE + "show", SINCE, gives_json=True),
-    ApiRoute("PUT", ITEM, rename, RULE + "update", SINCE, LAST_RENAME, takes_json=True),
-    ApiRoute("PUT", ITEM, ensure, RULE + "update", CREATE_BY_PUT_SINCE),
-    ApiRoute("DELETE", ITEM, delete, RULE + "delete", SINCE),
-]

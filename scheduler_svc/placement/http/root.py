@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import LATEST, OLDEST
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import ApiRoute
 
 
 def show(_model: PlacementModel, _request: Request) -> Response:
@@ -18,6 +17,3 @@ def show(_model: PlacementModel, _request: Request) -> Response:
         "links": [{"rel": "self", "href": ""}],
     }
     return json_response({"versions": [version]}, datetime.now(UTC))
-
-
-ROUTES = [ApiRoute("GET", "/", show, None)]

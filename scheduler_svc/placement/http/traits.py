@@ -5,14 +5,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from scheduler_svc.placement.http.messages import Request, Response, json_response
-from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import ApiRoute
 from scheduler_svc.placement.http.schemas import names as schemas
 from scheduler_svc.placement.model.catalogue import TRAITS
 from scheduler_svc.placement.model.problems import bad_request, conflict
-
-SINCE = Microversion(1, 6)
 
 
 def list_all(model: PlacementModel, request: Request) -> Response:
@@ -76,12 +72,3 @@ def _associated(request: Request) -> bool | None:
     if value.lower() not in ("true", "false"):
         raise bad_request('The query parameter "associated" only accepts "true" or "false"')
     return value.lower() == "true"
-
-
-ITEM = "/traits/{name}"
-ROUTES = [
-    ApiRoute("GET", "/traits", list_all, "traits:list", SINCE, gives_json=True, query=schemas.LIST_TRAITS),
-    ApiRoute("GET", ITEM, show, "traits:show", SINCE),
-    ApiRoute("PUT", ITEM, create, "traits:update", SINCE),
-    ApiRoute("DELETE", ITEM, delete, "traits:delete", SINCE),
-]

@@ -9,11 +9,8 @@ from typing import Any
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.routes import ApiRoute
-from scheduler_svc.placement.http.schemas import usages as schemas
 from scheduler_svc.store.allocations import Usage
 
-TOTAL_SINCE = Microversion(1, 9)
 TYPES_SINCE = Microversion(1, 38)
 ALL_TYPES, NO_TYPE = "all", "unknown"
 
@@ -48,15 +45,3 @@ def _total(usages: Mapping[str, Usage]) -> dict[str, int]:
 
 def _with_count(count: int, amounts: Mapping[str, int]) -> dict[str, Any]:
     return {"consumer_count": count, **amounts}
-
-
-PATH = "/resource_providers/{uuid}/usages"
-ROUTES = [
-    ApiRoute("GET", PATH, show, "resource_providers:usages", gives_json=True),
-    ApiRoute(
-        *("GET", "/usages", show_project, "usages", TOTAL_SINCE),
-        gives_json=True,
-        of_project=True,
-        query=schemas.TOTAL,
-    ),
-]
