@@ -2,23 +2,21 @@
 """Aggregates of a resource provider."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from functools import partial
 
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.schemas import providers as schemas
-from scheduler_svc.placement.model.providers import ResourceProvider
 from scheduler_svc.placement.model.refusals import STALE, check_generation, refused_change
-from scheduler_svc.store.providers.changes import SetAggregates
+from scheduler_svc.store.providers.changes import ProviderState, SetAggregates
 
 GENERATION_SINCE = Microversion(1, 19)
 
 
 def show(model: PlacementModel, request: Request, uuid: str) -> Response:
     provider = model.directory.get(uuid)
-    return _respond(provider, provider.aggregates, request)
+    return _respond(provider, provider.document.get("aggregates", []), request)
 
 
 def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
@@ -34,8 +32,8 @@ def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
     return _respond(model.directory.change(change, partial(refused_change, uuid=uuid)), aggregates, request)
 
 
-def _respond(provider: ResourceProvider, aggregates: Sequence[str], request: Request) -> Response:
+def _respond(provider: ProviderState, aggregates: Sequence[str], request: Request) -> Response:
     document: dict[str, object] = {"aggregates": aggregates}
     if request.version >= GENERATION_SINCE:
         document["resource_provider_generation"] = provider.generation
-    return json_response(document, datetime.now(UTC))
+    return json_response(document)

@@ -2,11 +2,10 @@
 """Allocation candidates."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from rpcapi.resources.trees.tree import TreeRequest
 from scheduler_svc.placement.http import candidate_query
-from scheduler_svc.placement.http.messages import Request, Response
+from scheduler_svc.placement.http.messages import Request, Response, now_ms
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.model.candidates.request import CandidateList
 from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, TRAITS
@@ -23,7 +22,7 @@ def list_all(model: PlacementModel, request: Request) -> Response:
         answer = model.finder.find(replace(query, trees=trees), deadline)
     is_limited = query.limit is not None
     body = model.documents.to_json(answer, query.trees, request.version, deadline, is_limited=is_limited)
-    return Response(200, body, modified=datetime.now(UTC))
+    return Response(200, body, modified_ms=now_ms())
 
 
 def _check_names(model: PlacementModel, trees: TreeRequest) -> None:
@@ -43,6 +42,6 @@ def _with_roots(model: PlacementModel, trees: TreeRequest) -> TreeRequest | None
             provider = model.directory.find(group.in_tree)
             if provider is None:
                 return None
-            root = provider.document["root"]
+            root = provider.root
         groups.append(replace(group, in_tree=root))
     return replace(trees, groups=groups)

@@ -3,7 +3,6 @@
 
 import uuid as uuids
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from oslo_utils import uuidutils
@@ -28,8 +27,8 @@ def show(model: PlacementModel, request: Request, consumer: str) -> Response:
     """Return a consumer's allocations; empty for an unknown consumer."""
     state = model.consumers.find(consumer) if uuidutils.is_uuid_like(consumer) else None
     if state is None:
-        return json_response({"allocations": {}}, datetime.now(UTC))
-    return json_response(_document(model, state, request), datetime.fromtimestamp(state.created_ms / 1000, UTC))
+        return json_response({"allocations": {}})
+    return json_response(_document(model, state, request), state.created_ms)
 
 
 def show_provider(model: PlacementModel, request: Request, uuid: str) -> Response:
@@ -40,7 +39,7 @@ def show_provider(model: PlacementModel, request: Request, uuid: str) -> Respons
         if request.version >= GENERATION_SINCE:
             allocations[state.consumer]["consumer_generation"] = state.generation
     document = {"resource_provider_generation": provider.generation, "allocations": allocations}
-    return json_response(document, datetime.now(UTC))
+    return json_response(document)
 
 
 def replace(model: PlacementModel, request: Request, consumer: str) -> Response:

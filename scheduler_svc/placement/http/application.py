@@ -137,8 +137,8 @@ def _send(
 ) -> Iterable[bytes]:
     if response.location is not None:
         headers["location"] = _host_url(environ) + response.location
-    if response.modified is not None and version >= CACHE_HEADERS_SINCE:
-        headers |= {"last-modified": http_date(response.modified), "cache-control": "no-cache"}
+    if response.modified_ms is not None and version >= CACHE_HEADERS_SINCE:
+        headers |= {"last-modified": http_date(response.modified_ms), "cache-control": "no-cache"}
     if response.body is not None:
         headers["content-type"] = JSON
     body = response.body or b""

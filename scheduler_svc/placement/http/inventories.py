@@ -18,11 +18,11 @@ from scheduler_svc.placement.model.problems import (
     conflict,
     not_found,
 )
-from scheduler_svc.placement.model.providers import ResourceProvider
 from scheduler_svc.placement.model.refusals import check_generation, refused_change
 from scheduler_svc.store.providers.changes import (
     AddInventory,
     InventoryChange,
+    ProviderState,
     Refusal,
     RefusalKind,
     RemoveInventory,
@@ -94,7 +94,7 @@ def delete_all(model: PlacementModel, _request: Request, uuid: str) -> Response:
     return Response(204)
 
 
-def _change(model: PlacementModel, uuid: str, change: InventoryChange) -> ResourceProvider:
+def _change(model: PlacementModel, uuid: str, change: InventoryChange) -> ProviderState:
     return model.directory.change(change, lambda refusal: _problem(refusal, uuid, change))
 
 
@@ -132,17 +132,15 @@ def _fields(inventory: Mapping[str, Any]) -> dict[str, Any]:
     return {name: inventory[name] for name in _FIELDS}
 
 
-def _respond(
-    provider: ResourceProvider, resource_class: str, status: int = 200, location: str | None = None
-) -> Response:
+def _respond(provider: ProviderState, resource_class: str, status: int = 200, location: str | None = None) -> Response:
     document = _fields(provider.inventories[resource_class])
     if provider.generation:  # as in Placement, which omits generation 0
         document["resource_provider_generation"] = provider.generation
-    return json_response(document, provider.modified, status, location)
+    return json_response(document, provider.changed_ms, status, location)
 
 
-def _respond_all(provider: ResourceProvider) -> Response:
+def _respond_all(provider: ProviderState) -> Response:
     inventories = {name: _fields(inventory) for name, inventory in provider.inventories.items()}
     return json_response(
-        {"resource_provider_generation": provider.generation, "inventories": inventories}, provider.modified
+        {"resource_provider_generation": provider.generation, "inventories": inventories}, provider.changed_ms
     )

@@ -2,10 +2,10 @@
 """Requests as read by the handlers, and their responses."""
 
 import functools
+import time
 import urllib.parse
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import format_datetime
+from email.utils import formatdate
 from typing import Any, NamedTuple
 
 import jsonschema
@@ -120,22 +120,27 @@ def accepts_json(accept: str) -> bool:
 
 
 class Response(NamedTuple):
-    """Response. ``location`` is a path; ``modified`` is sent if the microversion has it."""
+    """Response. ``location`` is a path; ``modified_ms`` is sent if the microversion has it."""
 
     status: int
     body: bytes | None = None
     location: str | None = None
-    modified: datetime | None = None
+    modified_ms: int | None = None
 
 
 def json_response(
-    document: Any, modified: datetime | None = None, status: int = 200, location: str | None = None
+    document: Any, modified_ms: int | None = None, status: int = 200, location: str | None = None
 ) -> Response:
-    return Response(status, orjson.dumps(document), location, modified)
+    """Return a document with the time of its last change; now if unknown."""
+    return Response(status, orjson.dumps(document), location, now_ms() if modified_ms is None else modified_ms)
 
 
-def http_date(time: datetime) -> str:
-    return format_datetime(time.astimezone(UTC), usegmt=True)
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+def http_date(time_ms: int) -> str:
+    return formatdate(time_ms / 1000, usegmt=True)
 
 
 def _validate(value: Any, validator: Validator, what: str) -> None:

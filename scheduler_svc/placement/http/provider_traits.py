@@ -7,9 +7,8 @@ from scheduler_svc.placement.http.messages import Request, Response, json_respon
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.schemas import names as schemas
 from scheduler_svc.placement.model.catalogue import TRAITS
-from scheduler_svc.placement.model.providers import ResourceProvider
 from scheduler_svc.placement.model.refusals import STALE, check_generation, refused_change
-from scheduler_svc.store.providers.changes import SetTraits
+from scheduler_svc.store.providers.changes import ProviderState, SetTraits
 
 
 def show(model: PlacementModel, _request: Request, uuid: str) -> Response:
@@ -32,7 +31,9 @@ def remove(model: PlacementModel, _request: Request, uuid: str) -> Response:
     return Response(204)
 
 
-def _respond(provider: ResourceProvider) -> Response:
-    return json_response(
-        {"traits": provider.traits, "resource_provider_generation": provider.generation}, provider.modified
-    )
+def _respond(provider: ProviderState) -> Response:
+    document = {
+        "traits": sorted(provider.document["traits"]),
+        "resource_provider_generation": provider.generation,
+    }
+    return json_response(document, provider.changed_ms)

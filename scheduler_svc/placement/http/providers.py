@@ -3,16 +3,16 @@
 
 import uuid as uuids
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from rpcapi.resources import names
+from scheduler_svc.core.provider_uuids import uuid_of
 from scheduler_svc.core.table.providers import ProviderRow
 from scheduler_svc.placement.http import query_parameters
-from scheduler_svc.placement.http.messages import Request, Response, json_response
+from scheduler_svc.placement.http.messages import Request, Response, now_ms
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
-from scheduler_svc.placement.http.provider_documents import TREES_SINCE, as_document, as_list
+from scheduler_svc.placement.http.provider_documents import TREES_SINCE, as_list, to_json
 from scheduler_svc.placement.http.schemas import providers as schemas
 from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, TRAITS
 from scheduler_svc.placement.model.problems import (
@@ -24,12 +24,12 @@ from scheduler_svc.placement.model.problems import (
     conflict,
     not_found,
 )
-from scheduler_svc.placement.model.providers import ResourceProvider
 from scheduler_svc.placement.model.refusals import no_provider, owned_by_agent
 from scheduler_svc.store.providers.changes import (
     UNCHANGED,
     CreateProvider,
     DeleteProvider,
+    ProviderState,
     Refusal,
     RefusalKind,
     UpdateProvider,
@@ -41,7 +41,7 @@ MOVES_SINCE = Microversion(1, 37)
 
 def list_all(model: PlacementModel, request: Request) -> Response:
     providers = _find(model, request)
-    return Response(200, as_list(providers, request.prefix, request.version), modified=_last_change(providers))
+    return Response(200, as_list(providers, request.prefix, request.version), modified_ms=_last_change(providers))
 
 
 def show(model: PlacementModel, request: Request, uuid: str) -> Response:
@@ -63,7 +63,7 @@ def create(model: PlacementModel, request: Request) -> Response:
     location = f"{request.prefix}/resource_providers/{uuid}"
     if request.version < BODY_OF_CREATED_SINCE:
         return Response(201, location=location)
-    return json_response(_document(provider, request), provider.modified, location=location)
+    return _respond(provider, request, location)
 
 
 def update(model: PlacementModel, request: Request, uuid: str) -> Response:
@@ -75,7 +75,7 @@ def update(model: PlacementModel, request: Request, uuid: str) -> Response:
     if "parent_provider_uuid" in body:
         parent_uuid = body["parent_provider_uuid"]
         parent = _parent(model, parent_uuid, failure)
-        if provider.parent is not None and request.version < MOVES_SINCE and parent_uuid != provider.parent:
+        if provider.parent is not None and request.version < MOVES_SINCE and parent_uuid != uuid_of(provider.parent):
             act = "un-parenting" if parent is None else "re-parenting"
             raise bad_request(f"{failure}{act} a provider is not currently allowed. It is from {MOVES_SINCE} on.")
     change = UpdateProvider(provider.id, body["name"], parent)
@@ -139,20 +139,16 @@ def _find(model: PlacementModel, request: Request) -> Sequence[tuple[ProviderRow
     )
 
 
-def _document(provider: ResourceProvider, request: Request) -> dict[str, Any]:
-    return as_document(provider, request.prefix, request.version)
-
-
-def _last_change(providers: Sequence[tuple[ProviderRow, int]]) -> datetime:
+def _last_change(providers: Sequence[tuple[ProviderRow, int]]) -> int:
     """Return the time of the last change; now for agents' providers or an empty list."""
     times = [row.changed_ms for row, _ in providers if row.changed_ms is not None]
-    if not times or len(times) < len(providers):
-        return datetime.now(UTC)
-    return datetime.fromtimestamp(max(times) / 1000, UTC)
+    return max(times) if times and len(times) == len(providers) else now_ms()
 
 
-def _respond(provider: ResourceProvider, request: Request) -> Response:
-    return json_response(_document(provider, request), provider.modified)
+def _respond(provider: ProviderState, request: Request, location: str | None = None) -> Response:
+    body = to_json(provider, provider.generation, request.prefix, request.version).encode()
+    modified_ms = now_ms() if provider.changed_ms is None else provider.changed_ms
+    return Response(200, body, location, modified_ms)
 
 
 def _duplicate(what: str) -> Problem:

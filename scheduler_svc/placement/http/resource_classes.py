@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resource classes: standard ones, and custom ones of the deployment."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 from scheduler_svc.placement.http.messages import Request, Response, json_response
@@ -13,7 +12,7 @@ from scheduler_svc.placement.model.problems import bad_request, conflict
 
 def list_all(model: PlacementModel, request: Request) -> Response:
     names = model.catalogue.names(RESOURCE_CLASSES)
-    return json_response({"resource_classes": [_document(request, name) for name in names]}, datetime.now(UTC))
+    return json_response({"resource_classes": [_document(request, name) for name in names]})
 
 
 def show(model: PlacementModel, request: Request, name: str) -> Response:

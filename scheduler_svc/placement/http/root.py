@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Root of the API: version discovery without a token."""
 
-from datetime import UTC, datetime
-
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import LATEST, OLDEST
 from scheduler_svc.placement.http.model import PlacementModel
@@ -16,4 +14,4 @@ def show(_model: PlacementModel, _request: Request) -> Response:
         "status": "CURRENT",
         "links": [{"rel": "self", "href": ""}],
     }
-    return json_response({"versions": [version]}, datetime.now(UTC))
+    return json_response({"versions": [version]})

@@ -2,9 +2,8 @@
 """Traits: standard ones, and custom ones of the deployment."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 
-from scheduler_svc.placement.http.messages import Request, Response, json_response
+from scheduler_svc.placement.http.messages import Request, Response, json_response, now_ms
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.schemas import names as schemas
 from scheduler_svc.placement.model.catalogue import TRAITS
@@ -18,11 +17,11 @@ def list_all(model: PlacementModel, request: Request) -> Response:
     if associated is not None:
         used = model.catalogue.names_in_use(TRAITS)
         names = [name for name in names if (name in used) == associated]
-    return json_response({"traits": [name for name in names if is_selected(name)]}, datetime.now(UTC))
+    return json_response({"traits": [name for name in names if is_selected(name)]})
 
 
 def show(model: PlacementModel, _request: Request, name: str) -> Response:
-    return Response(204, modified=model.catalogue.require(TRAITS, name))
+    return Response(204, modified_ms=model.catalogue.require(TRAITS, name))
 
 
 def create(model: PlacementModel, request: Request, name: str) -> Response:
@@ -32,8 +31,9 @@ def create(model: PlacementModel, request: Request, name: str) -> Response:
             '"CUSTOM_" and use following characters: "A"-"Z", "0"-"9" and "_"'
         )
     status = 201 if model.catalogue.create(TRAITS, name) else 204
-    modified = model.catalogue.find(TRAITS, name) or datetime.now(UTC)
-    return Response(status, location=f"{request.prefix}/traits/{name}", modified=modified)
+    created_ms = model.catalogue.find(TRAITS, name)
+    modified_ms = now_ms() if created_ms is None else created_ms
+    return Response(status, location=f"{request.prefix}/traits/{name}", modified_ms=modified_ms)
 
 
 def delete(model: PlacementModel, _request: Request, name: str) -> Response:

@@ -3,7 +3,6 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from scheduler_svc.placement.http.messages import Request, Response, json_response
@@ -19,7 +18,7 @@ def show(model: PlacementModel, _request: Request, uuid: str) -> Response:
     """Return the usage of a provider by resource class of its inventories."""
     provider = model.directory.get(uuid)
     usages = {name: provider.used.get(name, 0) for name in provider.inventories}
-    return json_response({"resource_provider_generation": provider.generation, "usages": usages}, provider.modified)
+    return json_response({"resource_provider_generation": provider.generation, "usages": usages}, provider.changed_ms)
 
 
 def show_project(model: PlacementModel, request: Request) -> Response:
@@ -27,7 +26,7 @@ def show_project(model: PlacementModel, request: Request) -> Response:
     project, user = request.parameter("project_id") or "", request.parameter("user_id")
     if request.version < TYPES_SINCE:
         usages = model.store.usages(project, user)
-        return json_response({"usages": _total(usages)}, datetime.now(UTC))
+        return json_response({"usages": _total(usages)})
     consumer_type = request.parameter("consumer_type")
     if consumer_type == ALL_TYPES:
         usages = model.store.usages(project, user)
@@ -36,7 +35,7 @@ def show_project(model: PlacementModel, request: Request) -> Response:
     else:
         usages = model.store.usages(project, user, "" if consumer_type == NO_TYPE else consumer_type)
         documents = {name or NO_TYPE: _with_count(usage.consumers, usage.amounts) for name, usage in usages.items()}
-    return json_response({"usages": documents}, datetime.now(UTC))
+    return json_response({"usages": documents})
 
 
 def _total(usages: Mapping[str, Usage]) -> dict[str, int]:

@@ -7,7 +7,6 @@ A custom name exists if a client created it or a provider has it: agents report 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -66,16 +65,16 @@ class Catalogue:
         """Return the names that providers have."""
         return self._directory.names_in_use(kind.in_use)
 
-    def find(self, kind: NameKind, name: str) -> datetime | None:
-        """Return the creation time of a name (now if it is not recorded), or None if the name does not exist."""
+    def find(self, kind: NameKind, name: str) -> int | None:
+        """Return the creation time of a name in ms (now if it is not recorded), or None if the name does not exist."""
         document = self._document(kind, name)
         if document is not None and "changed_ms" in document:
-            return datetime.fromtimestamp(document["changed_ms"] / 1000, UTC)
+            return int(document["changed_ms"])
         is_known = document is not None or name in kind.standard
         is_known = is_known or (name.startswith(CUSTOM) and name in self.names_in_use(kind))
-        return datetime.now(UTC) if is_known else None
+        return _now_ms() if is_known else None
 
-    def require(self, kind: NameKind, name: str) -> datetime:
+    def require(self, kind: NameKind, name: str) -> int:
         """Like ``find``, but raises Problem 404 for an unknown name."""
         created = self.find(kind, name)
         if created is None:
@@ -87,7 +86,7 @@ class Catalogue:
         if self._document(kind, name) is not None:
             return False
         try:
-            self._store.put_state(kind.namespace, name, 0, {"changed_ms": int(time.time() * 1000)})
+            self._store.put_state(kind.namespace, name, 0, {"changed_ms": _now_ms()})
         except errors.VersionConflict:
             return False
         return True
@@ -121,3 +120,7 @@ class Catalogue:
             return self._store.get_state(kind.namespace, name)[1]
         except (errors.UnknownHost, errors.InvalidName):
             return None
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)

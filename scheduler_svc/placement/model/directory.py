@@ -14,11 +14,10 @@ from scheduler_svc.core.table.providers import PartitionProviders, ProviderRow
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.placement.model.freshness import Freshness
 from scheduler_svc.placement.model.problems import Problem
-from scheduler_svc.placement.model.providers import ResourceProvider
 from scheduler_svc.placement.model.refusals import no_provider
 from scheduler_svc.store import paging
 from scheduler_svc.store.protocols.providers import ProviderStore
-from scheduler_svc.store.providers.changes import ProviderChange, Refusal
+from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
 from scheduler_svc.store.validation import MAX_PAGE
 
 UUID_LENGTH = 36  # with dashes
@@ -47,10 +46,10 @@ class ProviderDirectory:
         self._freshness.require()
         self._agents.learn(self._table.provider_ids(self._number))
 
-    def find(self, uuid: str) -> ResourceProvider | None:
+    def find(self, uuid: str) -> ProviderState | None:
         return self.find_each([uuid]).get(uuid)
 
-    def find_each(self, uuids: Iterable[str]) -> dict[str, ResourceProvider]:
+    def find_each(self, uuids: Iterable[str]) -> dict[str, ProviderState]:
         uuids = {uuid for uuid in uuids if _is_uuid(uuid)}
         providers = self._read_each(uuids)
         unknown = {uuid for uuid in uuids - providers.keys() if self._agents.find(uuid) is None}
@@ -81,7 +80,7 @@ class ProviderDirectory:
         generations = paging.read_generations(self._store, [row.id for row in rows])
         return [(row, generations[row.id]) for row in rows]
 
-    def get(self, uuid: str) -> ResourceProvider:
+    def get(self, uuid: str) -> ProviderState:
         """Return a provider; raises Problem 404."""
         provider = self.find(uuid)
         if provider is None:
@@ -96,21 +95,21 @@ class ProviderDirectory:
     def generations(self, ids: Sequence[str]) -> dict[str, int]:
         return self._store.read_generations(ids)
 
-    def change(self, change: ProviderChange, problem_of: Callable[[Refusal], Problem]) -> ResourceProvider:
+    def change(self, change: ProviderChange, problem_of: Callable[[Refusal], Problem]) -> ProviderState:
         """Apply a change and return the changed provider; raises ``problem_of`` of a refusal."""
         answer = self._store.change_provider(change)
         if isinstance(answer, Refusal):
             raise problem_of(answer)
-        return ResourceProvider.of(answer)
+        return answer
 
     def _id_of(self, uuid: str) -> str:
         return self._agents.find(uuid) or names.api_provider(uuid)
 
-    def _read_each(self, uuids: Iterable[str]) -> dict[str, ResourceProvider]:
+    def _read_each(self, uuids: Iterable[str]) -> dict[str, ProviderState]:
         ids = {self._id_of(uuid): uuid for uuid in uuids}
         pages = paging.batches(list(ids), MAX_PAGE)
         states = (state for page in pages for state in self._store.read_providers(page).values())
-        return {ids[state.id]: ResourceProvider.of(state) for state in states}
+        return {ids[state.id]: state for state in states}
 
 
 def _is_uuid(text: str) -> bool:

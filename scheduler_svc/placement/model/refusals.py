@@ -2,8 +2,7 @@
 """Problems shared by several operations on providers."""
 
 from scheduler_svc.placement.model.problems import CONCURRENT_UPDATE, Problem, conflict, not_found
-from scheduler_svc.placement.model.providers import ResourceProvider
-from scheduler_svc.store.providers.changes import Refusal, RefusalKind
+from scheduler_svc.store.providers.changes import ProviderState, Refusal, RefusalKind
 
 STALE = "Resource provider's generation already changed. Please update the generation and try again."
 
@@ -20,7 +19,7 @@ def owned_by_agent(uuid: str) -> Problem:
     )
 
 
-def check_generation(provider: ResourceProvider, sent: int, stale: str) -> None:
+def check_generation(provider: ProviderState, sent: int, stale: str) -> None:
     """Raise Problem 409 with text ``stale`` for an outdated generation, before any other error."""
     if sent != provider.generation:
         raise conflict(stale, CONCURRENT_UPDATE)

@@ -17,11 +17,10 @@ from scheduler_svc.placement.model.problems import (
     bad_request,
     conflict,
 )
-from scheduler_svc.placement.model.providers import ResourceProvider
 from scheduler_svc.placement.model.refusals import owned_by_agent
 from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.protocols.providers import ReshapingStore
-from scheduler_svc.store.providers.changes import Refusal, RefusalKind, SetInventories
+from scheduler_svc.store.providers.changes import ProviderState, Refusal, RefusalKind, SetInventories
 from scheduler_svc.store.providers.reshaping import MAX_RESHAPED
 
 InventoriesByProvider = Mapping[str, Mapping[str, Inventory]]  # by UUID and resource class
@@ -56,7 +55,7 @@ def reshape(
         raise _problem(refusal)
 
 
-def _find(directory: ProviderDirectory, generations: Mapping[str, int]) -> dict[str, ResourceProvider]:
+def _find(directory: ProviderDirectory, generations: Mapping[str, int]) -> dict[str, ProviderState]:
     providers = directory.find_each(generations)
     for uuid, generation in generations.items():
         provider = providers.get(uuid)

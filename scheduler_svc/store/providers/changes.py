@@ -108,6 +108,27 @@ class ProviderState:
     used: Amounts
     children: Sequence[str]
 
+    @property
+    def name(self) -> str:
+        return name_of(self.document)
+
+    @property
+    def parent(self) -> str | None:
+        return self.document["parent"]
+
+    @property
+    def root(self) -> str:
+        return self.document["root"]
+
+    @property
+    def inventories(self) -> Mapping[str, Mapping[str, Any]]:
+        return self.document["inventories"]
+
+    @property
+    def changed_ms(self) -> int | None:
+        """Time of the last change by a client; None for an agent's provider."""
+        return self.document.get("changed_ms")
+
 
 @dataclass(frozen=True, slots=True)
 class CreateProvider:
