@@ -36,6 +36,11 @@ class Inventory:
         return asdict(self) | {"capacity": self.capacity}
 
     @classmethod
+    def from_valid(cls, raw: Mapping[str, Any]) -> "Inventory":
+        """Build from a checked mapping; other keys than the fields are ignored."""
+        return cls(**{name: raw[name] for name in cls.__slots__ if name in raw})
+
+    @classmethod
     def from_dict(cls, resource_class: str, raw: Any) -> "Inventory":
         """Build from a peer's mapping, whose ``capacity`` is ignored. Raises InvalidStats with class and field."""
         if not isinstance(raw, Mapping) or "total" not in raw:

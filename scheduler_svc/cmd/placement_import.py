@@ -16,12 +16,7 @@ from rpcapi import errors
 from rpcapi.daemon.process import EX_CONFIG
 from scheduler_svc.cmd.placement_store import EX_UNAVAILABLE, open_store
 from scheduler_svc.placement.migration.export import export
-from scheduler_svc.placement.migration.failures import (
-    ClientsHaveWritten,
-    NameConflict,
-    NothingToCopy,
-    PlacementUnavailable,
-)
+from scheduler_svc.placement.migration.failures import CopyRefused, PlacementUnavailable
 from scheduler_svc.placement.migration.report import Report
 from scheduler_svc.placement.migration.sources import open_database, open_source
 from scheduler_svc.placement.migration.store_reader import StoreReader
@@ -63,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"the other Placement: {error}", EX_UNAVAILABLE)
     except errors.Unavailable as error:
         return _fail(f"{error}; repeat the command to continue", EX_UNAVAILABLE)
-    except (errors.StoreFull, ClientsHaveWritten, NameConflict, NothingToCopy) as error:
+    except (errors.StoreFull, CopyRefused) as error:
         return _fail(str(error), EX_DIFFERENT)
     except KeyboardInterrupt:
         return _fail("interrupted; repeat the command to continue", EX_INTERRUPTED)

@@ -32,7 +32,6 @@ from scheduler_svc.store.providers.changes import (
 
 FULLY_RESERVED_SINCE = Microversion(1, 26)
 STALE = "resource provider generation conflict: read it again and repeat the request"
-_FIELDS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
 
 
 def list_all(model: PlacementModel, _request: Request, uuid: str) -> Response:
@@ -100,7 +99,7 @@ def _change(model: PlacementModel, uuid: str, change: InventoryChange) -> Provid
 
 def parse_inventory(raw: Mapping[str, Any], resource_class: str, request: Request, failure: str) -> Inventory:
     """Parse an inventory; raises Problem 400 if unusable, before microversion 1.26 also if fully reserved."""
-    inventory = Inventory(**{name: raw[name] for name in _FIELDS if name in raw})
+    inventory = Inventory.from_valid(raw)
     free = inventory.total - inventory.reserved
     if inventory.allocation_ratio < 0:
         raise bad_request(f"{failure}: the allocation_ratio of {resource_class} must be at least 0.")
@@ -129,7 +128,7 @@ def _problem(refusal: Refusal, uuid: str, change: InventoryChange) -> Problem:
 
 
 def _fields(inventory: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: inventory[name] for name in _FIELDS}
+    return {name: inventory[name] for name in Inventory.__slots__}
 
 
 def _respond(provider: ProviderState, resource_class: str, status: int = 200, location: str | None = None) -> Response:

@@ -20,7 +20,7 @@ from scheduler_svc.placement.migration.dump import (
     is_custom,
 )
 
-FIGURES = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
+FIGURES = Inventory.__slots__
 NAME_TABLES = {CustomNameKind.TRAIT: tables.TRAITS, CustomNameKind.RESOURCE_CLASS: tables.RESOURCE_CLASSES}
 
 
@@ -67,7 +67,7 @@ class _Snapshot:
         rows = self._rows(tables.INVENTORIES, "resource_provider_id", "resource_class_id", *FIGURES)
         for provider, class_id, *figures in rows:
             if class_id in self._classes:
-                part = Inventory(**dict(zip(FIGURES, figures, strict=True)))
+                part = Inventory(*figures)
                 inventories[provider][self._classes[class_id]] = part
         traits = self._members(tables.PROVIDER_TRAITS, "trait_id", self._texts(tables.TRAITS, "name"))
         aggregates = self._members(tables.PROVIDER_AGGREGATES, "aggregate_id", self._texts(tables.AGGREGATES, "uuid"))

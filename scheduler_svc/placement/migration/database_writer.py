@@ -14,7 +14,7 @@ from scheduler_svc.placement.migration.database import has_consumer_types
 from scheduler_svc.placement.migration.database_reader import FIGURES, NAME_TABLES, time_unit_ms
 from scheduler_svc.placement.migration.dump import ConsumerRecord, CustomNameKind, ProviderRecord
 from scheduler_svc.placement.migration.exchanges import TEMPORARY
-from scheduler_svc.placement.migration.failures import NameConflict
+from scheduler_svc.placement.migration.failures import CopyRefused
 from scheduler_svc.placement.migration.writer import Refusals, Writer
 
 # Columns that refer to a name.
@@ -117,12 +117,12 @@ class DatabaseWriter(Writer):
         return {}
 
     def finish(self) -> None:
-        """Write the roots of all trees; raises NameConflict if a provider did not get its name."""
+        """Write the roots of all trees; raises CopyRefused if a provider did not get its name."""
         table = tables.PROVIDERS
         temporary = select(table.c.uuid).where(table.c.name.startswith(TEMPORARY, autoescape=True))
         holder = self._connection.execute(temporary).scalar()
         if holder is not None:
-            raise NameConflict(f"provider {holder} gave up its name and cannot take its new name: nothing is exported")
+            raise CopyRefused(f"provider {holder} gave up its name and cannot take its new name: nothing is exported")
         columns = (table.c.id, table.c.parent_provider_id, table.c.root_provider_id)
         parents: dict[int, int | None] = {}
         roots: dict[int, int | None] = {}

@@ -127,11 +127,9 @@ def are_same(
     """Return whether two records are equal, including their times in this unit unless it is 0."""
     if first is None or second is None or first != second:
         return first is second
-    return time_unit_ms == 0 or times_in(first, time_unit_ms) == times_in(second, time_unit_ms)
-
-
-def times_in(record: ProviderRecord | ConsumerRecord, unit_ms: int) -> list[int]:
-    return [time_ms // unit_ms for time_ms in record.times]
+    if time_unit_ms == 0:
+        return True
+    return [time // time_unit_ms for time in first.times] == [time // time_unit_ms for time in second.times]
 
 
 def is_custom(name: str) -> bool:

@@ -4,7 +4,7 @@
 from scheduler_svc.placement.migration.database import PlacementDatabase
 from scheduler_svc.placement.migration.database_reader import DatabaseReader
 from scheduler_svc.placement.migration.database_writer import DatabaseWriter
-from scheduler_svc.placement.migration.failures import NothingToCopy
+from scheduler_svc.placement.migration.failures import CopyRefused
 from scheduler_svc.placement.migration.report import Report
 from scheduler_svc.placement.migration.store_reader import StoreReader
 from scheduler_svc.placement.migration.switchover import Switchover
@@ -13,12 +13,12 @@ from scheduler_svc.placement.migration.switchover import Switchover
 def export(source: StoreReader, database: PlacementDatabase, report: Report, *, dry_run: bool = False) -> bool:
     """Make a Placement database equal to gantt in one transaction, rolled back if ``dry_run``.
 
-    Return whether everything could be written. Raises NothingToCopy, NameConflict or PlacementUnavailable, and leaves
-    the database unchanged.
+    Return whether everything could be written. Raises CopyRefused or PlacementUnavailable, and leaves the database
+    unchanged.
     """
     contents = source.read()
     if not contents.providers:
-        raise NothingToCopy("gantt has no imported or client-created provider: nothing is exported")
+        raise CopyRefused("gantt has no imported or client-created provider: nothing is exported")
     target = DatabaseReader(database).read()
     with database.transaction(commit=not dry_run) as connection:
         writer = DatabaseWriter(connection)

@@ -6,13 +6,5 @@ class PlacementUnavailable(Exception):
     """Raised when the other Placement is unreachable, or is none."""
 
 
-class NothingToCopy(Exception):
-    """Raised when the source has no provider: the copy would empty the target."""
-
-
-class ClientsHaveWritten(Exception):
-    """Raised when clients wrote to gantt since the last import: an import would revive consumers that they ended."""
-
-
-class NameConflict(Exception):
-    """Raised when providers that exchange names cannot all get theirs."""
+class CopyRefused(Exception):
+    """Raised when a copy would lose something in the target; the text says what."""

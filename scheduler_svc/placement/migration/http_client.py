@@ -5,17 +5,17 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-import microversion_parse
 from keystoneauth1 import session, token_endpoint
 from keystoneauth1.exceptions import ClientException
 from keystoneauth1.identity import v3
 from keystoneauth1.plugin import BaseAuthPlugin
+from microversion_parse import Version, parse_version_string
 from requests import Response
 
 from scheduler_svc.placement.migration.failures import PlacementUnavailable
 
 SERVICE = "placement"
-LEAST, MOST = (1, 28), (1, 39)  # consumers have generations since 1.28
+LEAST, MOST = Version(1, 28), Version(1, 39)  # consumers have generations since 1.28
 SECONDS = 60  # timeout of a request
 RETRIES = 3  # of a request without a connection
 NOT_FOUND = 404
@@ -52,22 +52,22 @@ class PlacementClient:
         self._url = url.rstrip("/")
         self._authentication = authentication
         self._local = threading.local()
-        self._version: tuple[int, int] | None = None
+        self._version: Version | None = None
 
     @property
-    def version(self) -> tuple[int, int]:
+    def version(self) -> Version:
         """Highest common microversion; raises PlacementUnavailable if consumers have no generations."""
         if self._version is None:
             versions = self._request("/", {}).json().get("versions", [])
-            highest = max((_parsed(entry.get("max_version", "")) for entry in versions), default=(0, 0))
+            highest = max((_parsed(entry.get("max_version", "")) for entry in versions), default=Version(0, 0))
             if highest < LEAST:
-                raise PlacementUnavailable(f"it serves microversions to {_text(highest)}; {_text(LEAST)} is needed")
+                raise PlacementUnavailable(f"it serves microversions to {highest}; {LEAST} is needed")
             self._version = min(highest, MOST)
         return self._version
 
     def get(self, path: str) -> Response | None:
         """Return the response, None for 404; raises PlacementUnavailable for any other failure."""
-        response = self._request(path, {"OpenStack-API-Version": f"{SERVICE} {_text(self.version)}"})
+        response = self._request(path, {"OpenStack-API-Version": f"{SERVICE} {self.version}"})
         return None if response.status_code == NOT_FOUND else response
 
     def document(self, path: str) -> Any:
@@ -94,13 +94,8 @@ class PlacementClient:
         return response
 
 
-def _parsed(text: str) -> tuple[int, int]:
+def _parsed(text: str) -> Version:
     try:
-        major, minor = microversion_parse.parse_version_string(text)
+        return parse_version_string(text)
     except TypeError:
-        return 0, 0
-    return major, minor
-
-
-def _text(version: tuple[int, int]) -> str:
-    return f"{version[0]}.{version[1]}"
+        return Version(0, 0)

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from requests import Response
 
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.placement.migration.database_reader import FIGURES
 from scheduler_svc.placement.migration.dump import (
     ConsumerRecord,
     CustomNameKind,
@@ -90,7 +89,7 @@ class HttpReader:
                     entry["name"],
                     entry["parent_provider_uuid"],
                     generations.pop(),
-                    {name: _inventory(raw) for name, raw in inventories["inventories"].items()},
+                    {name: Inventory.from_valid(raw) for name, raw in inventories["inventories"].items()},
                     frozenset(traits["traits"]),
                     frozenset(aggregates["aggregates"]),
                     changed_ms,
@@ -127,10 +126,6 @@ class HttpReader:
             results.append(result)
             self._progress(what, len(results), len(items))
         return results
-
-
-def _inventory(raw: Mapping[str, Any]) -> Inventory:
-    return Inventory(**{figure: raw[figure] for figure in FIGURES})
 
 
 def _modified(response: Response) -> int:

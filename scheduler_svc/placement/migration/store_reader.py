@@ -83,16 +83,12 @@ def _names_in_use(providers: Iterable[ProviderRecord]) -> dict[tuple[CustomNameK
 
 def _provider_record(document: Any, generation: int) -> ProviderRecord:
     parent = document.get("parent")
-    inventories = {
-        name: Inventory(**{figure: value for figure, value in raw.items() if figure != "capacity"})
-        for name, raw in document["inventories"].items()
-    }
     return ProviderRecord(
         uuid_of(document["id"]),
         document.get("name", document["id"]),
         None if parent is None else uuid_of(parent),
         generation,
-        inventories,
+        {name: Inventory.from_valid(raw) for name, raw in document["inventories"].items()},
         frozenset(document["traits"]),
         frozenset(document.get("aggregates", ())),
         document.get("created_ms", 0),

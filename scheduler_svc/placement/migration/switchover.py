@@ -9,7 +9,7 @@ from rpcapi.daemon.garbage import collection_suspended
 from scheduler_svc.placement.migration.copying import CopyOutcome, CopyPass
 from scheduler_svc.placement.migration.differences import differences, excess
 from scheduler_svc.placement.migration.dump import PlacementDump
-from scheduler_svc.placement.migration.failures import ClientsHaveWritten, NothingToCopy
+from scheduler_svc.placement.migration.failures import CopyRefused
 from scheduler_svc.placement.migration.report import Report
 from scheduler_svc.placement.migration.writer import Writer
 
@@ -19,8 +19,8 @@ Read = Callable[[], PlacementDump]  # returns the contents of one side
 class Switchover:
     """Copies from a source to a target through ``writer``; methods return whether all went well.
 
-    A source without providers is wrong or emptied: copies raise NothingToCopy. If clients wrote to the target, they
-    raise ClientsHaveWritten unless ``beside_clients``, since nothing shows which consumers a client ended.
+    Copies raise CopyRefused if the source has no providers, which is wrong or emptied, or if clients wrote to the
+    target, unless ``beside_clients``: an import would revive consumers that they ended.
     """
 
     def __init__(
@@ -33,16 +33,15 @@ class Switchover:
         self._beside_clients = beside_clients
 
     def copy(self) -> bool:
-        # Here and below: a garbage collection would repeatedly search millions of records, which form no cycles.
-        with collection_suspended():
-            target = self._read_unchanged_target()
-            source = self._read_source()
-            outcome = self._pass(1, source, target, is_last=True)
-        return self._conclude(source.with_least_generation(target.generation_base), outcome)
+        once = threading.Event()
+        once.set()
+        return self.follow(once, 0)
 
     def follow(self, stopping: threading.Event, interval_s: float, *, until_equal: bool = False) -> bool:
         """Copy until ``stopping`` and once more; ``until_equal``: until a pass without writes and unread providers."""
-        target, number = self._read_unchanged_target(), 0
+        # Here and below: a garbage collection would repeatedly search millions of records, which form no cycles.
+        with collection_suspended():
+            target, number = self._read_unchanged_target(), 0
         while True:
             number += 1
             is_last = stopping.is_set()
@@ -69,7 +68,7 @@ class Switchover:
     def _read_unchanged_target(self) -> PlacementDump:
         target = self._read_target()
         if target.protected and not self._beside_clients:
-            raise ClientsHaveWritten(
+            raise CopyRefused(
                 f"clients of gantt wrote {len(target.protected)} providers and consumers since the last import, such "
                 f"as {min(target.protected)}. An import brings back consumers that they ended. --beside-clients "
                 "imports all other records, --overwrite also replaces these"
@@ -78,7 +77,7 @@ class Switchover:
 
     def _pass(self, number: int, source: PlacementDump, target: PlacementDump, *, is_last: bool) -> CopyOutcome:
         if target.providers and not source.providers and not source.unread:
-            raise NothingToCopy(f"the source has no providers, and {len(target.providers)} would be deleted")
+            raise CopyRefused(f"the source has no providers, and {len(target.providers)} would be deleted")
         start = time.monotonic()
         outcome = CopyPass(source, target, self._writer, self._report.progress).run()
         summary = ", ".join(f"{count} {what}" for what, count in outcome.counts.items()) or "nothing"

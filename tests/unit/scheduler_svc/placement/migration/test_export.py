@@ -13,7 +13,7 @@ from scheduler_svc.placement.migration.database_reader import DatabaseReader
 from scheduler_svc.placement.migration.differences import differences
 from scheduler_svc.placement.migration.dump import PlacementDump
 from scheduler_svc.placement.migration.export import export
-from scheduler_svc.placement.migration.failures import NameConflict, NothingToCopy
+from scheduler_svc.placement.migration.failures import CopyRefused
 from scheduler_svc.placement.migration.report import Report
 from scheduler_svc.placement.migration.store_reader import StoreReader
 from scheduler_svc.placement.migration.store_writer import StoreWriter
@@ -129,7 +129,7 @@ def test_nothing_is_written_if_exchanged_names_cannot_be(partition: StorePartiti
         partition.store.change_provider(UpdateProvider(provider("host-1"), name=name, parent=parent))
         partition.store.change_provider(UpdateProvider(provider("pool"), name="host-1"))
     before = database.path.read_bytes()
-    with pytest.raises(NameConflict, match=uuid_for("host-1")):
+    with pytest.raises(CopyRefused, match=f"{uuid_for('host-1')} gave up its name"):
         send_back(partition, database)
     assert database.path.read_bytes() == before
 
@@ -185,7 +185,7 @@ def test_a_dry_run_writes_nothing(partition: StorePartition, database: Placement
 
 def test_an_empty_store_is_not_exported(database: PlacementFile) -> None:
     empty = memory_partition(namespaces=VOCABULARIES)
-    with pytest.raises(NothingToCopy):
+    with pytest.raises(CopyRefused, match="no imported or client-created provider"):
         send_back(empty, database)
     assert len(read(database).providers) == 3
 

@@ -7,6 +7,7 @@ from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import pytest
+from microversion_parse import Version
 
 from rpcapi.resources import names
 from rpcapi.resources.inventory import Inventory
@@ -183,6 +184,6 @@ def test_failures_are_named(server: Server) -> None:
 
 
 def test_an_older_placement_is_refused(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scheduler_svc.placement.migration.http_client.LEAST", (1, 40))
+    monkeypatch.setattr("scheduler_svc.placement.migration.http_client.LEAST", Version(1, 40))
     with pytest.raises(PlacementUnavailable, match=r"it serves microversions to 1\.39; 1\.40 is needed"):
         server.reader().read()
