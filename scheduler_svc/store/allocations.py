@@ -6,7 +6,7 @@ releases it, and it leaves no tombstone. A claim written by the scheduler is on 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any
 
@@ -65,27 +65,13 @@ class ConsumerImport:
     created_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerState:
-    """Allocations of a consumer's live claim; ``is_imported`` until any other write."""
-
-    consumer: str
-    generation: int
-    project: str
-    user: str
-    type: str
-    allocations: Allocations
-    is_api_owned: bool
-    created_ms: int
-    is_imported: bool = False
-
-
 def is_api_claim(claim: Claim) -> bool:
     """Return whether the claim belongs to the Placement API, even if the scheduler wrote it."""
     return names.host_of(claim.host) == names.API_HOST
 
 
 def is_imported(claim: Claim) -> bool:
+    """Return whether only imports have written the claim."""
     return is_api_claim(claim) and claim.request_id == IMPORT_REQUEST
 
 
@@ -125,18 +111,9 @@ def generation_of(claim: Claim, generation_base: int) -> int:
     return max(claim.generation, generation_base)
 
 
-def state_of(claim: Claim, generation_base: int) -> ConsumerState:
-    return ConsumerState(
-        consumer_of(claim.consumer),
-        generation_of(claim, generation_base),
-        claim.project,
-        claim.user,
-        claim.type,
-        claim.allocations,
-        is_api_claim(claim),
-        claim.created_ms,
-        is_imported(claim),
-    )
+def client_view(claim: Claim, generation_base: int) -> Claim:
+    """Return the claim as clients of the Placement API see it."""
+    return replace(claim, consumer=consumer_of(claim.consumer), generation=generation_of(claim, generation_base))
 
 
 @dataclass(frozen=True, slots=True)

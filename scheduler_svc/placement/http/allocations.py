@@ -8,13 +8,14 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from scheduler_svc.core.provider_uuids import uuid_of
+from scheduler_svc.core.records import Claim
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.schemas import allocations as schemas
 from scheduler_svc.placement.http.schemas.validators import of_version
 from scheduler_svc.placement.model.problems import bad_request, not_found
-from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerState
+from scheduler_svc.store.allocations import ANY, AllocationChange
 
 LIST_UNTIL = 11  # last minor microversion in which PUT takes a list of allocations
 OWNERS_SINCE = Microversion(1, 12)
@@ -25,19 +26,19 @@ NO_TYPE = "unknown"
 
 def show(model: PlacementModel, request: Request, consumer: str) -> Response:
     """Return a consumer's allocations; empty for an unknown consumer."""
-    state = model.consumers.find(consumer) if uuidutils.is_uuid_like(consumer) else None
-    if state is None:
+    claim = model.consumers.find(consumer) if uuidutils.is_uuid_like(consumer) else None
+    if claim is None:
         return json_response({"allocations": {}})
-    return json_response(_document(model, state, request), state.created_ms)
+    return json_response(_document(model, claim, request), claim.created_ms)
 
 
 def show_provider(model: PlacementModel, request: Request, uuid: str) -> Response:
     provider = model.directory.get(uuid)
     allocations: dict[str, dict[str, Any]] = {}
-    for state in model.consumers.of_provider(provider.id):
-        allocations[state.consumer] = {"resources": dict(state.allocations[provider.id])}
+    for claim in model.consumers.of_provider(provider.id):
+        allocations[claim.consumer] = {"resources": dict(claim.allocations[provider.id])}
         if request.version >= GENERATION_SINCE:
-            allocations[state.consumer]["consumer_generation"] = state.generation
+            allocations[claim.consumer]["consumer_generation"] = claim.generation
     document = {"resource_provider_generation": provider.generation, "allocations": allocations}
     return json_response(document)
 
@@ -65,27 +66,27 @@ def replace_many(model: PlacementModel, request: Request) -> Response:
 
 
 def delete(model: PlacementModel, _request: Request, consumer: str) -> Response:
-    state = model.consumers.find(consumer) if uuidutils.is_uuid_like(consumer) else None
-    if state is None:
+    claim = model.consumers.find(consumer) if uuidutils.is_uuid_like(consumer) else None
+    if claim is None:
         raise not_found(f"No allocations for consumer '{consumer}'")
-    model.consumers.replace([AllocationChange(consumer, {}, state.project, state.user, ANY, is_deletion=True)])
+    model.consumers.replace([AllocationChange(consumer, {}, claim.project, claim.user, ANY, is_deletion=True)])
     return Response(204)
 
 
-def _document(model: PlacementModel, state: ConsumerState, request: Request) -> dict[str, Any]:
-    generations = model.directory.generations(list(state.allocations))
+def _document(model: PlacementModel, claim: Claim, request: Request) -> dict[str, Any]:
+    generations = model.directory.generations(list(claim.allocations))
     document: dict[str, Any] = {
         "allocations": {
             uuid_of(provider): {"generation": generations[provider], "resources": dict(amounts)}
-            for provider, amounts in state.allocations.items()
+            for provider, amounts in claim.allocations.items()
         }
     }
     if request.version >= OWNERS_SINCE:
-        document |= {"project_id": state.project, "user_id": state.user}
+        document |= {"project_id": claim.project, "user_id": claim.user}
     if request.version >= GENERATION_SINCE:
-        document["consumer_generation"] = state.generation
+        document["consumer_generation"] = claim.generation
     if request.version >= TYPE_SINCE:
-        document["consumer_type"] = state.type or NO_TYPE
+        document["consumer_type"] = claim.type or NO_TYPE
     return document
 
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 from functools import partial
 
 from scheduler_svc.core.provider_uuids import uuid_of
+from scheduler_svc.core.records import Claim
 from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, Catalogue
 from scheduler_svc.placement.model.directory import ProviderDirectory
 from scheduler_svc.placement.model.problems import CONCURRENT_UPDATE, Problem, bad_request, conflict
 from scheduler_svc.store import paging
-from scheduler_svc.store.allocations import ANY, MAX_CONSUMERS, AllocationChange, ConsumerState
+from scheduler_svc.store.allocations import ANY, MAX_CONSUMERS, AllocationChange
 from scheduler_svc.store.protocols.providers import AllocationStore
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 
@@ -31,11 +32,11 @@ class Consumers:
         self._directory = directory
         self._catalogue = catalogue
 
-    def find(self, consumer: str) -> ConsumerState | None:
-        """Return a consumer's allocations; None if it has none."""
+    def find(self, consumer: str) -> Claim | None:
+        """Return a consumer's claim; None if it has no allocations."""
         return self._store.read_allocations([consumer]).get(consumer)
 
-    def of_provider(self, provider: str) -> Iterator[ConsumerState]:
+    def of_provider(self, provider: str) -> Iterator[Claim]:
         return paging.entries(partial(self._store.list_holders, provider))
 
     def replace(self, requests: Sequence[AllocationChange]) -> None:
@@ -71,12 +72,12 @@ class Consumers:
             raise
 
     def _check_generations(self, requests: Sequence[AllocationChange]) -> None:
-        states: dict[str, ConsumerState] = {}
+        claims: dict[str, Claim] = {}
         for batch in paging.batches([request.consumer for request in requests], MAX_CONSUMERS):
-            states |= self._store.read_allocations(batch)
+            claims |= self._store.read_allocations(batch)
         for request in requests:
-            state = states.get(request.consumer)
-            actual = None if state is None else state.generation
+            claim = claims.get(request.consumer)
+            actual = None if claim is None else claim.generation
             if request.generation is not ANY and request.generation != actual:
                 stale = Refusal(RefusalKind.CONSUMER, "", (), request.generation, actual, request.consumer)
                 raise refused_allocation(stale)

@@ -4,8 +4,9 @@
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
+from scheduler_svc.core.records import Claim
 from scheduler_svc.store import allocations, namespaces, validation
-from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, ConsumerState, Usage
+from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, Usage
 from scheduler_svc.store.bounded import CLAIMS, HOSTS
 from scheduler_svc.store.certainty import RepeatCounter, certain
 from scheduler_svc.store.external_states import ExternalStates
@@ -104,15 +105,15 @@ class AllocationStore(VerbRunner, Protocol):
 
     repeats: RepeatCounter
 
-    def read_allocations(self, consumers: Sequence[str]) -> dict[str, ConsumerState]:
-        """Return the allocations of each consumer that has any. Accepts at most MAX_REFS consumers."""
+    def read_allocations(self, consumers: Sequence[str]) -> dict[str, Claim]:
+        """Return the live claim of each consumer that has one, as clients see it. Takes up to MAX_REFS consumers."""
         validation.check_consumers(consumers)
         return self._run(allocating.read, consumers)
 
     def list_holders(
         self, provider: str, marker: str | None = None, limit: int = 1000
-    ) -> tuple[list[ConsumerState], str | None]:
-        """Return a page of the consumers with allocations, even unverified, from ``provider``, and the next marker."""
+    ) -> tuple[list[Claim], str | None]:
+        """Return a page of the claims, even unverified, with allocations from ``provider``, and the next marker."""
         validation.check_name(provider)
         validation.check_page(limit, marker)
         return self._run(allocating.list_holders, provider, marker, limit)

@@ -5,8 +5,9 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from scheduler_svc.core.records import Claim
 from scheduler_svc.store import allocations, documents, tallies
-from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerState, Usage
+from scheduler_svc.store.allocations import ANY, AllocationChange, Usage
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 from scheduler_svc.store.redis.claims import expire_all, read_claims
 from scheduler_svc.store.redis.connect import RedisConnection
@@ -14,13 +15,13 @@ from scheduler_svc.store.redis.connect import RedisConnection
 TALLY_PAGE = 1000  # sums per script call
 
 
-def read(connection: RedisConnection, consumers: Sequence[str]) -> dict[str, ConsumerState]:
+def read(connection: RedisConnection, consumers: Sequence[str]) -> dict[str, Claim]:
     if not consumers:
         return {}
     connection.run("hosts", consumers)  # expires overdue claims
     base, texts = connection.read(("HGET", "meta", "generation_base"), ("HMGET", "claims", *consumers))
     return {
-        consumer: allocations.state_of(documents.decode_claim(text), int(base or 0))
+        consumer: allocations.client_view(documents.decode_claim(text), int(base or 0))
         for consumer, text in zip(consumers, texts, strict=True)
         if text is not None
     }
@@ -28,7 +29,7 @@ def read(connection: RedisConnection, consumers: Sequence[str]) -> dict[str, Con
 
 def list_holders(
     connection: RedisConnection, provider: str, marker: str | None, limit: int
-) -> tuple[list[ConsumerState], str | None]:
+) -> tuple[list[Claim], str | None]:
     expire_all(connection)
     head = f"{provider}|"
     ends = (f"({head}{marker or ''}", f"({provider}}}")  # '}' is the next byte after '|'
@@ -38,7 +39,7 @@ def list_holders(
     )
     holding = sorted(member.removeprefix(head) for members in parts for member in members)
     claims = [claim for claim in read_claims(connection, holding[:limit]) if provider in claim.allocations]
-    states = [allocations.state_of(claim, int(base or 0)) for claim in claims]
+    states = [allocations.client_view(claim, int(base or 0)) for claim in claims]
     return states, holding[limit - 1] if len(holding) > limit else None
 
 

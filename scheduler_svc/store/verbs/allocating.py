@@ -11,7 +11,7 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState
 from scheduler_svc.core.records import Claim
 from scheduler_svc.store import allocations, tallies
-from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerImport, ConsumerState, Usage
+from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerImport, Usage
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 from scheduler_svc.store.verbs.contents import ALL
 from scheduler_svc.store.verbs.partition import PartitionState
@@ -22,11 +22,11 @@ Unit = int | list[int]  # capacity, or [capacity, min_unit, max_unit, step_size]
 Capacities = Mapping[str, dict[str, Unit]]  # {provider: {class: unit}}
 
 
-def read(partition: PartitionState, now: int, consumers: Sequence[str]) -> dict[str, ConsumerState]:
+def read(partition: PartitionState, now: int, consumers: Sequence[str]) -> dict[str, Claim]:
     partition.prefetch(consumers=consumers)
     live_claims = ((consumer, partition.live_claim(consumer, now)) for consumer in consumers)
     states = {
-        consumer: allocations.state_of(claim, partition.generation_base)
+        consumer: allocations.client_view(claim, partition.generation_base)
         for consumer, claim in live_claims
         if claim is not None
     }
@@ -35,14 +35,14 @@ def read(partition: PartitionState, now: int, consumers: Sequence[str]) -> dict[
 
 def list_holders(
     partition: WholePartition, now: int, provider: str, marker: str | None, limit: int
-) -> tuple[list[ConsumerState], str | None]:
+) -> tuple[list[Claim], str | None]:
     partition.expire(now)
     page = partition.claims_at(provider, marker or "", limit + 1)
     shown = page[:limit]
     partition.prefetch(consumers=shown)
     claims = [partition.claims[name] for name in shown]
     states = [
-        allocations.state_of(claim, partition.generation_base) for claim in claims if provider in claim.allocations
+        allocations.client_view(claim, partition.generation_base) for claim in claims if provider in claim.allocations
     ]
     return copy.deepcopy(states), shown[-1] if len(page) > limit else None
 

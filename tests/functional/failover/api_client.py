@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.store.allocations import AllocationChange, ConsumerState
+from scheduler_svc.core.records import Claim
+from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.providers.changes import CreateProvider, ProviderState, Refusal, RefusalKind, SetInventories
 from scheduler_svc.store.redis import RedisStore
 
@@ -65,9 +66,9 @@ class ApiClient:
         """Note whether the last acknowledged write is lost."""
         self._read(store)
 
-    def _read(self, store: RedisStore, possible: str | None = None) -> ConsumerState | None:
+    def _read(self, store: RedisStore, possible: str | None = None) -> Claim | None:
         """Return what the consumer holds; ``possible`` is the token of a write whose answer may be lost."""
-        state: ConsumerState | None = self._persist(lambda: store.read_allocations([self.consumer])).get(self.consumer)
+        state: Claim | None = self._persist(lambda: store.read_allocations([self.consumer])).get(self.consumer)
         token = None if state is None else state.project
         if token not in (self._stored, possible):
             self.forgotten += 1

@@ -11,7 +11,7 @@ from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import Candidate, ClaimRef, Intent
-from scheduler_svc.store.allocations import ANY, MAX_CONSUMERS, AllocationChange
+from scheduler_svc.store.allocations import ANY, MAX_CONSUMERS, AllocationChange, is_api_claim
 from scheduler_svc.store.providers.changes import (
     DeleteProvider,
     ProviderState,
@@ -51,7 +51,7 @@ def test_allocations_are_read_as_they_were_put(partition: StorePartition) -> Non
     state = partition.store.read_allocations(["c1", "c2"])["c1"]
     assert state.allocations == {**disk(2), "h1": {"VCPU": 1}}
     assert (state.generation, state.project, state.user, state.type) == (1, "p", "u", "INSTANCE")
-    assert state.is_api_owned
+    assert is_api_claim(state)
     assert partition.store.read_allocations(["c2"]) == {} == partition.store.read_allocations([])
     assert (partition.used(POOL), partition.used("h1")) == ({"DISK_GB": 2}, {"VCPU": 1})
     replica.follow()
@@ -152,7 +152,7 @@ def test_claims_of_both_owners_share_the_capacity(partition: StorePartition) -> 
     assert partition.prepare("c3", "h1").answer is Answer.REFUSED
     assert refused(partition, put("c4", {"h1": {"VCPU": 1}})).kind is RefusalKind.CAPACITY
     shown = partition.store.read_allocations(["c2"])["c2"]
-    assert (shown.is_api_owned, shown.allocations) == (False, {"h1": {"VCPU": 1, "MEMORY_MB": 64}})
+    assert (is_api_claim(shown), shown.allocations) == (False, {"h1": {"VCPU": 1, "MEMORY_MB": 64}})
     accepted(partition, put("c1", {}))
     assert partition.prepare("c3", "h1").answer is Answer.PREPARED
 

@@ -8,7 +8,7 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerImport
+from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerImport, is_api_claim, is_imported
 from scheduler_svc.store.providers.changes import (
     CreateProvider,
     ImportProvider,
@@ -230,7 +230,7 @@ def test_allocations_are_stored_as_they_were(partition: StorePartition) -> None:
         partition.check()
         state = partition.store.read_allocations(["c1"])["c1"]
         assert (state.generation, state.project, state.user, state.type) == (3, "p", "u", "INSTANCE")
-        assert (state.created_ms, state.is_api_owned, state.is_imported) == (1_500, True, True)
+        assert (state.created_ms, is_api_claim(state), is_imported(state)) == (1_500, True, True)
         root = partition.store.read_providers([ROOT])[ROOT]
         assert (root.generation, root.used) == (57, {"VCPU": 3})
 
@@ -299,7 +299,7 @@ def test_consumers_of_others_are_not_replaced(partition: StorePartition) -> None
     assert refused(partition, consumer(), consumer("c2")) == Refusal(RefusalKind.OWNER, "", consumer="c2")
     assert partition.store.import_allocations([consumer("c3")]) is None
     assert partition.store.allocate([AllocationChange("c3", {ROOT: {"VCPU": 1}}, "p", "u", ANY)]) is None
-    assert not partition.store.read_allocations(["c3"])["c3"].is_imported
+    assert not is_imported(partition.store.read_allocations(["c3"])["c3"])
     assert refused(partition, consumer("c3")) == Refusal(RefusalKind.CONSUMER, "", actual=4, consumer="c3")
 
 
@@ -318,7 +318,7 @@ def test_with_overwrite_what_clients_wrote_is_replaced(partition: StorePartition
     assert partition.store.import_allocations([consumer(amount=3)], overwrite=True) is None
     partition.check()
     state = partition.store.read_allocations(["c1"])["c1"]
-    assert (state.generation, state.allocations, state.is_imported) == (3, {ROOT: {"VCPU": 3}}, True)
+    assert (state.generation, state.allocations, is_imported(state)) == (3, {ROOT: {"VCPU": 3}}, True)
     assert partition.store.read_generations([ROOT])[ROOT] == 57
 
 

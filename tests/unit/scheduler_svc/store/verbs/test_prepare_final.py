@@ -9,7 +9,7 @@ from rpcapi import errors
 from rpcapi.resources.claims import Answer, ClaimState, GroupPolicy, Verdict
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import BatchAnswer, Candidate, ClaimGroup, ClaimRef, GroupMembers, Intent, IntentResult
-from scheduler_svc.store.allocations import ANY, AllocationChange, Usage
+from scheduler_svc.store.allocations import ANY, AllocationChange, Usage, is_api_claim
 from scheduler_svc.store.providers.changes import CreateProvider, DeleteProvider, Refusal, RefusalKind, SetInventories
 from tests.unit.scheduler_svc.store.store_partition import SMALL, StorePartition, running
 
@@ -69,7 +69,7 @@ def test_claim_of_a_new_consumer_is_an_allocation_from_the_beginning(partition: 
     assert (result.answer, result.host, result.deadline_ms) == (Answer.PREPARED, N1, None)
     assert tuple(result.alternates) == (N2,)
     (state,) = partition.store.read_allocations(["c1"]).values()
-    assert (state.generation, state.allocations, state.is_api_owned) == (1, {N1: SMALL}, True)
+    assert (state.generation, state.allocations, is_api_claim(state)) == (1, {N1: SMALL}, True)
     assert provider_generation(partition, N1) == before + 1
     claims, _ = partition.store.claims(consumer="c1")
     assert [(item.state, item.host, item.request_id) for item in claims] == [(ClaimState.CONFIRMED, N1, "req-1")]
