@@ -6,7 +6,7 @@ releases it, and it leaves no tombstone. A claim written by the scheduler is on 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Any
 
@@ -53,7 +53,8 @@ class AllocationChange:
 class ConsumerImport:
     """Allocations imported from another Placement, replacing an earlier import; {} ends them.
 
-    The consumer's generation becomes ``generation``, or the epoch's first if that is larger.
+    The consumer's generation becomes ``generation``, or the epoch's first if that is larger. Comparisons leave
+    ``changed_ms`` out, which another Placement may have in coarser units.
     """
 
     consumer: str
@@ -62,7 +63,7 @@ class ConsumerImport:
     user: str
     type: str
     generation: int
-    created_ms: int
+    changed_ms: int = field(compare=False)
 
 
 def is_api_claim(claim: Claim) -> bool:
@@ -139,7 +140,7 @@ def check_imports(imports: Sequence[ConsumerImport]) -> None:
     _check_consumers(imports)
     for item in imports:
         validation.check_text("consumer type", item.type)
-        for what in ("generation", "created_ms"):
+        for what in ("generation", "changed_ms"):
             validation.check_number(what, getattr(item, what), 0, validation.MAX_NUMBER)
 
 

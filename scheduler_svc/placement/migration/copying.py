@@ -7,22 +7,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from scheduler_svc.placement.migration import exchanges
-from scheduler_svc.placement.migration.dump import (
-    ConsumerRecord,
-    PlacementDump,
-    ProviderRecord,
-    are_same,
-    common_time_unit,
-)
+from scheduler_svc.placement.migration.dump import PlacementDump, are_same, common_time_unit
 from scheduler_svc.placement.migration.writer import Refusals, Writer
 from scheduler_svc.store import paging
+from scheduler_svc.store.allocations import ConsumerImport
+from scheduler_svc.store.providers.changes import ImportProvider
 
 BATCH = 1000  # consumers written together
 PROVIDER_BATCH = 500
 ROUNDS = 3  # per pass, because later writes may free a name or a provider
 CHANGED_IN_GANTT = "clients of gantt changed or created it"
 
-Batch = Sequence[ConsumerRecord]
+Batch = Sequence[ConsumerImport]
 Progress = Callable[[str, int, int], None]  # what, number written, total
 
 
@@ -85,8 +81,8 @@ class CopyPass:
         ]
         for batch, refusals in self._write_together(surplus):
             for record in batch:
-                if record.uuid not in refusals:
-                    del self._target.consumers[record.uuid]
+                if record.consumer not in refusals:
+                    del self._target.consumers[record.consumer]
             self._count("ended consumers", "consumer", len(batch), refusals)
 
     def _put_providers(self) -> None:
@@ -99,14 +95,14 @@ class CopyPass:
                 number += len(batch)
         self._progress("providers", total, total)
 
-    def _put_batch(self, batch: Sequence[ProviderRecord], what: str) -> None:
-        refusals = {record.uuid: CHANGED_IN_GANTT for record in batch if record.uuid in self._target.protected}
-        refusals |= self._writer.put_providers([record for record in batch if record.uuid not in refusals])
-        self._target.providers.update((record.uuid, record) for record in batch if record.uuid not in refusals)
+    def _put_batch(self, batch: Sequence[ImportProvider], what: str) -> None:
+        refusals = {record.provider: CHANGED_IN_GANTT for record in batch if record.provider in self._target.protected}
+        refusals |= self._writer.put_providers([record for record in batch if record.provider not in refusals])
+        self._target.providers.update((record.provider, record) for record in batch if record.provider not in refusals)
         self._count(what, "provider", len(batch), refusals)
 
-    def _differs(self, record: ProviderRecord) -> bool:
-        return not are_same(self._target.providers.get(record.uuid), record, self._time_unit_ms)
+    def _differs(self, record: ImportProvider) -> bool:
+        return not are_same(self._target.providers.get(record.provider), record, self._time_unit_ms)
 
     def _put_consumers(self) -> None:
         refusals, changed = {}, []
@@ -124,19 +120,19 @@ class CopyPass:
         changed.sort(key=_first_provider)
         for number, (batch, refusals) in enumerate(self._write_together(changed)):
             self._progress("consumers", number * BATCH, len(changed))
-            self._target.consumers.update((record.uuid, record) for record in batch if record.uuid not in refusals)
+            self._target.consumers |= {record.consumer: record for record in batch if record.consumer not in refusals}
             self._count("consumers", "consumer", len(batch), refusals)
         self._progress("consumers", len(changed), len(changed))
 
     def _delete_providers(self) -> None:
         for record in reversed([record for level in self._target.levels() for record in level]):
             lasting = (self._source.providers, self._source.unread, self._target.protected)
-            if any(record.uuid in uuids for uuids in lasting):
+            if any(record.provider in uuids for uuids in lasting):
                 continue
-            refusal = self._writer.delete_provider(record.uuid)
+            refusal = self._writer.delete_provider(record.provider)
             if refusal is None:
-                del self._target.providers[record.uuid]
-            self._count("deleted providers", "provider", 1, {} if refusal is None else {record.uuid: refusal})
+                del self._target.providers[record.provider]
+            self._count("deleted providers", "provider", 1, {} if refusal is None else {record.provider: refusal})
 
     def _write_together(self, records: Batch) -> Iterator[tuple[Batch, Refusals]]:
         """Write consumers in concurrent batches; yield each batch with its refusals."""
@@ -154,6 +150,6 @@ class CopyPass:
         self._outcome.refusals.update(((kind, uuid), why) for uuid, why in refusals.items())
 
 
-def _first_provider(record: ConsumerRecord) -> str:
+def _first_provider(record: ConsumerImport) -> str:
     """Return the sort key of a consumer: a batch on few providers changes few sums."""
     return next(iter(record.allocations), "")

@@ -11,14 +11,9 @@ from rpcapi.resources.inventory import Inventory
 from scheduler_svc.databases import milliseconds
 from scheduler_svc.placement.migration import placement_tables as tables
 from scheduler_svc.placement.migration.database import PlacementDatabase, has_consumer_types
-from scheduler_svc.placement.migration.dump import (
-    UNKNOWN_OWNER,
-    ConsumerRecord,
-    CustomNameKind,
-    PlacementDump,
-    ProviderRecord,
-    is_custom,
-)
+from scheduler_svc.placement.migration.dump import UNKNOWN_OWNER, CustomNameKind, PlacementDump, is_custom
+from scheduler_svc.store.allocations import ConsumerImport
+from scheduler_svc.store.providers.changes import ImportProvider
 
 FIGURES = Inventory.__slots__
 NAME_TABLES = {CustomNameKind.TRAIT: tables.TRAITS, CustomNameKind.RESOURCE_CLASS: tables.RESOURCE_CLASSES}
@@ -35,9 +30,9 @@ class DatabaseReader:
         with self._database.snapshot() as connection:
             snapshot = _Snapshot(connection)
             self._step("providers")
-            providers = {record.uuid: record for record in snapshot.providers()}
+            providers = {record.provider: record for record in snapshot.providers()}
             self._step("consumers")
-            consumers = {record.uuid: record for record in snapshot.consumers()}
+            consumers = {record.consumer: record for record in snapshot.consumers()}
             names = {
                 (kind, row.name): milliseconds(row.updated_at or row.created_at)
                 for kind, table in NAME_TABLES.items()
@@ -62,7 +57,7 @@ class _Snapshot:
         self._classes = self._texts(tables.RESOURCE_CLASSES, "name")
         self._uuids = self._texts(tables.PROVIDERS, "uuid")
 
-    def providers(self) -> Iterator[ProviderRecord]:
+    def providers(self) -> Iterator[ImportProvider]:
         inventories: defaultdict[int, dict[str, Inventory]] = defaultdict(dict)
         rows = self._rows(tables.INVENTORIES, "resource_provider_id", "resource_class_id", *FIGURES)
         for provider, class_id, *figures in rows:
@@ -73,19 +68,19 @@ class _Snapshot:
         aggregates = self._members(tables.PROVIDER_AGGREGATES, "aggregate_id", self._texts(tables.AGGREGATES, "uuid"))
         columns = ("id", "uuid", "name", "generation", "parent_provider_id", "created_at", "updated_at")
         for row in self._rows(tables.PROVIDERS, *columns):
-            yield ProviderRecord(
+            yield ImportProvider(
                 row.uuid,
                 row.name,
                 self._uuids.get(row.parent_provider_id),
-                row.generation or 0,
                 inventories.get(row.id, {}),
                 frozenset(traits.get(row.id, ())),
                 frozenset(aggregates.get(row.id, ())),
+                row.generation or 0,
                 milliseconds(row.created_at),
                 milliseconds(row.updated_at or row.created_at),
             )
 
-    def consumers(self) -> Iterator[ConsumerRecord]:
+    def consumers(self) -> Iterator[ConsumerImport]:
         allocations, changed = self._allocations()
         projects, users = (self._texts(table, "external_id") for table in (tables.PROJECTS, tables.USERS))
         types, type_columns = {}, []
@@ -98,13 +93,13 @@ class _Snapshot:
             if parts is None:
                 idle += 1
                 continue
-            yield ConsumerRecord(
+            yield ConsumerImport(
                 uuid,
+                parts,
                 projects.get(project, UNKNOWN_OWNER),
                 users.get(user, UNKNOWN_OWNER),
                 types.get(type_id[0], "") if type_id else "",
                 generation,
-                parts,
                 max(milliseconds(updated_at or created_at), changed[uuid]),
             )
         if idle:
@@ -112,7 +107,7 @@ class _Snapshot:
         if allocations:
             self.notes.append(f"{len(allocations)} consumers have no project and user: they get {UNKNOWN_OWNER}")
         for uuid, parts in allocations.items():
-            yield ConsumerRecord(uuid, UNKNOWN_OWNER, UNKNOWN_OWNER, "", 0, parts, changed[uuid])
+            yield ConsumerImport(uuid, parts, UNKNOWN_OWNER, UNKNOWN_OWNER, "", 0, changed[uuid])
 
     def _allocations(self) -> tuple[dict[str, dict[str, dict[str, int]]], dict[str, int]]:
         allocations: dict[str, dict[str, dict[str, int]]] = {}

@@ -12,10 +12,12 @@ from scheduler_svc.databases import EPOCH, MILLISECOND
 from scheduler_svc.placement.migration import placement_tables as tables
 from scheduler_svc.placement.migration.database import has_consumer_types
 from scheduler_svc.placement.migration.database_reader import FIGURES, NAME_TABLES, time_unit_ms
-from scheduler_svc.placement.migration.dump import ConsumerRecord, CustomNameKind, ProviderRecord
+from scheduler_svc.placement.migration.dump import CustomNameKind
 from scheduler_svc.placement.migration.exchanges import TEMPORARY
 from scheduler_svc.placement.migration.failures import CopyRefused
 from scheduler_svc.placement.migration.writer import Refusals, Writer
+from scheduler_svc.store.allocations import ConsumerImport
+from scheduler_svc.store.providers.changes import ImportProvider
 
 # Columns that refer to a name.
 REFERENCES = {
@@ -53,16 +55,16 @@ class DatabaseWriter(Writer):
         del self._known(table, "name")[name]
         return True
 
-    def put_providers(self, records: Sequence[ProviderRecord]) -> Refusals:
-        answers = {record.uuid: self._put_provider(record) for record in records}
+    def put_providers(self, records: Sequence[ImportProvider]) -> Refusals:
+        answers = {record.provider: self._put_provider(record) for record in records}
         return {uuid: refusal for uuid, refusal in answers.items() if refusal is not None}
 
-    def _put_provider(self, record: ProviderRecord) -> str | None:
+    def _put_provider(self, record: ImportProvider) -> str | None:
         table, ids = tables.PROVIDERS, self._known(tables.PROVIDERS, "uuid")
         parent = None if record.parent is None else ids.get(record.parent)
         if record.parent is not None and parent is None:
             return f"its parent {record.parent} does not exist"
-        same_name = select(table.c.uuid).where(table.c.name == record.name, table.c.uuid != record.uuid)
+        same_name = select(table.c.uuid).where(table.c.name == record.name, table.c.uuid != record.provider)
         holder = self._connection.execute(same_name).scalar()
         if holder is not None:
             return f"its name belongs to {holder}"
@@ -73,11 +75,11 @@ class DatabaseWriter(Writer):
             "created_at": self._moment(record.created_ms),
             "updated_at": self._moment(record.changed_ms),
         }
-        if record.uuid in ids:
-            self._connection.execute(update(table).where(table.c.id == ids[record.uuid]).values(values))
+        if record.provider in ids:
+            self._connection.execute(update(table).where(table.c.id == ids[record.provider]).values(values))
         else:
-            ids[record.uuid] = self._insert(table, {**values, "uuid": record.uuid})
-        self._put_parts(ids[record.uuid], record)
+            ids[record.provider] = self._insert(table, {**values, "uuid": record.provider})
+        self._put_parts(ids[record.provider], record)
         return None
 
     def delete_provider(self, uuid: str) -> str | None:
@@ -95,13 +97,13 @@ class DatabaseWriter(Writer):
         del self._known(tables.PROVIDERS, "uuid")[uuid]
         return None
 
-    def put_consumers(self, records: Sequence[ConsumerRecord]) -> Refusals:
+    def put_consumers(self, records: Sequence[ConsumerImport]) -> Refusals:
         providers = self._known(tables.PROVIDERS, "uuid")
-        self._delete(tables.ALLOCATIONS.c.consumer_id, [record.uuid for record in records])
-        self._delete(tables.CONSUMERS.c.uuid, [record.uuid for record in records if not record.allocations])
+        self._delete(tables.ALLOCATIONS.c.consumer_id, [record.consumer for record in records])
+        self._delete(tables.CONSUMERS.c.uuid, [record.consumer for record in records if not record.allocations])
         rows = [
             {
-                "consumer_id": record.uuid,
+                "consumer_id": record.consumer,
                 "resource_provider_id": providers[provider],
                 "resource_class_id": self._id(tables.RESOURCE_CLASSES, "name", name, record.changed_ms),
                 "used": amount,
@@ -135,7 +137,7 @@ class DatabaseWriter(Writer):
             if root != recorded:
                 self._connection.execute(update(table).where(table.c.id == number).values(root_provider_id=root))
 
-    def _put_parts(self, provider: int, record: ProviderRecord) -> None:
+    def _put_parts(self, provider: int, record: ImportProvider) -> None:
         changed_ms = record.changed_ms
         inventories = {
             self._id(tables.RESOURCE_CLASSES, "name", name, changed_ms): {
@@ -166,9 +168,9 @@ class DatabaseWriter(Writer):
                 changed = {**values, "updated_at": self._moment(changed_ms)}
                 self._connection.execute(update(table).where(own, key == number).values(changed))
 
-    def _put_consumer_rows(self, records: Sequence[ConsumerRecord]) -> None:
+    def _put_consumer_rows(self, records: Sequence[ConsumerImport]) -> None:
         table = tables.CONSUMERS
-        query = select(table.c.uuid).where(table.c.uuid.in_([record.uuid for record in records]))
+        query = select(table.c.uuid).where(table.c.uuid.in_([record.consumer for record in records]))
         stored = set(self._connection.scalars(query))
         new = []
         for record in records:
@@ -182,10 +184,10 @@ class DatabaseWriter(Writer):
                 values["consumer_type_id"] = (
                     self._id(tables.CONSUMER_TYPES, "name", record.type, record.changed_ms) if record.type else None
                 )
-            if record.uuid in stored:
-                self._connection.execute(update(table).where(table.c.uuid == record.uuid).values(values))
+            if record.consumer in stored:
+                self._connection.execute(update(table).where(table.c.uuid == record.consumer).values(values))
             else:
-                new.append({**values, "uuid": record.uuid, "created_at": self._moment(record.changed_ms)})
+                new.append({**values, "uuid": record.consumer, "created_at": self._moment(record.changed_ms)})
         if new:
             self._connection.execute(insert(table), new)
 

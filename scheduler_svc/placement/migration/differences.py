@@ -6,13 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scheduler_svc.placement.migration.dump import (
-    ConsumerRecord,
-    PlacementDump,
-    ProviderRecord,
-    are_same,
-    common_time_unit,
-)
+from scheduler_svc.placement.migration.dump import PlacementDump, are_same, common_time_unit
+from scheduler_svc.store.allocations import ConsumerImport
+from scheduler_svc.store.providers.changes import ImportProvider
 
 
 def differences(source: PlacementDump, target: PlacementDump) -> Iterator[str]:
@@ -44,8 +40,8 @@ def excess(contents: PlacementDump) -> Iterator[str]:
 
 def _compare(
     kind: str,
-    source: Mapping[str, ProviderRecord] | Mapping[str, ConsumerRecord],
-    target: Mapping[str, ProviderRecord] | Mapping[str, ConsumerRecord],
+    source: Mapping[str, ImportProvider] | Mapping[str, ConsumerImport],
+    target: Mapping[str, ImportProvider] | Mapping[str, ConsumerImport],
     time_unit_ms: int,
 ) -> Iterator[str]:
     for uuid in sorted(source.keys() | target.keys()):

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeVar
 
-from rpcapi.resources.inventory import Inventory
+from scheduler_svc.store.allocations import ConsumerImport
+from scheduler_svc.store.providers.changes import ImportProvider
 
 CUSTOM = "CUSTOM_"  # prefix of client-created names
 UNKNOWN_OWNER = "00000000-0000-0000-0000-000000000000"  # project and user of consumers without an owner
@@ -19,48 +20,12 @@ class CustomNameKind(StrEnum):
     RESOURCE_CLASS = "resource_class"
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderRecord:
-    """Resource provider; ``parent`` is a UUID. Times in ms are compared by ``are_same`` only."""
-
-    uuid: str
-    name: str
-    parent: str | None
-    generation: int
-    inventories: Mapping[str, Inventory]
-    traits: frozenset[str]
-    aggregates: frozenset[str]
-    created_ms: int = field(default=0, compare=False)
-    changed_ms: int = field(default=0, compare=False)
-
-    @property
-    def times(self) -> tuple[int, ...]:
-        return self.created_ms, self.changed_ms
-
-
-@dataclass(frozen=True, slots=True)
-class ConsumerRecord:
-    """Consumer with its allocations, {provider UUID: {class: amount}}. ``type`` "" means none."""
-
-    uuid: str
-    project: str
-    user: str
-    type: str
-    generation: int
-    allocations: Mapping[str, Mapping[str, int]]
-    changed_ms: int = field(default=0, compare=False)
-
-    @property
-    def times(self) -> tuple[int, ...]:
-        return (self.changed_ms,)
-
-
-Record = TypeVar("Record", ProviderRecord, ConsumerRecord)
+Record = TypeVar("Record", ImportProvider, ConsumerImport)
 
 
 @dataclass(slots=True)
 class PlacementDump:
-    """All records of one side.
+    """All records of one side, as imports that name providers by UUID.
 
     Attributes:
         providers, consumers: Records by UUID.
@@ -72,8 +37,8 @@ class PlacementDump:
         time_unit_ms: Resolution of the records' times; 0 if they are unknown.
     """
 
-    providers: dict[str, ProviderRecord] = field(default_factory=dict)
-    consumers: dict[str, ConsumerRecord] = field(default_factory=dict)
+    providers: dict[str, ImportProvider] = field(default_factory=dict)
+    consumers: dict[str, ConsumerImport] = field(default_factory=dict)
     names: dict[tuple[CustomNameKind, str], int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     protected: frozenset[str] = frozenset()
@@ -97,10 +62,10 @@ class PlacementDump:
             generation_base=base,
         )
 
-    def levels(self) -> list[list[ProviderRecord]]:
+    def levels(self) -> list[list[ImportProvider]]:
         """Return the providers by depth in their trees, roots first."""
         depths: dict[str, int] = {}
-        levels: list[list[ProviderRecord]] = []
+        levels: list[list[ImportProvider]] = []
         for uuid in self.providers:
             path: dict[str, None] = {}  # from the provider upwards
             above: str | None = uuid
@@ -122,14 +87,18 @@ def common_time_unit(first: PlacementDump, second: PlacementDump) -> int:
 
 
 def are_same(
-    first: ProviderRecord | ConsumerRecord | None, second: ProviderRecord | ConsumerRecord | None, time_unit_ms: int
+    first: ImportProvider | ConsumerImport | None, second: ImportProvider | ConsumerImport | None, time_unit_ms: int
 ) -> bool:
     """Return whether two records are equal, including their times in this unit unless it is 0."""
     if first is None or second is None or first != second:
         return first is second
     if time_unit_ms == 0:
         return True
-    return [time // time_unit_ms for time in first.times] == [time // time_unit_ms for time in second.times]
+    return [time // time_unit_ms for time in times_of(first)] == [time // time_unit_ms for time in times_of(second)]
+
+
+def times_of(record: ImportProvider | ConsumerImport) -> tuple[int, ...]:
+    return (record.created_ms, record.changed_ms) if isinstance(record, ImportProvider) else (record.changed_ms,)
 
 
 def is_custom(name: str) -> bool:

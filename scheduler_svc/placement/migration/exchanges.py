@@ -4,12 +4,13 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from scheduler_svc.placement.migration.dump import PlacementDump, ProviderRecord
+from scheduler_svc.placement.migration.dump import PlacementDump
+from scheduler_svc.store.providers.changes import ImportProvider
 
 TEMPORARY = "renamed-"  # prefix of temporary provider names during a swap
 
 
-def temporary_records(source: PlacementDump, target: PlacementDump) -> list[ProviderRecord]:
+def temporary_records(source: PlacementDump, target: PlacementDump) -> list[ImportProvider]:
     """Return the target's providers whose names others take, under temporary names.
 
     These providers get a new name in the same copy, along a chain that ends at a free name, or in a cycle.

@@ -9,14 +9,10 @@ from typing import Any, TypeVar
 from requests import Response
 
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.placement.migration.dump import (
-    ConsumerRecord,
-    CustomNameKind,
-    PlacementDump,
-    ProviderRecord,
-    is_custom,
-)
+from scheduler_svc.placement.migration.dump import CustomNameKind, PlacementDump, is_custom
 from scheduler_svc.placement.migration.http_client import PlacementClient
+from scheduler_svc.store.allocations import ConsumerImport
+from scheduler_svc.store.providers.changes import ImportProvider
 
 THREADS = 8
 READS = 10  # attempts to read a provider that keeps changing
@@ -47,14 +43,14 @@ class HttpReader:
             except BaseException:
                 threads.shutdown(cancel_futures=True)
                 raise
-        consumers = {record.uuid: record for record in read if record is not None}
+        consumers = {record.consumer: record for record in read if record is not None}
         return PlacementDump(providers, consumers, names, unread=unread)
 
     def _providers(
         self, threads: ThreadPoolExecutor, listed: list[dict[str, Any]]
-    ) -> tuple[dict[str, ProviderRecord], dict[str, str], set[str]]:
+    ) -> tuple[dict[str, ImportProvider], dict[str, str], set[str]]:
         """Return the providers, the reasons of unread ones, and the consumers of both."""
-        providers: dict[str, ProviderRecord] = {}
+        providers: dict[str, ImportProvider] = {}
         unread: dict[str, str] = {}
         holders: set[str] = set()
         for entry, read in zip(listed, self._each(threads, "read providers", self._provider, listed), strict=True):
@@ -65,10 +61,10 @@ class HttpReader:
             if record is None:
                 unread[entry["uuid"]] = f"its name is {entry['name']}, and it changed during each of {READS} reads"
             else:
-                providers[record.uuid] = record
+                providers[record.provider] = record
         return providers, unread, holders
 
-    def _provider(self, entry: Mapping[str, Any]) -> tuple[ProviderRecord | None, frozenset[str]] | None:
+    def _provider(self, entry: Mapping[str, Any]) -> tuple[ImportProvider | None, frozenset[str]] | None:
         """Return a listed provider (None if it changed during every read) and its consumers; None if it was deleted."""
         consumers: frozenset[str] = frozenset()
         for _ in range(READS):
@@ -84,33 +80,33 @@ class HttpReader:
             generations = {document["resource_provider_generation"] for document in documents}
             if len(generations) == 1:
                 changed_ms = max(_modified(response) for response in responses[:2])
-                record = ProviderRecord(
+                record = ImportProvider(
                     entry["uuid"],
                     entry["name"],
                     entry["parent_provider_uuid"],
-                    generations.pop(),
                     {name: Inventory.from_valid(raw) for name, raw in inventories["inventories"].items()},
                     frozenset(traits["traits"]),
                     frozenset(aggregates["aggregates"]),
+                    generations.pop(),
                     changed_ms,
                     changed_ms,
                 )
                 return record, consumers
         return None, consumers
 
-    def _consumer(self, uuid: str) -> ConsumerRecord | None:
+    def _consumer(self, uuid: str) -> ConsumerImport | None:
         response = self._client.get(f"/allocations/{uuid}")
         document = {} if response is None else response.json()
         if response is None or not document.get("allocations"):
             return None  # it ended since its provider was read
         consumer_type = document.get("consumer_type", NO_TYPE)
-        return ConsumerRecord(
+        return ConsumerImport(
             uuid,
+            {provider: dict(part["resources"]) for provider, part in document["allocations"].items()},
             document["project_id"],
             document["user_id"],
             "" if consumer_type == NO_TYPE else consumer_type,
             document["consumer_generation"],
-            {provider: dict(part["resources"]) for provider, part in document["allocations"].items()},
             _modified(response),
         )
 

@@ -8,16 +8,11 @@ from typing import Any
 from rpcapi.resources import names
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import Claim
-from scheduler_svc.placement.migration.dump import (
-    ConsumerRecord,
-    CustomNameKind,
-    PlacementDump,
-    ProviderRecord,
-    is_custom,
-)
+from scheduler_svc.placement.migration.dump import CustomNameKind, PlacementDump, is_custom
 from scheduler_svc.store import allocations, paging
+from scheduler_svc.store.allocations import ConsumerImport
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.providers.changes import is_api_owned
+from scheduler_svc.store.providers.changes import ImportProvider, is_api_owned
 from scheduler_svc.store.providers.imports import imported_generation
 from scheduler_svc.store.validation import MAX_PAGE
 
@@ -38,8 +33,8 @@ class StoreReader:
         """Return all records; raises StoreUnavailable."""
         base = self._store.read_generations([NO_PROVIDER])[NO_PROVIDER]
         protected: set[str] = set()
-        providers = {record.uuid: record for record in self._providers(base, protected)}
-        consumers = {record.uuid: record for record in self._consumers(base, protected)}
+        providers = {record.provider: record for record in self._providers(base, protected)}
+        consumers = {record.consumer: record for record in self._consumers(base, protected)}
         custom = _names_in_use(providers.values())
         for kind in CustomNameKind:
             rows = paging.entries(partial(self._store.list_state, kind))
@@ -52,7 +47,7 @@ class StoreReader:
         documents = self._store.snapshot().providers
         return {name for name, document in documents.items() if not is_api_owned(document)}
 
-    def _providers(self, base: int, protected: set[str]) -> Iterator[ProviderRecord]:
+    def _providers(self, base: int, protected: set[str]) -> Iterator[ImportProvider]:
         documents = {
             name: document for name, document in self._store.snapshot().providers.items() if is_api_owned(document)
         }
@@ -60,10 +55,10 @@ class StoreReader:
         for name, document in documents.items():
             record = _provider_record(document, generations[name])
             if imported_generation(document, record.generation, base) is None:
-                protected.add(record.uuid)
+                protected.add(record.provider)
             yield record
 
-    def _consumers(self, base: int, protected: set[str]) -> Iterator[ConsumerRecord]:
+    def _consumers(self, base: int, protected: set[str]) -> Iterator[ConsumerImport]:
         for claim in paging.entries(
             lambda marker: self._store.claims(host=names.API_HOST, marker=marker, limit=MAX_PAGE)
         ):
@@ -72,7 +67,7 @@ class StoreReader:
             yield _consumer_record(claim, base)
 
 
-def _names_in_use(providers: Iterable[ProviderRecord]) -> dict[tuple[CustomNameKind, str], int]:
+def _names_in_use(providers: Iterable[ImportProvider]) -> dict[tuple[CustomNameKind, str], int]:
     """Return the custom names of providers, which may exist without having been created by a client."""
     names_in_use = {}
     for record in providers:
@@ -81,25 +76,25 @@ def _names_in_use(providers: Iterable[ProviderRecord]) -> dict[tuple[CustomNameK
     return names_in_use
 
 
-def _provider_record(document: Any, generation: int) -> ProviderRecord:
+def _provider_record(document: Any, generation: int) -> ImportProvider:
     parent = document.get("parent")
-    return ProviderRecord(
+    return ImportProvider(
         uuid_of(document["id"]),
         document.get("name", document["id"]),
         None if parent is None else uuid_of(parent),
-        generation,
         {name: Inventory.from_valid(raw) for name, raw in document["inventories"].items()},
         frozenset(document["traits"]),
         frozenset(document.get("aggregates", ())),
+        generation,
         document.get("created_ms", 0),
         document.get("changed_ms", 0),
     )
 
 
-def _consumer_record(claim: Claim, base: int) -> ConsumerRecord:
+def _consumer_record(claim: Claim, base: int) -> ConsumerImport:
     parts = {uuid_of(provider): amounts for provider, amounts in claim.allocations.items()}
     generation = allocations.generation_of(claim, base)
-    return ConsumerRecord(claim.consumer, claim.project, claim.user, claim.type, generation, parts, claim.created_ms)
+    return ConsumerImport(claim.consumer, parts, claim.project, claim.user, claim.type, generation, claim.created_ms)
 
 
 def uuid_of(provider: str) -> str:

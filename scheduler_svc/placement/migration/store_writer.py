@@ -2,11 +2,11 @@
 """Writer of another Placement's records to gantt's store."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TypeVar
+from dataclasses import replace
 
 from rpcapi import errors
 from rpcapi.resources import names
-from scheduler_svc.placement.migration.dump import ConsumerRecord, CustomNameKind, ProviderRecord
+from scheduler_svc.placement.migration.dump import CustomNameKind, Record
 from scheduler_svc.placement.migration.store_reader import uuid_of
 from scheduler_svc.placement.migration.writer import Refusals, Writer
 from scheduler_svc.store import allocations, paging
@@ -29,7 +29,6 @@ REASONS: Mapping[RefusalKind, str] = {
     RefusalKind.CHILDREN: "there are providers below it",
     RefusalKind.IN_USE: "consumers have allocations on it",
 }
-Import = TypeVar("Import", ImportProvider, ConsumerImport)
 _INVALID = (errors.InvalidRequest, errors.InvalidName)
 
 
@@ -63,7 +62,7 @@ class StoreWriter(Writer):
             position = refusal.actual
         return False
 
-    def put_providers(self, records: Sequence[ProviderRecord]) -> Refusals:
+    def put_providers(self, records: Sequence[ImportProvider]) -> Refusals:
         imports = [provider_import(record, overwrite=self._overwrite) for record in records]
         return _put(imports, MAX_IMPORTS, self._import_providers)
 
@@ -71,7 +70,7 @@ class StoreWriter(Writer):
         answer = self._store.change_provider(DeleteProvider(names.api_provider(uuid)))
         return _reason(answer) if isinstance(answer, Refusal) and answer.kind is not RefusalKind.PROVIDER else None
 
-    def put_consumers(self, records: Sequence[ConsumerRecord]) -> Refusals:
+    def put_consumers(self, records: Sequence[ConsumerImport]) -> Refusals:
         return _put([consumer_import(record) for record in records], MAX_CONSUMERS, self._import_consumers)
 
     def _import_providers(self, imports: Sequence[ImportProvider]) -> Refusals:
@@ -105,10 +104,10 @@ class StoreRehearsal(StoreWriter):
     def delete_name(self, kind: CustomNameKind, name: str) -> bool:
         return True
 
-    def put_providers(self, records: Sequence[ProviderRecord]) -> Refusals:
-        text = REASONS[RefusalKind.NAME]
-        refusals = {record.uuid: text.format(provider=record.name) for record in records if record.name in self._names}
-        return refusals | super().put_providers([record for record in records if record.uuid not in refusals])
+    def put_providers(self, records: Sequence[ImportProvider]) -> Refusals:
+        conflicts = [record for record in records if record.name in self._names]
+        refusals = {record.provider: REASONS[RefusalKind.NAME].format(provider=record.name) for record in conflicts}
+        return refusals | super().put_providers([record for record in records if record.provider not in refusals])
 
     def delete_provider(self, uuid: str) -> str | None:
         return None
@@ -122,29 +121,17 @@ class StoreRehearsal(StoreWriter):
         return {}
 
 
-def provider_import(record: ProviderRecord, *, overwrite: bool = False) -> ImportProvider:
-    return ImportProvider(
-        names.api_provider(record.uuid),
-        record.name,
-        None if record.parent is None else names.api_provider(record.parent),
-        record.inventories,
-        record.traits,
-        record.aggregates,
-        record.generation,
-        record.created_ms,
-        record.changed_ms,
-        overwrite=overwrite,
-    )
+def provider_import(record: ImportProvider, *, overwrite: bool = False) -> ImportProvider:
+    parent = None if record.parent is None else names.api_provider(record.parent)
+    return replace(record, provider=names.api_provider(record.provider), parent=parent, overwrite=overwrite)
 
 
-def consumer_import(record: ConsumerRecord) -> ConsumerImport:
+def consumer_import(record: ConsumerImport) -> ConsumerImport:
     parts = {names.api_provider(uuid): amounts for uuid, amounts in record.allocations.items()}
-    return ConsumerImport(
-        record.uuid, parts, record.project, record.user, record.type, record.generation, record.changed_ms
-    )
+    return replace(record, allocations=parts)
 
 
-def _put(imports: Sequence[Import], size: int, write: Callable[[Sequence[Import]], Refusals]) -> Refusals:
+def _put(imports: Sequence[Record], size: int, write: Callable[[Sequence[Record]], Refusals]) -> Refusals:
     """Write imports in batches; split a batch until an invalid import is alone."""
     refusals: Refusals = {}
     for batch in paging.batches(imports, size):

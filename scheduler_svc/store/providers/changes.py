@@ -236,7 +236,8 @@ class ImportProvider:
 
     ``overwrite`` also replaces clients' writes. The generation becomes ``generation``, or the epoch's first one if that
     is larger. Inventories may be removed, or shrunk below their usage. Refused with NAME, PARENT, LOOP, or GENERATION
-    after other changes or claims; ``expected`` is then the imported generation, None if never imported.
+    after other changes or claims; ``expected`` is then the imported generation, None if never imported. Comparisons
+    leave times out, which another Placement may have in coarser units.
     """
 
     provider: str
@@ -246,8 +247,8 @@ class ImportProvider:
     traits: Collection[str]
     aggregates: Collection[str]
     generation: int
-    created_ms: int
-    changed_ms: int
+    created_ms: int = field(compare=False)
+    changed_ms: int = field(compare=False)
     overwrite: bool = False
 
 

@@ -2,6 +2,7 @@
 """Import of allocations from another Placement."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from scheduler_svc.core.records import Claim
 from scheduler_svc.store import allocations
@@ -24,7 +25,7 @@ def import_allocations(
         if live is not None:
             partition.drop_claim(live)
         if item.allocations:
-            parts = {part: getattr(item, part) for part in ("generation", "type", "created_ms")}
+            parts: dict[str, Any] = {"generation": item.generation, "type": item.type, "created_ms": item.changed_ms}
             partition.add_claim(api_claim(partition, item, live, request_id=IMPORT_REQUEST, **parts))
     partition.claimed_providers.clear()  # imports set generations of providers separately
     partition.flush(now, flag=True)

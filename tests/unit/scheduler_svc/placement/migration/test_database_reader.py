@@ -33,7 +33,7 @@ def test_providers_are_read_whole(database: PlacementFile) -> None:
     assert (host.traits, host.aggregates) == ({"HW_CPU_X86_AVX"}, {"a1"})
     assert (host.created_ms, host.changed_ms) == (CREATED_MS, UPDATED_MS)
     child = providers[uuid_for(CHILD)]
-    assert (child.name, child.parent) == (CHILD, host.uuid)
+    assert (child.name, child.parent) == (CHILD, host.provider)
     assert len(providers) == 3
 
 

@@ -12,7 +12,8 @@ from scheduler_svc.placement.migration import placement_tables as tables
 from scheduler_svc.placement.migration.database import PlacementDatabase
 from scheduler_svc.placement.migration.database_reader import NAME_TABLES, DatabaseReader
 from scheduler_svc.placement.migration.database_writer import DatabaseWriter
-from scheduler_svc.placement.migration.dump import ConsumerRecord, CustomNameKind, PlacementDump
+from scheduler_svc.placement.migration.dump import CustomNameKind, PlacementDump
+from scheduler_svc.store.allocations import ConsumerImport
 from tests.unit.scheduler_svc.placement.migration.placement_database import CHILD, PlacementFile, uuid_for
 
 HOST, POOL = uuid_for("host-1"), uuid_for("pool")
@@ -44,7 +45,7 @@ def names(connection: Connection, table: Table) -> set[str]:
     return set(connection.scalars(select(table.c.name)))
 
 
-def ended(*records: ConsumerRecord) -> list[ConsumerRecord]:
+def ended(*records: ConsumerImport) -> list[ConsumerImport]:
     """Return consumers that no longer hold anything."""
     return [replace(record, allocations={}) for record in records]
 
@@ -103,8 +104,8 @@ def test_name_that_something_refers_to_stays(
 def test_provider_below_an_unknown_one_is_refused(
     writer: DatabaseWriter, connection: Connection, before: PlacementDump
 ) -> None:
-    orphan = replace(before.providers[POOL], uuid=uuid_for("new"), name="new", parent=uuid_for("gone"))
-    assert writer.put_providers([orphan]) == {orphan.uuid: f"its parent {uuid_for('gone')} does not exist"}
+    orphan = replace(before.providers[POOL], provider=uuid_for("new"), name="new", parent=uuid_for("gone"))
+    assert writer.put_providers([orphan]) == {orphan.provider: f"its parent {uuid_for('gone')} does not exist"}
     assert len(names(connection, tables.PROVIDERS)) == 3
 
 
@@ -137,8 +138,8 @@ def test_deleted_provider_leaves_no_rows_and_may_be_created_again(
 def test_ended_consumers_leave_no_rows(writer: DatabaseWriter, connection: Connection, before: PlacementDump) -> None:
     first, second = before.consumers.values()
     writer.put_consumers(ended(first))
-    assert list(connection.scalars(select(tables.CONSUMERS.c.uuid))) == [second.uuid]
-    assert set(connection.scalars(select(tables.ALLOCATIONS.c.consumer_id))) == {second.uuid}
+    assert list(connection.scalars(select(tables.CONSUMERS.c.uuid))) == [second.consumer]
+    assert set(connection.scalars(select(tables.ALLOCATIONS.c.consumer_id))) == {second.consumer}
 
 
 def test_roots_of_all_trees_are_written(writer: DatabaseWriter, connection: Connection, before: PlacementDump) -> None:

@@ -11,7 +11,7 @@ from rpcapi.resources.inventory import Inventory
 from scheduler_svc.placement.migration.database import PlacementDatabase
 from scheduler_svc.placement.migration.database_reader import DatabaseReader
 from scheduler_svc.placement.migration.differences import differences
-from scheduler_svc.placement.migration.dump import PlacementDump
+from scheduler_svc.placement.migration.dump import PlacementDump, times_of
 from scheduler_svc.placement.migration.export import export
 from scheduler_svc.placement.migration.failures import CopyRefused
 from scheduler_svc.placement.migration.report import Report
@@ -141,8 +141,8 @@ def test_times_are_written(partition: StorePartition, database: PlacementFile) -
         assert send_back(partition, target)
         source, copied = StoreReader(partition.store).read(), read(target)
         for records, others in ((source.providers, copied.providers), (source.consumers, copied.consumers)):
-            assert {key: record.times for key, record in records.items()} == {
-                key: record.times for key, record in others.items()
+            assert {key: times_of(record) for key, record in records.items()} == {
+                key: times_of(record) for key, record in others.items()
             }
 
 

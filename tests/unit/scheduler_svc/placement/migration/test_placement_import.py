@@ -64,10 +64,10 @@ def test_all_is_carried_as_it_was(run: Any, partition: StorePartition, database:
     assert list(differences(source, target)) == []
     assert (target.providers, target.consumers, target.names) == (source.providers, source.consumers, source.names)
     for provider in source.providers.values():
-        stored = target.providers[provider.uuid]
+        stored = target.providers[provider.provider]
         assert (stored.created_ms, stored.changed_ms) == (provider.created_ms, provider.changed_ms)
     for consumer in source.consumers.values():
-        assert target.consumers[consumer.uuid].changed_ms == consumer.changed_ms
+        assert target.consumers[consumer.consumer].changed_ms == consumer.changed_ms
     partition.check()
     assert run("--verify") == 0
 

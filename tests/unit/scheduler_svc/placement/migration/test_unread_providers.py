@@ -13,12 +13,12 @@ from scheduler_svc.cmd import placement_import
 from scheduler_svc.placement.migration.database import PlacementDatabase
 from scheduler_svc.placement.migration.database_reader import DatabaseReader
 from scheduler_svc.placement.migration.differences import differences
-from scheduler_svc.placement.migration.dump import PlacementDump, ProviderRecord
+from scheduler_svc.placement.migration.dump import PlacementDump
 from scheduler_svc.placement.migration.report import Report
 from scheduler_svc.placement.migration.store_reader import StoreReader
 from scheduler_svc.placement.migration.store_writer import StoreRehearsal, StoreWriter
 from scheduler_svc.placement.migration.switchover import Switchover
-from scheduler_svc.store.providers.changes import VOCABULARIES
+from scheduler_svc.store.providers.changes import VOCABULARIES, ImportProvider
 from tests.unit.scheduler_svc.placement.migration.placement_database import CHILD, PlacementFile, uuid_for
 from tests.unit.scheduler_svc.store.backends import memory_partition
 
@@ -153,7 +153,7 @@ def test_a_rehearsal_names_it(make: Any, partition: Any, capsys: Any) -> None:
 
 def test_what_is_below_it_waits_for_it(make: Any, partition: Any, capsys: Any) -> None:
     assert not make(["host-1"])[0].copy()
-    providers: dict[str, ProviderRecord] = stored(partition).providers
+    providers: dict[str, ImportProvider] = stored(partition).providers
     assert set(providers) == {uuid_for("pool")}
     assert f"its parent {uuid_for('host-1')} does not exist" in capsys.readouterr().out
 

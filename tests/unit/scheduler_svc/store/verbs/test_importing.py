@@ -55,7 +55,7 @@ def consumer(name: str = "c1", amount: int = 2, **parts: Any) -> ConsumerImport:
         "user": "u",
         "type": "INSTANCE",
         "generation": 3,
-        "created_ms": 1_500,
+        "changed_ms": 1_500,
     }
     return ConsumerImport(name, **values | parts)
 
