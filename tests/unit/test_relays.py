@@ -47,7 +47,6 @@ ALLOWED = {
         "core.table.provider_columns.ProviderColumns.members": PLUGINS,
         "core.table.provider_columns.ProviderColumns.traits_of": PLUGINS,
         "core.table.view.View.set_aside": VIEW,
-        "placement.model.directory.ProviderDirectory.generations": "lets handlers read providers without the store",
         "service.make_service": FACTORY,
         "store.documents.encode": "keeps one encoder, as json.dumps makes one at each call",
         "store.validation.refuse": ERROR,

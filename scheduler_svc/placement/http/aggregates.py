@@ -2,13 +2,12 @@
 """Aggregates of a resource provider."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.schemas import providers as schemas
-from scheduler_svc.placement.model.refusals import STALE, check_generation, refused_change
+from scheduler_svc.placement.model.refusals import STALE, check_generation
 from scheduler_svc.store.providers.changes import ProviderState, SetAggregates
 
 GENERATION_SINCE = Microversion(1, 19)
@@ -29,7 +28,7 @@ def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
         aggregates, generation = body["aggregates"], body["resource_provider_generation"]
         check_generation(provider, generation, STALE)
     change = SetAggregates(provider.id, aggregates, generation)
-    return _respond(model.directory.change(change, partial(refused_change, uuid=uuid)), aggregates, request)
+    return _respond(model.directory.change(change), aggregates, request)
 
 
 def _respond(provider: ProviderState, aggregates: Sequence[str], request: Request) -> Response:

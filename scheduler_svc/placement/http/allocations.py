@@ -74,7 +74,7 @@ def delete(model: PlacementModel, _request: Request, consumer: str) -> Response:
 
 
 def _document(model: PlacementModel, claim: Claim, request: Request) -> dict[str, Any]:
-    generations = model.directory.generations(list(claim.allocations))
+    generations = model.store.read_generations(list(claim.allocations))
     document: dict[str, Any] = {
         "allocations": {
             uuid_of(provider): {"generation": generations[provider], "resources": dict(amounts)}

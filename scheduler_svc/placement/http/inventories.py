@@ -2,6 +2,7 @@
 """Inventories of a resource provider."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from rpcapi.resources.inventory import Inventory
@@ -53,7 +54,7 @@ def create(model: PlacementModel, request: Request, uuid: str) -> Response:
     failure = f"Unable to create inventory for resource provider {uuid}"
     model.catalogue.check(RESOURCE_CLASSES, [resource_class], f"{failure}: ")
     inventory = parse_inventory(body, resource_class, request, failure)
-    answer = _change(model, uuid, AddInventory(provider.id, resource_class, inventory))
+    answer = _change(model, AddInventory(provider.id, resource_class, inventory))
     location = f"{request.prefix}/resource_providers/{uuid}/inventories/{resource_class}"
     return _respond(answer, resource_class, 201, location)
 
@@ -67,7 +68,7 @@ def update(model: PlacementModel, request: Request, uuid: str, resource_class: s
     inventory = parse_inventory(body, resource_class, request, failure)
     if resource_class not in provider.inventories:
         model.catalogue.require(RESOURCE_CLASSES, resource_class)
-    answer = _change(model, uuid, ReplaceInventory(provider.id, resource_class, inventory, generation))
+    answer = _change(model, ReplaceInventory(provider.id, resource_class, inventory, generation))
     return _respond(answer, resource_class)
 
 
@@ -79,22 +80,22 @@ def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
     model.catalogue.check(RESOURCE_CLASSES, body["inventories"], f"Unknown resource class in inventory for {uuid}: ")
     failure = f"Unable to update inventory for resource provider {uuid}"
     inventories = {name: parse_inventory(raw, name, request, failure) for name, raw in body["inventories"].items()}
-    return _respond_all(_change(model, uuid, SetInventories(provider.id, inventories, generation)))
+    return _respond_all(_change(model, SetInventories(provider.id, inventories, generation)))
 
 
 def delete(model: PlacementModel, _request: Request, uuid: str, resource_class: str) -> Response:
     provider = model.directory.get(uuid)
-    _change(model, uuid, RemoveInventory(provider.id, resource_class))
+    _change(model, RemoveInventory(provider.id, resource_class))
     return Response(204)
 
 
 def delete_all(model: PlacementModel, _request: Request, uuid: str) -> Response:
-    _change(model, uuid, SetInventories(model.directory.get(uuid).id, {}))
+    _change(model, SetInventories(model.directory.get(uuid).id, {}))
     return Response(204)
 
 
-def _change(model: PlacementModel, uuid: str, change: InventoryChange) -> ProviderState:
-    return model.directory.change(change, lambda refusal: _problem(refusal, uuid, change))
+def _change(model: PlacementModel, change: InventoryChange) -> ProviderState:
+    return model.directory.change(change, partial(_problem, change=change))
 
 
 def parse_inventory(raw: Mapping[str, Any], resource_class: str, request: Request, failure: str) -> Inventory:
@@ -110,7 +111,7 @@ def parse_inventory(raw: Mapping[str, Any], resource_class: str, request: Reques
     return inventory
 
 
-def _problem(refusal: Refusal, uuid: str, change: InventoryChange) -> Problem:
+def _problem(refusal: Refusal, uuid: str, *, change: InventoryChange) -> Problem:
     classes = ", ".join(standard_first(refusal.resource_classes))
     match refusal.kind, change:
         case RefusalKind.EXISTS, _:

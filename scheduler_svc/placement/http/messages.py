@@ -69,17 +69,13 @@ class Request:
             raise bad_request(f"Query parameter {worst.path[0]!r} may be specified only once.", DUPLICATE_PARAMETER)
         _refuse(worst, "Invalid query string parameters")
 
-    def validate(self, value: Any, validator: Validator) -> None:
-        """Raise Problem 400 unless a value of the path satisfies a schema."""
-        _validate(value, validator, "JSON does not validate")
-
     def json(self, validator: Validator) -> Any:
         """Return the body; raises Problem 400 unless it is JSON that satisfies a schema, 413 if it is too large."""
         try:
             body = orjson.loads(read_body(self.environ))
         except orjson.JSONDecodeError as error:
             raise bad_request(f"Malformed JSON: {error}") from error
-        _validate(body, validator, "JSON does not validate")
+        validate(body, validator)
         return body
 
 
@@ -143,11 +139,12 @@ def http_date(time_ms: int) -> str:
     return formatdate(time_ms / 1000, usegmt=True)
 
 
-def _validate(value: Any, validator: Validator, what: str) -> None:
+def validate(value: Any, validator: Validator) -> None:
+    """Raise Problem 400 unless a value satisfies a schema."""
     try:
-        _refuse(_worst_error(value, validator), what)
+        _refuse(_worst_error(value, validator), "JSON does not validate")
     except RecursionError as error:
-        raise bad_request(f"{what}: it is nested too deeply") from error
+        raise bad_request("JSON does not validate: it is nested too deeply") from error
 
 
 def _worst_error(value: Any, validator: Validator) -> jsonschema.ValidationError | None:

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traits of a resource provider."""
 
-from functools import partial
-
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.schemas import names as schemas
 from scheduler_svc.placement.model.catalogue import TRAITS
-from scheduler_svc.placement.model.refusals import STALE, check_generation, refused_change
+from scheduler_svc.placement.model.refusals import STALE, check_generation
 from scheduler_svc.store.providers.changes import ProviderState, SetTraits
 
 
@@ -23,11 +21,11 @@ def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
     check_generation(provider, generation, STALE)
     model.catalogue.check(TRAITS, body["traits"])
     change = SetTraits(provider.id, body["traits"], generation)
-    return _respond(model.directory.change(change, partial(refused_change, uuid=uuid)))
+    return _respond(model.directory.change(change))
 
 
 def remove(model: PlacementModel, _request: Request, uuid: str) -> Response:
-    model.directory.change(SetTraits(model.directory.get(uuid).id, ()), partial(refused_change, uuid=uuid))
+    model.directory.change(SetTraits(model.directory.get(uuid).id, ()))
     return Response(204)
 
 

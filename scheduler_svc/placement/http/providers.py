@@ -3,6 +3,7 @@
 
 import uuid as uuids
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from rpcapi.resources import names
@@ -59,7 +60,7 @@ def create(model: PlacementModel, request: Request) -> Response:
     change = CreateProvider(names.api_provider(uuid), name, _parent(model, parent, failure))
     if model.directory.find(uuid) is not None:
         raise _duplicate(f"uuid: {uuid}")
-    provider = model.directory.change(change, lambda refusal: _refused_place(refusal, name, uuid, failure))
+    provider = model.directory.change(change, partial(_refused_place, name=name, failure=failure))
     location = f"{request.prefix}/resource_providers/{uuid}"
     if request.version < BODY_OF_CREATED_SINCE:
         return Response(201, location=location)
@@ -79,15 +80,15 @@ def update(model: PlacementModel, request: Request, uuid: str) -> Response:
             act = "un-parenting" if parent is None else "re-parenting"
             raise bad_request(f"{failure}{act} a provider is not currently allowed. It is from {MOVES_SINCE} on.")
     change = UpdateProvider(provider.id, body["name"], parent)
-    changed = model.directory.change(change, lambda refusal: _refused_place(refusal, body["name"], uuid, failure))
-    return _respond(changed, request)
+    refused_place = partial(_refused_place, name=body["name"], failure=failure)
+    return _respond(model.directory.change(change, refused_place), request)
 
 
 def delete(model: PlacementModel, _request: Request, uuid: str) -> Response:
     provider = model.directory.find(uuid)
     if provider is None:
         raise _nothing_to_delete(uuid)
-    model.directory.change(DeleteProvider(provider.id), lambda refusal: _refused_deletion(refusal, uuid))
+    model.directory.change(DeleteProvider(provider.id), _refused_deletion)
     return Response(204)
 
 
@@ -155,7 +156,7 @@ def _duplicate(what: str) -> Problem:
     return conflict(f"Conflicting resource provider {what} already exists.", DUPLICATE_NAME)
 
 
-def _refused_place(refusal: Refusal, name: str, uuid: str, failure: str) -> Problem:
+def _refused_place(refusal: Refusal, uuid: str, *, name: str, failure: str) -> Problem:
     match refusal.kind:
         case RefusalKind.NAME:
             return _duplicate(f"name: {name}")

@@ -23,15 +23,7 @@ def reshape(model: PlacementModel, request: Request) -> Response:
     def read_inventories() -> dict[str, dict[str, Inventory]]:
         return {uuid: _inventories(uuid, part, request) for uuid, part in body["inventories"].items()}
 
-    reshaping.reshape(
-        model.store,
-        model.directory,
-        model.catalogue,
-        model.consumers,
-        generations=generations,
-        read_inventories=read_inventories,
-        requests=requests,
-    )
+    reshaping.reshape(model.consumers, generations, read_inventories, requests)
     return Response(204)
 
 

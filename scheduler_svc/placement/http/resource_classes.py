@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from scheduler_svc.placement.http.messages import Request, Response, json_response
+from scheduler_svc.placement.http.messages import Request, Response, json_response, validate
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.schemas import names as schemas
 from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES
@@ -27,7 +27,7 @@ def create(model: PlacementModel, request: Request) -> Response:
 
 
 def ensure(model: PlacementModel, request: Request, name: str) -> Response:
-    request.validate({"name": name}, schemas.RESOURCE_CLASS)
+    validate({"name": name}, schemas.RESOURCE_CLASS)
     status = 201 if model.catalogue.create(RESOURCE_CLASSES, name) else 204
     return Response(status, location=_path(request, name))
 

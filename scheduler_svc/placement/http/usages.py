@@ -2,8 +2,6 @@
 """Usages: sums of allocations."""
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any
 
 from scheduler_svc.placement.http.messages import Request, Response, json_response
 from scheduler_svc.placement.http.microversions import Microversion
@@ -24,23 +22,17 @@ def show(model: PlacementModel, _request: Request, uuid: str) -> Response:
 def show_project(model: PlacementModel, request: Request) -> Response:
     """Return the usage of a project; since 1.38 by consumer type, with the number of consumers."""
     project, user = request.parameter("project_id") or "", request.parameter("user_id")
-    if request.version < TYPES_SINCE:
-        usages = model.store.usages(project, user)
-        return json_response({"usages": _total(usages)})
     consumer_type = request.parameter("consumer_type")
-    if consumer_type == ALL_TYPES:
-        usages = model.store.usages(project, user)
-        count = sum(usage.consumers for usage in usages.values())
-        documents = {ALL_TYPES: _with_count(count, _total(usages))} if usages else {}
-    else:
+    if request.version >= TYPES_SINCE and consumer_type != ALL_TYPES:
         usages = model.store.usages(project, user, "" if consumer_type == NO_TYPE else consumer_type)
-        documents = {name or NO_TYPE: _with_count(usage.consumers, usage.amounts) for name, usage in usages.items()}
-    return json_response({"usages": documents})
+        return json_response({"usages": {name or NO_TYPE: _document(usage) for name, usage in usages.items()}})
+    usages = model.store.usages(project, user)
+    count = sum(usage.consumers for usage in usages.values())
+    total = dict(sum((Counter(usage.amounts) for usage in usages.values()), Counter()))
+    if request.version < TYPES_SINCE:
+        return json_response({"usages": total})
+    return json_response({"usages": {ALL_TYPES: _document(Usage(count, total))} if usages else {}})
 
 
-def _total(usages: Mapping[str, Usage]) -> dict[str, int]:
-    return dict(sum((Counter(usage.amounts) for usage in usages.values()), Counter()))
-
-
-def _with_count(count: int, amounts: Mapping[str, int]) -> dict[str, Any]:
-    return {"consumer_count": count, **amounts}
+def _document(usage: Usage) -> dict[str, int]:
+    return {"consumer_count": usage.consumers, **usage.amounts}

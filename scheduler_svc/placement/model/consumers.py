@@ -13,7 +13,7 @@ from scheduler_svc.placement.model.directory import ProviderDirectory
 from scheduler_svc.placement.model.problems import CONCURRENT_UPDATE, Problem, bad_request, conflict
 from scheduler_svc.store import paging
 from scheduler_svc.store.allocations import ANY, MAX_CONSUMERS, AllocationChange
-from scheduler_svc.store.protocols.providers import AllocationStore
+from scheduler_svc.store.protocols.providers import ReshapingStore
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 
 _REASONS = {
@@ -27,21 +27,21 @@ _REASONS = {
 class Consumers:
     """Reader and writer of consumers' allocations. Changes name providers by UUID."""
 
-    def __init__(self, store: AllocationStore, directory: ProviderDirectory, catalogue: Catalogue) -> None:
-        self._store = store
-        self._directory = directory
-        self._catalogue = catalogue
+    def __init__(self, store: ReshapingStore, directory: ProviderDirectory, catalogue: Catalogue) -> None:
+        self.store = store
+        self.directory = directory
+        self.catalogue = catalogue
 
     def find(self, consumer: str) -> Claim | None:
         """Return a consumer's claim; None if it has no allocations."""
-        return self._store.read_allocations([consumer]).get(consumer)
+        return self.store.read_allocations([consumer]).get(consumer)
 
     def of_provider(self, provider: str) -> Iterator[Claim]:
-        return paging.entries(partial(self._store.list_holders, provider))
+        return paging.entries(partial(self.store.list_holders, provider))
 
     def replace(self, requests: Sequence[AllocationChange]) -> None:
         """Replace the allocations of all these consumers, or of none; raises Problem."""
-        refusal = self.apply(requests, self._store.allocate)
+        refusal = self.apply(requests, self.store.allocate)
         if refusal is not None:
             raise refused_allocation(refusal)
 
@@ -57,7 +57,7 @@ class Consumers:
         refusal = write(changes)
         if refusal is None or refusal.kind is not RefusalKind.PROVIDER or not refusal.consumer:
             return refusal
-        self._directory.learn_agents()
+        self.directory.learn_agents()
         # Another thread may have learned the provider meanwhile.
         learned = self._changes(requests)
         return refusal if learned == changes else write(learned)
@@ -74,7 +74,7 @@ class Consumers:
     def _check_generations(self, requests: Sequence[AllocationChange]) -> None:
         claims: dict[str, Claim] = {}
         for batch in paging.batches([request.consumer for request in requests], MAX_CONSUMERS):
-            claims |= self._store.read_allocations(batch)
+            claims |= self.store.read_allocations(batch)
         for request in requests:
             claim = claims.get(request.consumer)
             actual = None if claim is None else claim.generation
@@ -87,7 +87,7 @@ class Consumers:
         for request in requests:
             classes = {name for amounts in request.allocations.values() for name in amounts} - known_classes
             failure = f"Unable to allocate inventory for consumer {request.consumer}: "
-            self._catalogue.check(RESOURCE_CLASSES, classes, failure)
+            self.catalogue.check(RESOURCE_CLASSES, classes, failure)
             known_classes |= classes
         return [
             replace(
@@ -98,7 +98,7 @@ class Consumers:
         ]
 
     def _provider_id(self, uuid: str) -> str:
-        provider = self._directory.id_of(uuid)
+        provider = self.directory.id_of(uuid)
         if provider is None:
             raise _no_provider(uuid)
         return provider

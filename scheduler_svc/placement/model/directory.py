@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lookup and changes of resource providers by UUID."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from oslo_utils import uuidutils
@@ -9,12 +9,12 @@ from oslo_utils import uuidutils
 from rpcapi.resources import names
 from rpcapi.resources.groups import RequestGroup
 from scheduler_svc.core.matching.group_columns import can_serve_alone
-from scheduler_svc.core.provider_uuids import AgentIdentities
+from scheduler_svc.core.provider_uuids import AgentIdentities, uuid_of
 from scheduler_svc.core.table.providers import PartitionProviders, ProviderRow
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.placement.model.freshness import Freshness
 from scheduler_svc.placement.model.problems import Problem
-from scheduler_svc.placement.model.refusals import no_provider
+from scheduler_svc.placement.model.refusals import no_provider, refused_change
 from scheduler_svc.store import paging
 from scheduler_svc.store.protocols.providers import ProviderStore
 from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
@@ -38,9 +38,7 @@ class ProviderDirectory:
 
         Reads nothing: an agent's provider not learned yet gets the id of an API provider.
         """
-        if not _is_uuid(uuid):
-            return None
-        return self._id_of(uuid)
+        return self._id_of(uuid) if _is_uuid(uuid) else None
 
     def learn_agents(self) -> None:
         self._freshness.require()
@@ -92,14 +90,13 @@ class ProviderDirectory:
         with self._table.reading_providers(self._number) as providers:
             return find(providers)
 
-    def generations(self, ids: Sequence[str]) -> dict[str, int]:
-        return self._store.read_generations(ids)
-
-    def change(self, change: ProviderChange, problem_of: Callable[[Refusal], Problem]) -> ProviderState:
-        """Apply a change and return the changed provider; raises ``problem_of`` of a refusal."""
+    def change(
+        self, change: ProviderChange, problem_of: Callable[[Refusal, str], Problem] = refused_change
+    ) -> ProviderState:
+        """Apply a change and return the changed provider; raises ``problem_of`` of a refusal and the UUID."""
         answer = self._store.change_provider(change)
         if isinstance(answer, Refusal):
-            raise problem_of(answer)
+            raise problem_of(answer, uuid_of(change.provider))
         return answer
 
     def _id_of(self, uuid: str) -> str:

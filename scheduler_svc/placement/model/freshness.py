@@ -18,12 +18,9 @@ class Freshness:
     def require(self) -> int:
         """Return the replica's position with everything acknowledged before the call; raises NotReady."""
         _, position = self._store.begin_epoch_if_behind(0, 0)  # no store is behind these
-        self.wait_for(position)
-        return position
-
-    def wait_for(self, position: int) -> None:
         if not self._replica.reach(position, TIMEOUT):
             raise errors.NotReady(
                 what="This process",
                 why=f"its replica of the providers was behind the store for more than {TIMEOUT:g} s",
             )
+        return position

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.provider_uuids import uuid_of
-from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, Catalogue, standard_first
+from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, standard_first
 from scheduler_svc.placement.model.consumers import Consumers, refused_allocation
 from scheduler_svc.placement.model.directory import ProviderDirectory
 from scheduler_svc.placement.model.problems import (
@@ -19,7 +19,6 @@ from scheduler_svc.placement.model.problems import (
 )
 from scheduler_svc.placement.model.refusals import owned_by_agent
 from scheduler_svc.store.allocations import AllocationChange
-from scheduler_svc.store.protocols.providers import ReshapingStore
 from scheduler_svc.store.providers.changes import ProviderState, Refusal, RefusalKind, SetInventories
 from scheduler_svc.store.providers.reshaping import MAX_RESHAPED
 
@@ -27,11 +26,7 @@ InventoriesByProvider = Mapping[str, Mapping[str, Inventory]]  # by UUID and res
 
 
 def reshape(
-    store: ReshapingStore,
-    directory: ProviderDirectory,
-    catalogue: Catalogue,
     consumers: Consumers,
-    *,
     generations: Mapping[str, int],
     read_inventories: Callable[[], InventoriesByProvider],
     requests: Sequence[AllocationChange],
@@ -43,14 +38,14 @@ def reshape(
     """
     if len(generations) > MAX_RESHAPED:
         raise bad_request(f"a request may contain at most {MAX_RESHAPED} providers, got {len(generations)}; split it")
-    providers = _find(directory, generations)
+    providers = _find(consumers.directory, generations)
     with consumers.generations_first(requests):
         inventories = read_inventories()
-        catalogue.check(RESOURCE_CLASSES, {name for parts in inventories.values() for name in parts})
+        consumers.catalogue.check(RESOURCE_CLASSES, {name for parts in inventories.values() for name in parts})
     changes = [
         SetInventories(providers[uuid].id, inventories[uuid], generation) for uuid, generation in generations.items()
     ]
-    refusal = consumers.apply(requests, functools.partial(store.reshape, changes))
+    refusal = consumers.apply(requests, functools.partial(consumers.store.reshape, changes))
     if refusal is not None:
         raise _problem(refusal)
 

@@ -54,26 +54,18 @@ def _consumers(schema: Schema) -> dict[str, Any]:
     }
 
 
-_CONSUMER_1_13 = _consumer(0, {})
-_CONSUMER_1_28 = _consumer(0, _GENERATION, ("consumer_generation",))
-_CONSUMER_1_34 = _consumer(0, {**_GENERATION, "mappings": _MAPPINGS}, ("consumer_generation",))
-_CONSUMER_1_38 = _consumer(
-    0, {**_GENERATION, "mappings": _MAPPINGS, "consumer_type": _TYPE}, ("consumer_generation", "consumer_type")
+# Parts and bodies by first minor microversion, latest first.
+_MAPPED = {**_GENERATION, "mappings": _MAPPINGS}
+_CONSUMER = (
+    (38, _consumer(0, {**_MAPPED, "consumer_type": _TYPE}, ("consumer_generation", "consumer_type"))),
+    (34, _consumer(0, _MAPPED, ("consumer_generation",))),
+    (28, _consumer(0, _GENERATION, ("consumer_generation",))),
 )
-
-# Bodies of PUT and POST by first minor microversion, latest first.
 REPLACE = (
-    (38, body(_CONSUMER_1_38)),
-    (34, body(_CONSUMER_1_34)),
-    (28, body(_CONSUMER_1_28)),
+    *((minor, body(schema)) for minor, schema in _CONSUMER),
     (12, body(_consumer(1, {}))),
     (8, body(fields({"allocations": _LIST, **_PROJECT_AND_USER}, ["allocations", "project_id", "user_id"]))),
     (0, body(fields({"allocations": _LIST}, ["allocations"]))),
 )
-MANY = (
-    (38, _consumers(_CONSUMER_1_38)),
-    (34, _consumers(_CONSUMER_1_34)),
-    (28, _consumers(_CONSUMER_1_28)),
-    (13, _consumers(_CONSUMER_1_13)),
-)
+MANY = tuple((minor, _consumers(schema)) for minor, schema in (*_CONSUMER, (13, _consumer(0, {}))))
 REPLACE_MANY = tuple((minor, body(schema)) for minor, schema in MANY)
