@@ -21,14 +21,12 @@ from scheduler_svc.placement.model.problems import (
 )
 from scheduler_svc.placement.model.refusals import check_generation, refused_change
 from scheduler_svc.store.providers.changes import (
-    AddInventory,
     InventoryChange,
     ProviderState,
     Refusal,
     RefusalKind,
-    RemoveInventory,
-    ReplaceInventory,
     SetInventories,
+    SetInventory,
 )
 
 FULLY_RESERVED_SINCE = Microversion(1, 26)
@@ -54,7 +52,7 @@ def create(model: PlacementModel, request: Request, uuid: str) -> Response:
     failure = f"Unable to create inventory for resource provider {uuid}"
     model.catalogue.check(RESOURCE_CLASSES, [resource_class], f"{failure}: ")
     inventory = parse_inventory(body, resource_class, request, failure)
-    answer = _change(model, AddInventory(provider.id, resource_class, inventory))
+    answer = _change(model, SetInventory(provider.id, resource_class, inventory, is_new=True))
     location = f"{request.prefix}/resource_providers/{uuid}/inventories/{resource_class}"
     return _respond(answer, resource_class, 201, location)
 
@@ -68,7 +66,7 @@ def update(model: PlacementModel, request: Request, uuid: str, resource_class: s
     inventory = parse_inventory(body, resource_class, request, failure)
     if resource_class not in provider.inventories:
         model.catalogue.require(RESOURCE_CLASSES, resource_class)
-    answer = _change(model, ReplaceInventory(provider.id, resource_class, inventory, generation))
+    answer = _change(model, SetInventory(provider.id, resource_class, inventory, generation))
     return _respond(answer, resource_class)
 
 
@@ -85,7 +83,7 @@ def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
 
 def delete(model: PlacementModel, _request: Request, uuid: str, resource_class: str) -> Response:
     provider = model.directory.get(uuid)
-    _change(model, RemoveInventory(provider.id, resource_class))
+    _change(model, SetInventory(provider.id, resource_class, None))
     return Response(204)
 
 
@@ -116,11 +114,11 @@ def _problem(refusal: Refusal, uuid: str, *, change: InventoryChange) -> Problem
     match refusal.kind, change:
         case RefusalKind.EXISTS, _:
             return conflict(f"Update conflict: {uuid} has an inventory of {classes} already.", CONCURRENT_UPDATE)
-        case RefusalKind.INVENTORY, RemoveInventory():
+        case RefusalKind.INVENTORY, SetInventory(inventory=None):
             return not_found(f"No inventory of class {classes} found for delete: {uuid} has none.")
         case RefusalKind.INVENTORY, _:
             return bad_request(f"No inventory record with resource class {classes} for resource provider {uuid}.")
-        case RefusalKind.IN_USE, RemoveInventory():
+        case RefusalKind.IN_USE, SetInventory(inventory=None):
             return conflict(f"Unable to delete inventory of class {classes}: it is in use.", CONCURRENT_UPDATE)
         case RefusalKind.IN_USE, _:
             return conflict(f"Inventory for '{classes}' on resource provider '{uuid}' in use.", INVENTORY_IN_USE)

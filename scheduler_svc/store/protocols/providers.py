@@ -14,7 +14,6 @@ from scheduler_svc.store.protocols.runner import VerbRunner
 from scheduler_svc.store.providers import checks
 from scheduler_svc.store.providers import reshaping as reshaping_checks
 from scheduler_svc.store.providers.changes import (
-    AddInventory,
     CreateProvider,
     ImportProvider,
     ProviderChange,
@@ -22,6 +21,7 @@ from scheduler_svc.store.providers.changes import (
     Refusal,
     SetAggregates,
     SetInventories,
+    SetInventory,
     SetTraits,
 )
 from scheduler_svc.store.verbs import allocating, importing, providing, reshaping
@@ -94,8 +94,10 @@ class ProviderStore(VerbRunner, Protocol):
         stored = self._read(providing.read, [change.provider]).get(change.provider)
         if isinstance(change, (CreateProvider, ImportProvider)):
             return stored is None
-        if stored is None or isinstance(change, AddInventory):
-            return stored is not None
+        if stored is None:
+            return False
+        if isinstance(change, SetInventory):
+            return change.is_new
         parts = {SetInventories: "inventories", SetTraits: "traits", SetAggregates: "aggregates"}.get(type(change))
         return parts is not None and len(getattr(change, parts)) > len(stored.document.get(parts, ()))
 

@@ -174,36 +174,18 @@ class SetInventories:
 
 
 @dataclass(frozen=True, slots=True)
-class AddInventory:
-    """Add the inventory of a new class and increase the generation. Refused with PROVIDER, OWNER or EXISTS."""
+class SetInventory:
+    """Set or remove (None) the inventory of one class and increase the generation. ``generation`` None skips the check.
 
-    provider: str
-    resource_class: str
-    inventory: Inventory
-
-
-@dataclass(frozen=True, slots=True)
-class ReplaceInventory:
-    """Replace the inventory of one class and increase the generation. ``generation`` None skips the check.
-
-    Refused with PROVIDER, OWNER, GENERATION or INVENTORY.
+    ``is_new``: Add an inventory of a class without one; otherwise there must be one. Refused with PROVIDER, OWNER,
+    GENERATION, EXISTS, INVENTORY, or IN_USE for a removed class that is in use.
     """
 
     provider: str
     resource_class: str
-    inventory: Inventory
+    inventory: Inventory | None
     generation: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RemoveInventory:
-    """Remove the inventory of one class and increase the generation.
-
-    Refused with PROVIDER, OWNER, INVENTORY or IN_USE.
-    """
-
-    provider: str
-    resource_class: str
+    is_new: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +234,7 @@ class ImportProvider:
     overwrite: bool = False
 
 
-InventoryChange = SetInventories | AddInventory | ReplaceInventory | RemoveInventory
+InventoryChange = SetInventories | SetInventory
 ProviderChange = (
     CreateProvider | UpdateProvider | DeleteProvider | InventoryChange | SetTraits | SetAggregates | ImportProvider
 )

@@ -12,14 +12,12 @@ from rpcapi.resources.inventory import MAX_AMOUNT, Inventory
 from scheduler_svc.store import validation
 from scheduler_svc.store.providers.changes import (
     VOCABULARIES,
-    AddInventory,
     CreateProvider,
     ImportProvider,
     ProviderChange,
-    RemoveInventory,
-    ReplaceInventory,
     SetAggregates,
     SetInventories,
+    SetInventory,
     SetTraits,
     UpdateProvider,
 )
@@ -59,10 +57,11 @@ def check(change: ProviderChange) -> None:
             _check_aggregates(change.aggregates)
         case SetInventories():
             _check_inventories(change.inventories)
-        case AddInventory(_, resource_class, inventory) | ReplaceInventory(_, resource_class, inventory):
-            _check_inventory(resource_class, inventory)
-        case RemoveInventory():
-            validation.check_resource_class(change.resource_class)
+        case SetInventory(_, resource_class, inventory):
+            if inventory is None:
+                validation.check_resource_class(resource_class)
+            else:
+                _check_inventory(resource_class, inventory)
         case ImportProvider():
             _check_import(change)
 

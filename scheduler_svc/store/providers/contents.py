@@ -6,15 +6,12 @@ from typing import Any
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.store import validation
 from scheduler_svc.store.providers.changes import (
-    AddInventory,
     Document,
     InventoryChange,
     ProviderPlan,
     ProviderReads,
     Refusal,
     RefusalKind,
-    RemoveInventory,
-    ReplaceInventory,
     SetAggregates,
     SetInventories,
     SetTraits,
@@ -33,19 +30,18 @@ def change_inventories(
     change: InventoryChange, document: Document, reads: ProviderReads, clock_ms: int
 ) -> ProviderPlan | Refusal:
     provider, stored = change.provider, document["inventories"]
-    if isinstance(change, (SetInventories, ReplaceInventory)):
-        refusal = compare_generation(provider, change.generation, reads)
-        if refusal is not None:
-            return refusal
+    refusal = compare_generation(provider, change.generation, reads)
+    if refusal is not None:
+        return refusal
     if isinstance(change, SetInventories):
         inventories = {name: stored_inventory(inventory) for name, inventory in change.inventories.items()}
     else:
         resource_class = change.resource_class
-        if (resource_class in stored) == isinstance(change, AddInventory):
-            kind = RefusalKind.EXISTS if isinstance(change, AddInventory) else RefusalKind.INVENTORY
+        if (resource_class in stored) == change.is_new:
+            kind = RefusalKind.EXISTS if change.is_new else RefusalKind.INVENTORY
             return Refusal(kind, provider, [resource_class])
         inventories = {name: inventory for name, inventory in stored.items() if name != resource_class}
-        if not isinstance(change, RemoveInventory):
+        if change.inventory is not None:
             inventories[resource_class] = stored_inventory(change.inventory)
     removed = sorted(stored.keys() - inventories.keys())
     used = reads.used.get(provider, {}) if removed else {}

@@ -6,7 +6,6 @@ from typing import Any
 
 from scheduler_svc.store.providers import contents, imports, trees
 from scheduler_svc.store.providers.changes import (
-    AddInventory,
     CreateProvider,
     DeleteProvider,
     Document,
@@ -17,10 +16,9 @@ from scheduler_svc.store.providers.changes import (
     ProviderState,
     Refusal,
     RefusalKind,
-    RemoveInventory,
-    ReplaceInventory,
     SetAggregates,
     SetInventories,
+    SetInventory,
     SetTraits,
     UpdateProvider,
     is_api_owned,
@@ -32,9 +30,7 @@ _PLANNERS: Mapping[type, Planner] = {
     UpdateProvider: trees.update,
     DeleteProvider: trees.delete,
     SetInventories: contents.change_inventories,
-    AddInventory: contents.change_inventories,
-    ReplaceInventory: contents.change_inventories,
-    RemoveInventory: contents.change_inventories,
+    SetInventory: contents.change_inventories,
     SetTraits: contents.set_traits,
     SetAggregates: contents.set_aggregates,
 }

@@ -13,15 +13,14 @@ from scheduler_svc.core.records import BatchAnswer, ClaimRef
 from scheduler_svc.store.allocations import ANY, AllocationChange
 from scheduler_svc.store.bounded import OPTIONS, store_bounds
 from scheduler_svc.store.providers.changes import (
-    AddInventory,
     CreateProvider,
     DeleteProvider,
     ImportProvider,
     ProviderState,
     Refusal,
-    RemoveInventory,
     SetAggregates,
     SetInventories,
+    SetInventory,
     SetTraits,
     UpdateProvider,
 )
@@ -30,6 +29,7 @@ from tests.unit.scheduler_svc.store.backends import memory_partition
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, StorePartition, intent
 
 TWO = {"VCPU": Inventory(1), "PCPU": Inventory(1)}
+NEW = SetInventory("@api/1", "PCPU", Inventory(1), is_new=True)
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def imported(name: str) -> ImportProvider:
         (lambda partition: partition.store.import_providers([imported("1"), imported("2")]), "hosts"),
         (lambda partition: partition.store.change_provider(SetTraits("@api/1", ["CUSTOM_A"])), "hosts"),
         (lambda partition: partition.store.change_provider(SetAggregates("h1", ["a"])), "hosts"),
-        (lambda partition: partition.store.change_provider(AddInventory("@api/1", "PCPU", Inventory(1))), "hosts"),
+        (lambda partition: partition.store.change_provider(NEW), "hosts"),
         (lambda partition: partition.store.change_provider(SetInventories("@api/1", TWO)), "hosts"),
     ],
 )
@@ -162,7 +162,7 @@ def test_changes_of_providers_that_add_nothing_are_served_at_the_bound(partition
     assert isinstance(partition.store.change_provider(SetTraits("@api/2", ["CUSTOM_A"])), Refusal)
     for change in (
         SetInventories("@api/1", {"PCPU": Inventory(2)}),
-        RemoveInventory("@api/1", "PCPU"),
+        SetInventory("@api/1", "PCPU", None),
         UpdateProvider("@api/1", "q"),
         DeleteProvider("@api/1"),
     ):

@@ -9,13 +9,12 @@ from rpcapi import errors
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.store.providers import checks
 from scheduler_svc.store.providers.changes import (
-    AddInventory,
     CreateProvider,
     DeleteProvider,
     ProviderChange,
-    RemoveInventory,
     SetAggregates,
     SetInventories,
+    SetInventory,
     SetTraits,
     UpdateProvider,
 )
@@ -51,11 +50,11 @@ def test_change_that_can_be_stored(change: ProviderChange) -> None:
         (SetInventories(P, {"vcpu": Inventory(1)}), "'vcpu' is not a resource class"),
         (SetInventories(P, {f"CUSTOM_{n}": Inventory(1) for n in range(1001)}), "at most 1000 inventories, got 1001"),
         (SetInventories(P, {}, -1), "generation must be an integer"),
-        (RemoveInventory(P, "x"), "'x' is not a resource class"),
-        (AddInventory(P, "VCPU", Inventory(-1)), "total of VCPU must be an integer"),
-        (AddInventory(P, "VCPU", Inventory(1, step_size=0)), "the step_size of VCPU must be at least 1"),
-        (AddInventory(P, "VCPU", Inventory(1, allocation_ratio=math.inf)), "allocation_ratio of VCPU"),
-        (AddInventory(P, "VCPU", Inventory(1, allocation_ratio=-0.1)), "allocation_ratio of VCPU"),
+        (SetInventory(P, "x", None), "'x' is not a resource class"),
+        (SetInventory(P, "VCPU", Inventory(-1), is_new=True), "total of VCPU must be an integer"),
+        (SetInventory(P, "VCPU", Inventory(1, step_size=0), is_new=True), "the step_size of VCPU must be at least 1"),
+        (SetInventory(P, "VCPU", Inventory(1, allocation_ratio=math.inf), is_new=True), "allocation_ratio of VCPU"),
+        (SetInventory(P, "VCPU", Inventory(1, allocation_ratio=-0.1), is_new=True), "allocation_ratio of VCPU"),
         (SetTraits(P, ["HW-A"]), "'HW-A' is not a trait"),
         (SetTraits(P, ["A"] * 1001), "at most 1000 traits, got 1001"),
         (SetAggregates(P, ["a b"]), "contains a space"),

@@ -12,7 +12,6 @@ from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import Amounts
 from scheduler_svc.store.providers import planner
 from scheduler_svc.store.providers.changes import (
-    AddInventory,
     CreateProvider,
     DeleteProvider,
     Document,
@@ -21,10 +20,9 @@ from scheduler_svc.store.providers.changes import (
     ProviderReads,
     Refusal,
     RefusalKind,
-    RemoveInventory,
-    ReplaceInventory,
     SetAggregates,
     SetInventories,
+    SetInventory,
     SetTraits,
     UpdateProvider,
 )
@@ -126,8 +124,8 @@ def test_new_provider_has_its_place_and_nothing_else(providers: Providers) -> No
         (DeleteProvider("h1"), RefusalKind.OWNER, "h1"),
         (DeleteProvider(CHILD), RefusalKind.CHILDREN, CHILD),
         (SetInventories("h1", {}), RefusalKind.OWNER, "h1"),
-        (ReplaceInventory(ROOT, "VCPU", Inventory(1)), RefusalKind.INVENTORY, ROOT),
-        (RemoveInventory(ROOT, "VCPU"), RefusalKind.INVENTORY, ROOT),
+        (SetInventory(ROOT, "VCPU", Inventory(1)), RefusalKind.INVENTORY, ROOT),
+        (SetInventory(ROOT, "VCPU", None), RefusalKind.INVENTORY, ROOT),
         (SetTraits("h1", ["CUSTOM_A"]), RefusalKind.OWNER, "h1"),
     ],
 )
@@ -188,29 +186,31 @@ def test_only_removed_classes_must_be_idle(providers: Providers) -> None:
     providers.amounts[ROOT] = {"VCPU": 4, "PCPU": 1}
     providers.apply(SetInventories(ROOT, {"VCPU": Inventory(1), "PCPU": Inventory(1)}, generation=1))
     assert providers.plan(SetInventories(ROOT, {})) == Refusal(RefusalKind.IN_USE, ROOT, ["PCPU", "VCPU"])
-    assert providers.plan(RemoveInventory(ROOT, "VCPU")) == Refusal(RefusalKind.IN_USE, ROOT, ["VCPU"])
+    assert providers.plan(SetInventory(ROOT, "VCPU", None)) == Refusal(RefusalKind.IN_USE, ROOT, ["VCPU"])
 
 
 def test_one_class_is_added_replaced_and_removed(providers: Providers) -> None:
     totals: list[Mapping[str, int]] = []
     for change in (
-        AddInventory(ROOT, "VCPU", Inventory(1)),
-        AddInventory(ROOT, "PCPU", Inventory(2)),
-        ReplaceInventory(ROOT, "VCPU", Inventory(3), generation=2),
-        RemoveInventory(ROOT, "PCPU"),
+        SetInventory(ROOT, "VCPU", Inventory(1), is_new=True),
+        SetInventory(ROOT, "PCPU", Inventory(2), is_new=True),
+        SetInventory(ROOT, "VCPU", Inventory(3), generation=2),
+        SetInventory(ROOT, "PCPU", None),
     ):
         assert providers.apply(change).bump
         stored = providers.documents[ROOT]["inventories"]
         totals.append({name: inventory["total"] for name, inventory in stored.items()})
     assert totals == [{"VCPU": 1}, {"VCPU": 1, "PCPU": 2}, {"VCPU": 3, "PCPU": 2}, {"VCPU": 3}]
-    assert providers.plan(AddInventory(ROOT, "VCPU", Inventory(1))) == Refusal(RefusalKind.EXISTS, ROOT, ["VCPU"])
+    assert providers.plan(SetInventory(ROOT, "VCPU", Inventory(1), is_new=True)) == Refusal(
+        RefusalKind.EXISTS, ROOT, ["VCPU"]
+    )
 
 
 @pytest.mark.parametrize(
     "change",
     [
         SetInventories(ROOT, {}, 4),
-        ReplaceInventory(ROOT, "VCPU", Inventory(1), 4),
+        SetInventory(ROOT, "VCPU", Inventory(1), 4),
         SetTraits(ROOT, [], 4),
         SetAggregates(ROOT, [], 4),
         SetTraits("h1", ["HW_A", "CUSTOM_A"], 4),

@@ -11,17 +11,15 @@ from rpcapi.resources.claims import Answer
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import Candidate, ClaimRef, Intent
 from scheduler_svc.store.providers.changes import (
-    AddInventory,
     CreateProvider,
     DeleteProvider,
     ProviderChange,
     ProviderState,
     Refusal,
     RefusalKind,
-    RemoveInventory,
-    ReplaceInventory,
     SetAggregates,
     SetInventories,
+    SetInventory,
     SetTraits,
     UpdateProvider,
 )
@@ -88,9 +86,9 @@ def test_generation_counts_exactly_the_changes_that_increase_it(partition: Store
     generations = []
     for requested in (
         SetInventories(POOL, {"DISK_GB": Inventory(4)}, 1),
-        AddInventory(POOL, "VCPU", Inventory(1)),
-        ReplaceInventory(POOL, "VCPU", Inventory(2), 3),
-        RemoveInventory(POOL, "VCPU"),
+        SetInventory(POOL, "VCPU", Inventory(1), is_new=True),
+        SetInventory(POOL, "VCPU", Inventory(2), 3),
+        SetInventory(POOL, "VCPU", None),
         SetTraits(POOL, ["CUSTOM_A"], 5),
         SetTraits(POOL, ["CUSTOM_A"], 6),  # unchanged
         SetAggregates(POOL, ["a1"], 6),
@@ -151,13 +149,13 @@ def test_inventory_in_use_is_not_removed(partition: StorePartition) -> None:
     partition.add_host("h1")
     make_pool(partition)
     assert hold(partition, "c1", 2) is Answer.PREPARED
-    change(partition, AddInventory(POOL, "VCPU", Inventory(4)))
+    change(partition, SetInventory(POOL, "VCPU", Inventory(4), is_new=True))
     expected = Refusal(RefusalKind.IN_USE, POOL, ["DISK_GB"])
-    for requested in (SetInventories(POOL, {}), RemoveInventory(POOL, "DISK_GB"), DeleteProvider(POOL)):
+    for requested in (SetInventories(POOL, {}), SetInventory(POOL, "DISK_GB", None), DeleteProvider(POOL)):
         assert refused(partition, requested) == expected
-    change(partition, RemoveInventory(POOL, "VCPU"))
+    change(partition, SetInventory(POOL, "VCPU", None))
     # an operator may shrink it below what is used, which is flagged
-    change(partition, ReplaceInventory(POOL, "DISK_GB", Inventory(1)))
+    change(partition, SetInventory(POOL, "DISK_GB", Inventory(1)))
     assert [(row["provider"], row["used"], row["capacity"]) for row in partition.check().excess] == [(POOL, 2, 1)]
     partition.store.abort([ClaimRef("c1", 1)])
     change(partition, DeleteProvider(POOL))
@@ -255,7 +253,7 @@ def test_every_writer_without_a_generation_succeeds(partition: StorePartition) -
     change(partition, CreateProvider(POOL, "p"))
 
     def write(number: int) -> None:
-        partition.store.change_provider(AddInventory(POOL, f"CUSTOM_{number}", Inventory(1)))
+        partition.store.change_provider(SetInventory(POOL, f"CUSTOM_{number}", Inventory(1), is_new=True))
         partition.store.change_provider(CreateProvider(f"@api/{number}", f"n{number}", POOL))
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(16)]
