@@ -23,8 +23,6 @@ from scheduler_svc.placement.http.keystone import KeystoneTokens
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.policies import Policies
 from scheduler_svc.placement.http.prefix import below
-from scheduler_svc.placement.http.router import ApiRoute
-from scheduler_svc.placement.http.routes import ROUTES
 from scheduler_svc.placement.http.server import make_server
 from scheduler_svc.placement.model import acknowledged_epoch
 from scheduler_svc.placement.model.candidates.finder import DEFAULT_LIMITS, CandidateFinder, SearchLimits
@@ -70,8 +68,8 @@ def build(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementParts:
     options = conf.placement
     unknown_owner = (options.incomplete_consumer_project_id, options.incomplete_consumer_user_id)
     limits = SearchLimits(options.max_allocation_candidates, options.allocation_candidates_timeout)
-    api_routes = routes(partition_set.partitions.own, unknown_owner, limits)
-    return PlacementParts(partition_set, policies, wrap_in_middleware(conf, PlacementApplication(api_routes, policies)))
+    application = PlacementApplication(build_model(partition_set.partitions.own, unknown_owner, limits), policies)
+    return PlacementParts(partition_set, policies, wrap_in_middleware(conf, application))
 
 
 def build_worker(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementWorker:
@@ -113,16 +111,15 @@ def _authenticated(conf: cfg.ConfigOpts, application: Application) -> Applicatio
     return except_open_paths(KeystoneTokens(application, options), application)
 
 
-def routes(
+def build_model(
     partition: OpenPartition, unknown_owner: tuple[str, str], limits: SearchLimits = DEFAULT_LIMITS
-) -> list[ApiRoute]:
-    """Return all routes over the providers of one partition; ``unknown_owner`` is as in PlacementModel."""
+) -> PlacementModel:
     store = partition.store
     freshness = Freshness(store, partition.replica)
     table, number = partition.replica.unchecked_table, partition.replica.number
     directory = ProviderDirectory(store, table, number, freshness)
     catalogue = Catalogue(store, directory, freshness)
-    model = PlacementModel(
+    return PlacementModel(
         store,
         freshness,
         directory,
@@ -132,4 +129,3 @@ def routes(
         CandidateDocuments(),
         unknown_owner,
     )
-    return [route._replace(handler=partial(route.handler, model)) for route in ROUTES]

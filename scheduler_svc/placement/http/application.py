@@ -19,8 +19,10 @@ from scheduler_svc.placement.http.messages import (
     http_date,
 )
 from scheduler_svc.placement.http.microversions import Microversion
+from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.policies import Policies
 from scheduler_svc.placement.http.router import ApiRoute, Router
+from scheduler_svc.placement.http.routes import ROUTES
 from scheduler_svc.placement.http.schemas.validators import of_version
 from scheduler_svc.placement.model.problems import Problem, bad_request, not_found
 
@@ -32,10 +34,11 @@ CACHE_HEADERS_SINCE = Microversion(1, 15)
 
 
 class PlacementApplication:
-    """WSGI application of the routes; ``__call__`` never raises."""
+    """WSGI application of all routes; ``__call__`` never raises."""
 
-    def __init__(self, routes: Iterable[ApiRoute], policies: Policies) -> None:
-        self._router = Router(routes)
+    def __init__(self, model: PlacementModel, policies: Policies) -> None:
+        self._model = model
+        self._router = Router(ROUTES)
         self._policies = policies
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
@@ -89,7 +92,7 @@ class PlacementApplication:
             self._policies.check(route.rule, request.caller, project)
         if route.query is not None:
             request.check_query(of_version(route.query, request.version))
-        return route.handler(request, *match.variables)
+        return route.handler(self._model, request, *match.variables)
 
 
 def _reason(error: errors.GanttError, request_id: str) -> str:

@@ -8,7 +8,7 @@ from scheduler_svc.placement.http.messages import Response
 from scheduler_svc.placement.http.microversions import LATEST, OLDEST
 from scheduler_svc.placement.http.schemas.validators import Versioned
 
-# Takes the PlacementModel (until bound), the Request and the variable parts of the path.
+# Takes the PlacementModel, the Request and the variable parts of the path.
 Handler = Callable[..., Response]
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from oslo_config import cfg
 
-from scheduler_svc.composition.placement import routes
+from scheduler_svc.composition.placement import build_model
 from scheduler_svc.placement.http.application import PlacementApplication
 from scheduler_svc.placement.http.authentication import trust_tokens
 from scheduler_svc.placement.http.policies import Policies
@@ -50,8 +50,8 @@ class PlacementApi:
         replica.load()
         conf = cfg.ConfigOpts()
         conf([])
-        self.routes = routes(OpenPartition(self.store, replica), ("unknown", "unknown"), limits)
-        self.application = PlacementApplication(self.routes, Policies(conf))
+        model = build_model(OpenPartition(self.store, replica), ("unknown", "unknown"), limits)
+        self.application = PlacementApplication(model, Policies(conf))
 
     def call(
         self,
