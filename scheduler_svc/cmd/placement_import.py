@@ -13,8 +13,10 @@ from pathlib import Path
 from types import FrameType
 
 from rpcapi import errors
+from rpcapi.daemon import configuration
 from rpcapi.daemon.process import EX_CONFIG
-from scheduler_svc.cmd.placement_store import EX_UNAVAILABLE, open_store
+from scheduler_svc.composition.stores import open_configured
+from scheduler_svc.conf import placement_service as placement_conf
 from scheduler_svc.placement.migration.export import export
 from scheduler_svc.placement.migration.failures import CopyRefused, PlacementUnavailable
 from scheduler_svc.placement.migration.report import Report
@@ -27,6 +29,7 @@ from scheduler_svc.store.interface import Store
 PROG = "gantt-placement-import"
 SOURCE_VARIABLE = "GANTT_PLACEMENT_SOURCE"
 EX_DIFFERENT = 1  # both differ, or something could not be carried
+EX_UNAVAILABLE = 69
 EX_INTERRUPTED = 130
 
 EPILOG = f"""
@@ -48,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if is_wrong:
             command.error(text)
     try:
-        store = open_store(arguments.config_file)
+        store = _open_store(arguments.config_file)
     except errors.BadConfiguration as error:
         return _fail(str(error), EX_CONFIG)
     try:
@@ -115,6 +118,14 @@ def _mistakes(arguments: argparse.Namespace) -> Sequence[tuple[bool, str]]:
             "--dry-run rehearses one copy: it excludes --verify and --follow",
         ),
     )
+
+
+def _open_store(config_files: Sequence[str]) -> Store:
+    """Open gantt-placement's store by these configuration files, or by its own; raises BadConfiguration."""
+    argv = [part for name in config_files for part in ("--config-file", name)]
+    conf = configuration.load("gantt-placement", [placement_conf.register_opts], argv)
+    placement_conf.check(conf)
+    return open_configured(conf, conf.rpc.partition)
 
 
 def _task(arguments: argparse.Namespace, store: Store, report: Report) -> Callable[[], bool]:

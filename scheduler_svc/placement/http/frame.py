@@ -114,14 +114,10 @@ def _refuse(environ: dict[str, Any], answer: _Answer, status: int, exchange: Exc
 
 
 def _record(environ: dict[str, Any], exchange: Exchange, status: int, length: int, seconds: float) -> None:
+    """Count and log a request. Headers may be secret, so only the caller's request id is logged."""
     method = environ["REQUEST_METHOD"] if environ["REQUEST_METHOD"] in METHODS else OTHER_METHOD
     metrics.HTTP_REQUESTS.labels(method, exchange.route, str(status)).inc()
     metrics.HTTP_SECONDS.labels(method, exchange.route).observe(seconds)
-    _log(environ, exchange, status, length, seconds)
-
-
-def _log(environ: dict[str, Any], exchange: Exchange, status: int, length: int, seconds: float) -> None:
-    """Log a request. Headers may be secret, so only the caller's request id is included."""
     path = (environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", ""))[:MAX_LOGGED]
     query = environ.get("QUERY_STRING", "")[:MAX_LOGGED]
     callers_id = environ.get("HTTP_X_OPENSTACK_REQUEST_ID", "")

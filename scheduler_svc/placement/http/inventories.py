@@ -51,7 +51,7 @@ def create(model: PlacementModel, request: Request, uuid: str) -> Response:
     resource_class = body["resource_class"]
     failure = f"Unable to create inventory for resource provider {uuid}"
     model.catalogue.check(RESOURCE_CLASSES, [resource_class], f"{failure}: ")
-    inventory = parse_inventory(body, resource_class, request, failure)
+    inventory = _parse_inventory(body, resource_class, request, failure)
     answer = _change(model, SetInventory(provider.id, resource_class, inventory, is_new=True))
     location = f"{request.prefix}/resource_providers/{uuid}/inventories/{resource_class}"
     return _respond(answer, resource_class, 201, location)
@@ -63,7 +63,7 @@ def update(model: PlacementModel, request: Request, uuid: str, resource_class: s
     generation = body["resource_provider_generation"]
     check_generation(provider, generation, STALE)
     failure = f"Unable to update inventory for resource provider {uuid}"
-    inventory = parse_inventory(body, resource_class, request, failure)
+    inventory = _parse_inventory(body, resource_class, request, failure)
     if resource_class not in provider.inventories:
         model.catalogue.require(RESOURCE_CLASSES, resource_class)
     answer = _change(model, SetInventory(provider.id, resource_class, inventory, generation))
@@ -76,8 +76,7 @@ def replace(model: PlacementModel, request: Request, uuid: str) -> Response:
     generation = body["resource_provider_generation"]
     check_generation(provider, generation, STALE)
     model.catalogue.check(RESOURCE_CLASSES, body["inventories"], f"Unknown resource class in inventory for {uuid}: ")
-    failure = f"Unable to update inventory for resource provider {uuid}"
-    inventories = {name: parse_inventory(raw, name, request, failure) for name, raw in body["inventories"].items()}
+    inventories = parse_inventories(uuid, body["inventories"], request)
     return _respond_all(_change(model, SetInventories(provider.id, inventories, generation)))
 
 
@@ -96,7 +95,12 @@ def _change(model: PlacementModel, change: InventoryChange) -> ProviderState:
     return model.directory.change(change, partial(_problem, change=change))
 
 
-def parse_inventory(raw: Mapping[str, Any], resource_class: str, request: Request, failure: str) -> Inventory:
+def parse_inventories(uuid: str, raw: Mapping[str, Any], request: Request) -> dict[str, Inventory]:
+    failure = f"Unable to update inventory for resource provider {uuid}"
+    return {name: _parse_inventory(part, name, request, failure) for name, part in raw.items()}
+
+
+def _parse_inventory(raw: Mapping[str, Any], resource_class: str, request: Request, failure: str) -> Inventory:
     """Parse an inventory; raises Problem 400 if unusable, before microversion 1.26 also if fully reserved."""
     inventory = Inventory.from_valid(raw)
     free = inventory.total - inventory.reserved

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reshaper: moves inventories and their allocations to other providers."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.placement.http.allocations import consumer_request
-from scheduler_svc.placement.http.inventories import parse_inventory
+from scheduler_svc.placement.http.inventories import parse_inventories
 from scheduler_svc.placement.http.messages import Request, Response
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.schemas import reshaper as schemas
@@ -21,12 +18,8 @@ def reshape(model: PlacementModel, request: Request) -> Response:
     requests = [consumer_request(consumer, part, request, model) for consumer, part in body["allocations"].items()]
 
     def read_inventories() -> dict[str, dict[str, Inventory]]:
-        return {uuid: _inventories(uuid, part, request) for uuid, part in body["inventories"].items()}
+        parts = body["inventories"].items()
+        return {uuid: parse_inventories(uuid, part["inventories"], request) for uuid, part in parts}
 
     reshaping.reshape(model.consumers, generations, read_inventories, requests)
     return Response(204)
-
-
-def _inventories(uuid: str, body: Mapping[str, Any], request: Request) -> dict[str, Inventory]:
-    failure = f"Unable to update inventory for resource provider {uuid}"
-    return {name: parse_inventory(raw, name, request, failure) for name, raw in body["inventories"].items()}
