@@ -15,12 +15,11 @@ from scheduler_svc.core.provider_uuids import uuid_of
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.placement.http.candidate_documents import CandidateDocuments
-from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.model.candidates.finder import CandidateFinder
 from scheduler_svc.placement.model.candidates.request import CandidateRequest
 from tests.unit.scheduler_svc.fakes.hosts import node, provider, snapshot
 
-VERSIONS = [Microversion(1, minor) for minor in (29, 39)]
+VERSIONS = [29, 39]
 CLASSES = ["VCPU", "MEMORY_MB", *(f"CUSTOM_{number}" for number in range(3))]
 TRAITS = [f"CUSTOM_{number}" for number in range(70)]  # more than fit into a word
 NAMES = [f"h{number}" for number in range(6)]

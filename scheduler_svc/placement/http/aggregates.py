@@ -4,13 +4,12 @@
 from collections.abc import Sequence
 
 from scheduler_svc.placement.http.messages import Request, Response, json_response
-from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.schemas import providers as schemas
 from scheduler_svc.placement.model.refusals import STALE, check_generation
 from scheduler_svc.store.providers.changes import ProviderState, SetAggregates
 
-GENERATION_SINCE = Microversion(1, 19)
+GENERATION_SINCE = 19
 
 
 def show(model: PlacementModel, request: Request, uuid: str) -> Response:

@@ -10,7 +10,6 @@ from oslo_utils import uuidutils
 from scheduler_svc.core.provider_uuids import uuid_of
 from scheduler_svc.core.records import Claim
 from scheduler_svc.placement.http.messages import Request, Response, json_response
-from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.schemas import allocations as schemas
 from scheduler_svc.placement.http.schemas.validators import of_version
@@ -18,9 +17,9 @@ from scheduler_svc.placement.model.problems import bad_request, not_found
 from scheduler_svc.store.allocations import ANY, AllocationChange
 
 LIST_UNTIL = 11  # last minor microversion in which PUT takes a list of allocations
-OWNERS_SINCE = Microversion(1, 12)
-GENERATION_SINCE = Microversion(1, 28)
-TYPE_SINCE = Microversion(1, 38)
+OWNERS_SINCE = 12
+GENERATION_SINCE = 28
+TYPE_SINCE = 38
 NO_TYPE = "unknown"
 
 
@@ -49,7 +48,7 @@ def replace(model: PlacementModel, request: Request, consumer: str) -> Response:
         raise bad_request(f"Malformed consumer_uuid: {consumer:.100}")
     consumer = str(uuids.UUID(consumer))
     body = request.json(of_version(schemas.REPLACE, request.version))
-    if request.version.minor <= LIST_UNTIL:
+    if request.version <= LIST_UNTIL:
         listed = body["allocations"]
         body["allocations"] = {
             allocation["resource_provider"]["uuid"]: {"resources": allocation["resources"]} for allocation in listed

@@ -18,7 +18,6 @@ from scheduler_svc.placement.http.messages import (
     content_length,
     http_date,
 )
-from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.policies import Policies
 from scheduler_svc.placement.http.router import ApiRoute, Router
@@ -30,7 +29,7 @@ LOG = log.getLogger(__name__)
 
 UNAVAILABLE = 503
 RETRY_SECONDS = 1  # sent as Retry-After with status 503
-CACHE_HEADERS_SINCE = Microversion(1, 15)
+CACHE_HEADERS_SINCE = 15
 
 
 class PlacementApplication:
@@ -45,7 +44,7 @@ class PlacementApplication:
         exchange = exchange_of(environ)
         request_id = exchange.request_id
         headers = {"x-openstack-request-id": request_id, "vary": microversions.HEADER}
-        version: Microversion | None = None
+        version: int | None = None
         try:
             try:
                 caller = caller_of(environ)
@@ -53,7 +52,7 @@ class PlacementApplication:
                     version = microversions.parse_or_latest(environ.get("HTTP_OPENSTACK_API_VERSION"))
                     raise Problem(401, "")
                 version = microversions.parse(environ.get("HTTP_OPENSTACK_API_VERSION"))
-                headers[microversions.HEADER] = f"{microversions.SERVICE} {version}"
+                headers[microversions.HEADER] = f"{microversions.SERVICE} 1.{version}"
                 response = self._serve(Request(environ, version, caller, request_id), headers, exchange)
             except errors.InvalidRequest as error:
                 raise bad_request(str(error)) from error
@@ -108,7 +107,7 @@ def _choose(routes: Sequence[ApiRoute], request: Request) -> ApiRoute:
     for route in routes:
         if route.type_first:
             _check_types(route, request)
-        if route.since <= request.version.minor <= route.until:
+        if route.since <= request.version <= route.until:
             return route
     raise Problem(routes[0].outside, "")
 
@@ -133,7 +132,7 @@ def _decode_path(path: str) -> str:
 
 def _send(
     response: Response,
-    version: Microversion,
+    version: int,
     environ: dict[str, Any],
     headers: dict[str, str],
     start_response: StartResponse,

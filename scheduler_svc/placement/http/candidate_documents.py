@@ -12,14 +12,13 @@ import orjson
 from rpcapi.resources.trees.tree import AllocationCandidate, TreeRequest
 from scheduler_svc.core.provider_uuids import uuid_of, uuids_of
 from scheduler_svc.placement.http.candidate_summaries import TREES_SINCE, RootTexts, write_summaries
-from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.model.candidates.anchors import total_amounts
 from scheduler_svc.placement.model.candidates.contents import ProviderContents
 from scheduler_svc.placement.model.candidates.deadline import Deadline
 from scheduler_svc.placement.model.candidates.request import CandidateList
 
-BY_PROVIDER_SINCE = Microversion(1, 12)
-MAPPINGS_SINCE = Microversion(1, 34)
+BY_PROVIDER_SINCE = 12
+MAPPINGS_SINCE = 34
 
 _MARK = "@"  # placeholder of a UUID in a template; cannot occur in names of classes or groups
 
@@ -34,7 +33,7 @@ class CandidateDocuments:
         self,
         answer: CandidateList,
         request: TreeRequest,
-        version: Microversion,
+        version: int,
         deadline: Deadline,
         *,
         is_limited: bool,
@@ -60,21 +59,21 @@ class CandidateDocuments:
         return b"".join([*pieces, *_separated(summaries), b"}}"])
 
     def _write_roots(
-        self, roots: ProviderContents, version: Microversion, classes: Collection[str]
+        self, roots: ProviderContents, version: int, classes: Collection[str]
     ) -> tuple[list[str], list[bytes]]:
         if version >= TREES_SINCE:
             return self._root_texts.of(roots)
         return uuids_of(roots.ids), write_summaries(roots, version, classes)
 
 
-def _bare_requests(uuids: Iterable[str], request: TreeRequest, version: Microversion) -> list[str]:
+def _bare_requests(uuids: Iterable[str], request: TreeRequest, version: int) -> list[str]:
     """Return the requests of roots that serve all groups; they differ in the UUID only."""
     providers = {group.suffix: (_MARK,) for group in request.groups}
     template = _request({_MARK: total_amounts(request)}, providers, version).split(_MARK)
     return [uuid.join(template) for uuid in uuids]
 
 
-def _requests(candidates: Iterable[AllocationCandidate], version: Microversion) -> Iterator[str]:
+def _requests(candidates: Iterable[AllocationCandidate], version: int) -> Iterator[str]:
     for candidate in candidates:
         amounts = {uuid_of(name): amounts for name, amounts in candidate.allocations.items()}
         # Some of these have no allocation: a group may request traits only.
@@ -82,9 +81,7 @@ def _requests(candidates: Iterable[AllocationCandidate], version: Microversion) 
         yield _request(amounts, providers, version)
 
 
-def _request(
-    allocations: Mapping[str, Mapping[str, int]], providers: Mapping[str, Sequence[str]], version: Microversion
-) -> str:
+def _request(allocations: Mapping[str, Mapping[str, int]], providers: Mapping[str, Sequence[str]], version: int) -> str:
     document: dict[str, Any]
     if version >= BY_PROVIDER_SINCE:
         document = {"allocations": {uuid: {"resources": amounts} for uuid, amounts in allocations.items()}}

@@ -14,13 +14,12 @@ from rpcapi.validation.groups import MAX_GROUPS, MAX_SUBTREES
 from scheduler_svc.placement.http import query_parameters
 from scheduler_svc.placement.http.candidate_summaries import TREES_SINCE
 from scheduler_svc.placement.http.messages import Request
-from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.query_parameters import FORBIDDEN_TRAITS_SINCE, INVALID
 from scheduler_svc.placement.http.schemas import allocation_candidates as schemas
 from scheduler_svc.placement.model.candidates.request import CandidateRequest
 from scheduler_svc.placement.model.problems import BAD_PARAMETER, MISSING_PARAMETER, bad_request
 
-SUBTREES_SINCE = Microversion(1, 36)
+SUBTREES_SINCE = 36
 _KEY = re.compile(rf"(resources|required|member_of|in_tree)({schemas.SUFFIX})?")
 
 Groups = Mapping[str, RequestGroup]  # by suffix

@@ -10,15 +10,14 @@ import orjson
 
 from scheduler_svc.core.provider_uuids import uuid_of, uuids_of
 from scheduler_svc.core.table.columns import IntColumn
-from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.model.candidates.contents import NO_INVENTORY, Legend, ProviderContents
 
-TRAITS_SINCE = Microversion(1, 17)
-ALL_CLASSES_SINCE = Microversion(1, 27)
-TREES_SINCE = Microversion(1, 29)  # last change of the form
+TRAITS_SINCE = 17
+ALL_CLASSES_SINCE = 27
+TREES_SINCE = 29  # last change of the form
 
 
-def write_summaries(providers: ProviderContents, version: Microversion, requested: Collection[str] = ()) -> list[bytes]:
+def write_summaries(providers: ProviderContents, version: int, requested: Collection[str] = ()) -> list[bytes]:
     """Return a summary per provider, before ALL_CLASSES_SINCE with the ``requested`` resource classes only."""
     count = len(providers.ids)
     inventories = [

@@ -10,12 +10,11 @@ from typing import Any
 import orjson
 import webob.exc
 
-from scheduler_svc.placement.http import microversions
 from scheduler_svc.placement.http.messages import JSON, accepts_json
-from scheduler_svc.placement.http.microversions import Microversion
+from scheduler_svc.placement.http.microversions import LATEST, OLDEST
 from scheduler_svc.placement.model.problems import Problem
 
-CODES_SINCE = Microversion(1, 23)
+CODES_SINCE = 23
 
 
 def error_document(status: int, title: str, detail: str, **members: str) -> dict[str, Any]:
@@ -35,7 +34,7 @@ def respond(
     start_response: Callable[..., Any],
     *,
     request_id: str,
-    version: Microversion | None,
+    version: int | None,
     headers: Mapping[str, str],
 ) -> Iterable[bytes]:
     """Respond with a problem; ``version`` is None if the request names no supported microversion."""
@@ -43,7 +42,7 @@ def respond(
     def format_json(body: str, status: str, title: str, environ: Mapping[str, Any]) -> dict[str, Any]:
         members = {"request_id": request_id}
         if version is None:
-            members |= {"min_version": str(microversions.OLDEST), "max_version": str(microversions.LATEST)}
+            members |= {"min_version": f"1.{OLDEST}", "max_version": f"1.{LATEST}"}
         elif version >= CODES_SINCE:
             members["code"] = problem.code
         return error_document(problem.status, title, webob.exc.strip_tags(body), **members)

@@ -7,7 +7,6 @@ from typing import Any
 
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.placement.http.messages import Request, Response, json_response
-from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.schemas import inventories as schemas
 from scheduler_svc.placement.model.catalogue import RESOURCE_CLASSES, standard_first
@@ -29,7 +28,7 @@ from scheduler_svc.store.providers.changes import (
     SetInventory,
 )
 
-FULLY_RESERVED_SINCE = Microversion(1, 26)
+FULLY_RESERVED_SINCE = 26
 STALE = "resource provider generation conflict: read it again and repeat the request"
 
 

@@ -13,7 +13,6 @@ import orjson
 import webob.acceptparse
 
 from rpcapi.daemon.http_requests import BodyTooLarge
-from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.schemas.validators import Validator
 from scheduler_svc.placement.model.problems import DUPLICATE_PARAMETER, Problem, bad_request
 
@@ -37,7 +36,7 @@ class ApiUser(NamedTuple):
 class Request:
     """Request of ``caller`` in a microversion; ``id`` is sent in the response's header."""
 
-    def __init__(self, environ: Environ, version: Microversion, caller: ApiUser, request_id: str) -> None:
+    def __init__(self, environ: Environ, version: int, caller: ApiUser, request_id: str) -> None:
         self.environ = environ
         self.version = version
         self.caller = caller

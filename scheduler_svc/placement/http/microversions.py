@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Microversions of the Placement API, from the header ``openstack-api-version``.
+"""Microversions of the Placement API, from the header ``openstack-api-version``: the minor numbers of 1.x.
 
 https://docs.openstack.org/placement/latest/placement-api-microversion-history.html lists their changes.
 """
 
 import functools
 import re
-from typing import NamedTuple
 
 import microversion_parse
 
@@ -16,21 +15,11 @@ SERVICE = "placement"
 HEADER = "openstack-api-version"
 _VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
 
-
-class Microversion(NamedTuple):
-    major: int
-    minor: int
-
-    def __str__(self) -> str:
-        return f"{self.major}.{self.minor}"
-
-
-OLDEST = Microversion(1, 0)
-LATEST = Microversion(1, 39)
+OLDEST, LATEST = 0, 39
 
 
 @functools.lru_cache(maxsize=256)
-def parse(header: str | None) -> Microversion:
+def parse(header: str | None) -> int:
     """Return the microversion of a header, the oldest without one; raises Problem 400 or 406."""
     text = microversion_parse.get_version({HEADER: header}, SERVICE) if header is not None else None
     if text is None:
@@ -40,13 +29,13 @@ def parse(header: str | None) -> Microversion:
     numbers = _VERSION.fullmatch(text)
     if numbers is None:
         raise bad_request(f"invalid version string: {text:.100}")
-    version = Microversion(int(numbers[1]), int(numbers[2]))
-    if not OLDEST <= version <= LATEST:
+    major, minor = map(int, numbers.groups())
+    if major != 1 or minor > LATEST:
         raise Problem(406, f"Unacceptable version header: {text:.100}")
-    return version
+    return minor
 
 
-def parse_or_latest(header: str | None) -> Microversion:
+def parse_or_latest(header: str | None) -> int:
     try:
         return parse(header)
     except Problem:

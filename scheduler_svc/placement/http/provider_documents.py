@@ -8,20 +8,19 @@ import orjson
 
 from scheduler_svc.core.provider_uuids import uuid_of
 from scheduler_svc.core.table.providers import ProviderRow
-from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.store.providers.changes import ProviderState
 
-TREES_SINCE = Microversion(1, 14)
+TREES_SINCE = 14
 _LINKS = (  # links to a provider's subresources, and since when
-    ("inventories", Microversion(1, 0)),
-    ("usages", Microversion(1, 0)),
-    ("aggregates", Microversion(1, 1)),
-    ("traits", Microversion(1, 6)),
-    ("allocations", Microversion(1, 11)),
+    ("inventories", 0),
+    ("usages", 0),
+    ("aggregates", 1),
+    ("traits", 6),
+    ("allocations", 11),
 )
 
 
-def to_json(provider: ProviderRow | ProviderState, generation: int, prefix: str, version: Microversion) -> str:
+def to_json(provider: ProviderRow | ProviderState, generation: int, prefix: str, version: int) -> str:
     return _template(prefix, version) % {
         "uuid": uuid_of(provider.id),
         "name": orjson.dumps(provider.name).decode(),
@@ -31,13 +30,13 @@ def to_json(provider: ProviderRow | ProviderState, generation: int, prefix: str,
     }
 
 
-def as_list(providers: Iterable[tuple[ProviderRow, int]], prefix: str, version: Microversion) -> bytes:
+def as_list(providers: Iterable[tuple[ProviderRow, int]], prefix: str, version: int) -> bytes:
     documents = (to_json(row, generation, prefix, version) for row, generation in providers)
     return f'{{"resource_providers":[{",".join(documents)}]}}'.encode()
 
 
 @functools.lru_cache
-def _template(prefix: str, version: Microversion) -> str:
+def _template(prefix: str, version: int) -> str:
     path = f"{prefix.replace('%', '%%')}/resource_providers/%(uuid)s"
     below = [name for name, since in _LINKS if version >= since]
     document = {

@@ -11,7 +11,6 @@ from scheduler_svc.core.provider_uuids import uuid_of
 from scheduler_svc.core.table.providers import ProviderRow
 from scheduler_svc.placement.http import query_parameters
 from scheduler_svc.placement.http.messages import Request, Response, now_ms
-from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.placement.http.provider_documents import TREES_SINCE, as_list, to_json
 from scheduler_svc.placement.http.schemas import providers as schemas
@@ -36,8 +35,8 @@ from scheduler_svc.store.providers.changes import (
     UpdateProvider,
 )
 
-BODY_OF_CREATED_SINCE = Microversion(1, 20)
-MOVES_SINCE = Microversion(1, 37)
+BODY_OF_CREATED_SINCE = 20
+MOVES_SINCE = 37
 
 
 def list_all(model: PlacementModel, request: Request) -> Response:
@@ -78,7 +77,7 @@ def update(model: PlacementModel, request: Request, uuid: str) -> Response:
         parent = _parent(model, parent_uuid, failure)
         if provider.parent is not None and request.version < MOVES_SINCE and parent_uuid != uuid_of(provider.parent):
             act = "un-parenting" if parent is None else "re-parenting"
-            raise bad_request(f"{failure}{act} a provider is not currently allowed. It is from {MOVES_SINCE} on.")
+            raise bad_request(f"{failure}{act} a provider is not currently allowed. It is from 1.{MOVES_SINCE} on.")
     change = UpdateProvider(provider.id, body["name"], parent)
     refused_place = partial(_refused_place, name=body["name"], failure=failure)
     return _respond(model.directory.change(change, refused_place), request)

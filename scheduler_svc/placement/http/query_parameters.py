@@ -10,13 +10,12 @@ from oslo_utils import uuidutils
 
 from rpcapi.resources.groups import RequestGroup
 from scheduler_svc.placement.http.messages import Request
-from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.model.problems import bad_request
 
-FORBIDDEN_TRAITS_SINCE = Microversion(1, 22)
-REPEATED_AGGREGATES_SINCE = Microversion(1, 24)
-FORBIDDEN_AGGREGATES_SINCE = Microversion(1, 32)
-ANY_TRAITS_SINCE = Microversion(1, 39)
+FORBIDDEN_TRAITS_SINCE = 22
+REPEATED_AGGREGATES_SINCE = 24
+FORBIDDEN_AGGREGATES_SINCE = 32
+ANY_TRAITS_SINCE = 39
 
 MAX_DIGITS = 18  # of an amount; no capacity has more
 INVALID = "Invalid query string parameters: "
@@ -95,11 +94,11 @@ def aggregates(request: Request, suffix: str = "") -> tuple[list[set[str]], set[
     return required, forbidden
 
 
-def _any_traits(value: str, version: Microversion) -> set[str]:
+def _any_traits(value: str, version: int) -> set[str]:
     example = "in:HW_CPU_X86_VMX,CUSTOM_MAGIC"
     if version < ANY_TRAITS_SINCE:
         raise bad_request(
-            f"{INVALID}The format '{example}' only supported since microversion {ANY_TRAITS_SINCE}. Got: {value}"
+            f"{INVALID}The format '{example}' only supported since microversion 1.{ANY_TRAITS_SINCE}. Got: {value}"
         )
     alternatives = {name.strip() for name in value.removeprefix("in:").split(",")}
     if "" in alternatives:
@@ -111,7 +110,7 @@ def _any_traits(value: str, version: Microversion) -> set[str]:
     return alternatives
 
 
-def all_traits(value: str, version: Microversion) -> tuple[list[set[str]], set[str]]:
+def all_traits(value: str, version: int) -> tuple[list[set[str]], set[str]]:
     """Parse ``A,!B`` into required traits, a set for each, and forbidden traits; raises Problem 400."""
     names = [name.strip() for name in value.split(",")]
     required = [{name} for name in names if not name.startswith("!")]

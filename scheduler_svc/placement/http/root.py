@@ -8,9 +8,9 @@ from scheduler_svc.placement.http.model import PlacementModel
 
 def show(_model: PlacementModel, _request: Request) -> Response:
     version = {
-        "id": f"v{OLDEST}",
-        "min_version": str(OLDEST),
-        "max_version": str(LATEST),
+        "id": f"v1.{OLDEST}",
+        "min_version": f"1.{OLDEST}",
+        "max_version": f"1.{LATEST}",
         "status": "CURRENT",
         "links": [{"rel": "self", "href": ""}],
     }

@@ -30,8 +30,8 @@ class ApiRoute(NamedTuple):
     path: str
     handler: Handler
     rule: str | None
-    since: int = OLDEST.minor
-    until: int = LATEST.minor
+    since: int = OLDEST
+    until: int = LATEST
     outside: int = 404
     takes_json: bool = False
     gives_json: bool = False

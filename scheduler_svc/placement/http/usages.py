@@ -4,11 +4,10 @@
 from collections import Counter
 
 from scheduler_svc.placement.http.messages import Request, Response, json_response
-from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.http.model import PlacementModel
 from scheduler_svc.store.allocations import Usage
 
-TYPES_SINCE = Microversion(1, 38)
+TYPES_SINCE = 38
 ALL_TYPES, NO_TYPE = "all", "unknown"
 
 

@@ -9,8 +9,6 @@ import fastjsonschema
 import jsonschema
 from oslo_utils import uuidutils
 
-from scheduler_svc.placement.http.microversions import Microversion
-
 Schema = Mapping[str, Any]
 
 MAX_INTEGER = 0x7FFFFFFF  # largest amount in Placement's database
@@ -75,8 +73,8 @@ def fields(properties: Schema, required: Sequence[str] = ()) -> Schema:
     return schema | ({"required": list(required)} if required else {})
 
 
-def of_version(validators: Versioned, version: Microversion) -> Validator:
-    return next(validator for minor, validator in validators if version.minor >= minor)
+def of_version(validators: Versioned, version: int) -> Validator:
+    return next(validator for minor, validator in validators if version >= minor)
 
 
 def body(schema: Schema) -> Validator:

@@ -11,7 +11,6 @@ from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.trees.tree import AllocationCandidate, TreeRequest
 from scheduler_svc.core.provider_uuids import uuids_of
 from scheduler_svc.placement.http.candidate_documents import CandidateDocuments
-from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.model.candidates.contents import Legend, ProviderContents
 from scheduler_svc.placement.model.candidates.deadline import STEPS_BETWEEN_CHECKS, Deadline
 from scheduler_svc.placement.model.candidates.request import CandidateList
@@ -20,7 +19,7 @@ from scheduler_svc.placement.model.problems import Problem
 COUNT = 3 * STEPS_BETWEEN_CHECKS
 IDS = [f"h{number}" for number in range(COUNT)]
 REQUEST = TreeRequest([RequestGroup("", {"VCPU": 1})])
-LATEST = Microversion(1, 39)
+LATEST = 39
 
 
 def contents(rows):

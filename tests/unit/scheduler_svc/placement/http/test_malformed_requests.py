@@ -60,7 +60,7 @@ def parameters():
     ``minor`` is the first and the last minor microversion of each schema.
     """
     for route in ROUTES:
-        last = LATEST.minor
+        last = LATEST
         for first, validator in route.query or ():
             schema = validator.schema
             for pattern in (*schema["properties"], *schema.get("patternProperties", ())):

@@ -7,7 +7,6 @@ import pytest
 
 from scheduler_svc.placement.http import query_parameters
 from scheduler_svc.placement.http.messages import ApiUser, Request
-from scheduler_svc.placement.http.microversions import Microversion
 from scheduler_svc.placement.model.problems import Problem
 
 A, B = "a" * 32, "b" * 32
@@ -15,7 +14,7 @@ A, B = "a" * 32, "b" * 32
 
 def request(minor, *parameters):
     environ = {"QUERY_STRING": urlencode(parameters)}
-    return Request(environ, Microversion(1, minor), ApiUser(None, None, ()), "req-1")
+    return Request(environ, minor, ApiUser(None, None, ()), "req-1")
 
 
 @pytest.mark.parametrize(
