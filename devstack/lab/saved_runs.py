@@ -6,7 +6,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -69,15 +69,7 @@ class SavedRun:
     def save(self, folder: Path) -> Path:
         """Write the run into a file of its own, and return its path. Raises OSError."""
         name = f"{self.command}-{self.started:%Y%m%dT%H%M%S.%f}-{self.commit.rstrip('+')[:12]}.json"
-        document = {
-            "schema": 1,
-            "command": self.command,
-            "options": self.options,
-            "commit": self.commit,
-            "started": self.started.isoformat(),
-            "machine": self.machine,
-            "rows": self.rows,
-        }
+        document = {"schema": 1, **asdict(self), "started": self.started.isoformat()}
         path = folder / name
         path.write_text(rows.json_text(document, indent=2) + "\n")
         return path
@@ -120,16 +112,11 @@ def _read(path: Path) -> SavedRun:
         if document["schema"] != 1:
             raise CommandFailed(f"{path} has schema {document['schema']}, and this checkout reads 1: use a newer one")
         started = datetime.fromisoformat(document["started"])
-        if started.tzinfo is None or not all(isinstance(row["ratio"], int | float) for row in document["rows"]):
+        rows_are_named = all(row["name"] and isinstance(row["ratio"], int | float) for row in document["rows"])
+        if started.tzinfo is None or not rows_are_named:
             raise ValueError
-        return SavedRun(
-            document["command"],
-            document["options"],
-            document["commit"],
-            started,
-            document["machine"],
-            [{"name": row["name"], **row} for row in document["rows"]],
-        )
+        del document["schema"]
+        return SavedRun(**{**document, "started": started})
     except (OSError, ValueError, KeyError, TypeError) as why:
         raise CommandFailed(f"{path} is no run that lab.sh saved: remove it from the folder") from why
 

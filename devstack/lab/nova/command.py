@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from devstack.lab.benchmark import Benchmark, flag, host_count, list_of, names_of, option, positive
+from devstack.lab.benchmark import Benchmark, count_up_to, flag, host_count, list_of, names_of, option, positive
 from devstack.lab.nova import burst_cloud, bursts, paired_cloud, placement_race, selects
 from devstack.lab.peers.side import PeerFailed
 from devstack.lab.placement import servers
@@ -24,12 +24,7 @@ PARTS = ("select", "race", "bursts")
 RACE_WORKERS = 2  # processes of each Placement
 
 
-def burst_size(text: str) -> int:
-    """Parse a number of servers that fit twice."""
-    number = positive(text)
-    if number > burst_cloud.LARGEST:
-        raise argparse.ArgumentTypeError(f"{number} servers are more than the maximum of {burst_cloud.LARGEST}")
-    return number
+burst_size = count_up_to(burst_cloud.LARGEST, "servers")
 
 
 class NovaBenchmark(Benchmark):

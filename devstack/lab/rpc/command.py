@@ -12,7 +12,7 @@ from typing import Any
 from devstack.cluster_size import ClusterSize, default_executor
 from devstack.confs import PARTITION
 from devstack.lab import hosts
-from devstack.lab.benchmark import host_count, list_of, names_of, option, positive, up_to
+from devstack.lab.benchmark import count_up_to, host_count, list_of, names_of, option, positive, up_to
 from devstack.lab.private_cluster import LONG_TIMEOUTS, MODES, ClusterBenchmark, PrivateCluster, running, scraping
 from devstack.lab.rows import ResultRow
 from devstack.lab.rpc import turns, users
@@ -31,20 +31,6 @@ TURNS, TURN_BLOCKS = 8, 2  # of each executor, where several take turns
 MAX_LOAD = 120  # percent; more arrivals than can be served only make a queue
 METRICS = "metrics"  # in place of an executor: the default one, with metrics that are scraped
 EXECUTORS = ("eventlet", "threading", METRICS)
-
-
-def user_count(text: str) -> int:
-    number = positive(text)
-    if number > users.MAX_USERS:
-        raise argparse.ArgumentTypeError(f"{number} users are more than the maximum of {users.MAX_USERS}")
-    return number
-
-
-def load_percent(text: str) -> int:
-    percent = positive(text)
-    if percent > MAX_LOAD:
-        raise argparse.ArgumentTypeError(f"{percent} % of the saturated rate are more than the maximum of {MAX_LOAD} %")
-    return percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +87,7 @@ class RpcBenchmark(ClusterBenchmark):
             "--loads",
             "Also time single selections that arrive at random, at these shares of the saturated rate, with the first "
             "executor",
-            list_of(load_percent),
+            list_of(count_up_to(MAX_LOAD, "percent of the saturated rate")),
             "25,50,75,100",
             "PERCENT,...",
         ),
@@ -109,7 +95,7 @@ class RpcBenchmark(ClusterBenchmark):
             "--users",
             "Compare a RabbitMQ node with the users of N agents; only --clients, --executors (the first) and --seconds "
             "apply",
-            user_count,
+            count_up_to(users.MAX_USERS, "users"),
         ),
     )
 

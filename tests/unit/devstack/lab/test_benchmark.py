@@ -145,7 +145,7 @@ EXECUTORS = "eventlet or threading or metrics"
             "'asyncio' is not an executor; use eventlet or threading or metrics",
         ),
         ("rpc", "--loads", ("0", "half"), COUNT),
-        ("rpc", "--loads", ("121",), "maximum of 120 %"),
+        ("rpc", "--loads", ("121",), "more than the maximum of 120"),
         ("rpc", "--seconds", ("nan", "0", "-1", "inf", "soon"), "is not a number of seconds above 0 and up to 600"),
         ("rpc", "--users", ("0", "-1", "many"), COUNT),
         ("rpc", "--users", ("100001",), "more than the maximum of 100000"),
