@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from devstack.lab import default_driver
@@ -57,17 +57,10 @@ class RaceTally:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
 
     def add(self, tally: "RaceTally") -> None:
-        self.rounds += tally.rounds
-        self.calls += tally.calls
-        self.placements += tally.placements
-        self.refusals += tally.refusals
-        self.affinity_refusals += tally.affinity_refusals
-        self.scripts += tally.scripts
-        self.first_choices += tally.first_choices
-        self.very_first_choices += tally.very_first_choices
-        self.behind += tally.behind
-        self.max_candidates = max(self.max_candidates, tally.max_candidates)
-        self.verdicts.update(tally.verdicts)
+        max_candidates = max(self.max_candidates, tally.max_candidates)
+        for counted in fields(self):
+            setattr(self, counted.name, getattr(self, counted.name) + getattr(tally, counted.name))
+        self.max_candidates = max_candidates
 
 
 class CountingStore:

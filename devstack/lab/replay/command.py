@@ -15,7 +15,7 @@ from devstack.lab.replay import arrivals, in_process, policies, report
 from devstack.lab.replay.arrivals import TraceSummary
 from devstack.lab.replay.observer import ReplayObserver
 from devstack.lab.replay.policies import ReplayPolicy
-from devstack.lab.replay.scenario import Oracle, OracleResult, Placer, ReplayRun, TraceReplay
+from devstack.lab.replay.scenario import Oracle, Placer, ReplayRun, TraceReplay
 from devstack.lab.replay.trace import SyntheticTrace, Trace, TraceFile
 from devstack.lab.rows import ResultRow
 from rpcapi.admin.argument import Argument
@@ -101,16 +101,16 @@ class ReplayBenchmark(Benchmark):
         oracles = {policy.oracle for policy in replay_policies}
         self._runs = {}
         with self.bar(setup.survey.servers * (len(replay_policies) + len(oracles)), "replaying", args) as bar:
-            oracle_results: dict[str, OracleResult] = {}
+            oracle_flags: dict[str, bytearray] = {}
             for policy in replay_policies:
                 with _make_placer(setup, policy) as placer:
-                    if policy.oracle not in oracle_results:
-                        oracle_results[policy.oracle] = _run_oracle(setup, policy, placer.store.snapshot(), bar)
-                    self._runs[policy.name] = _run(setup, policy, placer, oracle_results[policy.oracle], bar)
+                    if policy.oracle not in oracle_flags:
+                        oracle_flags[policy.oracle] = _run_oracle(setup, policy, placer.store.snapshot(), bar)
+                    self._runs[policy.name] = _run(setup, policy, placer, oracle_flags[policy.oracle], bar)
         return [
             row
             for policy in replay_policies
-            for row in report.rows(policy, self._runs[policy.name], oracle_results[policy.oracle].count, setup.hosts)
+            for row in report.rows(policy, self._runs[policy.name], sum(oracle_flags[policy.oracle]), setup.hosts)
         ]
 
     def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:
@@ -151,16 +151,17 @@ def _make_placer(setup: ReplaySetup, policy: ReplayPolicy) -> contextlib.Abstrac
     return (in_process.in_memory if setup.through == "memory" else in_process.in_redis)(nodes, policy)
 
 
-def _run_oracle(setup: ReplaySetup, policy: ReplayPolicy, snapshot: Snapshot, bar: Any) -> OracleResult:
+def _run_oracle(setup: ReplaySetup, policy: ReplayPolicy, snapshot: Snapshot, bar: Any) -> bytearray:
+    """Return the flags of the servers that the oracle placed."""
     oracle = Oracle(snapshot, policies.load(policy.oracle).driver)
     for batch in arrivals.arrival_batches(setup.trace, setup.limit, setup.together):
         oracle.process(batch)
         bar.update(sum(len(request.members) for request in batch.requests))
-    return oracle.result
+    return oracle.placed_flags
 
 
-def _run(setup: ReplaySetup, policy: ReplayPolicy, placer: Placer, oracle_result: OracleResult, bar: Any) -> ReplayRun:
+def _run(setup: ReplaySetup, policy: ReplayPolicy, placer: Placer, oracle_flags: bytearray, bar: Any) -> ReplayRun:
     every = max(1, setup.survey.servers // JUDGED_CLAIMS)
     observer = ReplayObserver(placer.store, policy, setup.survey.commonest, every)
-    trace_replay = TraceReplay(placer, observer, setup.survey, oracle_result)
+    trace_replay = TraceReplay(placer, observer, setup.survey, oracle_flags)
     return trace_replay.replay(arrivals.arrival_batches(setup.trace, setup.limit, setup.together), bar)

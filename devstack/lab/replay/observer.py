@@ -58,15 +58,9 @@ class ReplayObserver:
 
     def catch_up(self) -> None:
         """Apply the log's new entries; raises LookupError if they were trimmed."""
-        while True:
-            entries = self._store.follow(self._table.partitions[0].position, 0)
-            if entries is None:
-                raise LookupError(f"The log of {self._store.partition} was trimmed before it was read")
-            if not entries:
-                return
-            for entry in entries:
-                self._judge(entry)
-                self._table.apply(entry)
+        for entry in regret.entries(self._store, self._table.partitions[0].position):
+            self._judge(entry)
+            self._table.apply(entry)
 
     def could_take(self, amounts: Amounts, count: int) -> bool:
         """Return whether ``count`` such servers would fit now."""

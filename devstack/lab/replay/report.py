@@ -24,7 +24,7 @@ PANELS = (
 def rows(policy: ReplayPolicy, run: ReplayRun, oracle_placements: int, hosts: int) -> Iterator[ResultRow]:
     """Yield the rows of one driver; ``oracle_placements`` is the number of servers that the oracle placed."""
     counts = {"placed": run.placements, "refused": run.refusals, "overcommit": run.overcommit}
-    first = run.first_refusal
+    refused_number, refusal_fill = run.first_refusal or (0, 0.0)
     yield ResultRow(f"{policy.name}: overcommit", run.overcommit, 0, figures={**counts, "hosts": hosts})
     yield ResultRow(
         f"{policy.name}: placed, beside the oracle",
@@ -35,8 +35,8 @@ def rows(policy: ReplayPolicy, run: ReplayRun, oracle_placements: int, hosts: in
             "refused_oracle_placed": run.oracle_only,
             "placed_oracle_refused": run.driver_only,
             "refused_with_room": run.avoidable_refusals,
-            "first_refusal_request": first.request if first else 0,
-            "first_refusal_fill": first.fill if first else 0.0,
+            "first_refusal_request": refused_number,
+            "first_refusal_fill": refusal_fill,
             "placed_per_s": run.placements / run.seconds if run.seconds else 0.0,
             "ms_per_server": 1000 * run.seconds / max(1, run.placements + run.refusals),
         },

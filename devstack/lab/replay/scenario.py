@@ -45,27 +45,18 @@ class Placer(Protocol):
         """Remove servers; their resources are free when this returns."""
 
 
-@dataclass(slots=True)
-class OracleResult:
-    """One byte per server of the trace, 1 if the oracle placed it."""
-
-    placed_flags: bytearray = field(default_factory=bytearray)
-
-    @property
-    def count(self) -> int:
-        """Number of placed servers."""
-        return sum(self.placed_flags)
-
-
 class Oracle:
-    """Sequential placement on the complete current state, in its own table, without knowing the future."""
+    """Sequential placement on the complete current state, in its own table, without knowing the future.
+
+    ``placed_flags`` has a byte per server of the trace, 1 if it was placed.
+    """
 
     def __init__(self, snapshot: Snapshot, driver: Driver) -> None:
         self._driver = driver
         self._table = HostTable.from_snapshot(snapshot, reads=self._driver.reads)
         self._used: dict[str, dict[str, int]] = defaultdict(dict)
         self._running: list[tuple[float, int, str, Any]] = []
-        self.result = OracleResult()
+        self.placed_flags = bytearray()
 
     def process(self, arrivals: ArrivalBatch) -> None:
         """Remove the servers that end until then, and place the arriving ones."""
@@ -73,7 +64,7 @@ class Oracle:
             _, _, host, request = heapq.heappop(self._running)
             self._count(host, request, -1)
         for request in arrivals.requests:
-            self.result.placed_flags += bytes([self._place(request)]) * len(request.members)
+            self.placed_flags += bytes([self._place(request)]) * len(request.members)
 
     def _place(self, request: ReplayRequest) -> bool:
         scheduling_request = SchedulingRequest(request.id, request.resources)
@@ -99,20 +90,13 @@ class Oracle:
         self._table.apply_used({host: used}, hosts.POSITION)
 
 
-@dataclass(frozen=True, slots=True)
-class FirstRefusal:
-    """Number of the server from 1, and the used share of the scarcer class."""
-
-    request: int
-    fill: float
-
-
 @dataclass(slots=True)
 class ReplayRun:
     """Counts of servers, samples and judged claims.
 
     ``avoidable_refusals`` are servers that fitted. ``oracle_only`` were refused and placed by the oracle,
-    ``driver_only`` the reverse.
+    ``driver_only`` the reverse. ``first_refusal`` is the number of the first refused server from 1, and the used share
+    of the scarcer class then.
     """
 
     placements: int = 0
@@ -121,7 +105,7 @@ class ReplayRun:
     oracle_only: int = 0
     driver_only: int = 0
     overcommit: int = 0
-    first_refusal: FirstRefusal | None = None
+    first_refusal: tuple[int, float] | None = None
     seconds: float = 0.0
     samples: list[UsageSample] = field(default_factory=list)
     claims: Sequence[JudgedClaim] = ()
@@ -129,12 +113,13 @@ class ReplayRun:
 
 class TraceReplay:
     def __init__(
-        self, placer: Placer, observer: ReplayObserver, summary: TraceSummary, oracle_result: OracleResult
+        self, placer: Placer, observer: ReplayObserver, summary: TraceSummary, oracle_flags: Sequence[int]
     ) -> None:
+        """``oracle_flags`` tell which servers of the trace the oracle placed."""
         self._placer = placer
         self._observer = observer
         self._summary = summary
-        self._oracle_result = oracle_result
+        self._oracle_flags = oracle_flags
         self._running: list[tuple[float, int, PlacedServer]] = []
         self.run = ReplayRun()
 
@@ -162,12 +147,11 @@ class TraceReplay:
         if self._observer.could_take(request.resources, len(request.members)):
             self.run.avoidable_refusals += len(request.members)
         if self.run.first_refusal is None:
-            fill = self._observer.sample(0).fill
-            self.run.first_refusal = FirstRefusal(request.members[0].number + 1, fill)
+            self.run.first_refusal = request.members[0].number + 1, self._observer.sample(0).fill
 
     def _count(self, requests: Sequence[ReplayRequest], assignments: Sequence[AssignedHosts]) -> None:
         for request, assigned_hosts in zip(requests, assignments, strict=True):
-            oracle_placed = [bool(self._oracle_result.placed_flags[member.number]) for member in request.members]
+            oracle_placed = [bool(self._oracle_flags[member.number]) for member in request.members]
             if assigned_hosts is None:
                 self.run.refusals += len(request.members)
                 self.run.oracle_only += sum(oracle_placed)

@@ -4,14 +4,12 @@
 import contextlib
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from tqdm import tqdm
 
 from devstack import confs, exercise
-from devstack.cluster import DevstackCluster
 from devstack.cluster_size import ClusterSize
-from devstack.lab.private_servers import in_temporary_folder
+from devstack.lab.private_cluster import INSTANT_BOOTS, booted
 from devstack.lab.replay.arrivals import ReplayRequest
 from devstack.lab.replay.policies import ReplayPolicy
 from devstack.lab.replay.scenario import AssignedHosts, OnRefusal, PlacedServer
@@ -23,10 +21,8 @@ from scheduler_svc.store.interface import Store
 from scheduler_svc.store.redis import RedisStore
 
 NODES_PER_HOST = 25
-READY_SECONDS = 120.0
 SETTLE_SECONDS = 300.0  # in which all simultaneous arrivals must be built
 CHUNK = 100
-INSTANT = {"simulator": {"boot_delay": 0, "boot_delay_spread": 0}}
 
 
 class ClusterPlacer:
@@ -95,22 +91,9 @@ def cluster_size(nodes: int) -> ClusterSize:
 
 @contextlib.contextmanager
 def in_cluster(nodes: int, policy: ReplayPolicy) -> Iterator[ClusterPlacer]:
-    size = cluster_size(nodes)
-
-    def make(folder: Path) -> DevstackCluster:
-        return DevstackCluster(folder / "run", size, {"scheduler": policy.configured, "compute": INSTANT})
-
-    with in_temporary_folder(make, _end) as cluster, contextlib.closing(Session([str(cluster.client_conf)])) as session:
-        cluster.start()
-        exercise.wait_for_nodes(session, size.nodes, READY_SECONDS, lambda ready_nodes: None)
-        store = RedisStore(cluster.store.url("scheduler"), confs.PARTITION)
-        with contextlib.closing(store):
-            store.check_identity()
-            yield ClusterPlacer(session, store)
-
-
-def _end(cluster: DevstackCluster) -> None:
-    """Kill the daemons with all their workers: they have nothing to save."""
-    for daemon in cluster.daemons.values():
-        daemon.kill_group()
-    cluster.destroy()
+    with (
+        booted(cluster_size(nodes), {**INSTANT_BOOTS, "scheduler": policy.configured}) as (private_cluster, session),
+        contextlib.closing(RedisStore(private_cluster.store_url, confs.PARTITION)) as store,
+    ):
+        store.check_identity()
+        yield ClusterPlacer(session, store)

@@ -105,5 +105,5 @@ def test_log_trimmed_before_it_was_read_raises():
     # When more entries are written than the log holds before the observer reads it
     for number in range(10):
         world.prepare("h0/n", {"MEMORY_MB": 1}, f"c-{number}")
-    with pytest.raises(LookupError, match="trimmed"):
+    with pytest.raises(LookupError, match="does not reach back"):
         world.observer.catch_up()

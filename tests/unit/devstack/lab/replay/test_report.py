@@ -6,7 +6,7 @@ import pytest
 from devstack.lab.race.regret import JudgedClaim
 from devstack.lab.replay import policies, report
 from devstack.lab.replay.observer import UsageSample
-from devstack.lab.replay.scenario import FirstRefusal, ReplayRun
+from devstack.lab.replay.scenario import ReplayRun
 
 
 def sample(at, used, density=0.5):
@@ -30,7 +30,7 @@ def test_overcommit_has_a_budget_of_none():
 
 
 def test_placements_are_compared_with_the_oracle():
-    row = rows(run(first_refusal=FirstRefusal(7, 0.9)))["placed, beside the oracle"]
+    row = rows(run(first_refusal=(7, 0.9)))["placed, beside the oracle"]
     assert (row.ratio, row.figures["placed_per_s"], row.figures["ms_per_server"]) == (0.9, 45.0, 20.0)
     assert (row.figures["first_refusal_request"], row.figures["first_refusal_fill"]) == (7, 0.9)
     assert rows(run(), oracle=0)["placed, beside the oracle"].ratio == 1.0

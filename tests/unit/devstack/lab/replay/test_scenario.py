@@ -9,7 +9,7 @@ import pytest
 from devstack.lab import hosts as lab_hosts
 from devstack.lab.replay import policies
 from devstack.lab.replay.arrivals import ArrivalBatch, ReplayRequest, ReplayServer, arrival_batches
-from devstack.lab.replay.scenario import SAMPLES, VERIFICATIONS, FirstRefusal, Oracle, TraceReplay
+from devstack.lab.replay.scenario import SAMPLES, VERIFICATIONS, Oracle, TraceReplay
 from tests.unit.devstack.lab.replay.traces import ListTrace, server
 from tests.unit.scheduler_svc.fakes.hosts import node
 
@@ -66,10 +66,9 @@ def request(*members):
 
 def replay(batches, placer, oracle=(1, 1, 1, 1), observer=None):
     summary = SimpleNamespace(begins=0.0, ends=200.0)
-    result = SimpleNamespace(placed_flags=array("b", oracle))
     steps = []
     bar = SimpleNamespace(update=steps.append)
-    run = TraceReplay(placer, observer or Observer(), summary, result).replay(batches, bar)
+    run = TraceReplay(placer, observer or Observer(), summary, array("b", oracle)).replay(batches, bar)
     return run, steps
 
 
@@ -88,7 +87,7 @@ def test_refusals_are_compared_with_the_room_and_the_oracle(could_take, avoidabl
     run, _ = replay(batches, placer, oracle=(0, 1, 1, 1), observer=Observer(could_take))
     assert (run.placements, run.refusals, run.avoidable_refusals) == (2, 2, avoidable)
     assert (run.oracle_only, run.driver_only) == (2, 1)
-    assert run.first_refusal == FirstRefusal(2, 0.75)
+    assert run.first_refusal == (2, 0.75)
 
 
 def test_samples_are_evenly_spread_and_some_are_verified():
@@ -104,7 +103,7 @@ def placements(*servers, together=False, policy="filter"):
     oracle = Oracle(lab_hosts.snapshot(TWO_HOSTS, {}), policies.load(policies.load(policy).oracle).driver)
     for batch in arrival_batches(ListTrace(*servers), None, together):
         oracle.process(batch)
-    return list(oracle.result.placed_flags)
+    return list(oracle.placed_flags)
 
 
 def test_places_until_full_and_again_after_departures():
