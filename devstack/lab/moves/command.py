@@ -3,7 +3,6 @@
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from compute_agent.simulator.copy import SimulatedCopy
@@ -23,35 +22,6 @@ from devstack.lab.private_cluster import SCHEDULERS, ClusterBenchmark
 from devstack.lab.rows import ResultRow
 from rpcapi.admin import draining
 from rpcapi.cli import move_options
-
-
-@dataclass(frozen=True, slots=True)
-class MovesPlan:
-    """Drain of a host with ``servers`` servers of ``memory`` MiB, ``parallel`` at a time; ``hosts`` more are lost."""
-
-    servers: int
-    hosts: int
-    memory: int
-    parallel: int
-
-    @property
-    def copy_seconds(self) -> float:
-        """Seconds of the simulator's copy of a server: the floor of its live migration."""
-        floor = SimulatedCopy(
-            memory_mb=self.memory,
-            disk_mb=0,  # the storage is shared
-            copy_rate=COPY_RATE,
-            dirty_rate=DIRTY_RATE,
-            downtime_ms=round(1000 * DOWNTIME_SECONDS),
-            started_ms=0,
-        ).wait_ms(0)
-        assert floor is not None  # noqa: S101 - guests write slower than they are copied
-        return floor / 1000
-
-    @property
-    def drain_seconds(self) -> float:
-        """Seconds of the drain's copies in turns: its floor."""
-        return -(-self.servers // self.parallel) * self.copy_seconds
 
 
 class MovesBenchmark(ClusterBenchmark):
@@ -78,29 +48,41 @@ class MovesBenchmark(ClusterBenchmark):
     def measure_cluster(self, bus: str, args: argparse.Namespace, bar: Any) -> Iterator[ResultRow]:
         hosts = MovedHosts(args.hosts)
         measurements = measure(self.size(bus, args, len(hosts.names), 1), hosts, args, bar)
-        yield from make_rows(bus, MovesPlan(args.servers, args.hosts, args.memory, args.parallel), measurements)
+        yield from make_rows(bus, args, measurements)
 
 
-def make_rows(bus: str, plan: MovesPlan, measurements: MovesMeasurements) -> Iterator[ResultRow]:
+def copy_seconds(memory_mb: int) -> float:
+    """Return the seconds of the simulator's copy of a server: the floor of its live migration."""
+    floor = SimulatedCopy(
+        memory_mb=memory_mb,
+        disk_mb=0,  # the storage is shared
+        copy_rate=COPY_RATE,
+        dirty_rate=DIRTY_RATE,
+        downtime_ms=round(1000 * DOWNTIME_SECONDS),
+        started_ms=0,
+    ).wait_ms(0)
+    assert floor is not None  # noqa: S101 - guests write slower than they are copied
+    return floor / 1000
+
+
+def make_rows(bus: str, args: argparse.Namespace, measurements: MovesMeasurements) -> Iterator[ResultRow]:
     drain, boots, evacuation = measurements.drain, measurements.boots, measurements.evacuation
+    copy_s = copy_seconds(args.memory)
+    copies_s = -(-args.servers // args.parallel) * copy_s  # in turns: the floor of a drain
     yield ResultRow(
         f"a live migration beside its copy, {bus}",
-        drain.p50_s / plan.copy_seconds,
-        figures={**drain.percentiles(), "copy_s": plan.copy_seconds},
+        drain.p50_s / copy_s,
+        figures={**drain.percentiles(), "copy_s": copy_s},
     )
-    figures = {"servers": plan.servers, "parallel": plan.parallel, "seconds": drain.seconds}
-    yield ResultRow(
-        f"drain of a host beside its copies, {bus}",
-        drain.seconds / plan.drain_seconds,
-        figures={**figures, "copies_s": plan.drain_seconds},
-    )
+    figures = {"servers": args.servers, "parallel": args.parallel, "seconds": drain.seconds, "copies_s": copies_s}
+    yield ResultRow(f"drain of a host beside its copies, {bus}", drain.seconds / copies_s, figures=figures)
     yield _work_row(f"decisions per live migration, {bus}", drain)
     yield ResultRow(
         f"an evacuation beside a boot, {bus}",
         evacuation.p50_s / boots.p50_s,
         figures={**evacuation.percentiles(), **boots.percentiles("boot_")},
     )
-    figures = {"servers": plan.servers * plan.hosts, "hosts": plan.hosts, "seconds": evacuation.seconds}
+    figures = {"servers": args.servers * args.hosts, "hosts": args.hosts, "seconds": evacuation.seconds}
     yield ResultRow(
         f"evacuation of all lost hosts beside the boots, {bus}",
         evacuation.seconds / boots.seconds,
@@ -112,10 +94,5 @@ def make_rows(bus: str, plan: MovesPlan, measurements: MovesMeasurements) -> Ite
 
 
 def _work_row(name: str, phase: PhaseTimes) -> ResultRow:
-    work = phase.work
-    figures = {
-        "decisions_per_s": work.decisions / phase.seconds,
-        "claims_per_s": work.claims / phase.seconds,
-        "claim_verbs_per_s": work.verbs / phase.seconds,
-    }
-    return ResultRow(name, work.decisions / max(1, phase.count), figures=figures)
+    figures = {f"{kind}_per_s": count / phase.seconds for kind, count in phase.work.items()}
+    return ResultRow(name, phase.work["decisions"] / max(1, phase.count), figures=figures)

@@ -5,7 +5,7 @@ import argparse
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,9 +38,12 @@ CAPACITY = {"vcpus": 1024, "memory_mb": 1 << 23, "disk_gb": 100_000}
 DRAIN, EVACUATION = "live-migration", "evacuation"  # kinds of migrations
 COMPLETED = "completed"
 
-DECISIONS = ("gantt_scheduler_decision_seconds_count", "gantt_scheduler_batched_requests_total")
-PLACED = "gantt_scheduler_instances_placed_total"
-VERBS = "gantt_scheduler_claims_total"  # confirm, release, begin_move and others, each for one claim
+# The scheduler's work by the metrics that count it: ranked requests, claims made, and verbs for one claim each.
+WORK = {
+    "decisions": ("gantt_scheduler_decision_seconds_count", "gantt_scheduler_batched_requests_total"),
+    "claims": ("gantt_scheduler_instances_placed_total",),
+    "claim_verbs": ("gantt_scheduler_claims_total",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,27 +72,13 @@ class MovedHosts:
         return self.names[1 + self.count :]
 
 
-@dataclass(frozen=True, slots=True)
-class SchedulerCounts:
-    """Ranked requests, claims made, and claims that a verb was executed on."""
-
-    decisions: float = 0
-    claims: float = 0
-    verbs: float = 0
-
-    def since(self, before: "SchedulerCounts") -> "SchedulerCounts":
-        return SchedulerCounts(
-            self.decisions - before.decisions, self.claims - before.claims, self.verbs - before.verbs
-        )
-
-
-def parse_counts(page: str) -> SchedulerCounts:
-    """Return the counts in a page of Prometheus's text format; a missing metric counts 0."""
+def count_work(page: str) -> dict[str, float]:
+    """Return the sums of WORK in a page of Prometheus's text format; a missing metric counts 0."""
     sums: defaultdict[str, float] = defaultdict(float)
     for family in text_string_to_metric_families(page):
         for sample in family.samples:
             sums[sample.name] += sample.value
-    return SchedulerCounts(sum(sums[name] for name in DECISIONS), sums[PLACED], sums[VERBS])
+    return {name: sum(sums[metric] for metric in metrics) for name, metrics in WORK.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +87,7 @@ class PhaseTimes:
 
     seconds: float
     durations: Times
-    work: SchedulerCounts
+    work: Mapping[str, float]  # by the names of WORK
 
     @property
     def count(self) -> int:
@@ -142,7 +131,7 @@ class MovesRun:
 
     def boot(self, hosts: Sequence[str]) -> PhaseTimes:
         """Boot the servers of these hosts, in requests for one host each, and wait for them."""
-        before = self._counts()
+        before = self._count()
         booted_uuids: list[str] = []
         resources = {"VCPU": 1, "MEMORY_MB": self._args.memory, "DISK_GB": 1}
         for host in hosts:
@@ -156,7 +145,7 @@ class MovesRun:
         waiting.wait_for_status(self.session, booted_uuids, exercise.FINAL_STATUSES, BOOT_SECONDS, tqdm(disable=True))
         records = waiting.fetch_instances(self.session, booted_uuids)
         # By the records: the caller's pauses would be a large part of the time.
-        return PhaseTimes(record_span(records), record_times(records), self._counts().since(before))
+        return PhaseTimes(record_span(records), record_times(records), self._work_since(before))
 
     def drain(self) -> PhaseTimes:
         return self._moves(DRAIN, lambda: self.operator.drain(self.hosts.drained, self._args.parallel))
@@ -167,15 +156,18 @@ class MovesRun:
         )
 
     def _moves(self, kind: str, command: Callable[[], list[str]]) -> PhaseTimes:
-        before, begin = self._counts(), time.monotonic()
+        before, begin = self._count(), time.monotonic()
         self.left += command()
-        seconds, work = time.monotonic() - begin, self._counts().since(before)
+        seconds, work = time.monotonic() - begin, self._work_since(before)
         listed = self.session.list_all(self.session.conductor.list_migrations, "migrations")
         completed = [move for move in listed if move.kind == kind and move.status == COMPLETED]
         return PhaseTimes(seconds, record_times(completed), work)
 
-    def _counts(self) -> SchedulerCounts:
-        return parse_counts(scrape(self._metrics_port).decode())
+    def _count(self) -> dict[str, float]:
+        return count_work(scrape(self._metrics_port).decode())
+
+    def _work_since(self, before: Mapping[str, float]) -> Mapping[str, float]:
+        return {name: count - before[name] for name, count in self._count().items()}
 
     def verify(self, state_folders: Sequence[Path]) -> tuple[exercise.ExerciseResult, list[str]]:
         """Return the servers with their claims, and a sentence for each fault."""
@@ -197,8 +189,7 @@ class MovesRun:
 
 def request_sizes(servers: int, per_request: int) -> list[int]:
     """Return the number of servers of each request for one host."""
-    full, rest = divmod(servers, per_request)
-    return [per_request] * full + ([rest] if rest else [])
+    return [min(per_request, servers - first) for first in range(0, servers, per_request)]
 
 
 def misplaced(records: Sequence[Any], hosts: Sequence[str]) -> Iterator[str]:

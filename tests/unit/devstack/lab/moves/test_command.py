@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """lab.sh moves: rows, floors, and a tiny run, in which every server arrives. Times are not tested."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from devstack import confs
 from devstack.cluster_size import ClusterSize
 from devstack.lab.moves import scenario
-from devstack.lab.moves.command import MovesPlan, make_rows
-from devstack.lab.moves.scenario import MovedHosts, MovesMeasurements, PhaseTimes, SchedulerCounts, request_sizes
+from devstack.lab.moves.command import copy_seconds, make_rows
+from devstack.lab.moves.scenario import MovedHosts, MovesMeasurements, PhaseTimes, request_sizes
 from devstack.lab.timing import Times
 from tests.unit.devstack.lab import asking
 
-PLAN = MovesPlan(servers=10, hosts=2, memory=2048, parallel=5)
+ARGS = SimpleNamespace(servers=10, hosts=2, memory=2048, parallel=5)
 
 
 def phase(seconds, duration, count, decisions=0):
-    return PhaseTimes(
-        seconds, Times(np.full(count, duration)), SchedulerCounts(decisions, 2 * decisions, 3 * decisions)
-    )
+    work = {"decisions": decisions, "claims": 2 * decisions, "claim_verbs": 3 * decisions}
+    return PhaseTimes(seconds, Times(np.full(count, duration)), work)
 
 
 def measurements(*faults, evacuated=20):
@@ -27,7 +28,7 @@ def measurements(*faults, evacuated=20):
 
 
 def test_moves_are_compared_with_copies_and_boots_of_the_same_run():
-    rows = list(make_rows("embedded", PLAN, measurements()))
+    rows = list(make_rows("embedded", ARGS, measurements()))
     move, drain, drain_work, evacuation, all_lost, evacuation_work, amiss = rows
     # A server is copied in 2.22 s; ten of them in two turns
     assert [round(row.ratio, 3) for row in (move, drain, evacuation, all_lost)] == [2.0, 2.0, 2.0, 5.0]
@@ -38,12 +39,12 @@ def test_moves_are_compared_with_copies_and_boots_of_the_same_run():
 
 
 def test_faults_miss_the_budget_and_the_first_is_shown():
-    *_, amiss = make_rows("rabbit", PLAN, measurements("a is ERROR: full", "b"))
+    *_, amiss = make_rows("rabbit", ARGS, measurements("a is ERROR: full", "b"))
     assert (amiss.ok, amiss.ratio, amiss.figures["first"]) == (False, 2, "a is ERROR: full")
 
 
 def test_evacuation_in_which_nothing_arrived_has_rows_too():
-    rows = list(make_rows("embedded", PLAN, measurements("a", evacuated=0)))
+    rows = list(make_rows("embedded", ARGS, measurements("a", evacuated=0)))
     assert (rows[3].ratio, rows[4].figures["servers_per_s"]) == (0, 0)
 
 
@@ -60,10 +61,6 @@ def test_every_server_arrives_and_all_sides_agree(bus, monkeypatch):
     assert (drain["servers"], evacuation["servers"]) == (3, 6)
     assert evacuation["servers_per_s"] == pytest.approx(6 / evacuation["seconds"]), "all six have completed"
     assert work["ratio"] >= 1, "each server needs a decision"
-
-
-def plan(servers=50, memory=2048, parallel=4):
-    return MovesPlan(servers, 10, memory, parallel)
 
 
 @pytest.mark.parametrize("hosts", [1, 4, 5, 50])
@@ -90,15 +87,16 @@ def test_names_are_those_of_a_cluster_of_that_size(hosts):
     ],
 )
 def test_copy_is_that_of_the_documented_formula(memory, seconds):
-    assert plan(memory=memory).copy_seconds == pytest.approx(seconds, abs=0.001)
+    assert copy_seconds(memory) == pytest.approx(seconds, abs=0.001)
 
 
 @pytest.mark.parametrize(
     ("servers", "parallel", "turns"), [(50, 4, 13), (48, 4, 12), (1, 4, 1), (50, 50, 1), (50, 1, 50)]
 )
 def test_drain_lasts_at_least_its_copies_in_turns(servers, parallel, turns):
-    sizes = plan(servers=servers, parallel=parallel)
-    assert sizes.drain_seconds == pytest.approx(turns * sizes.copy_seconds)
+    args = SimpleNamespace(servers=servers, hosts=10, memory=2048, parallel=parallel)
+    _, drain, *_ = make_rows("embedded", args, measurements())
+    assert drain.figures["copies_s"] == pytest.approx(turns * copy_seconds(2048))
 
 
 @pytest.mark.parametrize(
