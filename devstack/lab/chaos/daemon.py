@@ -16,7 +16,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -89,14 +89,8 @@ def step_clock(control: Path, seconds: float) -> None:
 
 def arm(control: Path, phase: Phase, number: signal.Signals) -> None:
     """Let the next worker that reaches the phase send itself the signal."""
-    document = {
-        "target": phase.target,
-        "is_after": phase.is_after,
-        "argument": phase.argument,
-        "signal": number.name,
-    }
     draft = control.with_suffix(".draft")
-    draft.write_text(json.dumps(document))
+    draft.write_text(json.dumps({**asdict(phase), "signal": number.name}))
     control.with_suffix(".met").unlink(missing_ok=True)
     draft.replace(control.with_suffix(".phase"))
 

@@ -14,7 +14,7 @@ from devstack.lab.chaos.faults.stores import choose_store, restart_primary, rest
 from devstack.servers.sentinel import SentinelGroup
 
 
-class _Killed(DaemonFault):
+class DaemonKilled(DaemonFault):
     """SIGKILL of a daemon with its workers, or of one worker, which its master replaces."""
 
     def inject(self) -> str:
@@ -31,8 +31,8 @@ class _Killed(DaemonFault):
         return True
 
 
-class _Paused(DaemonFault):
-    """SIGSTOP, later SIGCONT, of a daemon's workers."""
+class DaemonPaused(DaemonFault):
+    """SIGSTOP, later SIGCONT, of a daemon's workers, maybe longer than its leases or its claims' deadlines."""
 
     HOLD = (0.5, 9.0)
     pids: tuple[int, ...] = ()
@@ -48,46 +48,13 @@ class _Paused(DaemonFault):
         return True
 
 
-class SchedulerKilled(_Killed):
-    """A scheduler is killed."""
-
-    KIND = "scheduler killed"
-    PROGRAM = "scheduler"
-
-
-class ConductorKilled(_Killed):
-    """A conductor is killed."""
-
-    KIND = "conductor killed"
-    PROGRAM = "conductor"
-
-
-class AgentKilled(_Killed):
-    """An agent is killed."""
-
-    KIND = "agent killed"
-    PROGRAM = "compute"
-
-
-class SchedulerPaused(_Paused):
-    """A scheduler is suspended."""
-
-    KIND = "scheduler suspended"
-    PROGRAM = "scheduler"
-
-
-class ConductorPaused(_Paused):
-    """A conductor is suspended, maybe longer than its leases."""
-
-    KIND = "conductor suspended"
-    PROGRAM = "conductor"
-
-
-class AgentPaused(_Paused):
-    """An agent is suspended, maybe longer than its claims' deadlines."""
-
-    KIND = "agent suspended"
-    PROGRAM = "compute"
+def of_programs(fault: type[DaemonFault], what: str) -> list[type[DaemonFault]]:
+    """Return a kind of fault for the daemons of each program."""
+    programs = {"scheduler": "scheduler", "conductor": "conductor", "agent": "compute"}
+    return [
+        type(fault.__name__, (fault,), {"KIND": f"{name} {what}", "PROGRAM": program})
+        for name, program in programs.items()
+    ]
 
 
 class _AtPhase(DaemonFault):
@@ -190,12 +157,8 @@ def _signal(pids: tuple[int, ...], number: signal.Signals) -> None:
 
 
 FAULTS: tuple[type[Fault], ...] = (
-    SchedulerKilled,
-    ConductorKilled,
-    AgentKilled,
-    SchedulerPaused,
-    ConductorPaused,
-    AgentPaused,
+    *of_programs(DaemonKilled, "killed"),
+    *of_programs(DaemonPaused, "suspended"),
     KilledAtPhase,
     PausedAtPhase,
     ClockStepped,

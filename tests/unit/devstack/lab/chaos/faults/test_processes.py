@@ -12,7 +12,9 @@ from typing import Any, ClassVar
 import pytest
 
 from devstack.lab.chaos import daemon
-from devstack.lab.chaos.faults.processes import AgentPaused, ClockStepped, DiskFull, KilledAtPhase, SchedulerKilled
+from devstack.lab.chaos.faults.processes import FAULTS, ClockStepped, DiskFull, KilledAtPhase
+
+KINDS = {fault.KIND: fault for fault in FAULTS}
 
 
 class Cluster(SimpleNamespace):
@@ -54,7 +56,7 @@ def state(cluster: Any) -> str:
 
 
 def test_suspended_and_resumed(cluster: Any) -> None:
-    fault = AgentPaused(cluster, random.Random(1))
+    fault = KINDS["agent suspended"](cluster, random.Random(1))
     assert fault.inject() == "compute-0"
     while state(cluster) != "T":
         pass
@@ -65,10 +67,11 @@ def test_suspended_and_resumed(cluster: Any) -> None:
 
 def test_killed_daemon_or_worker_is_revived(cluster: Any) -> None:
     chance = random.Random(1)
-    details = {SchedulerKilled(cluster, chance).inject() for _ in range(10)}
+    scheduler_killed = KINDS["scheduler killed"]
+    details = {scheduler_killed(cluster, chance).inject() for _ in range(10)}
     assert details == {"scheduler", "a worker of scheduler"}
     assert cluster.worker.wait(20) < 0
-    assert SchedulerKilled(cluster, chance).heal()
+    assert scheduler_killed(cluster, chance).heal()
     assert cluster.revived[-1] == "all"
 
 
