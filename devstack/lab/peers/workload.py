@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from devstack.lab import default_driver, hosts, private_servers
+from devstack.lab import default_driver, hosts, partitions, private_servers
 from devstack.lab.decide import MIX
 from devstack.lab.timing import TimedSubject
 from rpcapi.cli.command import CommandFailed
@@ -19,7 +19,6 @@ from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import Candidate, Intent
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.store.redis import RedisStore
 
 MAX_LOAD = 0.9  # each host is loaded by a random share up to this
 REQUIRED_FREE = {
@@ -86,22 +85,22 @@ def candidates_subject(table: HostTable) -> TimedSubject:
 @contextlib.contextmanager
 def claim_subject(workload: PeerWorkload) -> Iterator[TimedSubject]:
     """Yield a subject that claims for a new consumer on the next host, in a private Redis (everysec)."""
-    with private_servers.running_redis("everysec") as server:
-        store = RedisStore(server.url(), "peers")
-        with contextlib.closing(store):
-            store.check_identity()
-            nodes = workload.nodes
-            hosts.join(store, nodes)
-            names = list(nodes)
-            snapshot = store.snapshot()
+    with (
+        private_servers.running_redis("everysec") as server,
+        partitions.opened(server.url(), "peers") as store,
+    ):
+        nodes = workload.nodes
+        hosts.join(store, nodes)
+        names = list(nodes)
+        snapshot = store.snapshot()
 
-            def claim(number: int) -> None:
-                consumer = str(uuid.uuid4())
-                intents = [Intent(consumer, 1, [Candidate(names[number % len(names)])])]
-                record = {"driver": "FilterDriver", "seed": number, "hosts": len(names)}
-                batch = hosts.claim_batch(snapshot, intents, RESOURCES, record)
-                result = store.prepare(batch).prepared[0]
-                if result.answer is not Answer.PREPARED:
-                    raise CommandFailed(f"gantt's claim was answered {result.answer}: {result.verdicts}")
+        def claim(number: int) -> None:
+            consumer = str(uuid.uuid4())
+            intents = [Intent(consumer, 1, [Candidate(names[number % len(names)])])]
+            record = {"driver": "FilterDriver", "seed": number, "hosts": len(names)}
+            batch = hosts.claim_batch(snapshot, intents, RESOURCES, record)
+            result = store.prepare(batch).prepared[0]
+            if result.answer is not Answer.PREPARED:
+                raise CommandFailed(f"gantt's claim was answered {result.answer}: {result.verdicts}")
 
-            yield claim
+        yield claim

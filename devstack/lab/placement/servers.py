@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from devstack.lab import partitions
 from devstack.lab.peers import side
 from devstack.lab.placement.client import HttpClient
 from devstack.lab.placement.cloud import Cloud
@@ -53,9 +54,8 @@ def run_gantt(cloud: Cloud, workers: int, fsync: AppendFsync) -> Iterator[GanttP
     """Start the store and the API with the cloud in it; raises ServerError."""
     with (
         running_redis(fsync) as server,
-        contextlib.closing(RedisStore(server.url(), PARTITION)) as store,
+        partitions.opened(server.url(), PARTITION) as store,
     ):
-        store.check_identity()
         with _api(server.folder, server.url(), workers) as (process, _):
             empty_bytes = resident_bytes(_pid(process))
         _fill(store, cloud)

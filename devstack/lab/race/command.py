@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from devstack.lab import hosts, private_servers
+from devstack.lab import hosts, partitions, private_servers
 from devstack.lab.benchmark import Benchmark, host_count, option, share
 from devstack.lab.hosts import ServerRequest
 from devstack.lab.race import groups, worker
@@ -19,7 +19,6 @@ from rpcapi.resources.claims import Verdict
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.store import paging
 from scheduler_svc.store.records import Verification
-from scheduler_svc.store.redis import RedisStore
 
 FIRST_BUDGET = 0.98
 REGRET_BUDGET = 0.01
@@ -97,17 +96,13 @@ def fill(nodes: hosts.Nodes, fill_share: float) -> list[ServerRequest]:
 def _run(
     settings: worker.RaceSettings, partition: str, nodes: hosts.Nodes, servers: Sequence[ServerRequest], *, bar: Any
 ) -> RaceRun:
-    store = RedisStore(settings.url, partition, log_length=worker.LOG_LENGTH)
-    try:
-        store.check_identity()
+    with partitions.opened(settings.url, partition, log_length=worker.LOG_LENGTH) as store:
         hosts.join(store, nodes)
         before = store.snapshot()
         tally, seconds = worker.run(settings, partition, servers, bar)
         claims = list(judged_claims(before, entries(store, before.position), max(1, tally.placements // JUDGED_CLAIMS)))
         members = groups.members_by_host(paging.entries(lambda marker: store.claims(marker=marker)))
         return RaceRun(tally, seconds, claims, store.verify(), len(members), groups.count_violations(members))
-    finally:
-        store.close()
 
 
 def _rows(race_run: RaceRun, single_run: RaceRun, callers: int) -> Iterator[ResultRow]:

@@ -10,19 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from devstack.lab import default_driver
+from devstack.lab import default_driver, partitions
 from devstack.lab.hosts import ServerRequest
 from devstack.lab.worker_processes import PipeEnd, WorkerProcesses
 from rpcapi import context, errors
 from rpcapi.resources.claims import Verdict
 from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, ClaimBatch
-from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.replication.replica import Replica
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.redis import RedisStore
 
 START_SECONDS = 120.0
 TTL_MS = 86_400_000  # no claim expires during the race
@@ -130,12 +127,11 @@ def _work(settings: RaceSettings, partition: str, done: Any, pipe: PipeEnd, inde
     """Load, wait for the start signal, then place the worker's share, counting into ``done``."""
     servers: Sequence[ServerRequest] = pipe.recv()
     tally = RaceTally()
-    store, replica_store = (RedisStore(settings.url, partition, log_length=LOG_LENGTH) for _ in range(2))
     ranker = default_driver.default(settings.subset)
-    replica = Replica(replica_store, table=HostTable([partition], ranker.reads))
-    try:
-        replica.load()
-        replica.start()
+    with (
+        partitions.opened(settings.url, partition, log_length=LOG_LENGTH) as store,
+        partitions.following(settings.url, partition, ranker.reads, log_length=LOG_LENGTH) as replica,
+    ):
         scheduler = PartitionScheduler(CountingStore(store, tally), replica, RetryLimits(ttl_ms=TTL_MS))
         policy = SchedulingPolicy(ranker)
         pipe.send(READY)
@@ -150,11 +146,6 @@ def _work(settings: RaceSettings, partition: str, done: Any, pipe: PipeEnd, inde
                     tally.affinity_refusals += 1
                 else:
                     tally.refusals += 1
-    finally:
-        replica.stop()
-        replica.wait()
-        store.close()
-        replica_store.close()
     pipe.send(tally)
 
 

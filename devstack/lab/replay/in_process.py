@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from devstack.lab import hosts, private_servers
+from devstack.lab import hosts, partitions, private_servers
 from devstack.lab.replay.arrivals import ReplayRequest
 from devstack.lab.replay.policies import ReplayPolicy
 from devstack.lab.replay.scenario import AssignedHosts, OnRefusal, PlacedServer
@@ -22,7 +22,6 @@ from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, Ret
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.validation import MAX_REFS
 
 PARTITION = "replay"
@@ -127,17 +126,10 @@ def in_memory(nodes: hosts.Nodes, policy: ReplayPolicy) -> Iterator[InProcessPla
 @contextlib.contextmanager
 def in_redis(nodes: hosts.Nodes, policy: ReplayPolicy) -> Iterator[InProcessPlacer]:
     """Place on a private redis-server (everysec), with a replica that follows the log in its own thread."""
-    with private_servers.running_redis("everysec") as server:
-        store, followed = (RedisStore(server.url(), PARTITION, decision_bytes=DECISION_BYTES) for _ in range(2))
-        store.check_identity()
+    with (
+        private_servers.running_redis("everysec") as server,
+        partitions.opened(server.url(), PARTITION, decision_bytes=DECISION_BYTES) as store,
+    ):
         hosts.join(store, nodes)
-        replica = Replica(followed, table=HostTable([PARTITION], policy.driver.reads))
-        try:
-            replica.load()
-            replica.start()
+        with partitions.following(server.url(), PARTITION, policy.driver.reads) as replica:
             yield InProcessPlacer(store, replica, policy.driver, follows_in_thread=True)
-        finally:
-            replica.stop()
-            replica.wait()
-            store.close()
-            followed.close()

@@ -9,6 +9,7 @@ from tqdm import tqdm
 
 from devstack import confs, exercise
 from devstack.cluster_size import ClusterSize
+from devstack.lab import partitions
 from devstack.lab.private_cluster import INSTANT_BOOTS, booted
 from devstack.lab.replay.arrivals import ReplayRequest
 from devstack.lab.replay.policies import ReplayPolicy
@@ -18,7 +19,6 @@ from rpcapi.admin import waiting
 from rpcapi.admin.session import Session
 from rpcapi.cli.command import CommandFailed
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.redis import RedisStore
 
 NODES_PER_HOST = 25
 SETTLE_SECONDS = 300.0  # in which all simultaneous arrivals must be built
@@ -93,7 +93,6 @@ def cluster_size(nodes: int) -> ClusterSize:
 def in_cluster(nodes: int, policy: ReplayPolicy) -> Iterator[ClusterPlacer]:
     with (
         booted(cluster_size(nodes), {**INSTANT_BOOTS, "scheduler": policy.configured}) as (private_cluster, session),
-        contextlib.closing(RedisStore(private_cluster.store_url, confs.PARTITION)) as store,
+        partitions.opened(private_cluster.store_url, confs.PARTITION) as store,
     ):
-        store.check_identity()
         yield ClusterPlacer(session, store)

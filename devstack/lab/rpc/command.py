@@ -5,13 +5,12 @@ import argparse
 import contextlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 from devstack.cluster_size import ClusterSize, default_executor
 from devstack.confs import PARTITION
-from devstack.lab import hosts
+from devstack.lab import hosts, partitions
 from devstack.lab.benchmark import count_up_to, host_count, list_of, names_of, option, positive, up_to
 from devstack.lab.private_cluster import LONG_TIMEOUTS, MODES, ClusterBenchmark, PrivateCluster, running, scraping
 from devstack.lab.rows import ResultRow
@@ -21,7 +20,6 @@ from devstack.lab.rpc.turns import RandomLoad, Turn
 from devstack.servers.ports import free_port
 from rpcapi.admin.argument import Argument
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.redis import RedisStore
 
 RATE_BUDGET = 0.7  # share of the empty call's rate, for single selections on RabbitMQ
 BATCH_BUDGET, BUDGET_BATCH = 10.0, 100  # placements per second relative to single selections, at this many per call
@@ -115,9 +113,8 @@ class RpcBenchmark(ClusterBenchmark):
         with (
             running(ClusterSize(mode=MODES[bus]), args.fsync, {"scheduler": LONG_TIMEOUTS}) as private_cluster,
             run_callers([private_cluster.bus_url] * args.clients) as callers,
-            closing(RedisStore(private_cluster.store_url, PARTITION)) as store,
+            partitions.opened(private_cluster.store_url, PARTITION) as store,
         ):
-            store.check_identity()
             hosts.join(store, nodes)
             for workers in args.workers:
                 setting = RpcSetting(bus, workers, args.hosts)

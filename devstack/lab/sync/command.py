@@ -3,13 +3,13 @@
 
 import argparse
 import bisect
+import functools
 import json
 import os
 import signal
 import statistics
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,8 +66,8 @@ def measure_replicas(url: str, nodes: Nodes, workers: int, plan: ScheduledReport
     starts = [_start(url) for _ in range(STARTS)]
     with (
         WorkerProcesses(workers, worker_task(url)) as followers,
-        WorkerProcesses(1, load.agents_task(url, nodes)) as reporter,
-        WorkerProcesses(1, load.bare_task(url)) as baseline,
+        WorkerProcesses(1, functools.partial(load.send_reports, url, nodes)) as reporter,
+        WorkerProcesses(1, functools.partial(load.follow_bare, url)) as baseline,
     ):
         started = followers.receive(WAIT_SECONDS)
         baseline.receive(WAIT_SECONDS)
@@ -109,7 +109,7 @@ def _pause(
     url: str, followers: WorkerProcesses, pids: Sequence[int], reporter: WorkerProcesses
 ) -> tuple[CatchUpTimes, list[ReplicaProgress]]:
     """Pause the first worker while all hosts report changes, and resume it."""
-    with closing(open_store(url)) as store:
+    with open_store(url) as store:
         before = store.snapshot().position
     os.kill(pids[0], signal.SIGSTOP)  # if the lab ends here, SIGKILL ends the paused worker too
     for _ in range(ROUNDS):
@@ -136,7 +136,7 @@ def _bare_read(url: str, position: int) -> float:
 
 
 def _reference(url: str) -> str:
-    with closing(open_store(url)) as store:
+    with open_store(url) as store:
         replica = Replica(store)
         replica.load()
         return digest(replica.table)
@@ -163,7 +163,7 @@ class SyncBenchmark(Benchmark):
         with (
             self.bar(round(plan.seconds), "reporting", args) as bar,
             private_servers.running_redis("everysec") as server,
-            closing(open_store(server.url())) as store,
+            open_store(server.url()) as store,
         ):
             hosts.join(store, nodes)
             return list(_rows(measure_replicas(server.url(), nodes, args.workers, plan, bar)))

@@ -2,7 +2,6 @@
 """Simulated agents: they send reports to the store at a fixed rate, some of which contain changes."""
 
 import contextlib
-import functools
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -104,15 +103,14 @@ class ReportingAgents:
         return self._store.update_stats(host, report).position
 
 
-def agents_task(url: str, nodes: Nodes) -> Callable[[PipeEnd, int], None]:
-    """Return the task of the reporting process: it receives ScheduledReports and answers with ReportTimes."""
-    return functools.partial(_load, url, nodes)
-
-
-def _load(url: str, nodes: Nodes, pipe: PipeEnd, index: int) -> None:
-    store = open_store(url)
-    agents = ReportingAgents(store, nodes)
-    with redis.Redis.from_url(url, decode_responses=True) as client, contextlib.suppress(EOFError):
+def send_reports(url: str, nodes: Nodes, pipe: PipeEnd, index: int) -> None:
+    """Receive ScheduledReports, and answer each with ReportTimes: the reporting process."""
+    with (
+        open_store(url) as store,
+        redis.Redis.from_url(url, decode_responses=True) as client,
+        contextlib.suppress(EOFError),
+    ):
+        agents = ReportingAgents(store, nodes)
 
         def mark() -> None:
             client.xadd(STREAM, {"sent": repr(time.monotonic())}, maxlen=1000)
@@ -121,12 +119,8 @@ def _load(url: str, nodes: Nodes, pipe: PipeEnd, index: int) -> None:
             pipe.send(agents.send(pipe.recv(), mark))
 
 
-def bare_task(url: str) -> Callable[[PipeEnd, int], None]:
-    """Return the baseline task: follow a stream of sending times, and answer with the delays in seconds."""
-    return functools.partial(_follow_bare, url)
-
-
-def _follow_bare(url: str, pipe: PipeEnd, index: int) -> None:
+def follow_bare(url: str, pipe: PipeEnd, index: int) -> None:
+    """Follow a stream of sending times, and answer with the delays in seconds: the baseline's process."""
     delays: list[float] = []
     after = "0"
     with redis.Redis.from_url(url, decode_responses=True) as client, contextlib.suppress(EOFError):

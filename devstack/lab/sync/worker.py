@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Process that keeps a replica, like a scheduler worker, and records when it reached which log position."""
 
+import contextlib
 import functools
 import gc
 import hashlib
@@ -9,10 +10,11 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import redis
 
+from devstack.lab import partitions
+from devstack.lab.processor_time import resident_kb
 from devstack.lab.worker_processes import PipeEnd
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
@@ -50,10 +52,8 @@ class ReplicaProgress:
     resident_kb: int
 
 
-def open_store(url: str) -> RedisStore:
-    store = RedisStore(url, PARTITION, log_length=LOG_LENGTH)
-    store.check_identity()
-    return store
+def open_store(url: str) -> contextlib.AbstractContextManager[RedisStore]:
+    return partitions.opened(url, PARTITION, log_length=LOG_LENGTH)
 
 
 def worker_task(url: str, *, measure_baseline: bool = False) -> Callable[[PipeEnd, int], None]:
@@ -63,22 +63,21 @@ def worker_task(url: str, *, measure_baseline: bool = False) -> Callable[[PipeEn
 
 def _work(url: str, born: float, measure_baseline: bool, pipe: PipeEnd, index: int) -> None:
     """Send the start's times, follow the log, and send the progress on request."""
-    store = open_store(url)
-    replica = Replica(store)
-    gc.collect()
-    empty = _resident_kb()
-    began = time.monotonic()
-    replica.load()
-    loaded, processor = time.monotonic(), time.process_time()
-    bare = _bare_load(url) if measure_baseline else 0.0
-    pipe.send(WorkerStart(os.getpid(), loaded - born, processor, loaded - began, bare, empty, _resident_kb()))
-    replica.start()
-    try:
-        _follow(replica, pipe)
-    finally:
-        replica.stop()
-        replica.wait()
-        store.close()
+    with open_store(url) as store:
+        replica = Replica(store)
+        gc.collect()
+        empty = resident_kb("self")
+        began = time.monotonic()
+        replica.load()
+        loaded, processor = time.monotonic(), time.process_time()
+        bare = _bare_load(url) if measure_baseline else 0.0
+        pipe.send(WorkerStart(os.getpid(), loaded - born, processor, loaded - began, bare, empty, resident_kb("self")))
+        replica.start()
+        try:
+            _follow(replica, pipe)
+        finally:
+            replica.stop()
+            replica.wait()
 
 
 def _follow(replica: Replica, pipe: PipeEnd) -> None:
@@ -93,7 +92,7 @@ def _follow(replica: Replica, pipe: PipeEnd) -> None:
         if target is None and pipe.poll():
             target = pipe.recv()
         if target is not None and position >= target:
-            pipe.send(ReplicaProgress(moments, digest(replica.table), _resident_kb()))
+            pipe.send(ReplicaProgress(moments, digest(replica.table), resident_kb("self")))
             moments, target = [], None
 
 
@@ -105,11 +104,6 @@ def _bare_load(url: str) -> float:
             for text in client.hgetall(prefix(PARTITION) + word).values():
                 json.loads(text)
     return time.monotonic() - began
-
-
-def _resident_kb() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 def digest(table: HostTable) -> str:

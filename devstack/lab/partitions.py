@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Partition of a private Redis for the duration of a measurement, and a replica that follows it."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from scheduler_svc.core.reads import Reads
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.replication.replica import Replica
+from scheduler_svc.store.redis import RedisStore
+
+
+@contextlib.contextmanager
+def opened(url: str, partition: str, **options: Any) -> Iterator[RedisStore]:
+    """Yield the store of a partition with a checked identity; ``options`` are RedisStore's."""
+    with contextlib.closing(RedisStore(url, partition, **options)) as store:
+        store.check_identity()
+        yield store
+
+
+@contextlib.contextmanager
+def following(url: str, partition: str, reads: Reads, **options: Any) -> Iterator[Replica]:
+    """Yield a loaded replica, which follows the log in a thread over a connection of its own."""
+    with contextlib.closing(RedisStore(url, partition, **options)) as store:
+        replica = Replica(store, table=HostTable([partition], reads))
+        try:
+            replica.load()
+            replica.start()
+            yield replica
+        finally:
+            replica.stop()
+            replica.wait()
