@@ -4,7 +4,6 @@
 import contextlib
 import signal
 import sys
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -53,14 +52,3 @@ def repeat_swallowed_signals() -> None:
 
     signal.signal(signal.SIGALRM, lambda _number, _frame: signal.raise_signal(swallowed[-1]))
     sys.unraisablehook = record
-
-
-def serve_until_terminated(server: Any, ready: str) -> None:
-    """Start a server, print ``ready``, and stop it after SIGTERM."""
-    ended = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: ended.set())
-    server.start()
-    print(ready, flush=True)
-    ended.wait()
-    server.stop()
-    server.wait()

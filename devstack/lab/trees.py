@@ -4,23 +4,23 @@
 import argparse
 import itertools
 import uuid as uuid_module
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from devstack import peer_environments
 from devstack.lab import default_driver, hosts
 from devstack.lab.benchmark import Benchmark, list_of, option, positive
+from devstack.lab.decide import ranking_subject
 from devstack.lab.peers import side
 from devstack.lab.peers.side import PeerFailed, PeerProcess
+from devstack.lab.placement.cloud import make_provider
 from devstack.lab.rows import ResultRow
-from devstack.lab.timing import Times, interleave
+from devstack.lab.timing import TimedSubject, Times, interleave
 from devstack.peer_environments import PLACEMENT, PeerMissing
 from rpcapi.resources.groups import ISOLATE, NONE, RequestGroup
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.core.drivers.driver import Driver
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.core.trees import ranking
 
 GPU = "PGPU"
 BLOCKS = 10
@@ -52,23 +52,17 @@ class TreesBenchmark(Benchmark):
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         cases = list(itertools.product(args.groups, (NONE, ISOLATE)))
         table, ranker = make_table(args.hosts, args.devices), default_driver.default()
+        plain = ranking_subject(ranker, table, [request(0, NONE)])
         rows: list[ResultRow] = []
         ours: dict[GroupCase, float] = {}
         with self.bar((BLOCKS + 1) * len(cases), "deciding", args) as bar:
             for case in cases:
-                plain, subject = (
-                    decision_subject(ranker, table, request(0, NONE)),
-                    decision_subject(ranker, table, request(*case)),
-                )
+                subject = ranking_subject(ranker, table, [request(*case)])
                 times = interleave({"plain": plain, "ours": subject}, blocks=BLOCKS, size=BLOCK_SIZE, tick=bar.update)
                 ours[case] = times["ours"].p50_us
-                rows.append(_row(args, case, times, subject(1)))
-        return [
-            *rows,
-            *self._compare_with_placement(
-                args, {case: p50_us for case, p50_us in ours.items() if case[0] <= args.most}
-            ),
-        ]
+                rows.append(_row(args, case, times, found_hosts(subject)))
+        measurable = {case: p50_us for case, p50_us in ours.items() if case[0] <= args.most}
+        return [*rows, *self._compare_with_placement(args, measurable)]
 
     def _compare_with_placement(self, args: argparse.Namespace, ours: Mapping[GroupCase, float]) -> Iterator[ResultRow]:
         try:
@@ -110,15 +104,10 @@ def request(groups: int, policy: str) -> SchedulingRequest:
     return SchedulingRequest("trees", {"VCPU": 1, "MEMORY_MB": 512}, groups=device_groups, groups_policy=policy)
 
 
-def decision_subject(ranker: Driver, table: HostTable, scheduling_request: SchedulingRequest) -> Callable[[int], int]:
-    """Return the measured subject: one decision, which returns the number of hosts with an allocation."""
-
-    def decide(number: int) -> int:
-        with table.reading() as view:
-            ranking_result = ranking.rank(ranker, view, scheduling_request, 1, number)
-        return len(ranking_result.candidates[0]) if ranking_result.candidates else 0
-
-    return decide
+def found_hosts(subject: TimedSubject) -> int:
+    """Decide once, and return the number of hosts with an allocation."""
+    candidates = subject(1).candidates
+    return len(candidates[0]) if candidates else 0
 
 
 def make_table(count: int, devices: int) -> HostTable:
@@ -137,21 +126,11 @@ def placement_providers(count: int, devices: int) -> list[dict[str, Any]]:
     providers = []
     for name, node in hosts.make_nodes(count).items():
         root = _uuid(name)
-        providers.append(_provider(root, root, None, node["inventories"]))
-        device_inventory = {GPU: Inventory(1).as_dict()}
-        providers += [
-            _provider(_uuid(f"{name}/gpu{number}"), root, root, device_inventory) for number in range(devices)
-        ]
+        providers.append(make_provider(root, node["inventories"]))
+        for number in range(devices):
+            device = _uuid(f"{name}/gpu{number}")
+            providers.append(make_provider(device, {GPU: Inventory(1).as_dict()}, parent=root))
     return providers
-
-
-def _provider(uuid: str, root: str, parent: str | None, inventories: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    placement_inventories = {
-        name: {key: value for key, value in inventory.items() if key != "capacity"}
-        for name, inventory in inventories.items()
-    }
-    identity = {"uuid": uuid, "root": root, "parent": parent}
-    return {**identity, "inventories": placement_inventories, "used": {}, "traits": [], "aggregates": []}
 
 
 def _uuid(name: str) -> str:

@@ -4,7 +4,6 @@
 import argparse
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
 
 from devstack.lab.benchmark import Benchmark, count_up_to, flag, host_count, list_of, names_of, option, positive
 from devstack.lab.nova import burst_cloud, bursts, paired_cloud, placement_race, selects
@@ -67,7 +66,7 @@ class NovaBenchmark(Benchmark):
     def _select(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         total = sum(len(selects.limits(size)) for size in args.hosts) * (selects.BLOCKS + 1)
         with self.bar(total, "select", args) as bar, paired_cloud.running() as cloud:
-            yield from selects.measure(cloud, args.hosts, args.calls, _update(bar))
+            yield from selects.measure(cloud, args.hosts, args.calls, bar.update)
 
     def _race(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         python, cloud = environment.folder() / "bin" / "python", Cloud(0)
@@ -77,18 +76,14 @@ class NovaBenchmark(Benchmark):
             servers.run_placement(cloud, RACE_WORKERS, 0, python) as placement,
         ):
             clients = {"gantt": _clients(gantt.port), "Placement": _clients(placement.port)}
-            yield from placement_race.measure(clients, args.rounds, _update(bar))
+            yield from placement_race.measure(clients, args.rounds, bar.update)
 
     def _bursts(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         sides = [paired_cloud.OURS] if args.alone else [paired_cloud.THEIRS, paired_cloud.OURS]
         total = len(sides) * len(args.schedulers) * (len(bursts.bursts(args.bursts)) + 1)
         with self.bar(total, "bursts", args) as bar:
-            yield from bursts.measure(burst_cloud.running, args.bursts, args.schedulers, _update(bar), sides)
+            yield from bursts.measure(burst_cloud.running, args.bursts, args.schedulers, bar.update, sides)
 
 
 def _clients(port: int) -> placement_race.MakeClient:
     return partial(CloudPlacementClient, f"http://{LOOPBACK}:{port}")
-
-
-def _update(bar: Any) -> Any:
-    return bar.update

@@ -1,22 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Floor of a scheduler's cost: a bare RPC server that answers select_destinations from a file.
+"""Floor of a scheduler's cost: a bare RPC server that gives one answer to every select_destinations."""
 
-``python -m devstack.lab.nova.echo URL_FILE ANSWER_FILE`` writes "ready" once it serves.
-"""
-
-import json
-import sys
-from pathlib import Path
 from typing import Any
 
 import oslo_messaging as messaging
 
-from devstack.lab.interruption import serve_until_terminated
+from devstack.lab.worker_processes import PipeEnd
 from rpcapi.messaging import foreign
 
 EXCHANGE, TOPIC, VERSION = "nova", "scheduler", "4.5"
 THREADS = 4
-READY = "ready"
 
 
 class EchoScheduler:
@@ -32,14 +25,10 @@ class EchoScheduler:
         return self._answer
 
 
-def main(url_file: str, answer_file: str) -> None:
-    transport = foreign.get_transport(Path(url_file).read_text(), EXCHANGE, threads=THREADS)
-    endpoint = EchoScheduler(json.loads(Path(answer_file).read_text()))
+def serve(url: str, answer: Any, pipe: PipeEnd, index: int) -> None:
+    """Serve on a bus in a process of its own, until the parent ends it."""
+    transport = foreign.get_transport(url, EXCHANGE, threads=THREADS)
     target = messaging.Target(topic=TOPIC, server="echo")
-    server = messaging.get_rpc_server(transport, target, [endpoint], executor="threading")
-    serve_until_terminated(server, READY)
-    transport.cleanup()
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    messaging.get_rpc_server(transport, target, [EchoScheduler(answer)], executor="threading").start()
+    pipe.send(None)
+    pipe.poll(None)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from devstack.lab.placement.cloud import make_provider
+from devstack.lab.placement.cloud import make_provider, whole
 
 TOTAL = {"VCPU": 64, "MEMORY_MB": 262_144, "DISK_GB": 4_000}
 # What nova-compute 34 reports for a hypervisor, and the trait by which Nova finds its own providers.
@@ -53,7 +53,7 @@ class LabHost:
 
     def provider(self) -> dict[str, Any]:
         """Return the empty provider in the form of placement_side.py."""
-        return make_provider(self.uuid, TOTAL, TRAITS)
+        return make_provider(self.uuid, {name: whole(total) for name, total in TOTAL.items()}, TRAITS)
 
 
 def hosts(first: int, end: int) -> Sequence[LabHost]:

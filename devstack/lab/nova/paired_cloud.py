@@ -5,8 +5,6 @@ Each side, and the echo, has a virtual host of one RabbitMQ. No compute runs: th
 """
 
 import contextlib
-import json
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,23 +19,23 @@ from devstack.lab.nova import echo
 from devstack.lab.nova.hosts import TOTAL, hosts
 from devstack.lab.peers import side
 from devstack.lab.peers.side import PeerProcess
+from devstack.lab.placement.servers import create_provider
 from devstack.lab.private_servers import in_temporary_folder
 from devstack.lab.processor_time import cpu_seconds
+from devstack.lab.worker_processes import WorkerProcesses
 from devstack.nova import environment, roles
 from devstack.nova.client import CloudPlacementClient, wait_until
 from devstack.nova.cloud import NOVA_VHOST, NovaCloud
 from devstack.nova.confs import PLACEMENT_DATABASE
-from devstack.nova.roles import SOURCE_TREE, CloudParts, Daemon
+from devstack.nova.roles import CloudParts, Daemon
 from devstack.nova.size import CloudSize
 from devstack.servers.ports import LOOPBACK, answers, free_port
 from devstack.servers.process import ServerProcess
 from devstack.users import redis_users
 from devstack.users.folder import private_folder, write_private
 from devstack.users.rabbitmq_users import ADMIN
-from rpcapi.resources import names
-from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.namespaces.compute_node import NAMESPACE
-from scheduler_svc.store.providers.changes import CreateProvider, Refusal, SetInventories, SetTraits
+from scheduler_svc.store import paging
 from scheduler_svc.store.redis import RedisStore
 
 OURS, THEIRS, ECHO = "ours", "theirs", "echo"
@@ -108,7 +106,7 @@ class PairedCloud:
         url = self._cloud.store.url(redis_users.SCHEDULER.name)
         with contextlib.closing(RedisStore(url, PARTITION, namespaces=(NAMESPACE,))) as store:
             for host in added:
-                _create(store, host.name, host.provider())
+                create_provider(store, host.provider(), host.name)
             wait_until(lambda: _count(store) == size, f"{size} documents of gantt-nova-bridge", START_SECONDS)
         self._size = size
         self._wait_served(OURS)
@@ -142,18 +140,10 @@ class PairedCloud:
     @contextlib.contextmanager
     def echo(self, answer: Any) -> Iterator[None]:
         """Run the echo inside the block."""
-        etc = self._cloud.layout.etc
-        write_private(etc / "echo.url", self._cloud.rabbit.url(driver="rabbit", vhost=VHOSTS[ECHO]))
-        write_private(etc / "echo.json", json.dumps(answer))
-        process = self._cloud.process("echo")
-        process.log.unlink(missing_ok=True)
-        command = [sys.executable, "-m", echo.__name__, str(etc / "echo.url"), str(etc / "echo.json")]
-        self._cloud.spawn(Daemon("echo", command, SOURCE_TREE))
-        try:
-            process.wait_ready(lambda: echo.READY in process.log.read_text(errors="replace"), START_SECONDS)
+        url = self._cloud.rabbit.url(driver="rabbit", vhost=VHOSTS[ECHO])
+        with WorkerProcesses(1, partial(echo.serve, url, answer)) as process:
+            process.receive(START_SECONDS)
             yield
-        finally:
-            process.stop(STOP_SECONDS)
 
     @property
     def _gantt_parts(self) -> CloudParts:
@@ -223,20 +213,6 @@ def _with_settings(daemon: Daemon, settings: Path) -> Daemon:
     return replace(daemon, command=[*daemon.command, "--config-file", str(settings)])
 
 
-def _create(store: RedisStore, name: str, provider: dict[str, Any]) -> None:
-    key = names.api_provider(provider["uuid"])
-    inventories = {unit: Inventory(**fields) for unit, fields in provider["inventories"].items()}
-    for change in (CreateProvider(key, name), SetInventories(key, inventories), SetTraits(key, provider["traits"])):
-        answer = store.change_provider(change)
-        if isinstance(answer, Refusal):
-            raise ValueError(f"provider {name} was refused: {answer}")
-
-
 def _count(store: RedisStore) -> int:
     """Return the number of compute nodes that the bridge wrote."""
-    count, marker = 0, None
-    while True:
-        page, marker = store.list_state(NAMESPACE, marker=marker)
-        count += len(page)
-        if marker is None:
-            return count
+    return sum(1 for _ in paging.entries(lambda marker: store.list_state(NAMESPACE, marker=marker)))

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from devstack.lab.placement.client import allocation
 from devstack.lab.rows import ResultRow
 from devstack.nova.client import CallFailed, CloudPlacementClient
 
@@ -80,7 +81,7 @@ def _claim(client: CloudPlacementClient, consumer: str, provider: str) -> tuple[
     """Return whether a claim was accepted, and the number of repetitions."""
     for repetition in range(REPETITIONS + 1):
         try:
-            client.call("PUT", f"/allocations/{consumer}", _allocation(provider))
+            client.call("PUT", f"/allocations/{consumer}", allocation(provider, {RESOURCE: 1}))
         except CallFailed as why:
             if why.status != CONFLICT:
                 raise
@@ -89,16 +90,6 @@ def _claim(client: CloudPlacementClient, consumer: str, provider: str) -> tuple[
         else:
             return True, repetition
     return False, REPETITIONS
-
-
-def _allocation(provider: str) -> dict[str, Any]:
-    return {
-        "allocations": {provider: {"resources": {RESOURCE: 1}}},
-        "project_id": "lab",
-        "user_id": "lab",
-        "consumer_generation": None,
-        "consumer_type": "INSTANCE",
-    }
 
 
 def _row(name: str, rounds: list[RaceRound], budget: float | None) -> ResultRow:

@@ -2,7 +2,6 @@
 """Rows of select_destinations: Nova's scheduler with Placement beside gantt, and gantt beside an echo."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from devstack.lab.nova.paired_cloud import ECHO, OURS, THEIRS, PairedCloud
@@ -14,19 +13,6 @@ ECHO_BUDGET, ECHO_FROM = 3.0, 10_000  # our time divided by the echo's, from thi
 LIMIT = 1_000  # [scheduler] max_placement_results by default
 BLOCKS = 4
 BLOCK_HOSTS = 5_000  # that Nova handles in a block
-
-
-@dataclass(frozen=True, slots=True)
-class FilteredHosts:
-    """Numbers of hosts that Nova's filters saw in the requests of a measurement, and the intended number."""
-
-    counts: Sequence[int]
-    intended: int
-    requests: int
-
-    @property
-    def is_intended(self) -> bool:
-        return len(self.counts) == self.requests and set(self.counts) == {self.intended}
 
 
 def limits(size: int) -> Sequence[int]:
@@ -53,34 +39,24 @@ def _compare(cloud: PairedCloud, size: int, limit: int, calls: int, tick: Callab
             THEIRS: (_calls(cloud, THEIRS), nova_calls),
         }
         times = alternate(subjects, blocks=BLOCKS, tick=tick)
-    filtered = FilteredHosts(cloud.filtered_hosts()[before:], min(size, limit), (BLOCKS + 1) * nova_calls)
+    filtered_hosts, requests = cloud.filtered_hosts()[before:], (BLOCKS + 1) * nova_calls
     figures: dict[str, float | int | str] = {
         "hosts": size,
         "max_placement_results": limit,
-        "filters_saw_min": min(filtered.counts, default=0),
-        "filters_saw_max": max(filtered.counts, default=0),
+        "filters_saw_min": min(filtered_hosts, default=0),
+        "filters_saw_max": max(filtered_hosts, default=0),
         **{f"{name}_p50_ms": measured.p50_us / 1e3 for name, measured in times.items()},
         **{f"{name}_calls": len(measured.seconds) for name, measured in times.items()},
     }
-    yield _their_row(times[THEIRS].p50_us / times[OURS].p50_us, filtered, figures)
-    budget = ECHO_BUDGET if size >= ECHO_FROM else None
-    yield ResultRow(
-        f"select_destinations, {size} hosts, limit {limit}: ours / echo",
-        times[OURS].p50_us / times[ECHO].p50_us,
-        budget,
-        "at most",
-        figures,
-    )
-
-
-def _their_row(ratio: float, filtered: FilteredHosts, figures: dict[str, float | int | str]) -> ResultRow:
-    """Return the row of both sides; its ratio is 0 if Nova's filters did not see the intended hosts."""
-    size, limit = figures["hosts"], figures["max_placement_results"]
-    name = f"select_destinations, {size} hosts, limit {limit}: Nova + Placement / ours"
-    if not filtered.is_intended:
-        name += f" (void: Nova's filters did not see {filtered.intended} hosts in each of {filtered.requests} requests)"
+    question = f"select_destinations, {size} hosts, limit {limit}"
+    name, ratio = f"{question}: Nova + Placement / ours", times[THEIRS].p50_us / times[OURS].p50_us
+    intended = min(size, limit)
+    if filtered_hosts != [intended] * requests:
+        name += f" (void: Nova's filters did not see {intended} hosts in each of {requests} requests)"
         ratio = 0.0
-    return ResultRow(name, ratio, BUDGETS.get(int(size)), "at least", figures)
+    yield ResultRow(name, ratio, BUDGETS.get(size), "at least", figures)
+    ratio, budget = times[OURS].p50_us / times[ECHO].p50_us, ECHO_BUDGET if size >= ECHO_FROM else None
+    yield ResultRow(f"{question}: ours / echo", ratio, budget, "at most", figures)
 
 
 def _calls(cloud: PairedCloud, name: str) -> TimedCalls:

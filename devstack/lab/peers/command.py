@@ -83,7 +83,7 @@ class PeersBenchmark(Benchmark):
 
 
 def _decide(workload: PeerWorkload, nova: PeerProcess, bar: Any) -> Iterator[ResultRow]:
-    summary = nova.ask("prepare", hosts=workload.peer_hosts(), requests=workload.peer_requests())
+    summary = nova.ask("prepare", hosts=workload.nova_hosts(), requests=workload.peer_requests())
     size = _block_size(workload)
     times = _compare(nova, "decide", size, decision_subject(table(workload.size, MAX_LOAD)), bar)
     build = sorted(nova.ask("build", first=0, count=size + 2))
@@ -93,10 +93,11 @@ def _decide(workload: PeerWorkload, nova: PeerProcess, bar: Any) -> Iterator[Res
 
 
 def _allocate(workload: PeerWorkload, placement: PeerProcess, bar: Any) -> Iterator[ResultRow]:
-    summary = placement.ask("prepare", hosts=workload.peer_hosts(), requests=workload.peer_requests())
+    providers, claimable = workload.providers(), workload.claimable()
+    candidates = placement.ask("prepare", providers=providers, claimable=claimable, requests=workload.peer_requests())
     subject = candidates_subject(table(workload.size, MAX_LOAD))
     times = _compare(placement, "candidates", _block_size(workload), subject, bar)
-    more = {"candidates": summary["candidates"], "left_out": CANDIDATES_NOT_MEASURED}
+    more = {"candidates": candidates, "left_out": CANDIDATES_NOT_MEASURED}
     yield _row(f"candidates: {PLACEMENT.release}", times, workload, None, more)
     with claim_subject(workload) as subject:
         times = _compare(placement, "claim", CLAIMS, subject, bar)

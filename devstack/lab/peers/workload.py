@@ -4,7 +4,7 @@
 import contextlib
 import itertools
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from devstack.lab import default_driver, hosts, partitions, private_servers
 from devstack.lab.decide import MIX
+from devstack.lab.placement.cloud import make_provider
 from devstack.lab.timing import TimedSubject
 from rpcapi.cli.command import CommandFailed
 from rpcapi.resources.claims import Answer
@@ -21,13 +22,7 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 
 MAX_LOAD = 0.9  # each host is loaded by a random share up to this
-REQUIRED_FREE = {
-    "VCPU": 16,
-    "MEMORY_MB": 16_384,
-    "DISK_GB": 16,
-}  # free amounts of a host for repeated claims
-
-
+REQUIRED_FREE = {"VCPU": 16, "MEMORY_MB": 16_384, "DISK_GB": 16}  # of a host for repeated claims
 LIMIT = 1000  # maximum number of candidates, as in Nova's requests to Placement
 RESOURCES = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 1}
 
@@ -43,30 +38,49 @@ class PeerWorkload:
         """The hosts as agents report them, without usage."""
         return hosts.make_nodes(self.size)
 
-    def peer_hosts(self) -> list[dict[str, Any]]:
-        """Return the hosts in the peers' form."""
-        nodes = self.nodes
-        used = hosts.make_usage(nodes, MAX_LOAD)
+    @property
+    def used(self) -> Mapping[str, Mapping[str, int]]:
+        return hosts.make_usage(self.nodes, MAX_LOAD)
+
+    def nova_hosts(self) -> list[dict[str, Any]]:
+        """Return the hosts in the form of nova_side.py."""
+        used = self.used
         return [
             {
                 "name": name.replace("/", "-"),
                 "total": {resource_class: unit["total"] for resource_class, unit in node["inventories"].items()},
-                "reserved": {resource_class: unit["reserved"] for resource_class, unit in node["inventories"].items()},
                 "used": used[name],
                 "cpu_ratio": node["inventories"]["VCPU"]["allocation_ratio"],
-                "roomy": all(
-                    node["inventories"][resource_class]["capacity"] - used[name][resource_class]
-                    >= REQUIRED_FREE[resource_class]
-                    for resource_class in REQUIRED_FREE
-                ),
             }
-            for name, node in nodes.items()
+            for name, node in self.nodes.items()
+        ]
+
+    def providers(self) -> list[dict[str, Any]]:
+        """Return the hosts in the form of placement_side.py."""
+        used = self.used
+        return [
+            make_provider(_provider(name), node["inventories"], used=used[name]) for name, node in self.nodes.items()
+        ]
+
+    def claimable(self) -> list[str]:
+        """Return the providers with REQUIRED_FREE."""
+        return [
+            _provider(name)
+            for (name, node), used in zip(self.nodes.items(), self.used.values(), strict=True)
+            if all(
+                node["inventories"][resource_class]["capacity"] - used[resource_class] >= amount
+                for resource_class, amount in REQUIRED_FREE.items()
+            )
         ]
 
     @staticmethod
     def peer_requests() -> list[dict[str, int]]:
         """Return the requests, which are used in turn."""
         return [dict(server.request.resources) for server in itertools.islice(hosts.stream(3), MIX)]
+
+
+def _provider(name: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_DNS, name))
 
 
 def candidates_subject(table: HostTable) -> TimedSubject:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
-from devstack.lab.placement.client import HttpClient, allocation_body
+from devstack.lab.placement.client import HttpClient, allocation
 from devstack.lab.placement.cloud import FLAVOR
 from devstack.lab.processor_time import cpu_seconds
-from devstack.lab.timing import TimedCalls
+from devstack.lab.timing import TimedCalls, timed
 from rpcapi.cli.command import CommandFailed
 
 CHECK_EACH = 1_000  # calls: the first one and each thousandth are checked
@@ -68,7 +68,7 @@ class ServerCalls:
         return self._hosts[number % len(self._hosts)]
 
     def _allocation(self, number: int) -> tuple[str, bytes]:
-        return f"/allocations/{uuid.uuid4()}", allocation_body(self._host(number), FLAVOR)
+        return f"/allocations/{uuid.uuid4()}", json.dumps(allocation(self._host(number), FLAVOR)).encode()
 
     def claim(self, number: int) -> str:
         """Write an allocation of a new consumer from a host, and return the host."""
@@ -95,14 +95,9 @@ class ServerCalls:
 def reconnecting(client: HttpClient, call: Callable[[], object]) -> TimedCalls:
     """Return the calls of a block that begins with a new connection: the server closes idle ones."""
 
-    def repeat(_first: int, count: int) -> list[float]:
+    def repeat(first: int, count: int) -> list[float]:
         client.reconnect()
-        seconds = []
-        for _ in range(count):
-            began = time.perf_counter()
-            call()
-            seconds.append(time.perf_counter() - began)
-        return seconds
+        return timed(lambda _number: call(), first, count)
 
     return repeat
 

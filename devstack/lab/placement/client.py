@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An HTTP client that costs its caller little, so that a measurement shows the server's time."""
 
-import json
 import re
 import socket
 from typing import Any
@@ -83,13 +82,12 @@ def _line(request: bytes) -> str:
     return request.partition(b"\r\n")[0].decode(errors="replace")[:200]
 
 
-def allocation_body(provider: str, amounts: dict[str, int], generation: int | None = None) -> bytes:
-    """Return the body of a PUT of allocations from one provider."""
-    document: dict[str, Any] = {
+def allocation(provider: str, amounts: dict[str, int]) -> dict[str, Any]:
+    """Return the document of a PUT of a new consumer's allocation from one provider."""
+    return {
         "allocations": {provider: {"resources": amounts}},
         "project_id": "lab",
         "user_id": "lab",
-        "consumer_generation": generation,
+        "consumer_generation": None,
         "consumer_type": "INSTANCE",
     }
-    return json.dumps(document).encode()

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rpcapi.resources.inventory import Inventory
+
 TRAITS = 30
 TRAITS_PER_HOST = 20
 TOTAL = {"VCPU": 64, "MEMORY_MB": 262_144, "DISK_GB": 4_000}
@@ -41,19 +43,14 @@ class Cloud:
 
     def providers(self) -> list[dict[str, Any]]:
         """Return all providers, parents first, in the form of placement_side.py."""
+        inventories = {name: whole(total, RATIOS.get(name, 1.0)) for name, total in TOTAL.items()}
         flat = [
-            make_provider(
-                name,
-                TOTAL,
-                [_trait(number + offset) for offset in range(TRAITS_PER_HOST)],
-                used=USED,
-                ratios=RATIOS,
-            )
+            make_provider(name, inventories, [_trait(number + offset) for offset in range(TRAITS_PER_HOST)], used=USED)
             for number, name in enumerate(self.flat)
         ]
         roots = [_uuid(f"device host {number}") for number in range(DEVICE_HOSTS)]
         devices = [
-            make_provider(_uuid(f"device {number} of {root}"), {DEVICE: 1}, parent=root)
+            make_provider(_uuid(f"device {number} of {root}"), {DEVICE: whole(1)}, parent=root)
             for root in roots
             for number in range(DEVICES)
         ]
@@ -70,24 +67,26 @@ def _trait(number: int) -> str:
 
 def make_provider(
     uuid_text: str,
-    total: Mapping[str, int],
+    inventories: Mapping[str, Mapping[str, Any]],
     traits: Sequence[str] = (),
     *,
     parent: str | None = None,
     used: Mapping[str, int] | None = None,
-    ratios: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
-    """Return a provider in the form of placement_side.py, as large as one allocation may be."""
-    inventories = {}
-    for name, amount in total.items():
-        ratio = (ratios or {}).get(name, 1.0)
-        limits = {"reserved": 0, "min_unit": 1, "max_unit": int(amount * ratio), "step_size": 1}
-        inventories[name] = {"total": amount, **limits, "allocation_ratio": ratio}
-    identity = {"uuid": uuid_text, "parent": parent, "root": parent or uuid_text}
+    """Return a provider in the form of placement_side.py; ``inventories`` are in the form of a host's report."""
     return {
-        **identity,
-        "inventories": inventories,
+        "uuid": uuid_text,
+        "parent": parent,
+        "root": parent or uuid_text,
+        "inventories": {
+            name: {key: value for key, value in unit.items() if key != "capacity"} for name, unit in inventories.items()
+        },
         "used": dict(used or {}),
         "traits": sorted(traits),
         "aggregates": [],
     }
+
+
+def whole(total: int, ratio: float = 1.0) -> dict[str, Any]:
+    """Return an inventory that one allocation may take whole."""
+    return Inventory(total, max_unit=int(total * ratio), allocation_ratio=ratio).as_dict()

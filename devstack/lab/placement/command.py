@@ -4,6 +4,7 @@
 import argparse
 import contextlib
 import itertools
+import json
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from devstack.lab.benchmark import Benchmark, flag, host_count, names_of, option
 from devstack.lab.peers.side import PeerFailed
 from devstack.lab.placement import floor, servers
 from devstack.lab.placement.calls import ServerCalls, rate, reconnecting
-from devstack.lab.placement.client import HttpClient, allocation_body
+from devstack.lab.placement.client import HttpClient, allocation
 from devstack.lab.placement.cloud import CANDIDATES, DEVICE_CANDIDATES, FLAVOR, Cloud
 from devstack.lab.placement.servers import GanttPlacement, ServedPlacement
 from devstack.lab.rows import ResultRow
@@ -24,8 +25,6 @@ from devstack.peer_environments import PLACEMENT_SERVER, PeerMissing
 from devstack.servers.redis import AppendFsync
 from devstack.users.errors import DevstackError
 from rpcapi.cli.command import CommandFailed
-from rpcapi.resources import names
-from scheduler_svc.store.allocations import AllocationChange
 
 CANDIDATES_BUDGET, DEVICES_BUDGET = 100.0, 500.0  # Placement's time divided by ours
 ALLOCATE_BUDGET, RATE_BUDGET = 30.0, 20.0
@@ -140,11 +139,8 @@ class _Comparison:
             def allocate() -> None:
                 """Send a request that is not applied, and apply it."""
                 host = next(hosts)
-                client.put(f"/allocations/{uuid.uuid4()}", allocation_body(host, FLAVOR))
-                change = AllocationChange(
-                    str(uuid.uuid4()), {names.api_provider(host): FLAVOR}, "lab", "lab", None, "INSTANCE"
-                )
-                if refusal := store.allocate([change]):
+                client.put(f"/allocations/{uuid.uuid4()}", json.dumps(allocation(host, FLAVOR)).encode())
+                if refusal := store.allocate([servers.allocation_change(str(uuid.uuid4()), host, FLAVOR)]):
                     raise CommandFailed(f"The store refused an allocation: {refusal}")
 
             times = self._alternate(ServerCalls.allocate, reconnecting(client, allocate), self._calls, PEER_CLAIMS)

@@ -96,14 +96,9 @@ def _fill(store: RedisStore, cloud: Cloud) -> None:
     """Write the providers, and a consumer for each that is in use."""
     providers = cloud.providers()
     for provider in providers:
-        for change in _changes(provider):
-            answer = store.change_provider(change)
-            if isinstance(answer, Refusal):
-                raise ServerError(f"Provider {provider['uuid']} was refused: {answer}.")
+        create_provider(store, provider, provider["uuid"])
     holders = [
-        AllocationChange(
-            provider["uuid"], {names.api_provider(provider["uuid"]): provider["used"]}, "lab", "lab", None, "INSTANCE"
-        )
+        allocation_change(provider["uuid"], provider["uuid"], provider["used"])
         for provider in providers
         if provider["used"]
     ]
@@ -113,15 +108,25 @@ def _fill(store: RedisStore, cloud: Cloud) -> None:
             raise ServerError(f"Allocations were refused: {refusal}.")
 
 
-def _changes(provider: Mapping[str, Any]) -> Iterator[ProviderChange]:
-    name = names.api_provider(provider["uuid"])
+def create_provider(store: RedisStore, provider: Mapping[str, Any], name: str) -> None:
+    """Create a provider, given in the form of placement_side.py; raises ServerError if it is refused."""
+    key = names.api_provider(provider["uuid"])
     parent = None if provider["parent"] is None else names.api_provider(provider["parent"])
-    yield CreateProvider(name, provider["uuid"], parent)
-    inventories = {key: Inventory(**fields) for key, fields in provider["inventories"].items()}
-    if inventories:
-        yield SetInventories(name, inventories)
+    changes: list[ProviderChange] = [CreateProvider(key, name, parent)]
+    if provider["inventories"]:
+        inventories = {unit: Inventory(**fields) for unit, fields in provider["inventories"].items()}
+        changes.append(SetInventories(key, inventories))
     if provider["traits"]:
-        yield SetTraits(name, provider["traits"])
+        changes.append(SetTraits(key, provider["traits"]))
+    for change in changes:
+        answer = store.change_provider(change)
+        if isinstance(answer, Refusal):
+            raise ServerError(f"Provider {name} was refused: {answer}.")
+
+
+def allocation_change(consumer: str, provider: str, amounts: Mapping[str, int]) -> AllocationChange:
+    """Return a new consumer's allocation from one provider."""
+    return AllocationChange(consumer, {names.api_provider(provider): amounts}, "lab", "lab", None, "INSTANCE")
 
 
 @dataclass(frozen=True, slots=True)

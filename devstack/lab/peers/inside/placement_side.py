@@ -70,13 +70,13 @@ class PlacementPeer:
         self._classes: dict[str, int] = {}
         self._traits: dict[str, int] = {}
 
-    def prepare(self, hosts: Sequence[Mapping[str, Any]], requests: Sequence[Mapping[str, int]]) -> dict[str, Any]:
-        """Write flat hosts into the database, and return the number of candidates of the first request."""
-        providers = [flat_provider(number, host) for number, host in enumerate(hosts)]
+    def prepare(
+        self, providers: Sequence[Mapping[str, Any]], claimable: Sequence[str], requests: Sequence[Mapping[str, int]]
+    ) -> int:
+        """Load providers, of which some are claimed from; return the number of candidates of the first request."""
         self.load(providers)
-        self._requests = requests
-        self._claimable = [provider["uuid"] for provider, host in zip(providers, hosts, strict=True) if host["roomy"]]
-        return {"hosts": len(hosts), "candidates": len(self._candidates(0)["allocation_requests"])}
+        self._requests, self._claimable = requests, claimable
+        return len(self._candidates(0)["allocation_requests"])
 
     def load(self, providers: Sequence[Mapping[str, Any]]) -> str:
         context = db_api.DbContext()
@@ -174,24 +174,6 @@ class PlacementPeer:
             for key in provider["aggregates"]
         ]
         return rows
-
-
-def flat_provider(number: int, host: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the provider of a host in the form of the benchmarks."""
-    provider = str(uuid.UUID(int=number + 1, version=4))
-    inventories = {
-        name: {
-            "total": total,
-            "reserved": host["reserved"][name],
-            "min_unit": 1,
-            "max_unit": total,
-            "step_size": 1,
-            "allocation_ratio": host["cpu_ratio"] if name == "VCPU" else 1.0,
-        }
-        for name, total in host["total"].items()
-    }
-    identity = {"uuid": provider, "root": provider, "parent": None}
-    return {**identity, "inventories": inventories, "used": host["used"], "traits": [], "aggregates": []}
 
 
 @db_api.placement_context_manager.writer

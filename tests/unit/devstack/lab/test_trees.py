@@ -4,6 +4,7 @@
 import pytest
 
 from devstack.lab import default_driver, trees
+from devstack.lab.decide import ranking_subject
 from rpcapi.resources.groups import ISOLATE, NONE
 from tests.unit.devstack.lab import asking
 
@@ -18,8 +19,12 @@ def test_json_rows_without_a_peer(tmp_path):
 @pytest.mark.parametrize("policy", [NONE, ISOLATE])
 def test_hosts_with_enough_devices_are_found_and_no_others(policy):
     table, ranker = trees.make_table(10, 8), default_driver.default()
-    assert trees.decision_subject(ranker, table, trees.request(8, policy))(1) == 10
-    assert trees.decision_subject(ranker, table, trees.request(9, policy))(1) == 0
+
+    def found_hosts(devices):
+        return trees.found_hosts(ranking_subject(ranker, table, [trees.request(devices, policy)]))
+
+    assert found_hosts(8) == 10
+    assert found_hosts(9) == 0
 
 
 def test_placement_gets_the_same_providers():

@@ -8,14 +8,22 @@ from devstack.lab.peers.workload import LIMIT, MAX_LOAD, REQUIRED_FREE, PeerWork
 
 def test_peers_get_the_same_hosts_with_usage_below_the_load():
     workload = PeerWorkload(60)
-    nodes, peer_hosts = workload.nodes, workload.peer_hosts()
-    assert [host["name"] for host in peer_hosts] == [name.replace("/", "-") for name in nodes]
-    for host, node in zip(peer_hosts, nodes.values(), strict=True):
+    nodes, nova_hosts, providers = workload.nodes, workload.nova_hosts(), workload.providers()
+    assert [host["name"] for host in nova_hosts] == [name.replace("/", "-") for name in nodes]
+    claimable = []
+    for host, provider, node in zip(nova_hosts, providers, nodes.values(), strict=True):
         capacities = {name: unit["capacity"] for name, unit in node["inventories"].items()}
         assert all(host["used"][name] <= MAX_LOAD * capacities[name] for name in capacities)
+        assert host["total"] == {name: unit["total"] for name, unit in node["inventories"].items()}
+        assert (provider["root"], provider["parent"], provider["used"]) == (provider["uuid"], None, host["used"])
+        assert provider["inventories"]["VCPU"]["allocation_ratio"] == host["cpu_ratio"]
+        assert provider["inventories"]["MEMORY_MB"]["reserved"] == node["inventories"]["MEMORY_MB"]["reserved"] > 0
         free = {name: capacities[name] - host["used"][name] for name in capacities}
-        assert host["roomy"] is all(free[name] >= amount for name, amount in REQUIRED_FREE.items())
-    assert workload.peer_hosts() == peer_hosts
+        if all(free[name] >= amount for name, amount in REQUIRED_FREE.items()):
+            claimable.append(provider["uuid"])
+    assert 0 < len(claimable) < len(providers)
+    assert workload.claimable() == claimable
+    assert (workload.nova_hosts(), workload.providers()) == (nova_hosts, providers)
 
 
 def test_requests_are_repeatable():
