@@ -3,15 +3,14 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 PARENT, USER, SYSTEM, RESIDENT = 1, 11, 12, 21  # field numbers in /proc/PID/stat, counted from the state
 
 
 def descendant_cpu_seconds(pid: int) -> float:
-    ticks = sum(int(fields[USER]) + int(fields[SYSTEM]) for fields in descendants(pid).values())
-    return ticks / os.sysconf("SC_CLK_TCK")
+    return _cpu_seconds(descendants(pid).values())
 
 
 def descendants(pid: int) -> dict[int, list[str]]:
@@ -20,7 +19,7 @@ def descendants(pid: int) -> dict[int, list[str]]:
     stats: dict[int, list[str]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            fields = path.read_text().rpartition(")")[2].split()
+            fields = _fields(path)
         except OSError:  # the process has ended
             continue
         process_id = int(path.parent.name)
@@ -34,12 +33,8 @@ def descendants(pid: int) -> dict[int, list[str]]:
 
 def cpu_seconds(pids: Collection[int]) -> float:
     """Return the CPU seconds of live processes and of all their live descendants."""
-    clock = os.sysconf("SC_CLK_TCK")
-    own = 0
-    for pid in pids:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        own += int(fields[USER]) + int(fields[SYSTEM])
-    return own / clock + sum(descendant_cpu_seconds(pid) for pid in pids)
+    own = _cpu_seconds(_fields(Path(f"/proc/{pid}/stat")) for pid in pids)
+    return own + sum(descendant_cpu_seconds(pid) for pid in pids)
 
 
 def resident_bytes(pid: int) -> int:
@@ -51,3 +46,11 @@ def resident_bytes(pid: int) -> int:
 def resident_kb(process: int | str) -> int:
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
+
+
+def _fields(stat: Path) -> list[str]:
+    return stat.read_text().rpartition(")")[2].split()
+
+
+def _cpu_seconds(stats: Iterable[list[str]]) -> float:
+    return sum(int(fields[USER]) + int(fields[SYSTEM]) for fields in stats) / os.sysconf("SC_CLK_TCK")

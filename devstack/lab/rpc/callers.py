@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from devstack.lab.processor_time import descendant_cpu_seconds
 from devstack.lab.timing import TimedSubject, interleave
 from devstack.lab.worker_processes import PipeEnd, WorkerProcesses
 
+KeyT = TypeVar("KeyT")
 ECHO = 0  # instead of a batch size
 CALL_SECONDS = 30.0
 
@@ -33,29 +34,25 @@ class ClientCalls:
 
 @dataclass(frozen=True, slots=True)
 class CallBlock:
-    """Calls of all clients in one block, and the CPU time of all processes."""
+    """Durations of all clients' calls in one block, its length, and the CPU time of all processes.
 
-    clients: Sequence[ClientCalls]
-    processor_s: float = 0.0
+    ``refusals`` are calls that found no host.
+    """
+
+    seconds: np.ndarray
+    elapsed: float
+    refusals: int
+    processor_s: float
 
     @property
     def calls(self) -> int:
-        return sum(len(client.ends) for client in self.clients)
+        return len(self.seconds)
 
-    @property
-    def refusals(self) -> int:
-        """Number of calls that found no host."""
-        return sum(client.refusals for client in self.clients)
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds from the first call's start to the last one's end."""
-        return max(client.ends[-1] for client in self.clients) - min(client.began for client in self.clients)
-
-    @property
-    def seconds(self) -> np.ndarray:
-        """Durations of all calls."""
-        return np.concatenate([client.seconds for client in self.clients])
+    @classmethod
+    def of(cls, clients: Sequence[ClientCalls], processor_s: float = 0.0) -> "CallBlock":
+        elapsed = max(client.ends[-1] for client in clients) - min(client.began for client in clients)
+        seconds = np.concatenate([client.seconds for client in clients])
+        return cls(seconds, float(elapsed), sum(client.refusals for client in clients), processor_s)
 
 
 Blocks = Mapping[int, Sequence[CallBlock]]  # by batch size; the first block of each is the warm-up
@@ -95,7 +92,7 @@ class Callers:
         before = descendant_cpu_seconds(os.getpid())
         self._workers.send([(size, seconds, rate)] * self._clients)
         clients = self._workers.receive(START_SECONDS + LONGEST_BACKLOG * seconds + CALL_SECONDS)
-        return CallBlock(clients, descendant_cpu_seconds(os.getpid()) - before)
+        return CallBlock.of(clients, descendant_cpu_seconds(os.getpid()) - before)
 
     def run_blocks(
         self,
@@ -107,13 +104,21 @@ class Callers:
         per_second: float | None = None,
     ) -> Blocks:
         """Return ``count`` alternating blocks of each batch size after a warm-up block, whose claims count too."""
-        blocks: dict[int, list[CallBlock]] = {size: [] for size in sizes}
+        calls = {size: functools.partial(self.call_for, size, seconds, per_second) for size in sizes}
+        return alternate_blocks(calls, count, tick)
 
-        def subject(size: int) -> TimedSubject:
-            return lambda number: blocks[size].append(self.call_for(size, seconds, per_second))
 
-        interleave({str(size): subject(size) for size in sizes}, blocks=count, size=1, tick=tick)
-        return blocks
+def alternate_blocks(
+    calls: Mapping[KeyT, Callable[[], CallBlock]], count: int, tick: Callable[[], Any]
+) -> dict[KeyT, list[CallBlock]]:
+    """Return a warm-up block and ``count`` blocks of each kind of calls, which alternate."""
+    blocks: dict[KeyT, list[CallBlock]] = {key: [] for key in calls}
+
+    def subject(key: KeyT) -> TimedSubject:
+        return lambda number: blocks[key].append(calls[key]())
+
+    interleave({str(key): subject(key) for key in calls}, blocks=count, size=1, tick=tick)
+    return blocks
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 
 import argparse
 import contextlib
+import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from devstack.lab.private_cluster import LONG_TIMEOUTS, MODES, ClusterBenchmark,
 from devstack.lab.rows import ResultRow
 from devstack.lab.rpc import turns, users
 from devstack.lab.rpc.callers import ECHO, Blocks, Callers, CallStatistics, run_callers
-from devstack.lab.rpc.turns import RandomLoad, Turn
+from devstack.lab.rpc.turns import RandomLoad, Turns
 from devstack.servers.ports import free_port
 from rpcapi.admin.argument import Argument
 from scheduler_svc.store.interface import Store
@@ -120,12 +121,12 @@ class RpcBenchmark(ClusterBenchmark):
                 setting = RpcSetting(bus, workers, args.hosts)
                 before = sum(store.counts().values())
                 measured_turns = _take_turns(private_cluster, callers, workers, args, bar.update)
-                yield from _rows(setting, args.executors, measured_turns)
-                saturated = turns.statistics(measured_turns, executor)[1].per_second
+                yield from _rows(setting, measured_turns)
+                saturated = turns.statistics(measured_turns[executor])[1].per_second
                 with _running_daemons(private_cluster, workers, executor):
                     loads = list(_measure_loads(callers, saturated, args, bar.update))
                 yield from (load.row(f"{setting.name}, {executor}") for load in loads)
-                all_blocks = [*(turn.blocks for turn in measured_turns), *(load.blocks for load in loads)]
+                all_blocks = [*itertools.chain(*measured_turns.values()), *(load.blocks for load in loads)]
                 yield account(setting, all_blocks, store, before)
 
     def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:
@@ -150,7 +151,7 @@ def _count_turns(args: argparse.Namespace) -> tuple[int, int]:
 
 def _take_turns(
     private_cluster: PrivateCluster, callers: Callers, workers: int, args: argparse.Namespace, tick: Any
-) -> list[Turn]:
+) -> Mapping[str, Turns]:
     sizes = [ECHO, *sorted({1, *args.batch})]
     count, blocks = _count_turns(args)
 
@@ -182,14 +183,14 @@ def _measure_loads(callers: Callers, saturated: float, args: argparse.Namespace,
         yield RandomLoad(percent, rate, callers.run_blocks([ECHO, 1], args.seconds, BLOCKS, tick, per_second=rate))
 
 
-def _rows(setting: RpcSetting, names: Sequence[str], measured_turns: Sequence[Turn]) -> Iterator[ResultRow]:
-    for executor in names:
-        yield from _executor_rows(setting, executor, turns.statistics(measured_turns, executor))
-    base = names[0]
-    for executor in names[1:]:
-        for size in measured_turns[0].blocks:
+def _rows(setting: RpcSetting, measured_turns: Mapping[str, Turns]) -> Iterator[ResultRow]:
+    for executor, own in measured_turns.items():
+        yield from _executor_rows(setting, executor, turns.statistics(own))
+    base, *others = measured_turns
+    for executor in others:
+        for size in measured_turns[base][0]:
             call = "an empty call" if size == ECHO else f"select of {size}"
-            comparison = turns.compare(measured_turns, executor, base, size)
+            comparison = turns.compare(measured_turns[executor], measured_turns[base], size)
             name = f"{executor} beside {base}: {call}, {setting.name}"
             row = comparison.cost_row if executor == METRICS else comparison.row
             yield row(name, setting.is_large and (size == 1 or executor != METRICS))

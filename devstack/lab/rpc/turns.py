@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Daemons that take turns on the same servers, one executor after the other, and latency under a random load."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -14,35 +14,22 @@ METRICS_BUDGET = 1.03  # processor time with metrics, relative to that without
 PERCENTILES = {"p50_ms": 50.0, "p99_ms": 99.0, "p999_ms": 99.9}
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """Blocks of one executor's daemons between their start and stop."""
-
-    executor: str
-    blocks: Blocks
-
-    def statistics(self, size: int) -> CallStatistics:
-        """Return the statistics of calls of ``size`` instances without the warm-up."""
-        return CallStatistics(self.blocks[size][1:])
+# Blocks of one executor's daemons, for each time that they run.
+Turns = Sequence[Blocks]
 
 
-def order(executors: Sequence[str], turns: int) -> Iterator[str]:
-    """Yield each executor ``turns`` times, in an order that reverses after each round."""
-    for turn in range(turns):
-        yield from executors if turn % 2 else executors[::-1]
+def take(executors: Sequence[str], count: int, run: Callable[[str], Blocks]) -> dict[str, list[Blocks]]:
+    """Run each executor ``count`` times, in an order that reverses after each round."""
+    turns: dict[str, list[Blocks]] = {executor: [] for executor in executors}
+    for number in range(count):
+        for executor in executors if number % 2 else executors[::-1]:
+            turns[executor].append(run(executor))
+    return turns
 
 
-def take(executors: Sequence[str], turns: int, run: Callable[[str], Blocks]) -> list[Turn]:
-    return [Turn(executor, run(executor)) for executor in order(executors, turns)]
-
-
-def statistics(turns: Sequence[Turn], executor: str) -> dict[int, CallStatistics]:
-    """Return an executor's statistics over all its turns, by batch size."""
-    own_turns = [turn for turn in turns if turn.executor == executor]
-    return {
-        size: CallStatistics([block for turn in own_turns for block in turn.statistics(size).blocks])
-        for size in own_turns[0].blocks
-    }
+def statistics(turns: Turns) -> dict[int, CallStatistics]:
+    """Return an executor's statistics over all its turns, without warm-ups, by batch size."""
+    return {size: CallStatistics([block for blocks in turns for block in blocks[size][1:]]) for size in turns[0]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +59,11 @@ class Comparison:
         return ResultRow(name, ratio, METRICS_BUDGET if has_budget else None, figures=figures)
 
 
-def compare(turns: Sequence[Turn], executor: str, base: str, size: int) -> Comparison:
-    own = [turn.statistics(size) for turn in turns if turn.executor == executor]
-    other = [turn.statistics(size) for turn in turns if turn.executor == base]
-    pairs = list(zip(own, other, strict=True))
+def compare(own: Turns, base: Turns, size: int) -> Comparison:
+    pairs = [
+        (CallStatistics(first[size][1:]), CallStatistics(second[size][1:]))
+        for first, second in zip(own, base, strict=True)
+    ]
     return Comparison(
         [first.per_second / second.per_second for first, second in pairs],
         [first.processor_ms / second.processor_ms for first, second in pairs if second.processor_ms],
@@ -96,7 +84,8 @@ class RandomLoad:
 
     def row(self, name: str) -> ResultRow:
         """Return the latency of selections, with equally frequent echo calls as its floor."""
-        echo, select = (CallStatistics(self.blocks[size][1:]) for size in (ECHO, 1))
+        measured = statistics([self.blocks])
+        echo, select = measured[ECHO], measured[1]
         figures = {
             "arrivals_per_s": self.per_second,
             "calls": sum(block.calls for block in select.blocks),

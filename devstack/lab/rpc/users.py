@@ -6,17 +6,17 @@ import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from devstack.lab import private_cluster
 from devstack.lab.private_servers import in_temporary_folder
+from devstack.lab.processor_time import resident_kb
 from devstack.lab.rows import ResultRow
-from devstack.lab.rpc.callers import ECHO, CallBlock, Callers, CallStatistics, run_callers
+from devstack.lab.rpc.callers import ECHO, CallStatistics, alternate_blocks, run_callers
 from devstack.lab.rpc.echo_service import TOPIC
-from devstack.lab.soak import resident_kb
-from devstack.lab.timing import interleave
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.process import ServerProcess
 from devstack.servers.rabbitmq import CONFINED_DRIVER, RabbitNode
@@ -86,21 +86,14 @@ class AgentsBroker:
 
 def measure(args: argparse.Namespace, blocks: int, tick: Any) -> Sequence[ResultRow]:
     """Import the users, and call nodes with one user and with all of them in turn."""
-    calls: dict[str, list[CallBlock]] = {"one": [], "all": []}
     executor = args.executors[0]
     with _running(1, executor) as single, _running(args.users, executor) as all_users, contextlib.ExitStack() as stack:
-        callers: dict[str, Callers] = {
-            name: stack.enter_context(run_callers(broker.urls(args.clients)))
-            for name, broker in (("one", single), ("all", all_users))
-        }
-
-        def subject(name: str) -> Any:
-            return lambda number: calls[name].append(callers[name].call_for(ECHO, args.seconds))
-
-        interleave({name: subject(name) for name in callers}, blocks=blocks, size=1, tick=tick)
+        callers = [stack.enter_context(run_callers(broker.urls(args.clients))) for broker in (single, all_users)]
+        calls = {number: partial(own.call_for, ECHO, args.seconds) for number, own in enumerate(callers)}
+        statistics = [CallStatistics(own[1:]) for own in alternate_blocks(calls, blocks, tick).values()]
         single.measure_memory()
         all_users.measure_memory()
-    return list(make_rows(args.users, single, all_users, *(CallStatistics(calls[name][1:]) for name in callers)))
+    return list(make_rows(args.users, single, all_users, *statistics))
 
 
 def make_rows(

@@ -84,7 +84,7 @@ def test_claims_without_an_answer_are_faults(refusals, faults):
             assert store.prepare(
                 ClaimBatch("r", "p", "u", {"VCPU": 1}, [intent], snapshot.epoch, snapshot.position, 1000)
             ).accepted
-        block = CallBlock([ClientCalls(0.0, np.array([1.0, 2.0]), np.array([1.0, 1.0]), refusals)])
+        block = CallBlock.of([ClientCalls(0.0, np.array([1.0, 2.0]), np.array([1.0, 1.0]), refusals)])
         # When one of the calls was refused, then three claims have no answer
         row = command.account(command.RpcSetting("embedded", 1, 6), [{3: [block]}], store, 0)
     assert (row.ratio, row.ok) == (faults, not faults)
