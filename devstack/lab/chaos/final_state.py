@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The final state of a cluster, as plain data: guests, journals, claims, sums and records."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -111,3 +112,21 @@ class FinalState:
     instances: Mapping[str, InstanceState] = field(default_factory=dict)
     migrations: Mapping[str, MigrationState] = field(default_factory=dict)
     read_at: float = 0.0
+
+    @property
+    def capacity(self) -> Allocations:
+        """Capacity of all partitions' providers."""
+        return {provider: amounts for partition in self.partitions for provider, amounts in partition.capacity.items()}
+
+    def guests_by_instance(self) -> dict[str, list[GuestFile]]:
+        guests: dict[str, list[GuestFile]] = defaultdict(list)
+        for guest in self.guests:
+            guests[guest.uuid].append(guest)
+        return guests
+
+    def claims_by_instance(self) -> dict[str, list[StoredClaim]]:
+        claims: dict[str, list[StoredClaim]] = defaultdict(list)
+        for partition in self.partitions:
+            for claim in partition.claims:
+                claims[claim.consumer].append(claim)
+        return claims

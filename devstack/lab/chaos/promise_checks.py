@@ -1,18 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What callers were promised, against the final state: nothing acknowledged is lost, nothing stops unasked."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from devstack.lab.chaos.changes import BOOTED, ENDS_GUEST, MOVES, OFFLOADED, VERIFY, expected_statuses
-from devstack.lab.chaos.final_state import (
-    Allocations,
-    FinalState,
-    GuestFile,
-    InstanceState,
-    StoredClaim,
-)
+from devstack.lab.chaos.final_state import FinalState, GuestFile, InstanceState, StoredClaim
 from devstack.lab.chaos.history import CallHistory, CallOutcome
 from devstack.lab.chaos.violations import Violation, ViolationKind
 
@@ -47,13 +41,7 @@ class Promises:
 def check_promises(history: CallHistory, state: FinalState) -> Iterator[Violation]:
     """Yield acknowledged operations that the final state contradicts, and guests that stopped unasked."""
     promises = Promises.of(history)
-    guests: dict[str, list[GuestFile]] = {}
-    for guest in state.guests:
-        guests.setdefault(guest.uuid, []).append(guest)
-    claims: dict[str, list[StoredClaim]] = defaultdict(list)
-    for partition in state.partitions:
-        for claim in partition.claims:
-            claims[claim.consumer].append(claim)
+    guests, claims = state.guests_by_instance(), state.claims_by_instance()
     for uuid in sorted(promises.booted | promises.deleted | state.instances.keys()):
         copies, live = guests.get(uuid, []), claims.get(uuid, [])
         if uuid in promises.deleted:
@@ -222,9 +210,7 @@ def _seen_crowded(history: CallHistory, state: FinalState) -> Iterator[Violation
         for item in history.claims
         if item.allocations
     }
-    capacity: Allocations = {
-        provider: amounts for partition in state.partitions for provider, amounts in partition.capacity.items()
-    }
+    capacity = state.capacity
     used: Counter[tuple[str, str]] = Counter()
     running: set[tuple[str, int, str]] = set()
     for sighting in history.guests:

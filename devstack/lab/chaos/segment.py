@@ -3,7 +3,6 @@
 
 import random
 import time
-import uuid
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,7 +17,7 @@ from devstack.lab.chaos.draw import FaultBurst, draw
 from devstack.lab.chaos.faults.fault import Fault
 from devstack.lab.chaos.final_state import FinalState, StoredPartition
 from devstack.lab.chaos.history import CallOutcome, HistoryWriter
-from devstack.lab.chaos.load import ChaosLoad, HistoryCaller
+from devstack.lab.chaos.load import ChaosLoad, HistoryCaller, make_uuid
 from devstack.lab.chaos.observers import ClaimObserver, GuestObserver
 from devstack.lab.chaos.progress import Progress
 from devstack.lab.chaos.violations import ViolationKind
@@ -30,7 +29,6 @@ SETTLE_SECONDS = 150.0
 POLL = 0.1
 SETTLE_POLL = 2.0
 LEASE_SECONDS = 60.0  # at rest: the deadline, and what an outage or an audit adds
-FINAL_STATUSES = ("ACTIVE", "ERROR")
 PERMANENT = frozenset({ViolationKind.DOUBLE_END, ViolationKind.ILLEGAL, ViolationKind.STOPPED})  # no wait mends them
 
 Say = Callable[[str], None]
@@ -148,11 +146,11 @@ class Segment:
         """Boot servers until one is ACTIVE; return whether one was in time."""
         deadline = time.monotonic() + RECOVERY_SECONDS
         while time.monotonic() < deadline:
-            server = str(uuid.UUID(int=self._chance.getrandbits(128), version=4))
+            server = make_uuid(self._chance)
             if not caller.boot({"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1}, [server], lambda: False):
                 continue
             status = ""
-            while status not in FINAL_STATUSES and time.monotonic() < deadline:
+            while status not in exercise.FINAL_STATUSES and time.monotonic() < deadline:
                 status = caller.statuses([server]).get(server, "")
                 time.sleep(POLL)
             if status == "ACTIVE":

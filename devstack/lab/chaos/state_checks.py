@@ -2,21 +2,22 @@
 """Invariants of a cluster at rest: guests against claims, claims against capacity and records."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from devstack.lab.chaos.final_state import Allocations, FinalState, GuestFile, StoredClaim, StoredPartition
+from devstack.lab.chaos.final_state import Allocations, FinalState, StoredClaim, StoredPartition
 from devstack.lab.chaos.violations import Violation, ViolationKind
 
 Sums = Counter[tuple[str, str]]
+ClaimsByInstance = Mapping[str, Sequence[StoredClaim]]
 
 
 def check_state(state: FinalState) -> Iterator[Violation]:
     """Yield the violations that the final state alone shows."""
-    claims = _claims_by_consumer(state)
-    yield from _guests_without_claims(state.guests, claims)
-    yield from _several_guests(state.guests, claims)
-    yield from _several_claims(claims)
-    yield from _leaked_claims(state, claims)
+    claims = state.claims_by_instance()
+    yield from _guests_without_claims(state, claims)
+    yield from _several_guests(state, claims)
+    yield from _several_claims(state, claims)
+    yield from _leaked_claims(state)
     for partition in state.partitions:
         yield from _ended_claims(partition)
         yield from _wrong_sums(partition)
@@ -25,77 +26,57 @@ def check_state(state: FinalState) -> Iterator[Violation]:
     yield from _broken_groups(state)
 
 
-def _claims_by_consumer(state: FinalState) -> dict[str, list[tuple[StoredPartition, StoredClaim]]]:
-    claims: dict[str, list[tuple[StoredPartition, StoredClaim]]] = defaultdict(list)
-    for partition in state.partitions:
-        for claim in partition.claims:
-            claims[claim.consumer].append((partition, claim))
-    return claims
-
-
 def _describe(claim: StoredClaim) -> str:
     role = f", source of {claim.source_of}" if claim.source_of else ""
     return f"attempt {claim.attempt}, {claim.state}{role}, on {claim.host}"
 
 
-def _guests_without_claims(
-    guests: Iterable[GuestFile], claims: Mapping[str, list[tuple[StoredPartition, StoredClaim]]]
-) -> Iterator[Violation]:
-    for guest in guests:
-        live_claims = [claim for _, claim in claims.get(guest.uuid, ())]
-        if not any(
-            (claim.attempt, claim.host, claim.state) == (guest.attempt, guest.name, "confirmed")
-            for claim in live_claims
-        ):
-            stored = "; ".join(map(_describe, live_claims)) or "none"
-            yield Violation(
-                ViolationKind.UNCLAIMED,
-                guest.uuid,
-                f"attempt {guest.attempt} runs on {guest.name}; live claims: {stored}",
-            )
+def _guests_without_claims(state: FinalState, claims: ClaimsByInstance) -> Iterator[Violation]:
+    for guest in state.guests:
+        live = claims.get(guest.uuid, ())
+        if (guest.attempt, guest.name, "confirmed") not in [(item.attempt, item.host, item.state) for item in live]:
+            stored = "; ".join(map(_describe, live)) or "none"
+            evidence = f"attempt {guest.attempt} runs on {guest.name}; live claims: {stored}"
+            yield Violation(ViolationKind.UNCLAIMED, guest.uuid, evidence)
 
 
-def _several_guests(
-    guests: Iterable[GuestFile], claims: Mapping[str, list[tuple[StoredPartition, StoredClaim]]]
-) -> Iterator[Violation]:
+def _several_guests(state: FinalState, claims: ClaimsByInstance) -> Iterator[Violation]:
     """Yield instances with several guests; a stopped source of a move does not count."""
-    by_uuid: dict[str, list[GuestFile]] = defaultdict(list)
-    for guest in guests:
-        sources = [(claim.attempt, claim.host) for _, claim in claims.get(guest.uuid, ()) if claim.source_of]
-        if guest.is_running or (guest.attempt, guest.name) not in sources:
-            by_uuid[guest.uuid].append(guest)
-    for uuid, copies in by_uuid.items():
+    for uuid, guests in state.guests_by_instance().items():
+        sources = [(claim.attempt, claim.host) for claim in claims.get(uuid, ()) if claim.source_of]
+        copies = [guest for guest in guests if guest.is_running or (guest.attempt, guest.name) not in sources]
         if len(copies) > 1:
             nodes = ", ".join(f"attempt {guest.attempt} on {guest.name}" for guest in copies)
             yield Violation(ViolationKind.DOUBLY_RUNNING, uuid, f"guest files: {nodes}")
 
 
-def _several_claims(claims: Mapping[str, list[tuple[StoredPartition, StoredClaim]]]) -> Iterator[Violation]:
+def _several_claims(state: FinalState, claims: ClaimsByInstance) -> Iterator[Violation]:
     """Yield instances with more claims than the two ends of a move."""
-    for consumer, rows in claims.items():
-        sources = sum(claim.source_of is not None for _, claim in rows)
-        if max(sources, len(rows) - sources) > 1:
-            stored = "; ".join(f"partition {partition.name}: {_describe(claim)}" for partition, claim in rows)
-            yield Violation(ViolationKind.DOUBLY_CLAIMED, consumer, stored)
+    for consumer, live in claims.items():
+        sources = sum(claim.source_of is not None for claim in live)
+        if max(sources, len(live) - sources) > 1:
+            stored = [
+                f"partition {partition.name}: {_describe(claim)}"
+                for partition in state.partitions
+                for claim in partition.claims
+                if claim.consumer == consumer
+            ]
+            yield Violation(ViolationKind.DOUBLY_CLAIMED, consumer, "; ".join(stored))
 
 
-def _leaked_claims(
-    state: FinalState, claims: Mapping[str, list[tuple[StoredPartition, StoredClaim]]]
-) -> Iterator[Violation]:
+def _leaked_claims(state: FinalState) -> Iterator[Violation]:
     """Yield prepared claims past their deadline, and confirmed claims without a live attempt in a journal."""
     live_attempts = {(item.uuid, item.attempt, item.name) for item in state.attempts if item.is_live}
-    for consumer, rows in claims.items():
-        for partition, claim in rows:
-            if claim.state == "prepared":
-                if claim.deadline_ms is not None and claim.deadline_ms < partition.time_ms:
-                    late = (partition.time_ms - claim.deadline_ms) / 1000
-                    yield Violation(
-                        ViolationKind.LEAKED, consumer, f"{_describe(claim)}, is {late:.1f} s past its deadline"
-                    )
-            elif claim.state == "confirmed" and (consumer, claim.attempt, claim.host) not in live_attempts:
-                yield Violation(
-                    ViolationKind.LEAKED, consumer, f"{_describe(claim)}, but no journal has this attempt as live"
-                )
+    for partition in state.partitions:
+        for claim in partition.claims:
+            deadline_ms = partition.time_ms if claim.deadline_ms is None else claim.deadline_ms
+            why = ""
+            if claim.state == "prepared" and deadline_ms < partition.time_ms:
+                why = f"is {(partition.time_ms - deadline_ms) / 1000:.1f} s past its deadline"
+            elif claim.state == "confirmed" and (claim.consumer, claim.attempt, claim.host) not in live_attempts:
+                why = "but no journal has this attempt as live"
+            if why:
+                yield Violation(ViolationKind.LEAKED, claim.consumer, f"{_describe(claim)}, {why}")
 
 
 def _ended_claims(partition: StoredPartition) -> Iterator[Violation]:
@@ -140,10 +121,7 @@ def _oversold_guests(state: FinalState) -> Iterator[Violation]:
     """Yield providers whose existing guests need more than the capacity, whatever the store says."""
     allocations = {(item.uuid, item.attempt, item.name): item.allocations for item in state.attempts if item.is_live}
     sums = _sums(allocations.get((guest.uuid, guest.attempt, guest.name), {}) for guest in state.guests)
-    capacity: dict[str, Mapping[str, int]] = {}
-    for partition in state.partitions:
-        capacity.update(partition.capacity)
-    yield from _beyond_capacity(sums, capacity, "guests use")
+    yield from _beyond_capacity(sums, state.capacity, "guests use")
 
 
 def _broken_groups(state: FinalState) -> Iterator[Violation]:
