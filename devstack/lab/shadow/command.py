@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -67,14 +68,13 @@ class RecordComparison:
 
 def compare(a: DecisionRecords, b: DecisionRecords) -> Iterator[RecordComparison]:
     """Compare every instance of every request in either record."""
-    for request_id in a:
-        if request_id in b:
-            yield from _compare_requests(request_id, a.find(request_id), b.find(request_id))
-        else:
+    for request_id in dict.fromkeys([*a, *b]):
+        if request_id not in b:
             yield from _compare_unmatched(DifferenceKind.ONLY_IN_A, request_id, a.find(request_id))
-    for request_id in b:
-        if request_id not in a:
+        elif request_id not in a:
             yield from _compare_unmatched(DifferenceKind.ONLY_IN_B, request_id, b.find(request_id))
+        else:
+            yield from _compare_requests(request_id, a.find(request_id), b.find(request_id))
 
 
 def _compare_unmatched(kind: DifferenceKind, request_id: str, decision: DecisionRow) -> Iterator[RecordComparison]:
@@ -95,31 +95,21 @@ def _compare_requests(request_id: str, a: DecisionRow, b: DecisionRow) -> Iterat
 
 def _compare_instances(request_id: str, consumer: str, a: DecisionRow, b: DecisionRow) -> RecordComparison:
     a_host, b_host = a.host(consumer), b.host(consumer)
-    if a_host is None and b_host is None:
-        return RecordComparison(DifferenceKind.REFUSED_BY_BOTH, request_id, consumer)
+    compared = partial(RecordComparison, request_id=request_id, consumer=consumer, a_host=a_host, b_host=b_host)
     if a_host is None:
-        return RecordComparison(
-            DifferenceKind.REFUSED_BY_A, request_id, consumer, None, b_host, why=_describe_refusal(a, b)
-        )
+        if b_host is None:
+            return compared(DifferenceKind.REFUSED_BY_BOTH)
+        return compared(DifferenceKind.REFUSED_BY_A, why=_describe_refusal(a, b))
     if b_host is None:
-        return RecordComparison(
-            DifferenceKind.REFUSED_BY_B, request_id, consumer, a_host, None, why=_describe_refusal(b, a)
-        )
+        return compared(DifferenceKind.REFUSED_BY_B, why=_describe_refusal(b, a))
     if a_host == b_host:
-        return RecordComparison(DifferenceKind.SAME, request_id, consumer, a_host, b_host)
-    a_margin, b_margin = _margin(a, a_host, b_host), _margin(b, b_host, a_host)
-    why = "; ".join(
-        _describe_scores(*arguments) for arguments in (("A", a, a_host, "B", b_host), ("B", b, b_host, "A", a_host))
-    )
-    return RecordComparison(
+        return compared(DifferenceKind.SAME)
+    scores = _describe_scores("A", a, a_host, "B", b_host), _describe_scores("B", b, b_host, "A", a_host)
+    return compared(
         DifferenceKind.ELSEWHERE,
-        request_id,
-        consumer,
-        a_host,
-        b_host,
-        a_margin,
-        b_margin,
-        why + _describe_host_counts(a, b),
+        a_scores=_margin(a, a_host, b_host),
+        b_scores=_margin(b, b_host, a_host),
+        why="; ".join(scores) + _describe_host_counts(a, b),
     )
 
 
@@ -168,10 +158,6 @@ class ShadowBenchmark(Benchmark):
     the format, so that another scheduler's decisions can be converted to it. Ratios are shares of all instances.
     """
 
-    def __init__(self, *args: Any, **values: Any) -> None:
-        super().__init__(*args, **values)
-        self._shown_differences: list[RecordComparison] = []
-
     ARGUMENTS = (
         Argument("a", type=Path, metavar="A", help="One scheduler's decisions."),
         Argument("b", type=Path, metavar="B", help="The other's."),
@@ -180,7 +166,7 @@ class ShadowBenchmark(Benchmark):
     )
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
-        self._shown_differences = []
+        self._shown_differences: list[RecordComparison] = []
         counts: Counter[DifferenceKind] = Counter()
         scores = ScoreMargins()
         with DecisionRecords(args.a) as a, DecisionRecords(args.b) as b, _open_output(args.differences) as file:
