@@ -137,8 +137,7 @@ class DevstackCluster:
     def start_daemon(self, name: str) -> None:
         """Start one daemon; it waits for its servers by itself."""
         command = [*self.commands[name], "--config-file", str(self.layout.conf(name))]
-        inherited = {key: os.environ[key] for key in INHERITED if key in os.environ}
-        env = {**inherited, **self.environment[name]}
+        env = {**inherited_environment(), **self.environment[name]}
         self.daemons[name].spawn(command, env, self.layout.folder)
 
     def stop(self) -> None:
@@ -191,6 +190,10 @@ class DevstackCluster:
         stamp_key = Passwords(self.layout.etc).of("stamp") if name == "scheduler" else None
         token = self.dashboard_token if name == DASHBOARD else None
         return confs.ServiceUrls(bus=bus, store=store, stamp_key=stamp_key, token=token)
+
+
+def inherited_environment() -> dict[str, str]:
+    return {key: os.environ[key] for key in INHERITED if key in os.environ}
 
 
 def _with_ports(size: ClusterSize) -> ClusterSize:

@@ -16,6 +16,7 @@ from typing import Any
 import oslo_messaging as messaging
 from oslo_config import cfg
 from oslo_messaging.transport import RPCTransport
+from tqdm import tqdm
 
 from devstack import exercise
 from devstack.lab.benchmark import host_count, option
@@ -188,10 +189,17 @@ def _request_batches(callers: int, batches: Sequence[list[str]], client_conf: Pa
     _run_threads(callers, [request_some] * callers)
 
 
-def request_boot(session: Session, uuids: list[str]) -> None:
+def request_boot(session: Session, uuids: Sequence[str], **spec_fields: Any) -> None:
+    """Request servers of RESOURCES, or of other fields of a request spec."""
     session.new_request()
-    spec = objects.RequestSpec.of(resources=dict(RESOURCES))
+    spec = objects.RequestSpec.of(**{"resources": dict(RESOURCES), **spec_fields})
     session.call(session.conductor.build_instances, spec, uuids)
+
+
+def finished_servers(session: Session, uuids: Sequence[str], seconds: float) -> list[Any]:
+    """Wait until servers are ACTIVE or in ERROR, at most so long, and return their records."""
+    waiting.wait_for_status(session, uuids, exercise.FINAL_STATUSES, seconds, tqdm(disable=True))
+    return waiting.fetch_instances(session, uuids)
 
 
 def find_faults(result: exercise.ExerciseResult) -> list[str]:

@@ -14,11 +14,9 @@ from typing import Any
 
 import numpy as np
 import oslo_messaging as messaging
-from tqdm import tqdm
 
-from devstack import exercise
 from devstack.lab.benchmark import host_count, option, up_to
-from devstack.lab.boot import RESOURCES, boot_single, faults_row, inactive_servers, request_boot
+from devstack.lab.boot import RESOURCES, boot_single, faults_row, finished_servers, inactive_servers, request_boot
 from devstack.lab.private_cluster import (
     BOOT_SECONDS,
     INSTANT_BOOTS,
@@ -31,7 +29,6 @@ from devstack.lab.processor_time import descendants, resident_kb
 from devstack.lab.rows import ResultRow
 from devstack.lab.timing import Times, record_span
 from rpcapi import errors, objects
-from rpcapi.admin import waiting
 from rpcapi.admin.session import Session
 from rpcapi.cli.command import CommandFailed
 
@@ -167,7 +164,7 @@ def _measure(private_cluster: PrivateCluster, args: argparse.Namespace, bar: Any
         peak_uuids = [str(uuid.uuid4()) for _ in range(PEAK_REQUESTS * args.batch)]
         for start in range(0, len(peak_uuids), args.batch):
             request_boot(session, peak_uuids[start : start + args.batch])
-        peak = len(peak_uuids) / record_span(_finished_servers(session, peak_uuids))
+        peak = len(peak_uuids) / record_span(finished_servers(session, peak_uuids, DRAIN_SECONDS))
         bar.update(1)
         flood = Flood(conf, args.batch, args.factor * peak / args.batch)
         begin = time.time()
@@ -181,7 +178,7 @@ def _measure(private_cluster: PrivateCluster, args: argparse.Namespace, bar: Any
         finally:
             flood.stop()
         bar.update(1)
-        instances = _finished_servers(session, flood.accepted_uuids)
+        instances = finished_servers(session, flood.accepted_uuids, DRAIN_SECONDS)
         bar.update(1)
     served = sum(1000 * begin <= instance.updated_ms < 1000 * end for instance in instances)
     return OverloadMeasurements(
@@ -195,11 +192,6 @@ def _measure(private_cluster: PrivateCluster, args: argparse.Namespace, bar: Any
         end_kb=memory_kb[-1],
         faults=inactive_servers(instances),
     )
-
-
-def _finished_servers(session: Session, uuids: Sequence[str]) -> list[Any]:
-    waiting.wait_for_status(session, uuids, exercise.FINAL_STATUSES, DRAIN_SECONDS, tqdm(disable=True))
-    return waiting.fetch_instances(session, uuids)
 
 
 def _time_boot(session: Session) -> float:

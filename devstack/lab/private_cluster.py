@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from devstack import confs, exercise
-from devstack.cluster import INHERITED, DevstackCluster
+from devstack.cluster import DevstackCluster, inherited_environment
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.lab.benchmark import Benchmark, option
-from devstack.lab.private_servers import in_temporary_folder
+from devstack.lab.private_servers import started
 from devstack.lab.rows import ResultRow
 from devstack.servers.errors import ServerError
 from devstack.servers.ports import LOOPBACK
@@ -116,8 +116,8 @@ class PrivateCluster:
         own = {"compute": {"hosts": ",".join(hosts), "state_path": layout.state / name}}
         write_private(layout.conf(name), confs.text(own))
         files = [f"--config-file={layout.conf(daemon)}" for daemon in (AGENT, name)]  # the last one takes precedence
-        inherited = {key: os.environ[key] for key in INHERITED if key in os.environ}
-        _start_and_wait(agent, lambda: agent.spawn([*self.cluster.commands[AGENT], *files], inherited, layout.folder))
+        command, environment = [*self.cluster.commands[AGENT], *files], inherited_environment()
+        _start_and_wait(agent, lambda: agent.spawn(command, environment, layout.folder))
 
     def kill_agent(self, name: str) -> None:
         """End an agent and its workers at once, like a power failure."""
@@ -145,9 +145,8 @@ def start_echo(daemon: ServerProcess, file: Path, url: str, executor: str, *, wo
         "echo": {"workers": workers},
     }
     write_private(file, confs.text(groups))
-    inherited = {key: os.environ[key] for key in INHERITED if key in os.environ}
     command = [sys.executable, "-m", "devstack.lab.rpc.echo", "--config-file", str(file)]
-    _start_and_wait(daemon, lambda: daemon.spawn(command, inherited, file.parent))
+    _start_and_wait(daemon, lambda: daemon.spawn(command, inherited_environment(), file.parent))
 
 
 def _start_and_wait(daemon: ServerProcess, start: Callable[[], None]) -> None:
@@ -157,18 +156,15 @@ def _start_and_wait(daemon: ServerProcess, start: Callable[[], None]) -> None:
     daemon.wait_ready(lambda: READY in daemon.log.read_text(errors="replace"), START_SECONDS)
 
 
-@contextlib.contextmanager
 def running(
     size: ClusterSize, fsync: AppendFsync = "everysec", overrides: Mapping[str, confs.Groups] | None = None
-) -> Iterator[PrivateCluster]:
+) -> contextlib.AbstractContextManager[PrivateCluster]:
     """Start the servers in a temporary folder, and remove all of it at the end; raises ServerError."""
-
-    def make(folder: Path) -> PrivateCluster:
-        return PrivateCluster(folder, size, fsync, overrides or {})
-
-    with in_temporary_folder(make, PrivateCluster.close) as private_cluster:
-        private_cluster.start_servers()
-        yield private_cluster
+    return started(
+        lambda folder: PrivateCluster(folder, size, fsync, overrides or {}),
+        PrivateCluster.start_servers,
+        PrivateCluster.close,
+    )
 
 
 @contextlib.contextmanager

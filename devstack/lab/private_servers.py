@@ -5,6 +5,7 @@ import contextlib
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TypeVar
 
@@ -34,20 +35,30 @@ def in_temporary_folder(make: Callable[[Path], ProcessT], end: Callable[[Process
 
 
 @contextlib.contextmanager
-def _running(make: Callable[[Path], ServerT], kill: Callable[[ServerT], object]) -> Iterator[ServerT]:
-    with in_temporary_folder(make, kill) as server:
+def started(
+    make: Callable[[Path], ProcessT], start: Callable[[ProcessT], object], end: Callable[[ProcessT], object]
+) -> Iterator[ProcessT]:
+    """Yield what ``make`` returns for a new folder, after its start; then ``end`` it."""
+    with in_temporary_folder(make, end) as process:
+        start(process)
+        yield process
+
+
+def _running(make: Callable[[Path], ServerT], kill: Callable[[ServerT], object]) -> AbstractContextManager[ServerT]:
+    def start(server: ServerT) -> None:
         with defer_signals():
             server.start()
-        yield server
+
+    return started(make, start, kill)
 
 
-def running_redis(appendonly: AppendFsync, *preference: Flavour) -> contextlib.AbstractContextManager[RedisServer]:
+def running_redis(appendonly: AppendFsync, *preference: Flavour) -> AbstractContextManager[RedisServer]:
     """Run a server in a temporary folder; raises ServerError or BinaryMissing."""
     return _running(
         lambda folder: RedisServer(folder, appendonly=appendonly, binary=redis_binary(*preference)), RedisServer.kill
     )
 
 
-def running_mariadb(settings: Sequence[str] = ()) -> contextlib.AbstractContextManager[MariadbServer]:
+def running_mariadb(settings: Sequence[str] = ()) -> AbstractContextManager[MariadbServer]:
     """Run a server in a temporary folder; raises ServerError or BinaryMissing."""
     return _running(lambda folder: MariadbServer(folder, settings=settings), MariadbServer.kill)

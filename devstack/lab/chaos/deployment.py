@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cluster under test: RabbitMQ, a store behind Sentinel, the conductors' own store, and several of each daemon."""
 
-import os
 import re
 import sys
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ from pathlib import Path
 import redis
 
 from devstack import confs
-from devstack.cluster import INHERITED
+from devstack.cluster import inherited_environment
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.lab.chaos.proxy import TcpProxy
 from devstack.layout import BUS_USERS, CLIENT, Layout
@@ -132,9 +131,8 @@ class ChaosCluster:
     def start_daemon(self, name: str) -> None:
         program = self.programs[name]
         command = [sys.executable, "-m", "devstack.lab.chaos.daemon", program]
-        inherited = {key: os.environ[key] for key in INHERITED if key in os.environ}
         project = str(Path(__file__).resolve().parents[3])
-        env = {**inherited, "PYTHONPATH": project, "GANTT_CHAOS": str(self.control(name))}
+        env = {**inherited_environment(), "PYTHONPATH": project, "GANTT_CHAOS": str(self.control(name))}
         self.daemons[name].spawn([*command, "--config-file", str(self.layout.conf(name))], env, self.layout.folder)
 
     def kill_daemon(self, name: str) -> None:

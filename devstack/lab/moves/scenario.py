@@ -11,18 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
-from tqdm import tqdm
 
 from devstack import confs, exercise
 from devstack.cluster_size import ClusterSize
-from devstack.lab.boot import find_faults
+from devstack.lab.boot import find_faults, finished_servers, request_boot
 from devstack.lab.chaos import stored_state
 from devstack.lab.chaos.final_state import GuestFile
 from devstack.lab.moves.operator import LabOperator
 from devstack.lab.private_cluster import booted, scrape, wait_for_nodes
 from devstack.lab.timing import Times, record_span, record_times
 from devstack.servers.ports import LOOPBACK, free_port
-from rpcapi import objects
 from rpcapi.admin import waiting
 from rpcapi.admin.session import Session
 from rpcapi.resources.names import host_of
@@ -135,15 +133,12 @@ class MovesRun:
         booted_uuids: list[str] = []
         resources = {"VCPU": 1, "MEMORY_MB": self._args.memory, "DISK_GB": 1}
         for host in hosts:
-            spec = objects.RequestSpec.of(resources=resources, force_hosts=[host])
             for count in request_sizes(self._args.servers, self._args.per_request):
                 servers = [str(uuid.uuid4()) for _ in range(count)]
-                self.session.new_request()
-                self.session.call(self.session.conductor.build_instances, spec, servers)
+                request_boot(self.session, servers, resources=resources, force_hosts=[host])
                 booted_uuids += servers
         self.uuids += booted_uuids
-        waiting.wait_for_status(self.session, booted_uuids, exercise.FINAL_STATUSES, BOOT_SECONDS, tqdm(disable=True))
-        records = waiting.fetch_instances(self.session, booted_uuids)
+        records = finished_servers(self.session, booted_uuids, BOOT_SECONDS)
         # By the records: the caller's pauses would be a large part of the time.
         return PhaseTimes(record_span(records), record_times(records), self._work_since(before))
 

@@ -5,14 +5,14 @@ import contextlib
 import itertools
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from devstack.lab.nova.bursts import GROUP, HOSTS, BootedServer, BurstResult, ServerBurst
 from devstack.lab.nova.paired_cloud import OURS, THEIRS
-from devstack.lab.private_servers import in_temporary_folder
+from devstack.lab.private_servers import started
 from devstack.nova import records
 from devstack.nova.client import NovaClient, wait_until
 from devstack.nova.cloud import NovaCloud
@@ -125,12 +125,9 @@ class BurstCloud:
             nova.delete(f"/os-server-groups/{key}")
 
 
-@contextlib.contextmanager
-def running(side: str, schedulers: int) -> Iterator[BurstCloud]:
+def running(side: str, schedulers: int) -> contextlib.AbstractContextManager[BurstCloud]:
     """Start a cloud in a temporary folder, and remove it at the end; raises ServerError."""
-    with in_temporary_folder(lambda folder: BurstCloud(folder, side, schedulers), BurstCloud.close) as cloud:
-        cloud.start()
-        yield cloud
+    return started(lambda folder: BurstCloud(folder, side, schedulers), BurstCloud.start, BurstCloud.close)
 
 
 def _server(record: dict[str, Any], group: int | None) -> BootedServer:

@@ -20,7 +20,7 @@ from devstack.lab.nova.hosts import TOTAL, hosts
 from devstack.lab.peers import side
 from devstack.lab.peers.side import PeerProcess
 from devstack.lab.placement.servers import create_provider
-from devstack.lab.private_servers import in_temporary_folder
+from devstack.lab.private_servers import started
 from devstack.lab.processor_time import cpu_seconds
 from devstack.lab.worker_processes import WorkerProcesses
 from devstack.nova import environment, roles
@@ -201,12 +201,9 @@ class PairedCloud:
             busy, before = after - before > IDLE_SHARE, after
 
 
-@contextlib.contextmanager
-def running() -> Iterator[PairedCloud]:
+def running() -> contextlib.AbstractContextManager[PairedCloud]:
     """Start a cloud in a temporary folder, and remove it at the end; raises ServerError and PeerFailed."""
-    with in_temporary_folder(PairedCloud, PairedCloud.close) as cloud:
-        cloud.start()
-        yield cloud
+    return started(PairedCloud, PairedCloud.start, PairedCloud.close)
 
 
 def _with_settings(daemon: Daemon, settings: Path) -> Daemon:

@@ -7,7 +7,7 @@ import os
 import select
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,11 +87,9 @@ class PeerProcess:
         return "it left no log"
 
 
-@contextlib.contextmanager
-def running(command: Sequence[str]) -> Iterator[PeerProcess]:
+def running(command: Sequence[str]) -> contextlib.AbstractContextManager[PeerProcess]:
     """Start a peer with a temporary folder as its last argument, and remove both at the end; raises PeerFailed."""
-    with in_temporary_folder(lambda folder: _start(command, folder), PeerProcess.end) as peer:
-        yield peer
+    return in_temporary_folder(lambda folder: _start(command, folder), PeerProcess.end)
 
 
 def _start(command: Sequence[str], folder: Path) -> PeerProcess:

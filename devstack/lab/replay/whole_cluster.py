@@ -10,6 +10,7 @@ from tqdm import tqdm
 from devstack import confs, exercise
 from devstack.cluster_size import ClusterSize
 from devstack.lab import partitions
+from devstack.lab.boot import request_boot
 from devstack.lab.private_cluster import INSTANT_BOOTS, booted
 from devstack.lab.replay.arrivals import ReplayRequest
 from devstack.lab.replay.policies import ReplayPolicy
@@ -37,10 +38,8 @@ class ClusterPlacer:
         """Request all instances, then wait for all of them: they are scheduled concurrently."""
         began = time.perf_counter()
         for request in requests:
-            self._session.new_request()
             uuids = [member.consumer for member in request.members]
-            spec = objects.RequestSpec.of(resources=dict(request.resources))
-            self._session.call(self._session.conductor.build_instances, spec, uuids)
+            request_boot(self._session, uuids, resources=dict(request.resources))
         instances = self._wait(
             [member.consumer for request in requests for member in request.members], exercise.FINAL_STATUSES
         )

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from devstack.lab import private_cluster
-from devstack.lab.private_servers import in_temporary_folder
+from devstack.lab.private_servers import started
 from devstack.lab.processor_time import resident_kb
 from devstack.lab.rows import ResultRow
 from devstack.lab.rpc.callers import ECHO, CallStatistics, alternate_blocks, run_callers
@@ -130,8 +130,7 @@ def make_rows(
     )
 
 
-@contextlib.contextmanager
-def _running(users: int, executor: str) -> Iterator[AgentsBroker]:
-    with in_temporary_folder(lambda folder: AgentsBroker(folder / "node", users), AgentsBroker.close) as broker:
-        broker.start(executor)
-        yield broker
+def _running(users: int, executor: str) -> contextlib.AbstractContextManager[AgentsBroker]:
+    return started(
+        lambda folder: AgentsBroker(folder / "node", users), lambda broker: broker.start(executor), AgentsBroker.close
+    )
