@@ -12,16 +12,18 @@ from devstack.peer_environments import NOVA, PLACEMENT, PeerMissing
 from tests.unit.devstack.lab import asking
 
 STUB_PEER = """
-import json, sys
-for line in sys.stdin:
-    request = json.loads(line)
+import json, os
+from multiprocessing.connection import Connection
+pipe = Connection(int(os.environ["GANTT_LAB_PIPE"]))
+while True:
+    request = json.loads(pipe.recv_bytes())
     values = request["values"]
     if request["verb"] == "prepare":
         assert len(values.get("hosts") or values["providers"]) == 40 and values["requests"]
         reply = {"filters": 5, "weighers": 13} if "hosts" in values else 40
     else:
         reply = [0.25] * values["count"]
-    print(json.dumps({"answer": reply}), flush=True)
+    pipe.send_bytes(json.dumps({"answer": reply}).encode())
 """
 
 
