@@ -31,8 +31,7 @@ class Fault(abc.ABC):
         self.chance = chance
         self.choose()
 
-    @abc.abstractmethod
-    def choose(self) -> None:
+    def choose(self) -> None:  # noqa: B027 - some kinds always break the same
         """Draw what the fault breaks, and set ``targets``."""
 
     @abc.abstractmethod
@@ -51,6 +50,10 @@ class DaemonFault(Fault):
     def choose(self) -> None:
         self.name = self.draw_daemon(self.PROGRAM)
         self.targets = frozenset({self.name})
+
+    def heal(self) -> bool:
+        self.cluster.revive()
+        return True
 
     def draw_daemon(self, program: str) -> str:
         return self.chance.choice([name for name, own in self.cluster.programs.items() if own == program])

@@ -19,8 +19,7 @@ SERVICES = ("conductor", "scheduler", "claims", "compute")
 
 
 class _BusFault(Fault):
-    def choose(self) -> None:
-        self.targets = frozenset({BUS})
+    targets = frozenset({BUS})
 
 
 class BusKilled(_BusFault):

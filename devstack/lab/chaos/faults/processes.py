@@ -26,10 +26,6 @@ class DaemonKilled(DaemonFault):
         self.cluster.kill_daemon(self.name)
         return self.name
 
-    def heal(self) -> bool:
-        self.cluster.revive()
-        return True
-
 
 class DaemonPaused(DaemonFault):
     """SIGSTOP, later SIGCONT, of a daemon's workers, maybe longer than its leases or its claims' deadlines."""
@@ -44,8 +40,7 @@ class DaemonPaused(DaemonFault):
 
     def heal(self) -> bool:
         _signal(self.pids, signal.SIGCONT)
-        self.cluster.revive()
-        return True
+        return super().heal()
 
 
 def of_programs(fault: type[DaemonFault], what: str) -> list[type[DaemonFault]]:

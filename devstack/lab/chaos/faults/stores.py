@@ -37,8 +37,7 @@ class _StoreFault(Fault):
 
 
 class _RecordsFault(Fault):
-    def choose(self) -> None:
-        self.targets = frozenset({RECORDS})
+    targets = frozenset({RECORDS})
 
 
 class StoreRestarted(_StoreFault):
