@@ -5,7 +5,6 @@ The first one is written with Nova's objects. The others are copies of its rows 
 10,000 computes take 30,000 transactions, and get the same columns.
 """
 
-import json
 import os
 import uuid
 from collections.abc import Mapping, Sequence
@@ -18,10 +17,17 @@ from nova import config, context, objects
 from nova.conf import CONF
 from nova.db.api import models as api_models
 from nova.db.main import models
+from nova_compute import compute_node
 from oslo_utils import timeutils
 from peer_wire import serve
 
 ROWS = 1_000  # of one statement
+FACTS = {
+    "hypervisor_type": "QEMU",
+    "hypervisor_version": 8_002_002,
+    "cpu_info": {"arch": "x86_64", "model": "Skylake-Server", "features": ["avx", "avx2", "sse4.2"]},
+    "supported_instances": [("x86_64", "qemu", "hvm")],
+}
 
 
 class NovaRecords:
@@ -49,39 +55,24 @@ def _write_objects(name: str, uuid_text: str, total: Mapping[str, int]) -> None:
         service = objects.Service(cell_ctxt, host=name, binary="nova-compute", topic="compute", report_count=1)
         service.last_seen_up = timeutils.utcnow()
         service.create()
-        compute = objects.ComputeNode(cell_ctxt, host=name, hypervisor_hostname=name, uuid=uuid_text)
-        compute.service_id = None
-        for field, value in _capacity(total).items():
-            setattr(compute, field, value)
+        compute = compute_node(
+            total=total,
+            used=dict.fromkeys(total, 0),
+            facts=FACTS,
+            context=cell_ctxt,
+            host=name,
+            hypervisor_hostname=name,
+            uuid=uuid_text,
+            service_id=None,
+            disk_available_least=total["DISK_GB"],
+            current_workload=0,
+            running_vms=0,
+            stats={"failed_builds": "0"},
+            host_ip="192.0.2.1",
+            pci_device_pools=objects.PciDevicePoolList(objects=[]),
+        )
         compute.create()
     objects.HostMapping(ctxt, host=name, cell_mapping=cell).create()
-
-
-def _capacity(total: Mapping[str, int]) -> Mapping[str, Any]:
-    return {
-        "vcpus": total["VCPU"],
-        "memory_mb": total["MEMORY_MB"],
-        "local_gb": total["DISK_GB"],
-        "vcpus_used": 0,
-        "memory_mb_used": 0,
-        "local_gb_used": 0,
-        "free_ram_mb": total["MEMORY_MB"],
-        "free_disk_gb": total["DISK_GB"],
-        "disk_available_least": total["DISK_GB"],
-        "current_workload": 0,
-        "running_vms": 0,
-        "hypervisor_type": "QEMU",
-        "hypervisor_version": 8_002_002,
-        "cpu_info": json.dumps({"arch": "x86_64", "model": "Skylake-Server", "features": ["avx", "avx2", "sse4.2"]}),
-        "metrics": "[]",
-        "stats": {"failed_builds": "0"},
-        "host_ip": "192.0.2.1",
-        "supported_hv_specs": [objects.HVSpec(arch="x86_64", hv_type="qemu", vm_mode="hvm")],
-        "pci_device_pools": objects.PciDevicePoolList(objects=[]),
-        "cpu_allocation_ratio": 1.0,
-        "ram_allocation_ratio": 1.0,
-        "disk_allocation_ratio": 1.0,
-    }
 
 
 def _service(name: str) -> Mapping[str, str]:
