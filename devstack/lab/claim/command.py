@@ -130,18 +130,13 @@ def _require_claimed(which: str, answers: Sequence[Any]) -> None:
 
 
 def _figures(times: dict[str, Times], server_us: Counter[str], depth: int) -> dict[str, float]:
-    claim, bare = times[CLAIM], times[BARE]
-    calls = len(claim.seconds) * depth * (BLOCKS + 1) / BLOCKS
-    return {
-        "p50_us": claim.p50_us / depth,
-        "p99_us": claim.p99_us / depth,
-        "bare_p50_us": bare.p50_us / depth,
-        "bare_p99_us": bare.p99_us / depth,
-        "calls_per_s": claim.per_second * depth,
-        "bare_calls_per_s": bare.per_second * depth,
-        "server_us": server_us[CLAIM] / calls,
-        "bare_server_us": server_us[BARE] / calls,
-    }
+    figures: dict[str, float] = {}
+    for prefix, which in (("", CLAIM), ("bare_", BARE)):
+        calls = len(times[which].seconds) * depth * (BLOCKS + 1) / BLOCKS
+        figures |= Times(times[which].seconds / depth).microseconds(prefix)
+        figures[f"{prefix}calls_per_s"] = times[which].per_second * depth
+        figures[f"{prefix}server_us"] = server_us[which] / calls
+    return figures
 
 
 def measure_stall(mode: AppendFsync, url: str, client: redis.Redis, tick: Callable[[], Any]) -> ResultRow:
@@ -150,31 +145,31 @@ def measure_stall(mode: AppendFsync, url: str, client: redis.Redis, tick: Callab
     with partitions.opened(url, CLAIM, log_length=LOG_LENGTH) as store:
         for _ in range(STALL_REQUESTS + 1):
             batch = _largest_batch(store)
-            before = _processor_ms(client), evalsha_us(client)
+            before = _processor_s(client), evalsha_us(client)
             accepted = store.prepare(batch).accepted
             elapsed.append((evalsha_us(client) - before[1]) / 1000)
-            stalls.append(_processor_ms(client) - before[0])
+            stalls.append(_processor_s(client) - before[0])
             if not accepted:
                 raise CommandFailed("A request of the largest size was refused: its nodes are too small")
             store.abort([ClaimRef(intent.consumer, 1) for intent in batch.intents])
             tick()
-    p50, p99 = (float(np.percentile(stalls[1:], percent)) for percent in (50, 99))
+    times = Times(np.array(stalls[1:]))
     figures = {
         "fsync": mode,
         "instances": MAX_INSTANCES,
         "candidates": max_candidates(MAX_INSTANCES),
-        "p50_ms": p50,
-        "p99_ms": p99,
+        **times.milliseconds(),
         "elapsed_p50_ms": float(np.percentile(elapsed[1:], 50)),
-        "instance_us": 1000 * p50 / MAX_INSTANCES,
+        "instance_us": times.p50_us / MAX_INSTANCES,
     }
-    return ResultRow(f"stall of the largest request, fsync {mode}", p99 / MAX_STALL_MS, 1.0, figures=figures)
+    name = f"stall of the largest request, fsync {mode}"
+    return ResultRow(name, times.p99_us / 1e3 / MAX_STALL_MS, 1.0, figures=figures)
 
 
-def _processor_ms(client: redis.Redis) -> float:
-    """Return the processor milliseconds of the server's main thread."""
+def _processor_s(client: redis.Redis) -> float:
+    """Return the processor seconds of the server's main thread."""
     statistics: Any = client.info("cpu")
-    return 1000 * (statistics["used_cpu_user_main_thread"] + statistics["used_cpu_sys_main_thread"])
+    return float(statistics["used_cpu_user_main_thread"] + statistics["used_cpu_sys_main_thread"])
 
 
 def _largest_batch(store: RedisStore) -> ClaimBatch:

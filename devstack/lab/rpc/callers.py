@@ -74,6 +74,14 @@ class CallStatistics:
     def percentile_ms(self, percent: float) -> float:
         return float(np.percentile(np.concatenate([block.seconds for block in self.blocks]), percent)) * 1e3
 
+    def figures(self, prefix: str = "") -> dict[str, float]:
+        return {
+            f"{prefix}calls_per_s": self.per_second,
+            f"{prefix}p50_ms": self.percentile_ms(50),
+            f"{prefix}p99_ms": self.percentile_ms(99),
+            f"{prefix}processor_ms": self.processor_ms,
+        }
+
 
 class Callers:
     """The client processes on a bus."""

@@ -208,15 +208,9 @@ def _executor_rows(setting: RpcSetting, executor: str, statistics: Mapping[int, 
             "workers": setting.workers,
             "executor": executor,
             "batch": size,
-            "calls_per_s": selection.per_second,
             "placements_per_s": selection.per_second * size,
-            "p50_ms": selection.percentile_ms(50),
-            "p99_ms": selection.percentile_ms(99),
-            "processor_ms": selection.processor_ms,
-            "echo_calls_per_s": echo.per_second,
-            "echo_p50_ms": echo.percentile_ms(50),
-            "echo_p99_ms": echo.percentile_ms(99),
-            "echo_processor_ms": echo.processor_ms,
+            **selection.figures(),
+            **echo.figures("echo_"),
         }
         yield ResultRow(f"select of {size}, {setting.name}, {executor}", ratio, budget, "at least", figures)
 

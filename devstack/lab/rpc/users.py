@@ -118,15 +118,7 @@ def make_rows(
         f"calls per second, {users} users",
         all_calls.per_second / one_calls.per_second,
         bound="at least",
-        figures={
-            "users": users,
-            "calls_per_s": all_calls.per_second,
-            "p50_ms": all_calls.percentile_ms(50),
-            "p99_ms": all_calls.percentile_ms(99),
-            "one_calls_per_s": one_calls.per_second,
-            "one_p50_ms": one_calls.percentile_ms(50),
-            "one_p99_ms": one_calls.percentile_ms(99),
-        },
+        figures={"users": users, **all_calls.figures(), **one_calls.figures("one_")},
     )
 
 

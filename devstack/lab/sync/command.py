@@ -23,6 +23,7 @@ from devstack.lab.rows import ResultRow
 from devstack.lab.sync import load
 from devstack.lab.sync.load import MINUTE, ReportTimes, ScheduledReports
 from devstack.lab.sync.worker import PARTITION, ReplicaProgress, WorkerStart, digest, open_store, worker_task
+from devstack.lab.timing import Times
 from devstack.lab.worker_processes import WorkerProcesses
 from rpcapi.cli.command import CommandFailed
 from scheduler_svc.replication.replica import Replica
@@ -169,50 +170,56 @@ class SyncBenchmark(Benchmark):
             return list(_rows(measure_replicas(server.url(), nodes, args.workers, plan, bar)))
 
 
-def delays_ms(sent: Sequence[tuple[int, float]], progress: Sequence[ReplicaProgress]) -> np.ndarray:
-    """Return each report's milliseconds until the last worker's replica has its changes."""
+def report_delays(sent: Sequence[tuple[int, float]], progress: Sequence[ReplicaProgress]) -> Times:
+    """Return the time from each report until the last worker's replica has its changes."""
     delays = []
     for position, sent_at in sent:
         moments = [worker.moments[bisect.bisect_left(worker.moments, (position, 0.0))][1] for worker in progress]
         delays.append(max(moments) - sent_at)
-    return np.array(delays) * 1e3
+    return Times(np.array(delays))
 
 
 def _rows(measurements: SyncMeasurements) -> Iterator[ResultRow]:
     has_budget = measurements.nodes >= BUDGET_FROM
-    delays, bare = (
-        delays_ms(measurements.reported.sent, measurements.before_pause),
-        np.array(measurements.bare_delays) * 1e3,
-    )
-    p99 = float(np.percentile(delays, 99))
+    delays = report_delays(measurements.reported.sent, measurements.before_pause)
     yield ResultRow(
         "update to visible in every worker, p99 ms",
-        p99,
+        delays.p99_us / 1e3,
         DELAY_BUDGET_MS,
         figures={
-            "p50_ms": float(np.percentile(delays, 50)),
-            "p99_ms": p99,
-            "bare_p50_ms": float(np.percentile(bare, 50)),
-            "bare_p99_ms": float(np.percentile(bare, 99)),
+            **delays.milliseconds(),
+            **Times(np.array(measurements.bare_delays)).milliseconds("bare_"),
             "reports": measurements.reported.reports,
             "changed": len(measurements.reported.sent),
             "late_ms": measurements.reported.late_s * 1e3,
         },
     )
-    start = statistics.median(worker_start.process_s for worker_start in measurements.starts)
+
+    def median(name: str) -> float:
+        return statistics.median(getattr(start, name) for start in measurements.starts)
+
     yield ResultRow(
         "a worker's start, s",
-        start,
+        median("process_s"),
         START_BUDGET_S if has_budget else None,
         figures={
-            "process_s": start,
-            "processor_s": statistics.median(worker_start.processor_s for worker_start in measurements.starts),
-            "load_s": statistics.median(worker_start.load_s for worker_start in measurements.starts),
-            "bare_load_s": statistics.median(worker_start.bare_s for worker_start in measurements.starts),
+            **{name: median(name) for name in ("process_s", "processor_s", "load_s", "bare_load_s")},
             "hosts": measurements.nodes,
         },
     )
-    yield _memory(measurements, has_budget)
+    # A worker's memory per host after following the log, above its memory before loading.
+    empty, followed = median("empty_kb"), max(worker.resident_kb for worker in measurements.after_pause)
+    memory = {
+        "empty_mb": empty / 1024,
+        "loaded_kb_a_host": (median("loaded_kb") - empty) / measurements.nodes,
+        "followed_kb_a_host": (followed - empty) / measurements.nodes,
+    }
+    yield ResultRow(
+        "memory of a worker, kB a host",
+        memory["followed_kb_a_host"],
+        MEMORY_BUDGET_KB if has_budget else None,
+        figures=memory,
+    )
     catch_up = measurements.catch_up
     yield ResultRow(
         "catching up, beside reading alone",
@@ -225,21 +232,3 @@ def _rows(measurements: SyncMeasurements) -> Iterator[ResultRow]:
     )
     different = sum(worker.digest != measurements.reference for worker in measurements.after_pause)
     yield ResultRow("replicas unlike a snapshot", different, 0, figures={"replicas": len(measurements.after_pause)})
-
-
-def _memory(measurements: SyncMeasurements, has_budget: bool) -> ResultRow:
-    """Return a worker's memory per host after following the log, above its memory before loading."""
-    empty = statistics.median(worker.empty_kb for worker in measurements.starts)
-    loaded = statistics.median(worker.loaded_kb for worker in measurements.starts)
-    followed = max(worker.resident_kb for worker in measurements.after_pause)
-    figures = {
-        "empty_mb": empty / 1024,
-        "loaded_kb_a_host": (loaded - empty) / measurements.nodes,
-        "followed_kb_a_host": (followed - empty) / measurements.nodes,
-    }
-    return ResultRow(
-        "memory of a worker, kB a host",
-        figures["followed_kb_a_host"],
-        MEMORY_BUDGET_KB if has_budget else None,
-        figures=figures,
-    )

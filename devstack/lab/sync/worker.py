@@ -38,7 +38,7 @@ class WorkerStart:
     process_s: float
     processor_s: float
     load_s: float
-    bare_s: float
+    bare_load_s: float
     empty_kb: int
     loaded_kb: int
 

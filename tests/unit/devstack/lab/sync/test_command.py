@@ -42,7 +42,7 @@ def test_delay_is_that_of_the_slowest_worker():
     fast = ReplicaProgress([(3, 10.001), (5, 10.012), (6, 10.020)], "", 0)
     slow = ReplicaProgress([(3, 10.004), (6, 10.030)], "", 0)
     # Then each delay is from sending until the last worker has the change
-    assert command.delays_ms([(3, 10.0), (5, 10.01)], [fast, slow]) == pytest.approx([4, 20])
+    assert list(command.report_delays([(3, 10.0), (5, 10.01)], [fast, slow]).seconds) == pytest.approx([0.004, 0.02])
 
 
 @pytest.fixture
