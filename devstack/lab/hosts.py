@@ -3,6 +3,7 @@
 
 import random
 import uuid
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -116,12 +117,16 @@ def claim_batch(
     )
 
 
+def by_service_host(nodes: Nodes) -> dict[str, dict[str, dict[str, Any]]]:
+    hosts: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
+    for name, node in nodes.items():
+        hosts[host_of(name)][name] = node
+    return hosts
+
+
 def join(store: Store, nodes: Nodes) -> None:
     """Send each host's full report and an audit, like starting agents."""
-    by_host: dict[str, dict[str, Any]] = {}
-    for name, node in nodes.items():
-        by_host.setdefault(host_of(name), {})[name] = node
-    for host, host_nodes in by_host.items():
+    for host, host_nodes in by_service_host(nodes).items():
         outcome = store.update_stats(
             host, HostReport(register=True, agent="a", incarnation=0, sequence=1, nodes=host_nodes)
         )

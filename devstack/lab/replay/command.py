@@ -60,10 +60,6 @@ class ReplayBenchmark(Benchmark):
 
     can_plot: ClassVar[bool] = True
 
-    def __init__(self, *args: Any, **values: Any) -> None:
-        super().__init__(*args, **values)
-        self._runs: dict[str, ReplayRun] = {}
-
     ARGUMENTS = (
         Argument("trace", nargs="?", type=Path, metavar="TRACE", help="The trace; else Azure's, or a generated one."),
         flag("--synthetic", "Use the generated trace."),
@@ -99,7 +95,7 @@ class ReplayBenchmark(Benchmark):
         replay_policies = [policies.load(name, args.solver_work) for name in args.drivers]
         setup = _make_setup(args)
         oracles = {policy.oracle for policy in replay_policies}
-        self._runs = {}
+        self._runs: dict[str, ReplayRun] = {}
         with self.bar(setup.survey.servers * (len(replay_policies) + len(oracles)), "replaying", args) as bar:
             oracle_flags: dict[str, bytearray] = {}
             for policy in replay_policies:

@@ -10,11 +10,10 @@ from typing import Any
 
 import redis
 
-from devstack.lab.hosts import Nodes
+from devstack.lab.hosts import Nodes, by_service_host
 from devstack.lab.sync.worker import POLL_SECONDS, open_store
 from devstack.lab.worker_processes import PipeEnd
 from rpcapi.resources.inventory import Inventory
-from rpcapi.resources.names import host_of
 from scheduler_svc.store.records import HostReport
 from scheduler_svc.store.redis import RedisStore
 
@@ -52,10 +51,7 @@ class ReportingAgents:
 
     def __init__(self, store: RedisStore, nodes: Nodes) -> None:
         self._store = store
-        self._nodes = nodes
-        self._by_host: dict[str, list[str]] = {}
-        for name in nodes:
-            self._by_host.setdefault(host_of(name), []).append(name)
+        self._by_host = by_service_host(nodes)
         self._sequences = dict.fromkeys(self._by_host, 1)
         self._incarnations = {host: self._register(host) for host in self._by_host}
         self._chance = random.Random(SEED)
@@ -73,25 +69,26 @@ class ReportingAgents:
             late_s = time.monotonic() - due_at
             if late_s < 0:
                 time.sleep(-late_s)
-            changes = dict(self._changes(self._by_host[hosts[number % len(hosts)]], plan.share))
+            host = hosts[number % len(hosts)]
+            changes = dict(self._changes(host, plan.share))
             sent_at = time.monotonic()
-            position = self._report(hosts[number % len(hosts)], changes)
+            position = self._report(host, changes)
             if changes:
                 sent_reports.append((position, sent_at))
                 on_change()
         return ReportTimes(sent_reports, position, rounds, max(0.0, late_s))
 
-    def _changes(self, names: Sequence[str], share: float) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def _changes(self, host: str, share: float) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield changed nodes: they reserve a different amount of memory."""
-        for name in names:
+        for name, node in self._by_host[host].items():
             if self._chance.random() < share:
-                inventories = self._nodes[name]["inventories"]
+                inventories = node["inventories"]
                 total = inventories["MEMORY_MB"]["total"]
                 memory = Inventory(total, reserved=self._chance.randrange(1, total // 2)).as_dict()
                 yield name, {"inventories": {**inventories, "MEMORY_MB": memory}}
 
     def _register(self, host: str) -> int:
-        nodes = {name: self._nodes[name] for name in self._by_host[host]}
+        nodes = self._by_host[host]
         report = HostReport(incarnation=0, sequence=1, nodes=nodes, register=True, agent="reporter")
         return self._store.update_stats(host, report).incarnation
 
