@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranking for requests that neither claim nor leave a record."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import partial
 
+from rpcapi import errors
 from rpcapi.context import RequestContext
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.trees.ranking import rank
@@ -22,10 +25,6 @@ class UnclaimedRanker:
         self._current = current
         self._partitions = partitions
         self._rewriter = rewriter
-
-    def with_group_members(self, call: SelectionCall) -> SchedulingRequest:
-        """Add the server group's members to the call's request. Raises StoreUnavailable."""
-        return add_group_members(self._partitions.own.store, call)
 
     def rank(
         self, ctxt: RequestContext, request: SchedulingRequest, count: int, *, rewrites: bool
@@ -46,3 +45,21 @@ class UnclaimedRanker:
         if not ranking.candidates:
             raise refusals.no_valid_host(ranking.reasons)
         return ranking.candidates
+
+    def rank_in_cell(
+        self, ctxt: RequestContext, call: SelectionCall, *, cell: str, count: int, ignored: Collection[str]
+    ) -> list[str]:
+        """Return the best allowed hosts of a cell, at least ``count`` if there are as many, without ``ignored``.
+
+        For alternates beyond a claim's candidates, which are few and in any cell. A refusal means no hosts: missing
+        alternates are no reason to fail.
+        """
+        names: list[str] = []
+        with contextlib.suppress(errors.GanttError):
+            request = add_group_members(self._partitions.own.store, call)
+            while len(names) < count:
+                ignore_hosts = (*request.ignore_hosts, *ignored, *names)
+                in_cell = replace(request, source_cell=cell, stays_in_cell=True, ignore_hosts=ignore_hosts)
+                (ranked,) = self.rank(ctxt, in_cell, 1, rewrites=True)
+                names += ranked
+        return names

@@ -19,7 +19,6 @@ from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.table.view import View
 from scheduler_svc.nova.bus import exceptions, hosts, request_spec, selection
 from scheduler_svc.nova.bus.allocations import AllocationReader
-from scheduler_svc.nova.bus.cell_hosts import rank_in_cell
 from scheduler_svc.nova.bus.hosts import NovaHost
 from scheduler_svc.nova.bus.request_spec import NovaRequest
 from scheduler_svc.scheduling import requests
@@ -171,8 +170,7 @@ class HostChooser:
             return choices
         selected = {pick.name for pick in picks}
         further = {
-            cell: rank_in_cell(self._ranker, ctxt, call, cell=cell, count=alternates, ignored=selected)
-            for cell in cells
+            cell: self._ranker.rank_in_cell(ctxt, call, cell=cell, count=alternates, ignored=selected) for cell in cells
         }
         for pick, choice in zip(picks, choices, strict=True):
             pick.alternates.extend(filter(may_use, further.get(choice.host.cell, ())))
