@@ -7,8 +7,8 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from scheduler_svc.conf import nova_defaults
-from scheduler_svc.core.metric_weights import NO_METRIC_WEIGHTS, MetricWeights
 from scheduler_svc.core.weighers.multipliers import parse_multiplier
+from scheduler_svc.core.weighers.options import DEFAULTS, MetricWeights
 
 GROUP = "metrics"  # rpcapi.daemon has options in this group too
 
@@ -37,7 +37,7 @@ OPTS: list[cfg.Opt] = [
     ),
     cfg.FloatOpt(
         "weight_of_unavailable",
-        default=NO_METRIC_WEIGHTS.unavailable,
+        default=DEFAULTS.metrics.unavailable,
         mutable=True,
         help="Figure of a host that lacks a metric, if metrics are not required.",
     ),

@@ -14,12 +14,11 @@ from typing import Any
 
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.conf.weighers import AGGREGATE_OPTIONS, METRICS, OPTIONS
-from scheduler_svc.core.metric_weights import MetricWeights
 from scheduler_svc.core.records import ClaimGroup, Snapshot
 from scheduler_svc.core.request import DecisionContext, SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.weighers import scoring
-from scheduler_svc.core.weighers.options import WeigherOptions
+from scheduler_svc.core.weighers.options import MetricWeights, WeigherOptions
 from tests.unit.scheduler_svc.fakes.hosts import EPOCH, node, provider
 
 Cloud = Mapping[str, Any]

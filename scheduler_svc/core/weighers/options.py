@@ -4,7 +4,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scheduler_svc.core.metric_weights import NO_METRIC_WEIGHTS, MetricWeights
+
+@dataclass(frozen=True, slots=True)
+class MetricWeights:
+    """A host's weight is the sum of ratio * metric, or ``unavailable`` if any metric is missing."""
+
+    ratios: Mapping[str, float] = field(default_factory=dict)
+    unavailable: float = -10000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +20,7 @@ class WeigherOptions:
     ``reported_devices``: PCIWeigher counts the devices in documents of compute nodes, not those in provider trees.
     """
 
-    metrics: MetricWeights = NO_METRIC_WEIGHTS
+    metrics: MetricWeights = MetricWeights()
     image_properties: Mapping[str, float] = field(default_factory=dict)
     reported_devices: bool = False
 

@@ -6,7 +6,7 @@ import pytest
 from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import metrics
-from scheduler_svc.core.metric_weights import MetricWeights
+from scheduler_svc.core.weighers.options import MetricWeights
 
 
 def configure(conf, **options):

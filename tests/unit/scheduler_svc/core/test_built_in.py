@@ -11,8 +11,7 @@ from scheduler_svc.conf import weighers as weighers_conf
 from scheduler_svc.core import built_in, filters, weighers
 from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.matching.predicate import Filter
-from scheduler_svc.core.metric_weights import MetricWeights
-from scheduler_svc.core.weighers.options import WeigherOptions
+from scheduler_svc.core.weighers.options import MetricWeights, WeigherOptions
 from scheduler_svc.core.weighers.weigher import Weigher
 
 FILTER_OPTIONS = FilterOptions()

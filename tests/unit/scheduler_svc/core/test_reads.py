@@ -6,9 +6,8 @@ from scheduler_svc.composition import drivers
 from scheduler_svc.core import reads
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.options import FilterOptions
-from scheduler_svc.core.metric_weights import MetricWeights
 from scheduler_svc.core.weighers import scoring
-from scheduler_svc.core.weighers.options import WeigherOptions
+from scheduler_svc.core.weighers.options import MetricWeights, WeigherOptions
 
 TRAITS = {"compute": frozenset({"traits"})}
 USED_AND_RACK = {"compute": frozenset({"used"}), "rack": frozenset({"watts"})}

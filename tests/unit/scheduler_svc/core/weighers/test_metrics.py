@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Weighted sums of metrics."""
 
-from scheduler_svc.core.metric_weights import MetricWeights
 from scheduler_svc.core.weighers import metrics
-from scheduler_svc.core.weighers.options import WeigherOptions
+from scheduler_svc.core.weighers.options import MetricWeights, WeigherOptions
 from tests.unit.scheduler_svc.core.weighers.raw_values import raw_values
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 
