@@ -7,8 +7,9 @@ from oslo_config import cfg
 
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import drivers
-from scheduler_svc.conf import filter_scheduler, weighers
+from scheduler_svc.conf import enabled, weighers
 from scheduler_svc.conf import filters as filters_conf
+from scheduler_svc.core import built_in
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.predicate import Filter
@@ -17,8 +18,8 @@ from scheduler_svc.core.weighers import scoring
 Filters = Sequence[Filter]
 
 ALL_FILTERS_OPTIONS: Mapping[str, object] = {
-    "enabled_filters": list(filter_scheduler.FILTERS),
-    "enabled_weighers": list(filter_scheduler.WEIGHERS),
+    "enabled_filters": list(built_in.FILTER_NAMES),
+    "enabled_weighers": list(built_in.WEIGHER_NAMES),
     "balance_weight_multiplier": 4.0,
     "num_instances_weight_multiplier": -1.0,
     "image_props_weight_multiplier": 1.0,
@@ -29,18 +30,18 @@ ALL_FILTERS_OPTIONS: Mapping[str, object] = {
 
 def default(subset: int = 1) -> FilterDriver:
     """Return the filter driver with all defaults but host_subset_size."""
-    return drivers.filter_driver(make_conf({filter_scheduler.GROUP: {"host_subset_size": subset}}))
+    return drivers.filter_driver(make_conf({weighers.GROUP: {"host_subset_size": subset}}))
 
 
 def all_filters() -> FilterDriver:
     """Return the filter driver with every filter and weigher, each with work to do."""
     metrics = {"weight_setting": ["heat=-1"]}
-    return drivers.filter_driver(make_conf({filter_scheduler.GROUP: ALL_FILTERS_OPTIONS, "metrics": metrics}))
+    return drivers.filter_driver(make_conf({weighers.GROUP: ALL_FILTERS_OPTIONS, "metrics": metrics}))
 
 
 def filters() -> Filters:
     conf = make_conf()
-    return pipeline.build(filters_conf.enabled(conf), filters_conf.load(conf))
+    return pipeline.build(enabled.filters(conf), filters_conf.load(conf))
 
 
 def weighted() -> scoring.WeigherSet:

@@ -9,9 +9,10 @@ from stevedore import driver as stevedore_driver
 from stevedore import exception as stevedore_exception
 
 from rpcapi import errors
-from scheduler_svc.conf import filter_scheduler, metrics, plugins, scheduler, solver
+from scheduler_svc.conf import enabled, metrics, plugins, scheduler, solver
 from scheduler_svc.conf import filters as filters_conf
 from scheduler_svc.conf import weighers as weighers_conf
+from scheduler_svc.core import built_in
 from scheduler_svc.core.drivers.chance import ChanceDriver
 from scheduler_svc.core.drivers.driver import Driver
 from scheduler_svc.core.drivers.filter import FilterDriver
@@ -42,9 +43,9 @@ def _filter_driver(conf: cfg.ConfigOpts, *, packed: bool) -> FilterDriver:
     multipliers = weighers_conf.multipliers(conf, packed=packed) | {
         weigher.name: plugins.multiplier(conf, weigher.name) for weigher in external
     }
-    enabled = {name: multipliers.get(name, 1.0) for name in weighers_conf.enabled(conf)}
+    configured = {name: multipliers.get(name, 1.0) for name in enabled.weighers(conf)}
     options = WeigherOptions(metrics.load(conf), weighers_conf.image_properties(conf), conf.nova.enabled)
-    weigher_set = scoring.build(enabled, options, external)
+    weigher_set = scoring.build(configured, options, external)
     return FilterDriver(_filters(conf), weigher_set, conf.filter_scheduler.host_subset_size)
 
 
@@ -68,21 +69,18 @@ def solver_driver(conf: cfg.ConfigOpts) -> SolverDriver:
 
 def eligibility(conf: cfg.ConfigOpts) -> Sequence[Filter]:
     """Return the enabled filters that do not depend on capacity; raises BadConfiguration."""
-    enabled, options, external = filters_conf.enabled(conf), filters_conf.load(conf), external_filters(conf)
-    return [*_nova_filters(conf), *pipeline.build_eligibility(enabled, options, external)]
+    return pipeline.without_capacity(_filters(conf))
 
 
 def external_filters(conf: cfg.ConfigOpts) -> list[Filter]:
     """Load the external filters in enabled_filters; raises BadConfiguration."""
-    enabled = filters_conf.enabled(conf)
-    points = entry_points.enabled(enabled, entry_points.FILTERS, filter_scheduler.FILTERS)
+    points = entry_points.enabled(enabled.filters(conf), entry_points.FILTERS, built_in.FILTER_NAMES)
     return loading.filters(points, conf, _failure_policy(conf))
 
 
 def external_weighers(conf: cfg.ConfigOpts) -> list[Weigher]:
     """Load the external weighers in enabled_weighers; raises BadConfiguration."""
-    enabled = weighers_conf.enabled(conf)
-    points = entry_points.enabled(enabled, entry_points.WEIGHERS, filter_scheduler.WEIGHERS)
+    points = entry_points.enabled(enabled.weighers(conf), entry_points.WEIGHERS, built_in.WEIGHER_NAMES)
     return loading.weighers(points, conf, _failure_policy(conf))
 
 
@@ -91,13 +89,9 @@ def _failure_policy(conf: cfg.ConfigOpts) -> FailurePolicy:
 
 
 def _filters(conf: cfg.ConfigOpts) -> Sequence[Filter]:
-    enabled, options, external = filters_conf.enabled(conf), filters_conf.load(conf), external_filters(conf)
-    return [*_nova_filters(conf), *pipeline.build(enabled, options, external)]
-
-
-def _nova_filters(conf: cfg.ConfigOpts) -> Sequence[Filter]:
-    # First, so that the reasons of other filters count only hosts on which Nova could build.
-    return [service_filter.FILTER] if conf.nova.enabled else []
+    filters = pipeline.build(enabled.filters(conf), filters_conf.load(conf), external_filters(conf))
+    # Nova's first, so that the reasons of other filters count only hosts on which Nova could build.
+    return [service_filter.FILTER, *filters] if conf.nova.enabled else filters
 
 
 _BUILT_IN: Mapping[type[Driver], Callable[[cfg.ConfigOpts], Driver]] = {

@@ -6,7 +6,6 @@ from oslo_config import cfg
 from rpcapi import conf as rpcapi_conf
 from rpcapi.conf import service_group
 from scheduler_svc.conf import (
-    filter_scheduler,
     filters,
     metrics,
     namespaces,
@@ -21,7 +20,7 @@ from scheduler_svc.conf import (
     weighers,
 )
 
-_DECIDING = (scheduler, prefilters, filter_scheduler, filters, weighers, plugins, metrics, nova)
+_DECIDING = (scheduler, prefilters, filters, weighers, plugins, metrics, nova)
 # All modules with options of their own, in the order of the sample file.
 MODULES = (*_DECIDING, solver, store, notifications, namespaces, partitions)
 

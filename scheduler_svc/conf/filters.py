@@ -1,24 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of filters. Names, meanings, defaults and the group are Nova's."""
 
-from collections.abc import Sequence
-
 from oslo_config import cfg
 
 from rpcapi import errors
 from rpcapi.resources import names
-from scheduler_svc.conf import metrics, nova, nova_defaults
+from scheduler_svc.conf import enabled, metrics, nova
 from scheduler_svc.core import built_in
 from scheduler_svc.core.matching.options import FilterOptions
 
 GROUP = "filter_scheduler"
 
-FILTERS = built_in.names(built_in.FILTERS)
-DEFAULT_FILTERS = built_in.default_names(built_in.FILTERS)
 OPTS: list[cfg.Opt] = [
     cfg.ListOpt(
         "enabled_filters",
-        default=list(DEFAULT_FILTERS),
+        default=list(built_in.DEFAULT_FILTERS),
         mutable=True,
         help="Filters that a host must pass; their order is fixed, cheapest first. docs/scheduling.md describes them; "
         "a hint or extra spec has no effect if its filter is not enabled. MembershipFilter is always applied. Without "
@@ -97,10 +93,6 @@ def load(conf: cfg.ConfigOpts) -> FilterOptions:
     )
 
 
-def enabled(conf: cfg.ConfigOpts) -> Sequence[str]:
-    return nova_defaults.enabled_or_default(conf, "enabled_filters", nova_defaults.FILTERS)
-
-
 def _host(name: str) -> str:
     try:
         return names.canonical(name)
@@ -109,6 +101,7 @@ def _host(name: str) -> str:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
+    enabled.check_filters(conf)
     load(conf)
     if conf.nova.enabled:
         _check_novas_hosts(conf)
@@ -116,7 +109,7 @@ def check(conf: cfg.ConfigOpts) -> None:
 
 def _check_novas_hosts(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for a configured filter that needs state which gantt does not read from Nova."""
-    undecided = [name for name in nova.UNDECIDED_FILTERS if name in enabled(conf)]
+    undecided = [name for name in nova.UNDECIDED_FILTERS if name in enabled.filters(conf)]
     if undecided:
         raise errors.BadConfiguration(
             why=f"[{GROUP}] enabled_filters: {', '.join(undecided)} cannot decide for Nova's hosts: gantt does not "

@@ -13,7 +13,7 @@ from oslo_config import cfg
 from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import nova, prefilters
-from scheduler_svc.conf.nova_defaults import NOVA_FILTERS, OWN_WEIGHERS, PLACEMENT_FILTERS, WEIGHERS
+from scheduler_svc.conf.enabled import NOVA_FILTERS, NOVA_WEIGHERS, OWN_WEIGHERS, PLACEMENT_FILTERS
 from scheduler_svc.core import built_in
 
 Settings = Mapping[str, Mapping[str, Sequence[str]]]  # {section: {option: values in the file's order}}
@@ -168,7 +168,7 @@ def _option_types() -> dict[tuple[str, str], Callable[[str], object]]:
 
 def _translate_filters(translation: Translation, settings: Settings) -> None:
     enabled = _split(settings.get("filter_scheduler", {}).get("enabled_filters"), NOVA_FILTERS)
-    own = set(built_in.names(built_in.FILTERS)) - set(nova.UNDECIDED_FILTERS)
+    own = set(built_in.FILTER_NAMES) - set(nova.UNDECIDED_FILTERS)
     for name in enabled:
         if name in nova.UNDECIDED_FILTERS:
             why = "needs NUMA cells or PCI pools, which gantt does not read; nova-compute checks them"
@@ -188,8 +188,8 @@ def _translate_weighers(translation: Translation, settings: Settings) -> None:
     for path in classes:
         name = path.rpartition(".")[2]
         if path == ALL_WEIGHERS:
-            enabled += WEIGHERS
-        elif path.startswith(WEIGHER_MODULES) and name in WEIGHERS:
+            enabled += NOVA_WEIGHERS
+        elif path.startswith(WEIGHER_MODULES) and name in NOVA_WEIGHERS:
             enabled.append(name)
         else:
             foreign.append(path)

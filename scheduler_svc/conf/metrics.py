@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from oslo_config import cfg
 
 from rpcapi import errors
-from scheduler_svc.conf import nova_defaults
+from scheduler_svc.conf import enabled
 from scheduler_svc.core.weighers.multipliers import parse_multiplier
 from scheduler_svc.core.weighers.options import DEFAULTS, MetricWeights
 
@@ -68,10 +68,8 @@ def parse_weights(
 
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for an invalid setting, or one without effect."""
-    weighers = nova_defaults.enabled_or_default(conf, "enabled_weighers", nova_defaults.WEIGHERS)
-    filters = nova_defaults.enabled_or_default(conf, "enabled_filters", nova_defaults.FILTERS)
-    weighs = load(conf).ratios and "MetricsWeigher" in weighers
-    if weighs and conf.metrics.required and "MetricsFilter" not in filters:
+    weighs = load(conf).ratios and "MetricsWeigher" in enabled.weighers(conf)
+    if weighs and conf.metrics.required and "MetricsFilter" not in enabled.filters(conf):
         raise errors.BadConfiguration(
             why=f"[{GROUP}] required is true, but [filter_scheduler] enabled_filters lacks MetricsFilter, which "
             "enforces it; enable it, or set required to false"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of weighers. Names, meanings, defaults and the group are Nova's."""
+"""Options of weighers, and of the choice among the best hosts. Names, meanings, defaults and the group are Nova's."""
 
 import math
 from collections.abc import Mapping
@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from oslo_config import cfg
 
 from rpcapi import errors
-from scheduler_svc.conf import metrics, nova, nova_defaults
+from scheduler_svc.conf import enabled, metrics, nova, scheduler
 from scheduler_svc.core import built_in
 
 GROUP = "filter_scheduler"
 
-WEIGHERS = built_in.names(built_in.WEIGHERS)
-DEFAULT_WEIGHERS = built_in.default_names(built_in.WEIGHERS)
 METRICS = "MetricsWeigher"  # its options are in [metrics]
 OPTIONS: Mapping[str, str] = {entry.name: entry.option for entry in built_in.WEIGHERS if entry.name != METRICS}
 # Aggregate metadata keys that override an option for the aggregate's hosts.
@@ -35,9 +33,18 @@ def _multiplier(option: str, default: float | None, text: str) -> cfg.Opt:
 
 
 OPTS: list[cfg.Opt] = [
+    cfg.IntOpt(
+        "host_subset_size",
+        default=1,
+        min=1,
+        max=1000,
+        mutable=True,
+        help="Number of best hosts from which each instance's host is drawn at random. A value above 1 reduces "
+        "collisions between concurrent workers, for slightly worse placement.",
+    ),
     cfg.ListOpt(
         "enabled_weighers",
-        default=list(DEFAULT_WEIGHERS),
+        default=list(built_in.DEFAULT_WEIGHERS),
         mutable=True,
         help="Weighers that contribute to a host's score. Also available: RAMWeigher, CPUWeigher and DiskWeigher, "
         "which are Nova's policy if FreeShareWeigher and BalanceWeigher are left out; HypervisorVersionWeigher, "
@@ -138,10 +145,6 @@ OPTS: list[cfg.Opt] = [
 ]
 
 
-def enabled(conf: cfg.ConfigOpts) -> list[str]:
-    return nova_defaults.enabled_or_default(conf, "enabled_weighers", nova_defaults.WEIGHERS)
-
-
 def packs(conf: cfg.ConfigOpts) -> bool:
     """Return whether servers are packed onto few hosts."""
     return bool(conf.filter_scheduler.placement == PACK)
@@ -172,9 +175,11 @@ def image_properties(conf: cfg.ConfigOpts) -> dict[str, float]:
 
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for an invalid setting, or a weigher that cannot weigh Nova's hosts."""
+    if {"filter", "solver"} & set(scheduler.drivers(conf)):  # another driver may have its own weighers
+        enabled.check_weighers(conf)
     image_properties(conf)
     multiplier = conf.filter_scheduler.image_props_weight_multiplier
-    if conf.nova.enabled and multiplier and nova.UNCOUNTED_WEIGHER in enabled(conf):
+    if conf.nova.enabled and multiplier and nova.UNCOUNTED_WEIGHER in enabled.weighers(conf):
         raise errors.BadConfiguration(
             why=f"[{GROUP}] image_props_weight_multiplier is {multiplier:g}, but {nova.UNCOUNTED_WEIGHER} cannot "
             "weigh Nova's hosts, whose images gantt does not count; set it to 0"

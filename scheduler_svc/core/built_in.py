@@ -134,9 +134,10 @@ WEIGHERS = (
 CAPACITY_WEIGHERS = ("FreeShareWeigher", "RAMWeigher", "CPUWeigher", "DiskWeigher")
 
 
-def names(entries: Iterable[BuiltIn]) -> tuple[str, ...]:
+def _names(entries: Iterable[BuiltIn]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entry.name for entry in entries))
 
 
-def default_names(entries: Iterable[BuiltIn]) -> tuple[str, ...]:
-    return names(entry for entry in entries if entry.default)
+FILTER_NAMES, WEIGHER_NAMES = _names(FILTERS), _names(WEIGHERS)
+DEFAULT_FILTERS = _names(entry for entry in FILTERS if entry.default)
+DEFAULT_WEIGHERS = _names(entry for entry in WEIGHERS if entry.default)

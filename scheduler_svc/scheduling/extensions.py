@@ -4,6 +4,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from scheduler_svc.core import built_in
 from scheduler_svc.core import timings as figures
 from scheduler_svc.core.drivers.driver import Driver
 from scheduler_svc.core.filtering import pipeline
@@ -11,7 +12,6 @@ from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.plugins import entry_points
 from scheduler_svc.core.reads import NO_READS, Reads, union
 from scheduler_svc.core.timings import FILTER, WEIGHER, PluginTimings
-from scheduler_svc.core.weighers import scoring
 from scheduler_svc.core.weighers.weigher import Weigher
 
 BUILT_IN = "gantt"
@@ -34,25 +34,25 @@ def list_entries(driver: Driver, kind: str | None = None) -> list[CatalogueEntry
     """Return filters, weighers or both: first those of ``driver`` in its order, then all others."""
     entries: list[CatalogueEntry] = []
     if kind in (None, FILTER):
-        built_in = {host_filter.name: host_filter.reads for host_filter in pipeline.pipeline()}
-        entries += _list_kind(FILTER, driver.filters, {name: built_in.get(name, NO_READS) for name in pipeline.NAMES})
+        reads = {host_filter.name: host_filter.reads for host_filter in pipeline.pipeline()}
+        entries += _list_kind(FILTER, driver.filters, reads)
     if kind in (None, WEIGHER):
-        entries += _list_kind(WEIGHER, driver.weighers, dict.fromkeys(scoring.NAMES, NO_READS))
+        entries += _list_kind(WEIGHER, driver.weighers, dict.fromkeys(built_in.WEIGHER_NAMES, NO_READS))
     return entries
 
 
 def _list_kind(
-    kind: str, used: Sequence[Filter] | Sequence[Weigher], built_in: dict[str, Reads]
+    kind: str, used: Sequence[Filter] | Sequence[Weigher], built_in_reads: dict[str, Reads]
 ) -> Iterator[CatalogueEntry]:
     group = entry_points.FILTERS if kind == FILTER else entry_points.WEIGHERS
     points = entry_points.installed(group)
     external = {name: ", ".join(map(entry_points.source, name_points)) for name, name_points in points.items()}
     # Guarded plugins are called per host; all other filters and weighers are gantt's own.
-    own = {*built_in, *(plugin.name for plugin in used if plugin.per_host is None)}
+    own = {*built_in_reads, *(plugin.name for plugin in used if plugin.per_host is None)}
     reads: dict[str, Reads] = {}
     for plugin in used:
         reads[plugin.name] = union([reads.get(plugin.name, NO_READS), plugin.reads])
-    for name in dict.fromkeys([*reads, *built_in, *external]):
+    for name in dict.fromkeys([*reads, *built_in_reads, *external]):
         enabled, is_built_in = name in reads, name in own
         timings = figures.find_timings(kind, name)
         yield CatalogueEntry(
@@ -61,6 +61,6 @@ def _list_kind(
             form=timings.form if enabled or is_built_in else None,
             source=BUILT_IN if is_built_in else external.get(name, "uninstalled meanwhile"),
             enabled=enabled,
-            reads=reads.get(name) or built_in.get(name, NO_READS),
+            reads=reads.get(name) or built_in_reads.get(name, NO_READS),
             timings=timings,
         )

@@ -12,7 +12,7 @@ import pytest
 
 from devstack import peer_environments
 from devstack.lab.peers import side
-from scheduler_svc.conf.nova_defaults import OWN_WEIGHERS
+from scheduler_svc.conf.enabled import OWN_WEIGHERS
 from scheduler_svc.conf.weighers import METRICS, OPTIONS
 from scheduler_svc.core.weighers import scoring
 from tests.differential import asking

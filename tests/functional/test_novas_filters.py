@@ -10,13 +10,13 @@ import pytest
 from devstack.cluster_size import ClusterSize
 from rpcapi import errors, objects
 from rpcapi.resources.names import host_of
-from scheduler_svc.conf.filters import FILTERS
+from scheduler_svc.core.built_in import FILTER_NAMES
 from tests.functional import clusters
 from tests.functional.booting import SERVER_RESOURCES, boot, boot_host, gantt
 from tests.functional.clusters import RunningCluster
 
 SHAPE = ClusterSize(computes=3, nodes_per_host=1, schedulers=1)
-ENABLED = [name for name in FILTERS if name != "MetricsFilter"]  # there is no metric to weigh
+ENABLED = [name for name in FILTER_NAMES if name != "MetricsFilter"]  # there is no metric to weigh
 SCHEDULER = {
     "filter_scheduler": {
         "enabled_filters": ",".join(ENABLED),

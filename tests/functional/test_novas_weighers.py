@@ -7,8 +7,7 @@ import pytest
 
 from devstack.cluster_size import ClusterSize
 from rpcapi.resources.names import host_of
-from scheduler_svc.conf.filters import DEFAULT_FILTERS
-from scheduler_svc.conf.weighers import WEIGHERS
+from scheduler_svc.core.built_in import DEFAULT_FILTERS, WEIGHER_NAMES
 from tests.functional import clusters
 from tests.functional.booting import boot, boot_host, gantt
 from tests.functional.clusters import RunningCluster
@@ -17,7 +16,7 @@ SHAPE = ClusterSize(computes=3, nodes_per_host=1, schedulers=1)
 SCHEDULER = {
     "filter_scheduler": {
         "enabled_filters": ",".join((*DEFAULT_FILTERS, "SameHostFilter", "DifferentHostFilter")),
-        "enabled_weighers": ",".join(WEIGHERS),
+        "enabled_weighers": ",".join(WEIGHER_NAMES),
         "num_instances_weight_multiplier": -1.0,
     },
     "metrics": {"weight_setting": "instances=-0.5", "required": False},

@@ -4,6 +4,7 @@
 import pytest
 from hypothesis import given, settings
 
+from scheduler_svc.core import built_in
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.reads import union
@@ -56,4 +57,4 @@ def test_query_by_column_equals_the_oracle(examples):
 def test_all_nova_filters_exist_and_have_an_oracle_or_use_trees():
     nova = {*ORACLES, "NUMATopologyFilter", "PciPassthroughFilter"}
     assert len(nova) == 22
-    assert nova <= set(pipeline.NAMES)
+    assert nova <= set(built_in.FILTER_NAMES)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.query import ATTRIBUTES, MAX_NUMBER, TermType
+from scheduler_svc.core import built_in
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.namespaces import compute
@@ -23,8 +24,8 @@ from scheduler_svc.scheduling import failing_hosts
 from tests.property import clouds
 from tests.unit.scheduler_svc.fakes.hosts import child_provider, node, request, table
 
-FILTERS = pipeline.build(pipeline.NAMES, FilterOptions(default_architecture="x86_64", metrics=("io_ops",)))
-WEIGHERS = scoring.build(dict.fromkeys(scoring.NAMES, 1.0))
+FILTERS = pipeline.build(built_in.FILTER_NAMES, FilterOptions(default_architecture="x86_64", metrics=("io_ops",)))
+WEIGHERS = scoring.build(dict.fromkeys(built_in.WEIGHER_NAMES, 1.0))
 READS: Reads = union(
     [
         *(host_filter.reads for host_filter in FILTERS),

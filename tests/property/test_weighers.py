@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler_svc.conf.filters import DEFAULT_FILTERS
+from scheduler_svc.core.built_in import DEFAULT_FILTERS
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.drivers.random_choice import SeededRandom

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from devstack.lab.default_driver import Filters, make_conf
 from scheduler_svc.composition import drivers
-from scheduler_svc.conf import filters, weighers
+from scheduler_svc.conf import enabled, weighers
+from scheduler_svc.core import built_in
 from scheduler_svc.core.drivers.driver import Driver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.weighers import scoring
@@ -52,7 +53,7 @@ def load(name: str, work: int | None = None) -> ReplayPolicy:
     judges: Sequence[str] = SHARES  # the other default weighers read nothing in which the trace's hosts differ
     if name == NOVA:
         judges = AMOUNTS
-        others = [weigher for weigher in weighers.DEFAULT_WEIGHERS if weigher not in SHARES]
+        others = [weigher for weigher in built_in.DEFAULT_WEIGHERS if weigher not in SHARES]
         # As text: a cluster gets it in a file.
         configured["filter_scheduler"]["enabled_weighers"] = ",".join([*AMOUNTS, *others])
     conf = make_conf(configured)
@@ -61,7 +62,7 @@ def load(name: str, work: int | None = None) -> ReplayPolicy:
         name,
         configured,
         next(iter(drivers.load(conf).values())),
-        pipeline.build(filters.enabled(conf)),
+        pipeline.build(enabled.filters(conf)),
         scoring.build({judge: multipliers[judge] for judge in judges}),
         _ORACLES.get(name, FILTER),
     )

@@ -24,11 +24,10 @@ def pipeline(options: FilterOptions = DEFAULTS) -> Sequence[Filter]:
     return [item if isinstance(item, Filter) else item(options) for item in loaded]
 
 
-CAPACITY_FILTERS = (pci_passthrough, resources, request_groups)
+CAPACITY_FILTERS = frozenset({pci_passthrough.NAME, resources.NAME, request_groups.NAME})
 # On flat hosts, only this filter enforces prefilters that restrict projects to aggregates.
 ALWAYS_ENABLED = frozenset({membership.NAME})
 _IS_MEASURED = measured_decisions()
-NAMES = built_in.names(built_in.FILTERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +45,7 @@ def build(
 ) -> Sequence[Filter]:
     """Return the enabled filters in the pipeline's order, then ``plugins``.
 
-    ALWAYS_ENABLED cannot be disabled; ``options.nova_enabled`` puts the filter of Nova's services first. Raises
-    BadConfiguration for an unknown name.
+    ALWAYS_ENABLED cannot be disabled. Raises BadConfiguration for an unknown name.
     """
     available = (*pipeline(options), *plugins)
     names = [host_filter.name for host_filter in available]
@@ -58,11 +56,8 @@ def build(
     return [host_filter for host_filter in available if host_filter.name in selected]
 
 
-def build_eligibility(
-    enabled: Iterable[str], options: FilterOptions = DEFAULTS, plugins: Sequence[Filter] = ()
-) -> Sequence[Filter]:
-    """Return the enabled filters that do not check capacity. Raises BadConfiguration for an unknown name."""
-    return build(set(enabled) - {module.NAME for module in CAPACITY_FILTERS}, options, plugins)
+def without_capacity(filters: Iterable[Filter]) -> Sequence[Filter]:
+    return [host_filter for host_filter in filters if host_filter.name not in CAPACITY_FILTERS]
 
 
 def run(

@@ -28,7 +28,6 @@ from scheduler_svc.core.weighers.weigher import Weigher
 Multiplier = float | FloatColumn
 
 _IS_MEASURED = measured_decisions()
-NAMES = built_in.names(built_in.WEIGHERS)
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity: used as a cache key
@@ -75,9 +74,10 @@ def build(
     configured: Mapping[str, float], options: WeigherOptions = DEFAULTS, plugins: Sequence[Weigher] = ()
 ) -> WeigherSet:
     """Return the ``configured`` weighers that can have an effect. Raises BadConfiguration for unknown names."""
-    unknown = configured.keys() - set(NAMES) - {weigher.name for weigher in plugins}
+    unknown = configured.keys() - set(built_in.WEIGHER_NAMES) - {weigher.name for weigher in plugins}
     if unknown:
-        raise errors.BadConfiguration(why=f"unknown weigher {', '.join(sorted(unknown))}; allowed: {', '.join(NAMES)}")
+        allowed = ", ".join(built_in.WEIGHER_NAMES)
+        raise errors.BadConfiguration(why=f"unknown weigher {', '.join(sorted(unknown))}; allowed: {allowed}")
     available = [*_built_in(options), *plugins]
     # Keep multiplier 0 if aggregates may override it.
     pairs = ((weigher, configured[weigher.name]) for weigher in available if weigher.name in configured)

@@ -6,7 +6,7 @@ import itertools
 import pytest
 
 from devstack.lab import decide, default_driver, full_hosts, hosts
-from scheduler_svc.conf import filter_scheduler
+from scheduler_svc.core import built_in
 from tests.unit.devstack.lab import asking
 
 
@@ -19,7 +19,7 @@ def test_all_filters_are_measured_against_a_default_decision():
 def test_every_filter_has_work_and_leaves_hosts():
     # Given the driver with all filters, and hosts and requests generated for it
     ranker = default_driver.all_filters()
-    assert {item.name for item in ranker.filters} == set(filter_scheduler.FILTERS)
+    assert {item.name for item in ranker.filters} == set(built_in.FILTER_NAMES)
     table = full_hosts.table(3000, ranker.reads)
     # When it ranks hosts
     with table.reading() as view:

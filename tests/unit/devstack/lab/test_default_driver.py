@@ -3,13 +3,13 @@
 
 from devstack.lab import default_driver
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.conf import filter_scheduler
+from scheduler_svc.core import built_in
 
 
 def test_default_driver_is_that_of_an_unconfigured_scheduler(conf):
     scheduler_conf.register_opts(conf)
     names = {entry.name for entry in default_driver.filters()}
-    assert set(conf.filter_scheduler.enabled_filters) <= names < set(filter_scheduler.FILTERS)
+    assert set(conf.filter_scheduler.enabled_filters) <= names < set(built_in.FILTER_NAMES)
     assert len(default_driver.weighted()) <= len(conf.filter_scheduler.enabled_weighers)
 
 

@@ -7,7 +7,8 @@ from oslo_config import cfg
 from rpcapi import errors
 from rpcapi.conf import register_groups
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.conf import filters, from_nova, nova, weighers
+from scheduler_svc.conf import enabled, filters, from_nova, nova, weighers
+from scheduler_svc.core import built_in
 
 
 @pytest.mark.parametrize(("patience", "fits"), [(10.0, True), (9.0, False)])
@@ -55,23 +56,23 @@ def loaded(tmp_path):
 def test_defaults_are_novas_where_the_hosts_are(loaded):
     translation = from_nova.translate({}).sections["filter_scheduler"]
     conf = loaded("[nova]\nenabled = true\n")
-    assert set(filters.enabled(conf)) == set(translation["enabled_filters"].split(","))
+    assert set(enabled.filters(conf)) == set(translation["enabled_filters"].split(","))
     # Without weighed metrics the translation leaves the weigher out: it would have no effect.
-    assert set(weighers.enabled(conf)) - {weighers.METRICS} == set(translation["enabled_weighers"].split(","))
-    assert not {"IoOpsWeigher", "HypervisorVersionWeigher"} - set(weighers.enabled(conf))
+    assert set(enabled.weighers(conf)) - {weighers.METRICS} == set(translation["enabled_weighers"].split(","))
+    assert not {"IoOpsWeigher", "HypervisorVersionWeigher"} - set(enabled.weighers(conf))
 
 
 def test_defaults_are_gantts_own_without_nova(loaded):
     conf = loaded("")
-    assert filters.enabled(conf) == list(filters.DEFAULT_FILTERS)
-    assert weighers.enabled(conf) == list(weighers.DEFAULT_WEIGHERS)
+    assert enabled.filters(conf) == list(built_in.DEFAULT_FILTERS)
+    assert enabled.weighers(conf) == list(built_in.DEFAULT_WEIGHERS)
 
 
 def test_named_filters_and_weighers_replace_novas_defaults(loaded):
     conf = loaded(
         "[nova]\nenabled = true\n[filter_scheduler]\nenabled_filters = ComputeFilter\nenabled_weighers = RAMWeigher\n"
     )
-    assert (filters.enabled(conf), weighers.enabled(conf)) == (["ComputeFilter"], ["RAMWeigher"])
+    assert (enabled.filters(conf), enabled.weighers(conf)) == (["ComputeFilter"], ["RAMWeigher"])
 
 
 def test_weighed_metrics_are_required_with_novas_defaults_too(loaded):

@@ -6,6 +6,7 @@ import pytest
 from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import weighers
+from scheduler_svc.core import built_in
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_placement_says_whether_servers_are_packed(conf):
 def test_every_built_in_weigher_has_a_multiplier(conf):
     conf.set_override("weight_multiplier", 7.0, group="metrics")
     multipliers = weighers.multipliers(conf, packed=False)
-    assert set(multipliers) == set(weighers.WEIGHERS)
+    assert set(multipliers) == set(built_in.WEIGHER_NAMES)
     assert multipliers["MetricsWeigher"] == 7.0
 
 
@@ -65,3 +66,9 @@ def test_repeated_image_property_is_refused(conf):
     conf.set_override("image_props_weight_setting", ["os_type=1", "os_type=2"], group="filter_scheduler")
     with pytest.raises(errors.BadConfiguration, match="or repeats a property"):
         weighers.check(conf)
+
+
+@pytest.mark.parametrize("size", [0, 1001])
+def test_host_subset_outside_its_limits_is_refused(conf, size):
+    with pytest.raises(ValueError):
+        conf.set_override("host_subset_size", size, group="filter_scheduler")

@@ -6,7 +6,6 @@ from collections import Counter
 
 import pytest
 
-from scheduler_svc.conf import filters as filters_conf
 from scheduler_svc.conf import weighers as weighers_conf
 from scheduler_svc.core import built_in, filters, weighers
 from scheduler_svc.core.matching.options import FilterOptions
@@ -54,12 +53,12 @@ def test_only_the_compute_filter_consists_of_several_entries():
 def test_every_weigher_has_a_multiplier_option():
     registered = {option.name for option in weighers_conf.OPTS}
     assert set(weighers_conf.OPTIONS.values()) <= registered
-    assert len(set(weighers_conf.AGGREGATE_OPTIONS)) == len(weighers_conf.WEIGHERS) == len(built_in.WEIGHERS)
+    assert len(set(weighers_conf.AGGREGATE_OPTIONS)) == len(built_in.WEIGHER_NAMES) == len(built_in.WEIGHERS)
 
 
 def test_default_options_are_the_entries_marked_as_default():
-    assert filters_conf.DEFAULT_FILTERS[0] == "ComputeFilter"
-    assert "MembershipFilter" in filters_conf.DEFAULT_FILTERS
-    assert "AllHostsFilter" not in filters_conf.DEFAULT_FILTERS
-    assert {"FreeShareWeigher", "PCIWeigher"} < set(weighers_conf.DEFAULT_WEIGHERS) < set(weighers_conf.WEIGHERS)
-    assert set(built_in.CAPACITY_WEIGHERS) & set(weighers_conf.DEFAULT_WEIGHERS) == {"FreeShareWeigher"}
+    assert built_in.DEFAULT_FILTERS[0] == "ComputeFilter"
+    assert "MembershipFilter" in built_in.DEFAULT_FILTERS
+    assert "AllHostsFilter" not in built_in.DEFAULT_FILTERS
+    assert {"FreeShareWeigher", "PCIWeigher"} < set(built_in.DEFAULT_WEIGHERS) < set(built_in.WEIGHER_NAMES)
+    assert set(built_in.CAPACITY_WEIGHERS) & set(built_in.DEFAULT_WEIGHERS) == {"FreeShareWeigher"}

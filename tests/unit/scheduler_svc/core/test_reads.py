@@ -3,7 +3,7 @@
 
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import drivers
-from scheduler_svc.core import reads
+from scheduler_svc.core import built_in, reads
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.weighers import scoring
@@ -53,11 +53,11 @@ def test_every_filter_and_weigher_declares_its_reads():
     weights = MetricWeights({"heat": 1.0})
     reads_by_name = {
         component.name: component.reads
-        for component in pipeline.build(pipeline.NAMES, FilterOptions(metrics=("heat",)))
+        for component in pipeline.build(built_in.FILTER_NAMES, FilterOptions(metrics=("heat",)))
     }
     reads_by_name |= {
         component.name: component.reads
-        for component, _ in scoring.build(dict.fromkeys(scoring.NAMES, 1.0), WeigherOptions(weights))
+        for component, _ in scoring.build(dict.fromkeys(built_in.WEIGHER_NAMES, 1.0), WeigherOptions(weights))
     }
     assert reads_by_name["TraitsFilter"] == {"compute": {"traits"}}
     assert reads_by_name["MetricsFilter"] == reads_by_name["MetricsWeigher"] == {"compute": {"metrics.heat"}}

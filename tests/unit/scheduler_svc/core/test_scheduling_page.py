@@ -9,10 +9,10 @@ import pytest
 from rpcapi.resources.claims import GroupPolicy
 from rpcapi.validation import hints
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.conf import filter_scheduler, filters, metrics, plugins, prefilters, solver, weighers
+from scheduler_svc.conf import filters, metrics, plugins, prefilters, solver, weighers
+from scheduler_svc.core import built_in
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.prefilters import pipeline as prefilter_pipeline
-from scheduler_svc.core.weighers import scoring
 
 ROOT = Path(__file__).parents[4]
 SCHEDULING = (ROOT / "docs" / "scheduling.md").read_text()
@@ -37,13 +37,11 @@ remote_managed_ports_filter ephemeral_encryption_filter virtio_sound_filter tpm_
 owner_nova_filter
 """
 OPTIONS = [
-    option.name
-    for module in (filter_scheduler, filters, weighers, plugins, prefilters, metrics, solver)
-    for option in module.OPTS
+    option.name for module in (filters, weighers, plugins, prefilters, metrics, solver) for option in module.OPTS
 ]
 NAMES = {
-    "filters": (*pipeline.NAMES, *NOVAS_FILTERS.split()),
-    "weighers": (*scoring.NAMES, *NOVAS_WEIGHERS.split()),
+    "filters": (*built_in.FILTER_NAMES, *NOVAS_FILTERS.split()),
+    "weighers": (*built_in.WEIGHER_NAMES, *NOVAS_WEIGHERS.split()),
     "prefilters": (*prefilter_pipeline.NAMES, *NOVAS_PREFILTERS.split()),
     "hints": hints.CHECKS,
     "group policies": list(map(str, GroupPolicy)),
@@ -59,15 +57,15 @@ def test_every_name_is_on_the_page(kind):
 
 def test_filters_and_weighers_on_the_page_exist():
     names = set(re.findall(r"^\| `(\w+(?:Filter|Weigher|Isolation))` \|", SCHEDULING, re.MULTILINE))
-    assert names == {*pipeline.NAMES, *scoring.NAMES}
+    assert names == {*built_in.FILTER_NAMES, *built_in.WEIGHER_NAMES}
 
 
 def test_page_marks_the_defaults():
     rows = re.findall(r"^\| `(\w+(?:Filter|Isolation))` \|.*?\| (yes\*?|no|always) \|", SCHEDULING, re.MULTILINE)
-    assert {name for name, default in rows if default != "no"} == set(filters.DEFAULT_FILTERS)
+    assert {name for name, default in rows if default != "no"} == set(built_in.DEFAULT_FILTERS)
     assert {name for name, default in rows if default == "always"} == pipeline.ALWAYS_ENABLED
     rows = re.findall(r"^\| `(\w+Weigher)` \| (yes|no) \|", SCHEDULING, re.MULTILINE)
-    assert {name for name, default in rows if default == "yes"} == set(weighers.DEFAULT_WEIGHERS)
+    assert {name for name, default in rows if default == "yes"} == set(built_in.DEFAULT_WEIGHERS)
 
 
 def test_page_has_the_default_multipliers(conf):

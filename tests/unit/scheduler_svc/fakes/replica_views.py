@@ -3,7 +3,7 @@
 
 from collections.abc import Collection, Sequence
 
-from scheduler_svc.conf.filters import DEFAULT_FILTERS
+from scheduler_svc.core.built_in import DEFAULT_FILTERS
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.reads import NO_READS, Reads
@@ -55,4 +55,4 @@ def filter_driver() -> FilterDriver:
     return FilterDriver(pipeline.build(DEFAULT_FILTERS), scoring.build(multipliers))
 
 
-FILTER_POLICY = SchedulingPolicy(filter_driver(), pipeline.build_eligibility(DEFAULT_FILTERS))
+FILTER_POLICY = SchedulingPolicy(filter_driver(), pipeline.without_capacity(pipeline.build(DEFAULT_FILTERS)))

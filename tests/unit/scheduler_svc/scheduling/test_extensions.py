@@ -3,6 +3,7 @@
 
 import pytest
 
+from scheduler_svc.core import built_in
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.predicate import Filter
@@ -14,7 +15,8 @@ DRIVER = FilterDriver(pipeline.build(["ResourcesFilter"]), scoring.build({"CPUWe
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "names"), [(FILTER, "ResourcesFilter", pipeline.NAMES), (WEIGHER, "CPUWeigher", scoring.NAMES)]
+    ("kind", "name", "names"),
+    [(FILTER, "ResourcesFilter", built_in.FILTER_NAMES), (WEIGHER, "CPUWeigher", built_in.WEIGHER_NAMES)],
 )
 def test_catalogue_has_all_of_one_kind(kind, name, names):
     entries = {entry.name: entry for entry in list_entries(DRIVER, kind)}

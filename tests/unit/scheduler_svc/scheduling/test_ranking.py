@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from rpcapi import context
-from scheduler_svc.conf.filters import DEFAULT_FILTERS
+from scheduler_svc.core.built_in import DEFAULT_FILTERS
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import BatchOutcomes, ClaimBatch

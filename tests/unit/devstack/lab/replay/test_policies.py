@@ -8,7 +8,8 @@ from devstack import confs
 from devstack.lab.replay import policies
 from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.conf import weighers
+from scheduler_svc.conf import enabled
+from scheduler_svc.core import built_in
 
 
 @pytest.mark.parametrize(("name", "placement", "sign"), [("filter", "spread", 1.0), ("pack", "pack", -1.0)])
@@ -34,10 +35,10 @@ def test_scheduler_of_a_cluster_reads_the_same_configuration_from_a_file(name, t
     conf = cfg.ConfigOpts()
     scheduler_conf.register_opts(conf)
     conf(["--config-file", str(file)], default_config_dirs=[])
-    expected = set(weighers.DEFAULT_WEIGHERS)
+    expected = set(built_in.DEFAULT_WEIGHERS)
     if name == "nova":
         expected = expected - set(policies.SHARES) | set(policies.AMOUNTS)
-    assert set(weighers.enabled(conf)) == expected
+    assert set(enabled.weighers(conf)) == expected
     assert conf.filter_scheduler.placement == ("pack" if policy.oracle == "pack" else "spread")
 
 

@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from scheduler_svc.conf.filters import DEFAULT_FILTERS
+from scheduler_svc.core.built_in import DEFAULT_FILTERS
 from scheduler_svc.core.drivers.driver import Driver, Ranking
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline

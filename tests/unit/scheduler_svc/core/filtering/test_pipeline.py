@@ -5,8 +5,8 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.conf import filters
-from scheduler_svc.conf.filters import DEFAULT_FILTERS
+from scheduler_svc.conf import enabled as enabled_conf
+from scheduler_svc.core.built_in import DEFAULT_FILTERS
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.filters import compute, resources
 from scheduler_svc.core.records import LogEntry
@@ -23,7 +23,7 @@ NODES = {
 
 def test_default_filters_cover_all_request_conditions(conf):
     scheduler_conf.register_opts(conf)
-    names = filters.enabled(conf)
+    names = enabled_conf.filters(conf)
     assert [host_filter.name for host_filter in pipeline.build(names)] == [*names, compute.NAME]
     expected = {"ForceHostsFilter", "IgnoreHostsFilter", "AvailabilityZoneFilter", "TraitsFilter", "ResourcesFilter"}
     assert set(names) >= expected | {"ComputeFilter", "ServerGroupAffinityFilter", "ServerGroupAntiAffinityFilter"}
@@ -62,7 +62,8 @@ def test_filters_can_be_disabled_and_their_order_is_fixed():
         *DEFAULT_FILTERS,
         compute.NAME,
     ]
-    all_filters, eligibility = pipeline.build(DEFAULT_FILTERS), pipeline.build_eligibility(DEFAULT_FILTERS)
+    all_filters = pipeline.build(DEFAULT_FILTERS)
+    eligibility = pipeline.without_capacity(all_filters)
     assert {host_filter.predicates for host_filter in all_filters} - {
         host_filter.predicates for host_filter in eligibility
     } >= {resources.predicates}
@@ -73,7 +74,7 @@ def test_requested_aggregates_and_tree_apply_with_any_enabled_filters():
     for scheduling_request in (request(member_of=(("nobodys",),)), request(in_tree="elsewhere/1")):
         assert run(scheduling_request, enabled=["AllHostsFilter"]).count == 0
         with hosts.table(NODES).reading() as view:
-            assert pipeline.run(pipeline.build_eligibility([]), view, scheduling_request).count == 0
+            assert pipeline.run(pipeline.without_capacity(pipeline.build([])), view, scheduling_request).count == 0
     assert pipeline.build([])[0].reads == {"aggregate": {"hosts"}}
 
 

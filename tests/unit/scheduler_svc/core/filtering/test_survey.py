@@ -3,6 +3,7 @@
 
 import pytest
 
+from scheduler_svc.core import built_in
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.filtering.survey import MAX_SAMPLES, REASON_ABSENT, survey_filters
@@ -11,7 +12,7 @@ from tests.unit.scheduler_svc.fakes.hosts import node, request, table
 
 MEMORY = [4096, 16384, 8192, 512]
 NODES = {f"h{number}": node({"VCPU": 8, "MEMORY_MB": amount}) for number, amount in enumerate(MEMORY)}
-DRIVER = FilterDriver(pipeline.build(pipeline.NAMES), scoring.build({"RAMWeigher": 1.0}))
+DRIVER = FilterDriver(pipeline.build(built_in.FILTER_NAMES), scoring.build({"RAMWeigher": 1.0}))
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_sample_hosts_are_bounded_and_in_table_order():
 
 def test_sample_hosts_match_the_reason_counts():
     nodes = {f"h{number}": node({"VCPU": number + 1}, zone=f"z{number % 3}") for number in range(12)}
-    filters = pipeline.build(pipeline.NAMES)
+    filters = pipeline.build(built_in.FILTER_NAMES)
     call = request({"VCPU": 6}, availability_zone="z1", ignore_hosts=("h1", "h7"))
     with table(nodes, reads=FilterDriver(filters, scoring.build({})).reads).reading() as view:
         reasons = pipeline.run(filters, view, call).reasons

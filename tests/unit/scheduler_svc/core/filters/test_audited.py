@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from scheduler_svc.conf.filters import DEFAULT_FILTERS
+from scheduler_svc.core.built_in import DEFAULT_FILTERS
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.services import AUDIT_SECONDS

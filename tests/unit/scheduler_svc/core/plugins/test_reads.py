@@ -6,7 +6,7 @@ import json
 import pytest
 
 from rpcapi import context, errors, objects
-from scheduler_svc.conf import filter_scheduler
+from scheduler_svc.core import built_in
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from tests.unit.scheduler_svc.core.plugins.rack_worker import RackWorker
@@ -23,9 +23,9 @@ POWER = Filter("PowerFilter", powered, {"rack": frozenset({"watts_free"})})
 
 @pytest.fixture
 def worker(tmp_path, monkeypatch):
-    built_in = pipeline.pipeline
-    monkeypatch.setattr(pipeline, "pipeline", lambda weights: (*built_in(weights), POWER))
-    monkeypatch.setattr(filter_scheduler, "FILTERS", (*filter_scheduler.FILTERS, "PowerFilter"))
+    own = pipeline.pipeline
+    monkeypatch.setattr(pipeline, "pipeline", lambda weights: (*own(weights), POWER))
+    monkeypatch.setattr(built_in, "FILTER_NAMES", (*built_in.FILTER_NAMES, "PowerFilter"))
     schema = tmp_path / "rack.json"
     schema.write_text(json.dumps({"properties": {"watts_free": {"type": "number", "minimum": 0}}}))
     worker = RackWorker(schema)

@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi.resources.claims import GroupPolicy
-from scheduler_svc.conf.filters import DEFAULT_FILTERS
+from scheduler_svc.core.built_in import DEFAULT_FILTERS
 from scheduler_svc.core.drivers.driver import RankRequest
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.drivers.solver import grouping, survey

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of the filter driver: names of filters and weighers."""
+"""Names of enabled filters and weighers."""
 
 import pytest
 
 from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.conf import filter_scheduler
+from scheduler_svc.conf import enabled, weighers
+from scheduler_svc.core import built_in
 
 
 def configure(conf, driver="filter", **options):
@@ -17,20 +18,26 @@ def configure(conf, driver="filter", **options):
 
 
 def test_all_built_in_names_are_allowed(conf):
-    names = {"enabled_filters": filter_scheduler.FILTERS, "enabled_weighers": filter_scheduler.WEIGHERS}
-    filter_scheduler.check(configure(conf, **names))
+    names = {"enabled_filters": built_in.FILTER_NAMES, "enabled_weighers": built_in.WEIGHER_NAMES}
+    configure(conf, **names)
+    enabled.check_filters(conf)
+    enabled.check_weighers(conf)
 
 
 @pytest.mark.parametrize(
-    ("option", "why"),
+    ("option", "check", "why"),
     [
-        ("enabled_filters", "enabled_filters: unknown filter Bogus, Nonsense; allowed: .*ComputeFilter, "),
-        ("enabled_weighers", "enabled_weighers: unknown weigher Bogus, Nonsense; allowed: "),
+        (
+            "enabled_filters",
+            enabled.check_filters,
+            "enabled_filters: unknown filter Bogus, Nonsense; allowed: .*ComputeFilter, ",
+        ),
+        ("enabled_weighers", enabled.check_weighers, "enabled_weighers: unknown weigher Bogus, Nonsense; allowed: "),
     ],
 )
-def test_unknown_names_are_refused_with_the_allowed_ones(conf, option, why):
+def test_unknown_names_are_refused_with_the_allowed_ones(conf, option, check, why):
     with pytest.raises(errors.BadConfiguration, match=why):
-        filter_scheduler.check(configure(conf, **{option: ["Nonsense", "Bogus"]}))
+        check(configure(conf, **{option: ["Nonsense", "Bogus"]}))
 
 
 @pytest.mark.parametrize(("driver", "is_checked"), [("filter", True), ("solver", True), ("chance", False)])
@@ -38,12 +45,6 @@ def test_weighers_are_checked_for_drivers_that_use_them(conf, driver, is_checked
     configure(conf, driver, enabled_weighers=["WeigherOfAnotherDriver"])
     if is_checked:
         with pytest.raises(errors.BadConfiguration, match="WeigherOfAnotherDriver"):
-            filter_scheduler.check(conf)
+            weighers.check(conf)
     else:
-        filter_scheduler.check(conf)
-
-
-@pytest.mark.parametrize("size", [0, 1001])
-def test_host_subset_outside_its_limits_is_refused(conf, size):
-    with pytest.raises(ValueError):
-        configure(conf, host_subset_size=size)
+        weighers.check(conf)
