@@ -2,6 +2,7 @@
 """Starts, reloads and stops one worker process of the scheduler."""
 
 import threading
+from functools import partial
 from typing import Any
 
 from oslo_config import cfg
@@ -10,7 +11,7 @@ from oslo_log import log
 from rpcapi import errors
 from rpcapi.daemon import state_report
 from rpcapi.daemon.waiting import wait_for
-from rpcapi.messaging import bus
+from rpcapi.messaging import bus, foreign
 from scheduler_svc.composition import malloc_tuning, policy, worker
 from scheduler_svc.composition.stores import ConfiguredStores
 from scheduler_svc.core import reads
@@ -39,13 +40,15 @@ class SchedulerService:
         parts = self._worker = worker.build(self._conf, self._index, self._opener)
         wait_for("The store", parts.partition_set.load, self._stopping, retry_on=(errors.Unavailable,))
         wait_for(
-            "The message bus",
-            lambda: bus.connect(parts.transport),
-            self._stopping,
-            retry_on=(errors.Unavailable,),
+            "The message bus", partial(bus.connect, parts.transport), self._stopping, retry_on=(errors.Unavailable,)
         )
         if parts.nova is not None:
-            wait_for("Nova's message bus", parts.nova.probe, self._stopping, retry_on=(errors.Unavailable,))
+            wait_for(
+                "Nova's message bus",
+                partial(foreign.probe, parts.nova.transport),
+                self._stopping,
+                retry_on=(errors.Unavailable,),
+            )
         parts.partition_set.follow()
         state_report.add_section("Partitions", parts.partition_set.describe)
         for server in parts.servers:
@@ -98,8 +101,3 @@ class SchedulerService:
                     why=f"it did not return the data of new filters and weighers within {RENEW_SECONDS:.0f} s"
                 )
         self._worker.scheduling.current.policy = new_policy
-
-
-def make_service(conf: cfg.ConfigOpts, worker_index: int) -> SchedulerService:
-    """Create the service of one worker process."""
-    return SchedulerService(conf, worker_index)

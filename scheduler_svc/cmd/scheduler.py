@@ -18,7 +18,7 @@ def main() -> int:
     """Run the daemon; return its exit status."""
     return run(
         "gantt-scheduler",
-        "scheduler_svc.service:make_service",
+        "scheduler_svc.service:SchedulerService",
         register_opts=[scheduler_conf.register_opts],
         workers=workers,
         check=scheduler_conf.check,

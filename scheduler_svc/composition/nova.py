@@ -39,9 +39,6 @@ class NovaBus:
     server: Any
     tasks: Sequence[BackgroundLoop] = field(default_factory=tuple)
 
-    def probe(self) -> None:
-        foreign.probe(self.transport)
-
 
 def build(conf: cfg.ConfigOpts, partition_set: PartitionSet, scheduling: SchedulingParts) -> NovaBus | None:
     """Build the server for Nova; None unless configured. Raises BadConfiguration."""

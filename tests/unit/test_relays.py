@@ -13,7 +13,6 @@ PACKAGES = ("rpcapi", "scheduler_svc", "conductor", "compute_agent")
 CONTAINER_METHODS = frozenset({"add", "append", "discard", "get"})
 
 HOOK = "overrides a method that a base class calls"
-FACTORY = "is named by a command as package.module:function"
 VIEW = "belongs to a view, which hides the columns that it reads from those who only decide"
 ERROR = "names the only argument of an error that is raised in many places"
 COLUMNS = "keeps a column of the class private, so that every change passes the class and clears its caches"
@@ -35,7 +34,6 @@ ALLOWED = {
     "scheduler_svc": {
         "conf.namespaces.check": "is called by the same name in each module of options, and returns nothing",
         "core.drivers.solver.driver.SolverDriver.batches": HOOK,
-        "core.drivers.solver.driver.SolverDriver.rank": HOOK,
         "core.table.addresses.AddressView.of": VIEW,
         "core.table.aggregates.AggregateColumns.grow": COLUMNS,
         "core.table.aggregates.AggregateColumns.members": COLUMNS,
@@ -47,7 +45,6 @@ ALLOWED = {
         "core.table.provider_columns.ProviderColumns.members": PLUGINS,
         "core.table.provider_columns.ProviderColumns.traits_of": PLUGINS,
         "core.table.view.View.set_aside": VIEW,
-        "service.make_service": FACTORY,
         "store.documents.encode": "keeps one encoder, as json.dumps makes one at each call",
         "store.validation.refuse": ERROR,
         "store.verbs.partition.answer_of": "says that the states of claims are answers",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scheduler_svc.core.built_in import CAPACITY_WEIGHERS
-from scheduler_svc.core.drivers.driver import BatchRanking, Driver, PendingRanking, Ranking, RankRequest
+from scheduler_svc.core.drivers.driver import BatchRanking, PendingRanking, Ranking, RankRequest
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.drivers.solver import answers, grouping, survey
 from scheduler_svc.core.drivers.solver.budget import Budget
@@ -30,21 +30,14 @@ class SolverLimits:
     max_pairs: int = 20_000
 
 
-class SolverDriver(Driver):
-    """Serves as many calls of a batch as possible, packed or spread."""
+class SolverDriver(FilterDriver):
+    """Serves as many calls of a batch as possible, packed or spread. Identical instances need no solver."""
 
     def __init__(self, filter_driver: FilterDriver, limits: SolverLimits) -> None:
-        """``filter_driver`` has the filters and weighers, and ranks requests outside a batch."""
-        self._filter_driver = FilterDriver(
-            filter_driver.filters, _with_objective_sign(filter_driver.weigher_set, limits.packs), filter_driver.subset
-        )
+        """Take over the filters and weighers, with the objective's sign."""
+        weigher_set = _with_objective_sign(filter_driver.weigher_set, limits.packs)
+        super().__init__(filter_driver.filters, weigher_set, filter_driver.subset)
         self._limits = limits
-        self.reads = self._filter_driver.reads
-        self.filters, self.weighers = self._filter_driver.filters, self._filter_driver.weighers
-
-    def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
-        """Rank like driver 'filter', with the objective's sign; identical instances need no solver."""
-        return self._filter_driver.rank(view, request, count, seed)
 
     def batches(self, request: SchedulingRequest) -> bool:
         """Return whether the request needs only root resources; other requests need the tree search."""
@@ -52,9 +45,7 @@ class SolverDriver(Driver):
 
     def rank_batch(self, view: View, requests: Sequence[RankRequest]) -> PendingRanking:
         kinds, unbatched = grouping.group_identical(requests)
-        batch_problem = survey.build_problem(
-            view, kinds, self._filter_driver.filters, self._filter_driver.weigher_set, self._limits.hosts
-        )
+        batch_problem = survey.build_problem(view, kinds, self.filters, self.weigher_set, self._limits.hosts)
         if batch_problem.scattered_calls:
             unbatched[survey.REASON_SCATTERED] += batch_problem.scattered_calls
         if batch_problem.problem.columns > self._limits.max_pairs:
