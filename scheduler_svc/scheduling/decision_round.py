@@ -3,28 +3,23 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import ParamSpec, Protocol, TypeVar
+from typing import ParamSpec, TypeVar
 
 from rpcapi import errors, tracing
 from rpcapi.resources.claims import BUILT_TYPES
 from scheduler_svc import metrics
 from scheduler_svc.core.records import BatchAnswer, ClaimBatch
-from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.decisions import claim_batch
 from scheduler_svc.scheduling.interfaces import DecisionStore, ReplicaView
 from scheduler_svc.scheduling.pending_call import DecidedTry, PendingCall
-from scheduler_svc.scheduling.ranking import PlannedClaim, RankingSnapshot, SchedulingPolicy, SharedRanking
+from scheduler_svc.scheduling.ranking import PlannedClaim, RankingSnapshot, SharedRanking
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-class TakeSnapshot(Protocol):
-    def __call__(
-        self, policy: SchedulingPolicy, request: SchedulingRequest, count: int, salt: int, *, explains: bool
-    ) -> RankingSnapshot:
-        """Rank hosts for ``count`` instances; ``explains`` adds samples of rejected hosts."""
+TakeSnapshot = Callable[..., RankingSnapshot]  # PartitionScheduler.take_snapshot
 
 
 class DecisionRound:

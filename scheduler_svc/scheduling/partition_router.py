@@ -159,9 +159,13 @@ class PartitionRouter:
         if len(unavailable) == len(self._partitions):
             raise errors.StoreUnavailable(why=f"none of the partitions {', '.join(unavailable)} answers")
         known_in = None if call.fresh else self._earlier_attempts.locate(call)
-        if known_in is not None:
-            return self._select_where_known(policy, ctxt, call, known_in, unavailable)
-        return self._select(policy, ctxt, call, unavailable)
+        prospects = PartitionProspects(policy, call, list(self._schedulers.values()), unavailable)
+        if known_in is None:
+            return self._select(policy, ctxt, call, prospects, unavailable)
+        outcome = self._schedule(policy, ctxt, call, GroupHome(known_in, ""), prospects=prospects)
+        if isinstance(outcome, errors.NoValidHost):
+            raise outcome
+        return outcome
 
     def select_batch(
         self, policy: SchedulingPolicy, contexts: Sequence[RequestContext], calls: Sequence[SelectionCall]
@@ -177,11 +181,15 @@ class PartitionRouter:
         return outcomes
 
     def _select(
-        self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall, unavailable: list[str]
+        self,
+        policy: SchedulingPolicy,
+        ctxt: RequestContext,
+        call: SelectionCall,
+        prospects: PartitionProspects,
+        unavailable: list[str],
     ) -> ServedCall:
         """Serve a call in its partition or its group's home, and after a refusal without members in the next."""
         group = call.request.group
-        prospects = PartitionProspects(policy, call, list(self._schedulers.values()), unavailable)
         # Read epochs before agreeing on a home: in a later epoch a partition may have forgotten that the group left.
         epochs = {partition.name: partition.replica.log_position.epoch for partition in self._partitions}
         proposed = self._propose(prospects, unavailable)
@@ -208,20 +216,6 @@ class PartitionRouter:
             else:
                 home = self._homes.move(group, home, next_partition)
         raise prospects.refusal(refused)
-
-    def _select_where_known(
-        self,
-        policy: SchedulingPolicy,
-        ctxt: RequestContext,
-        call: SelectionCall,
-        partition: str,
-        unavailable: list[str],
-    ) -> ServedCall:
-        prospects = PartitionProspects(policy, call, list(self._schedulers.values()), unavailable)
-        outcome = self._schedule(policy, ctxt, call, GroupHome(partition, ""), prospects=prospects)
-        if isinstance(outcome, errors.NoValidHost):
-            raise outcome
-        return outcome
 
     def _refusal_at_home(self, home: str, error: errors.NoValidHost) -> errors.NoValidHost:
         here = self._partitions.find(home).replica

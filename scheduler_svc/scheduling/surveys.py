@@ -9,7 +9,7 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling import failing_hosts
 from scheduler_svc.scheduling.interfaces import ClaimStore, ReplicaView
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
-from scheduler_svc.scheduling.ranking import RankingSnapshot, SchedulingPolicy, rank_hosts
+from scheduler_svc.scheduling.ranking import RankingSnapshot, SchedulingPolicy
 from scheduler_svc.scheduling.shadow import ShadowStore
 
 ONCE = RetryLimits(max_tries=1)
@@ -29,14 +29,8 @@ class SurveyingScheduler(PartitionScheduler):
         self._claim_store.record_decision(request_id, document)
 
     def take_snapshot(
-        self,
-        policy: SchedulingPolicy,
-        request: SchedulingRequest,
-        count: int,
-        salt: int = 0,
-        *,
-        explains: bool = False,
+        self, policy: SchedulingPolicy, request: SchedulingRequest, *arguments: Any, **options: Any
     ) -> RankingSnapshot:
         with self._replica.table.reading() as view:
             self.survey = failing_hosts.decide(view, lambda view: policy.driver_for(request).survey(view, request))
-            return rank_hosts(policy, view, request, count, request.seed ^ salt, explains=explains)
+            return super().take_snapshot(policy, request, *arguments, **options)
