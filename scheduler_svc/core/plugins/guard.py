@@ -14,7 +14,7 @@ from rpcapi import errors
 from scheduler_svc.core import timings
 from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.core.table.columns import Column, FloatColumn, Rows
+from scheduler_svc.core.table.columns import Column, FloatColumn, Rows, read_only
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers.weigher import Weigher
 
@@ -91,7 +91,7 @@ def guard_filter(plugin: Filter, guard: PluginGuard) -> Filter:
             predicates = (
                 plugin.predicates(view, request_copy)
                 if per_host_function is None
-                else per_host_function(view, request_copy, _read_only(passed))
+                else per_host_function(view, request_copy, read_only(passed, view.size))
             )
             return _check_predicates(predicates, view.size)
 
@@ -146,12 +146,6 @@ def copy_request(request: SchedulingRequest) -> SchedulingRequest:
 def describe_error(error: BaseException) -> str:
     notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     return f"{type(error).__name__}: {str(error)[:300]}{notes}"
-
-
-def _read_only(column: Column) -> Column:
-    view = column.view()
-    view.setflags(write=False)
-    return view
 
 
 def _check_predicates(predicates: Any, size: int) -> list[HostPredicate]:

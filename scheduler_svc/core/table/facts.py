@@ -52,16 +52,14 @@ class FactColumn(ColumnGroup):
     def of(self, row: int) -> Facts:
         return self._documents[int(self._codes[row])]
 
-    def map_rows(self, rows: Column, function: Callable[[Facts], Any]) -> npt.NDArray[Any]:
-        """Return ``function`` of the facts of rows in mask ``rows``, and of no facts for all others."""
-        codes, indexes = np.unique(np.where(rows, self._codes[: len(rows)], NO_FACTS), return_inverse=True)
+    def map_rows(
+        self, size: int, only: Column | None, function: Callable[[Facts], Any], key: Hashable | None = None
+    ) -> npt.NDArray[Any]:
+        """Return ``function`` of each row's facts; rows outside mask ``only`` (None: all rows) have no facts."""
+        if only is None:
+            return self._map_documents(function, key)[self._codes[:size]]
+        codes, indexes = np.unique(np.where(only, self._codes[:size], NO_FACTS), return_inverse=True)
         return np.array([function(self._documents[code]) for code in codes.tolist()])[indexes]
-
-    def where(self, size: int, predicate: Callable[[Facts], bool], key: Hashable | None = None) -> Column:
-        return self._map_documents(lambda facts: bool(predicate(facts)), key)[self._codes[:size]]
-
-    def numbers(self, size: int, path: str) -> FloatColumn:
-        return self._map_documents(lambda facts: _number(facts, path), ("number at", path))[self._codes[:size]]
 
     def _map_documents(self, function: Callable[[Facts], Any], key: Hashable | None) -> npt.NDArray[Any]:
         answers: npt.NDArray[Any] | None = self._answers.get(key) if key is not None else None
@@ -120,17 +118,12 @@ class FactView:
         The predicate runs once per distinct document. With a ``key`` that identifies the predicate, the result is
         cached until a document is added or removed.
         """
-        if self._only is not None:
-            mask: Column = self._column.map_rows(self._only, lambda facts: bool(predicate(facts)))
-            return mask
-        return self._column.where(self._size, predicate, key)
+        return self._column.map_rows(self._size, self._only, lambda facts: bool(predicate(facts)), key)
 
     def numbers(self, path: str) -> FloatColumn:
         """Return the number at a dotted path per row; True is 1, False 0, anything else NaN."""
-        if self._only is not None:
-            values: FloatColumn = self._column.map_rows(self._only, lambda facts: _number(facts, path))
-            return values
-        return self._column.numbers(self._size, path)
+        key = ("number at", path)
+        return self._column.map_rows(self._size, self._only, lambda facts: _number(facts, path), key)
 
     def of(self, row: int) -> Facts:
         return self._column.of(row) if self._only is None or self._only[row] else {}

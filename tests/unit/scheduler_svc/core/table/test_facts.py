@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler_svc.core.table.facts import FactColumn
+from scheduler_svc.core.table.facts import FactColumn, FactView
 from tests.unit.scheduler_svc.fakes import hosts
 
 KVM = {"hypervisor_type": "QEMU", "hypervisor_version": 8, "cpu_info": {"topology": {"cores": 4}}}
@@ -38,7 +38,7 @@ def test_facts_are_the_last_set_ones(changes):
         column.set_row(row, facts)
         expected[row] = facts or {}
         for value in range(4):
-            mask = column.where(4, lambda facts, value=value: facts.get("a") == value, key=value)
+            mask = FactView(column, 4).where(lambda facts, value=value: facts.get("a") == value, key=value)
             assert mask.tolist() == [expected[row].get("a") == value for row in range(4)]
         assert [column.of(row) for row in range(4)] == [expected[row] for row in range(4)]
 
