@@ -75,15 +75,11 @@ SECTIONS = ("scheduler", "filter_scheduler", "metrics", "pci")  # sections in wh
 
 @dataclass
 class Translation:
-    """Sections of gantt's configuration, and messages about options of nova.conf.
-
-    ``refused`` lists options that affect placements and have no counterpart; ``notes`` are about other options that
-    were not carried over.
-    """
+    """Sections of gantt's configuration, and messages about options of nova.conf."""
 
     sections: dict[str, dict[str, str]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # messages about other options that were not carried over
+    refused: list[str] = field(default_factory=list)  # options that affect placements and have no counterpart
 
     def set(self, section: str, option: str, value: str) -> None:
         self.sections.setdefault(section, {})[option] = value

@@ -22,17 +22,14 @@ class BuiltInFailed(Exception):
 class BuiltIn(NamedTuple):
     """A built-in filter or weigher by its configured name.
 
-    Attributes:
-        source: "module:attribute" in scheduler_svc.core: a Filter or Weigher, or a function from FilterOptions or
-            WeigherOptions to one.
-        default: Whether it is enabled by default.
-        option: A weigher's multiplier option, also the aggregate metadata key that overrides it.
+    ``source`` is "module:attribute" in scheduler_svc.core: a Filter or Weigher, or a function from FilterOptions or
+    WeigherOptions to one.
     """
 
     name: str
     source: str
-    default: bool = False
-    option: str = ""
+    default: bool = False  # whether it is enabled by default
+    option: str = ""  # weigher's multiplier option, also the aggregate metadata key that overrides it
 
     def load(self) -> Any:
         module, _, attribute = self.source.partition(":")

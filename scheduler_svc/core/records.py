@@ -43,14 +43,11 @@ NO_MEMBERS = GroupMembers()
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Host to try; ``allocations`` None means the batch's resources from the host's root provider.
-
-    ``sums_position`` is the log position of the host's sums, if later than the batch's.
-    """
+    """Host to try."""
 
     host: str
-    allocations: Allocations | None = None
-    sums_position: int = 0
+    allocations: Allocations | None = None  # None: the batch's resources from the host's root provider
+    sums_position: int = 0  # log position of the host's sums, if later than the batch's
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +69,15 @@ class Intent:
 class ClaimBatch:
     """Intents that are prepared together or not at all.
 
-    Attributes:
-        epoch, position: State of the decision. A host whose eligibility changed since answers STALE; a full host
-            answers CONCURRENT.
-        record: Decision record, to which the store adds its answer atomically; None: no record.
-        group_generation: Generation of the server group's home at the decision; "" for alternates, or with a single
-            partition.
-        group_members: Members that count besides the group's claims.
-        alternates: Number of further candidates stored on the claim.
-        fresh: The caller is certain that no attempt of these consumers runs unknown to the store; otherwise one may run
-            on any awaited host. Nothing is prepared while a host reports an unverified claim of the consumer.
-        final: The claims belong to the Placement API and are confirmed at once, as if clients had written allocations.
-            A consumer's claim keeps its allocations and gets further ones from other providers; its generation grows by
-            one. ``request_id``, not the attempt, identifies a repeated request.
+    ``epoch`` and ``position`` are the state of the decision: a host whose eligibility changed since answers STALE, a
+    full host CONCURRENT.
+
+    Unless ``fresh``, an attempt may run on any awaited host. Nothing is prepared while a host reports an unverified
+    claim of the consumer.
+
+    ``final`` claims are confirmed at once, as if clients had written allocations. A consumer's claim keeps its
+    allocations and gets further ones from other providers; its generation grows by one. ``request_id``, not the
+    attempt, identifies a repeated request.
     """
 
     request_id: str
@@ -97,12 +90,12 @@ class ClaimBatch:
     ttl_ms: int
     consumer_type: str = "INSTANCE"
     group: ClaimGroup | None = None
-    group_generation: str = ""
-    group_members: GroupMembers = NO_MEMBERS
-    alternates: int = 2
-    record: Mapping[str, Any] | None = None
-    fresh: bool = False
-    final: bool = False
+    group_generation: str = ""  # generation of the server group's home; "" for alternates, or with a single partition
+    group_members: GroupMembers = NO_MEMBERS  # members that count besides the group's claims
+    alternates: int = 2  # further candidates stored on the claim
+    record: Mapping[str, Any] | None = None  # decision record, to which the store adds its answer atomically
+    fresh: bool = False  # whether certainly no attempt of these consumers runs unknown to the store
+    final: bool = False  # whether the claims belong to the Placement API
 
     def explicit_allocations(self, host: str, allocations: Allocations) -> Allocations | None:
         """Return a claim's allocations; None if they are the batch's resources at ``host``."""
@@ -113,11 +106,8 @@ class ClaimBatch:
 class IntentResult:
     """Result of one intent.
 
-    Attributes:
-        answer: PREPARED (also if an earlier call prepared or confirmed the attempt, with that call's ``host`` and
-            ``alternates``), REFUSED, ENDED, CONFLICT, CONFIRMED (the attempt to replace is confirmed) or CLOSED.
-        verdicts: One per tried candidate.
-        allocations: Allocations of a prepared claim; None: the batch's resources at ``host``.
+    ``answer`` is PREPARED (also if an earlier call prepared or confirmed the attempt, with that call's ``host`` and
+    ``alternates``), REFUSED, ENDED, CONFLICT, CONFIRMED (the attempt to replace is confirmed) or CLOSED.
     """
 
     consumer: str
@@ -126,8 +116,8 @@ class IntentResult:
     host: str | None = None
     alternates: Sequence[str] = ()
     deadline_ms: int | None = None
-    verdicts: Sequence[Verdict] = ()
-    allocations: Allocations | None = None
+    verdicts: Sequence[Verdict] = ()  # one per tried candidate
+    allocations: Allocations | None = None  # None: the batch's resources at the host
 
     @property
     def is_new(self) -> bool:
@@ -141,22 +131,16 @@ class BatchAnswer:
 
     A batch that is not accepted changes nothing and ends no replaced attempt. Its intents that fit are REFUSED too,
     with FITS among their verdicts.
-
-    Attributes:
-        accepted: All intents are prepared.
-        current: False if the batch's epoch is over.
-        position: Log position after the call; a retry must decide on a state at least as new.
-        used: Absolute sums of each changed provider, as of ``position``.
-        claimed: False if nothing was claimed, as in shadow mode.
     """
 
-    accepted: bool
-    current: bool
+    accepted: bool  # whether all intents are prepared
+    current: bool  # False if the batch's epoch is over
     epoch: int
-    position: int
+    position: int  # log position after the call; a retry must decide on a state at least as new
     prepared: Sequence[IntentResult]
+    # Absolute sums of each changed provider, as of the position.
     used: Mapping[str, Amounts] = field(default_factory=dict)
-    claimed: bool = True
+    claimed: bool = True  # False if nothing was claimed, as in shadow mode
 
 
 class BatchOutcomes(NamedTuple):
@@ -168,21 +152,15 @@ class BatchOutcomes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClaimResult:
-    """Answer of a claim verb for one claim.
-
-    Attributes:
-        partition: Set if another partition than the called one answered.
-        migration: Set if the live claim is a source or destination.
-        end: If a later attempt is live: the attempt's end, CLOSED or UNKNOWN.
-    """
+    """Answer of a claim verb for one claim."""
 
     consumer: str
     attempt: int
     answer: Answer
     host: str | None = None
-    partition: str | None = None
-    migration: str | None = None
-    end: Answer | None = None
+    partition: str | None = None  # set if another partition than the called one answered
+    migration: str | None = None  # set if the live claim is a source or destination
+    end: Answer | None = None  # if a later attempt is live: the attempt's end, CLOSED or UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,10 +240,7 @@ class LogEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """State held by a replica, including all log entries up to ``position``.
-
-    ``opened``: epoch of each host's last audit, or 0 if it was fenced since.
-    """
+    """State held by a replica, including all log entries up to ``position``."""
 
     epoch: int
     position: int
@@ -273,5 +248,5 @@ class Snapshot:
     used: Mapping[str, Amounts]
     services: Mapping[str, Mapping[str, Any]]
     alive: Mapping[str, bool]
-    opened: Mapping[str, int]
+    opened: Mapping[str, int]  # epoch of each host's last audit, or 0 if it was fenced since
     states: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)  # namespace -> name -> document

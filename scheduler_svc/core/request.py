@@ -35,38 +35,22 @@ _RECORDED_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class DecisionContext:
-    """What the scheduler adds to a request during a decision.
+    """What the scheduler adds to a request during a decision."""
 
-    Attributes:
-        instance_hosts: Host of each hinted instance.
-        members: Number of server group members per host.
-        excluded_hosts: Hosts at the limit of an anti-affinity group.
-        group_hosts: Hosts of an affinity group.
-        partition: Only partition of the decision.
-        group_generation: Generation of the server group's home there.
-        group_epoch: Only epoch in which ``group_generation`` is valid: a later one may have forgotten that the group
-            left.
-        unavailable_partitions: Partitions whose stores do not answer.
-        rewritten: What each prefilter added.
-        unread_cells: Cells whose compute nodes have not been reported for too long.
-        host_state_age_s: Age of reported compute nodes; 0 while current.
-        is_contended: Other calls are decided at the same time.
-        lost_tries: Number of tries in which the store refused all candidates.
-    """
-
-    instance_hosts: Mapping[str, str] = field(default_factory=dict)
-    members: Mapping[str, int] = field(default_factory=dict)
-    excluded_hosts: tuple[str, ...] = ()
-    group_hosts: tuple[str, ...] = ()
-    partition: str | None = None
-    group_generation: str = ""
+    instance_hosts: Mapping[str, str] = field(default_factory=dict)  # host of each hinted instance
+    members: Mapping[str, int] = field(default_factory=dict)  # server group members per host
+    excluded_hosts: tuple[str, ...] = ()  # hosts at the limit of an anti-affinity group
+    group_hosts: tuple[str, ...] = ()  # hosts of an affinity group
+    partition: str | None = None  # only partition of the decision
+    group_generation: str = ""  # generation of the server group's home there
+    # Only epoch in which the generation is valid: a later one may have forgotten that the group left.
     group_epoch: int | None = None
-    unavailable_partitions: tuple[str, ...] = ()
-    rewritten: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    unread_cells: tuple[str, ...] = ()
-    host_state_age_s: float = 0.0
-    is_contended: bool = False
-    lost_tries: int = 0
+    unavailable_partitions: tuple[str, ...] = ()  # partitions whose stores do not answer
+    rewritten: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # additions of each prefilter
+    unread_cells: tuple[str, ...] = ()  # cells whose compute nodes have not been reported for too long
+    host_state_age_s: float = 0.0  # age of reported compute nodes; 0 while current
+    is_contended: bool = False  # whether other calls are decided at the same time
+    lost_tries: int = 0  # tries in which the store refused all candidates
 
 
 @dataclass(frozen=True, slots=True)

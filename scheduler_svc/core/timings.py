@@ -13,15 +13,12 @@ EVERY = 32  # built-in filters and weighers are timed in one decision of EVERY; 
 
 @dataclass(slots=True)
 class PluginTimings:
-    """Timings of one filter or weigher. Updated within HostTable.reading, by one thread at a time.
-
-    ``hosts`` counts examined hosts: all rows, or for a per-host plugin the remaining ones.
-    """
+    """Timings of one filter or weigher. Updated within HostTable.reading, by one thread at a time."""
 
     calls: int = 0
     errors: int = 0
     seconds: float = 0.0
-    hosts: int = 0
+    hosts: int = 0  # examined hosts: all rows, or for a per-host plugin the remaining ones
     last_error: str | None = None
     form: str = COLUMNAR
 

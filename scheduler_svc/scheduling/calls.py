@@ -12,20 +12,16 @@ from scheduler_svc.core.request import SchedulingRequest
 
 @dataclass(frozen=True, slots=True)
 class SelectionCall:
-    """Request for one host per consumer: identical instances under one attempt number.
-
-    ``explains`` collects samples of rejected hosts even if others pass. ``fresh`` and ``final`` are as in ClaimBatch.
-    Final claims belong to the request's project and user.
-    """
+    """Request for one host per consumer: identical instances under one attempt number."""
 
     request: SchedulingRequest
     consumers: Sequence[str]
     attempt: int = 1
     alternates: int = 2
     consumer_type: str = "INSTANCE"
-    explains: bool = False
-    fresh: bool = False
-    final: bool = False
+    explains: bool = False  # whether to collect samples of rejected hosts even if others pass
+    fresh: bool = False  # as in ClaimBatch
+    final: bool = False  # as in ClaimBatch; the claims belong to the request's project and user
 
 
 @dataclass(frozen=True, slots=True)

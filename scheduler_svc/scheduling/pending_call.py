@@ -27,13 +27,6 @@ class PendingCall:
 
     Usage: ``begin_try``, decide, ``take``; repeat until ``outcome`` is set. The caller raises an outcome that is an
     error.
-
-    Attributes:
-        retry: 0 in the first try.
-        request: The call's request with the members of its server group.
-        snapshot: Ranking, if made already.
-        lost_candidates: Store's verdicts on candidates lost in earlier tries.
-        may_hold_claims: The partition may have claims of an earlier, equal call.
     """
 
     def __init__(
@@ -50,13 +43,13 @@ class PendingCall:
         self.policy = policy
         self.ctxt = ctxt
         self.call = call
-        self.request = call.request
-        self.snapshot = snapshot
-        self.retry = 0
-        self.lost_candidates: Mapping[str, Verdict] = {}
+        self.request = call.request  # in a try with the members of its server group
+        self.snapshot = snapshot  # ranking, if made already
+        self.retry = 0  # number of earlier tries
+        self.lost_candidates: Mapping[str, Verdict] = {}  # store's verdicts on candidates lost in earlier tries
         self._partition = partition
         self._max_tries = max_tries
-        self.may_hold_claims = True
+        self.may_hold_claims = True  # whether the partition may have claims of an earlier, equal call
         self._refusal: errors.GanttError = errors.NotReady(
             what="This scheduler worker", why="the store has begun a new epoch that it has not read yet"
         )

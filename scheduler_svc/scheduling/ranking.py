@@ -22,19 +22,13 @@ from scheduler_svc.scheduling import failing_hosts
 
 @dataclass(frozen=True, slots=True)
 class SchedulingPolicy:
-    """All configured rules of a decision.
+    """All configured rules of a decision."""
 
-    Attributes:
-        driver: For requests that name no driver; the first of ``drivers``.
-        eligibility: Filters for candidates named by a caller.
-        reads: Host state read by any of them.
-    """
-
-    driver: Driver
-    eligibility: Sequence[Filter] = ()
+    driver: Driver  # for requests that name no driver; the first of ``drivers``
+    eligibility: Sequence[Filter] = ()  # filters for candidates named by a caller
     prefilters: Sequence[Prefilter] = ()
     drivers: Mapping[str, Driver] = field(default_factory=dict)
-    reads: Reads = field(init=False)
+    reads: Reads = field(init=False)  # host state read by any of them
 
     def __post_init__(self) -> None:
         parts = (self.eligibility, self.prefilters, self.drivers.values())
@@ -78,27 +72,20 @@ class SharedRanking(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RankingSnapshot:
-    """Ranking, and each partition's log position when it was made.
-
-    Attributes:
-        homes: Partition number of each candidate.
-        claimed_positions: Log positions of candidates' sums that are newer than their partition's, because a worker
-            knows its own claims before it reads them in the log.
-        group_hosts: Hosts of the request's affinity group; None if its members were not known.
-        samples: Some rejected hosts per reason, if none passed or the call asks for it.
-        shared: Set if the ranking was made for several calls.
-        planned: Claims of other calls in the round, counted as if already made.
-    """
+    """Ranking, and each partition's log position when it was made."""
 
     ranking: Ranking
     seed: int
     log_positions: Sequence[LogPosition]
-    homes: Mapping[str, int]
+    homes: Mapping[str, int]  # partition number of each candidate
+    # Log positions of candidates' sums that this worker's claims put ahead of the log.
     claimed_positions: Mapping[str, int]
+    # Hosts of the request's affinity group; None if its members were not known.
     group_hosts: Sequence[str] | None = None
+    # Some rejected hosts per reason, if none passed or the call asks for it.
     samples: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    shared: SharedRanking | None = None
-    planned: Sequence[PlannedClaim] = ()
+    shared: SharedRanking | None = None  # set if the ranking was made for several calls
+    planned: Sequence[PlannedClaim] = ()  # claims of other calls in the round, counted as if already made
 
 
 def rank_hosts(

@@ -31,15 +31,11 @@ class HostVerdict:
 
 @dataclass(frozen=True, slots=True)
 class HostSurvey:
-    """Verdicts on all rows; six bytes per row.
-
-    ``codes`` are indexes of ``reasons``, PASSED or ABSENT. ``scores`` are NaN for rejected rows, None from drivers that
-    do not weigh.
-    """
+    """Verdicts on all rows; six bytes per row."""
 
     reasons: Sequence[str]
-    codes: npt.NDArray[np.int16]
-    scores: npt.NDArray[np.float32] | None = None
+    codes: npt.NDArray[np.int16]  # indexes of the reasons, PASSED or ABSENT
+    scores: npt.NDArray[np.float32] | None = None  # NaN for rejected rows; None from drivers that do not weigh
 
     def verdict(self, row: int | None) -> HostVerdict:
         """Return the verdict on a row; None and rows added later are absent."""

@@ -6,20 +6,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FilterOptions:
-    """Options with Nova's meanings and defaults, except ``metrics``, which hosts must report.
+    """Options with Nova's meanings and defaults."""
 
-    Empty ``default_architecture`` or ``properties_namespace`` means none. ``nova_enabled`` says that the hosts are
-    Nova's.
-    """
-
-    metrics: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()  # metrics that hosts must report
     max_io_ops_per_host: int = 8
     max_instances_per_host: int = 50
-    default_architecture: str = ""
+    default_architecture: str = ""  # empty: none
     isolated_images: frozenset[str] = frozenset()
     isolated_hosts: tuple[str, ...] = ()
     restrict_isolated_hosts: bool = True
-    properties_namespace: str = ""
+    properties_namespace: str = ""  # empty: all properties
     properties_separator: str = "."
 
 

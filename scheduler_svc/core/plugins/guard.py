@@ -30,13 +30,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FailurePolicy:
-    """Effect of a plugin failure: ``fatal`` fails the request, otherwise the decision continues without the plugin.
+    """Effect of a plugin failure."""
 
-    ``count`` gets the plugin's kind and name, for metrics.
-    """
-
-    fatal: bool
-    count: Callable[[str, str], None]
+    fatal: bool  # a failure fails the request; otherwise the decision continues without the plugin
+    count: Callable[[str, str], None]  # gets the plugin's kind and name, for metrics
 
 
 class PluginGuard:

@@ -15,9 +15,9 @@ Rewrite = Callable[[SchedulingRequest, AggregateView], SchedulingRequest]
 class Prefilter:
     """A prefilter by its Nova name. ``rewrite`` returns the same object if nothing changes.
 
-    It raises NoValidHost or InvalidSpec if no host can match. ``reads`` lists the host state keys that it reads.
+    It raises NoValidHost or InvalidSpec if no host can match.
     """
 
     name: str
     rewrite: Rewrite
-    reads: Reads = field(default_factory=dict)
+    reads: Reads = field(default_factory=dict)  # host state keys that it reads

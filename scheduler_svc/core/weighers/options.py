@@ -15,14 +15,11 @@ class MetricWeights:
 
 @dataclass(frozen=True, slots=True)
 class WeigherOptions:
-    """Weights of metrics, and of image properties by name.
-
-    ``reported_devices``: PCIWeigher counts the devices in documents of compute nodes, not those in provider trees.
-    """
+    """Options of all weighers."""
 
     metrics: MetricWeights = MetricWeights()
-    image_properties: Mapping[str, float] = field(default_factory=dict)
-    reported_devices: bool = False
+    image_properties: Mapping[str, float] = field(default_factory=dict)  # weight by property
+    reported_devices: bool = False  # PCIWeigher counts the devices in documents of compute nodes, not in provider trees
 
 
 DEFAULTS = WeigherOptions()

@@ -115,13 +115,12 @@ class RowSteps:
 class HostScores:
     """Scores of the survivors in order, and each weigher's part.
 
-    ``step`` is the change of a host's score per instance, one number or one per survivor, in addition to ``row_steps``.
     The bounds stay fixed while one request's instances are placed. If hosts differ by less than one instance, the span
     is the size of an instance, as after the first placement, so that equal hosts are filled evenly.
     """
 
     values: FloatColumn
-    step: Multiplier
+    step: Multiplier  # change of a host's score per instance, one number or one per survivor
     parts: Mapping[str, FloatColumn]
     row_steps: Sequence[RowSteps] = ()
 

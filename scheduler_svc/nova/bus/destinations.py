@@ -11,24 +11,16 @@ from scheduler_svc.nova.bus.primitives import NovaFields
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Hosts, cell and aggregates named in a request.
+    """Hosts, cell and aggregates named in a request."""
 
-    Attributes:
-        names: A service host, a node, or a pair of both; empty allows all hosts.
-        cell: Uuid of the instance's cell.
-        stays_in_cell: Whether the instance may not leave its cell.
-        aggregates: Comma-separated alternatives in each element.
-        is_forced: An administrator named the host, which is not checked.
-    """
-
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # a service host, a node, or a pair of both; empty allows all hosts
     host: str = ""
     node: str = ""
-    cell: str | None = None
-    stays_in_cell: bool = False
-    aggregates: tuple[str, ...] = ()
+    cell: str | None = None  # uuid of the instance's cell
+    stays_in_cell: bool = False  # whether the instance may not leave its cell
+    aggregates: tuple[str, ...] = ()  # comma-separated alternatives in each element
     forbidden_aggregates: tuple[str, ...] = ()
-    is_forced: bool = False
+    is_forced: bool = False  # an administrator named the host, which is not checked
 
 
 def read(spec: NovaFields) -> Destination:

@@ -29,22 +29,19 @@ from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
 
 @dataclass(frozen=True, slots=True)
 class NovaOptions:
-    """Options of Nova's scheduler: hosts that one build may try, and the zone of hosts without an aggregate.
+    """Options of Nova's scheduler."""
 
-    ``falls_back``: guests with dedicated CPUs may use VCPU of computes without PCPU.
-    """
-
-    max_attempts: int = 3
-    default_zone: str | None = "nova"
-    falls_back: bool = True
+    max_attempts: int = 3  # hosts that one build may try
+    default_zone: str | None = "nova"  # zone of hosts without an aggregate
+    falls_back: bool = True  # guests with dedicated CPUs may use VCPU of computes without PCPU
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Host, allocation and alternates in the same cell for one instance. Allocations are None if nothing is claimed."""
+    """Host, allocation and alternates in the same cell for one instance."""
 
     host: NovaHost
-    allocation: AllocationCandidate | None
+    allocation: AllocationCandidate | None  # None if nothing is claimed
     alternates: Sequence[tuple[NovaHost, AllocationCandidate | None]] = ()
 
 

@@ -24,27 +24,18 @@ MAX_PER_HOST = "max_server_per_host"
 
 @dataclass(frozen=True, slots=True)
 class NovaRequest:
-    """Nova's request: gantt's spec, and parts that the spec cannot express.
-
-    Attributes:
-        user: '' if the spec does not say.
-        fallback: The spec with VCPU for dedicated CPUs; None for other requests.
-        is_rebuild: The host is given, and only filters that depend on the image apply.
-        skips_filters: The host is forced, and only Placement's checks apply.
-        members: Consumers of the server group.
-        member_hosts: Service hosts with group members.
-    """
+    """Nova's request: gantt's spec, and parts that the spec cannot express."""
 
     spec: objects.RequestSpec
     project: str
-    user: str
+    user: str  # '' if the spec does not say
     count: int
     destination: Destination
-    fallback: objects.RequestSpec | None = None
-    is_rebuild: bool = False
-    skips_filters: bool = False
-    members: tuple[str, ...] = ()
-    member_hosts: tuple[str, ...] = ()
+    fallback: objects.RequestSpec | None = None  # spec with VCPU for dedicated CPUs; None for other requests
+    is_rebuild: bool = False  # the host is given, and only filters that depend on the image apply
+    skips_filters: bool = False  # the host is forced, and only Placement's checks apply
+    members: tuple[str, ...] = ()  # consumers of the server group
+    member_hosts: tuple[str, ...] = ()  # service hosts with group members
 
 
 def translate(primitive: Any) -> NovaRequest:

@@ -27,19 +27,15 @@ AGREEMENTS = frozenset({ShadowOutcome.SAME, ShadowOutcome.EQUAL, ShadowOutcome.R
 
 @dataclass(frozen=True, slots=True)
 class ShadowComparison:
-    """Comparison of one instance.
-
-    Hosts have their Nova names, '' for none. ``rank`` is Nova's host's by gantt's scores among the ``count`` hosts that
-    pass gantt's filters; 0 if rejected or without a host.
-    """
+    """Comparison of one instance."""
 
     consumer: str
     outcome: ShadowOutcome
-    nova_host: str
-    gantt_host: str
+    nova_host: str  # name of Nova's choice, '' for none
+    gantt_host: str  # name of gantt's choice, '' for none
     why: str = ""
-    rank: int = 0
-    count: int = 0
+    rank: int = 0  # rank of Nova's host by gantt's scores; 0 if rejected or without a host
+    count: int = 0  # number of hosts that pass gantt's filters
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,19 +21,15 @@ from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
 
 @dataclass(frozen=True, slots=True)
 class ShadowDecision:
-    """gantt's would-be answer: row name of a host for each of ``consumers``, or no hosts and ``why``.
-
-    ``ignored``: Service hosts that the request excludes, such as the source of an evacuation. ``survey``: None if no
-    hosts were ranked. ``document``: Decision record.
-    """
+    """gantt's would-be answer."""
 
     request_id: str
     consumers: Sequence[str]
-    hosts: Sequence[str]
+    hosts: Sequence[str]  # row name of a host for each consumer, or none
     why: str
-    ignored: frozenset[str]
-    survey: HostSurvey | None
-    document: Mapping[str, Any]
+    ignored: frozenset[str]  # service hosts that the request excludes, such as the source of an evacuation
+    survey: HostSurvey | None  # None if no hosts were ranked
+    document: Mapping[str, Any]  # decision record
 
 
 class ShadowScheduler:

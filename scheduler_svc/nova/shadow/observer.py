@@ -20,16 +20,13 @@ MAX_PENDING = 100  # requests; each keeps six bytes per host
 
 @dataclass(slots=True)
 class _Pending:
-    """Decision that waits for Nova's until ``deadline``, with the hosts found so far.
-
-    ``earlier`` has the hosts on which each consumer already had allocations, as in an evacuation.
-    """
+    """Decision that waits for Nova's until ``deadline``."""
 
     decision: ShadowDecision
-    earlier: dict[str, Collection[str]]
+    earlier: dict[str, Collection[str]]  # hosts on which each consumer already had allocations, as in an evacuation
     deadline: float
-    others: int
-    hosts: dict[str, str] = field(default_factory=dict)
+    others: int  # decisions that were pending before
+    hosts: dict[str, str] = field(default_factory=dict)  # hosts found so far
 
     @property
     def missing(self) -> list[str]:

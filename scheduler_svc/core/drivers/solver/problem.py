@@ -14,39 +14,25 @@ class CallKind:
     """Calls with the same request, whose placements are interchangeable.
 
     A placement is one instance, or all instances of a call that must share a host.
-
-    Attributes:
-        amounts: Amounts of a placement, in the problem's order of classes.
-        hosts: Indexes of the problem's hosts, best first.
-        max_per_host: Number of placements that each of ``hosts`` takes.
-        cost: Cost of each of ``hosts`` above the best host's.
-        calls: Numbers of the calls, in order.
-        sizes: Number of placements of each of ``calls``.
-        weight: Change of a host's cost by one placement.
     """
 
-    amounts: IntColumn
-    hosts: IntColumn
-    max_per_host: IntColumn
-    cost: FloatColumn
-    calls: tuple[int, ...]
-    sizes: tuple[int, ...]
-    weight: float = 1.0
+    amounts: IntColumn  # amounts of a placement, in the problem's order of classes
+    hosts: IntColumn  # indexes of the problem's hosts, best first
+    max_per_host: IntColumn  # placements that each host takes
+    cost: FloatColumn  # cost of each host above the best host's
+    calls: tuple[int, ...]  # numbers of the calls, in order
+    sizes: tuple[int, ...]  # placements of each call
+    weight: float = 1.0  # change of a host's cost by one placement
 
 
 @dataclass(frozen=True, slots=True)
 class GroupRule:
-    """Limit of a server group on placements of ``kinds`` (by number) per host.
-
-    Attributes:
-        member_counts: Existing members per host.
-        max_members: None for soft policies.
-        anti_affinity: Whether a soft policy counts members beyond a host's first, instead of hosts with members.
-    """
+    """Limit of a server group on placements of ``kinds`` (by number) per host."""
 
     kinds: tuple[int, ...]
-    member_counts: IntColumn
-    max_members: int | None = None
+    member_counts: IntColumn  # existing members per host
+    max_members: int | None = None  # None for soft policies
+    # Whether a soft policy counts members beyond a host's first, instead of hosts with members.
     anti_affinity: bool = True
 
 

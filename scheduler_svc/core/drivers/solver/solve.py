@@ -14,17 +14,14 @@ GAP = 0.01  # relative gap to the proven bound at which the second stage stops
 
 @dataclass(frozen=True, slots=True)
 class SolveResult:
-    """Best solution found, number of calls served by the greedy placement, and seconds taken.
-
-    ``cut`` is the limit that ended the search, if any; with WORK, the same problem always has the same solution.
-    ``is_greedy`` means that the limit came before any improvement of the greedy placement.
-    """
+    """Best solution found."""
 
     solution: PlacementSolution
-    greedy_calls: int
+    greedy_calls: int  # calls served by the greedy placement
     seconds: float
+    # Limit that ended the search; with WORK, the same problem always has the same solution.
     stop_reason: StopReason | None
-    is_greedy: bool
+    is_greedy: bool  # whether the limit came before any improvement of the greedy placement
 
 
 def solve(problem: PlacementProblem, *, packs: bool, budget: Budget, seed: int) -> SolveResult:

@@ -39,16 +39,13 @@ class HostPick:
 
 @dataclass(frozen=True, slots=True)
 class BatchProblem:
-    """The problem, the names of its hosts, and each kind's candidate hosts.
-
-    ``refused_rankings`` are for calls that no host takes; ``scattered_calls`` counts calls to decide alone.
-    """
+    """The problem, the names of its hosts, and each kind's candidate hosts."""
 
     problem: PlacementProblem
     names: Sequence[str]
     picks: Sequence[HostPick]
-    refused_rankings: Mapping[int, Ranking] = field(default_factory=dict)
-    scattered_calls: int = 0
+    refused_rankings: Mapping[int, Ranking] = field(default_factory=dict)  # for calls that no host takes
+    scattered_calls: int = 0  # number of calls to decide alone
 
 
 def build_problem(
