@@ -3,6 +3,11 @@
 
 from rpcapi.daemon import metrics
 
+_PARTITION = ("partition",)
+_COLLECTION = ("partition", "collection")
+_PARTITION_CLASS = ("partition", "resource_class")
+_AGGREGATE_CLASS = ("aggregate", "resource_class")
+
 CALLS = metrics.counter(
     "scheduler_calls_total", "Calls served, by method and by error code or 'ok'", ("method", "code")
 )
@@ -34,44 +39,28 @@ CLAIMS = metrics.counter("scheduler_claims_total", "Answers to claim verbs", ("v
 LIVE_CLAIMS = metrics.gauge(
     "store_claims", "Live claims by partition and state, as of the last reaper pass", ("partition", "state"), "max"
 )
-_COLLECTION_LABELS = ("partition", "collection")
-STORE_ENTRIES = metrics.gauge("store_entries", "Entries of a store's collections", _COLLECTION_LABELS, "max")
-STORE_BYTES = metrics.gauge("store_bytes", "Bytes of a store's collections", _COLLECTION_LABELS, "max")
+STORE_ENTRIES = metrics.gauge("store_entries", "Entries of a store's collections", _COLLECTION, "max")
+STORE_BYTES = metrics.gauge("store_bytes", "Bytes of a store's collections", _COLLECTION, "max")
 STORE_BOUND = metrics.gauge(
-    "store_bound_bytes",
-    "Bytes at which a store's collection is full, or drops its oldest entries",
-    _COLLECTION_LABELS,
-    "max",
+    "store_bound_bytes", "Bytes at which a collection is full, or drops its oldest entries", _COLLECTION, "max"
 )
 REFUSALS = metrics.counter(
-    "scheduler_refusals_total",
-    "Requests without a valid host, counted for each reason that rejected a host",
-    ("reason",),
+    "scheduler_refusals_total", "Requests without a valid host, by each reason that rejected a host", ("reason",)
 )
 REAP_REMAINS = metrics.gauge(
-    "store_reap_remains",
-    "Whether overdue claims or tombstones were left after the last reaper pass",
-    ("partition",),
-    "max",
+    "store_reap_remains", "Whether the last reaper pass left overdue claims or tombstones", _PARTITION, "max"
 )
 PREPARED_CLAIM_AGE = metrics.gauge(
-    "store_prepared_claim_seconds",
-    "Age of the prepared claim with the next deadline, usually the oldest; 0 without one",
-    ("partition",),
-    "max",
+    "store_prepared_claim_seconds", "Age of the prepared claim with the next deadline; 0 without one", _PARTITION, "max"
 )
 EXPIRED_CLAIMS = metrics.counter("scheduler_expired_claims_total", "Unconfirmed claims that this reaper expired")
-_PARTITION_LABEL = ("partition",)
-POSITION = metrics.gauge("replica_position", "Log position that a worker has reached", _PARTITION_LABEL, "all")
+POSITION = metrics.gauge("replica_position", "Log position that a worker has reached", _PARTITION, "all")
 LAG = metrics.gauge(
-    "replica_lag_entries", "Log entries that a worker had not applied at its last poll", _PARTITION_LABEL, "all"
+    "replica_lag_entries", "Log entries that a worker had not applied at its last poll", _PARTITION, "all"
 )
-EPOCH = metrics.gauge("replica_epoch", "Epoch that a worker decides in", _PARTITION_LABEL, "all")
+EPOCH = metrics.gauge("replica_epoch", "Epoch that a worker decides in", _PARTITION, "all")
 SILENCE = metrics.gauge(
-    "replica_silence_seconds",
-    "Time since the store last answered a worker's read of its log",
-    _PARTITION_LABEL,
-    "all",
+    "replica_silence_seconds", "Time since the store last answered a worker's read of its log", _PARTITION, "all"
 )
 HOSTS = metrics.gauge(
     "replica_hosts",
@@ -81,47 +70,29 @@ HOSTS = metrics.gauge(
     "max",
 )
 CAPACITY = metrics.gauge(
-    "replica_capacity",
-    "Capacity of all hosts and the providers below them, without reserved amounts",
-    ("partition", "resource_class"),
-    "max",
+    "replica_capacity", "Capacity of all providers, without reserved amounts", _PARTITION_CLASS, "max"
 )
-RESERVED = metrics.gauge(
-    "replica_reserved",
-    "Reserved amounts of all hosts and the providers below them",
-    ("partition", "resource_class"),
-    "max",
-)
-USED = metrics.gauge(
-    "replica_used", "Claimed amounts of all hosts and the providers below them", ("partition", "resource_class"), "max"
-)
+RESERVED = metrics.gauge("replica_reserved", "Reserved amounts of all providers", _PARTITION_CLASS, "max")
+USED = metrics.gauge("replica_used", "Claimed amounts of all providers", _PARTITION_CLASS, "max")
 AGGREGATE_CAPACITY = metrics.gauge(
     "replica_aggregate_capacity",
-    "Capacity of an aggregate's hosts, of the first 100 aggregates by name",
-    ("aggregate", "resource_class"),
+    "Capacity of an aggregate's providers, of the first 100 by name",
+    _AGGREGATE_CLASS,
     "max",
 )
 AGGREGATE_RESERVED = metrics.gauge(
-    "replica_aggregate_reserved",
-    "Reserved amounts of all hosts and the providers below them",
-    ("aggregate", "resource_class"),
-    "max",
+    "replica_aggregate_reserved", "Reserved amounts of an aggregate's providers", _AGGREGATE_CLASS, "max"
 )
 AGGREGATE_USED = metrics.gauge(
-    "replica_aggregate_used",
-    "Claimed amounts of all hosts and the providers below them",
-    ("aggregate", "resource_class"),
-    "max",
+    "replica_aggregate_used", "Claimed amounts of an aggregate's providers", _AGGREGATE_CLASS, "max"
 )
-SNAPSHOTS = metrics.counter("replica_snapshots_total", "Full snapshots loaded by workers", _PARTITION_LABEL)
-OUTAGES = metrics.counter("replica_store_outages_total", "Store outages noticed by workers", _PARTITION_LABEL)
+SNAPSHOTS = metrics.counter("replica_snapshots_total", "Full snapshots loaded by workers", _PARTITION)
+OUTAGES = metrics.counter("replica_store_outages_total", "Store outages noticed by workers", _PARTITION)
 GROUP_MEMBERS = metrics.gauge(
-    "scheduler_service_group_members", "Services in the service group at the last poll", ("partition",), "max"
+    "scheduler_service_group_members", "Services in the service group at the last poll", _PARTITION, "max"
 )
 GROUP_AWAY = metrics.counter(
-    "scheduler_service_group_away_total",
-    "Polls of the service group without an answer; the services' liveness was kept",
-    ("partition",),
+    "scheduler_service_group_away_total", "Polls of the service group without an answer", _PARTITION
 )
 NOTIFICATIONS = metrics.counter(
     "scheduler_notifications_total", "Published changes of host state", ("partition", "kind")
@@ -133,19 +104,13 @@ REFUSED_FACTS = metrics.counter(
     "scheduler_refused_facts_total", "Facts with a wrong type or size that hosts reported and that were not stored"
 )
 HTTP_REQUESTS = metrics.counter(
-    "placement_requests_total",
-    "Requests of Placement's HTTP API, by method, route and status",
-    ("method", "route", "status"),
+    "placement_requests_total", "Requests of Placement's HTTP API", ("method", "route", "status")
 )
 HTTP_SECONDS = metrics.histogram(
-    "placement_request_seconds",
-    "Time from reading a request of Placement's HTTP API to its answer",
-    ("method", "route"),
+    "placement_request_seconds", "Time from reading a request of the HTTP API to its answer", ("method", "route")
 )
 SHADOWED_REQUESTS = metrics.counter(
-    "placement_shadow_requests_total",
-    "Requests to another Placement, by their outcome on gantt",
-    ("kind", "outcome"),
+    "placement_shadow_requests_total", "Requests to another Placement, by their outcome on gantt", ("kind", "outcome")
 )
 SHADOW_REFUSED_WRITES = metrics.counter(
     "placement_shadow_refused_writes_total",
@@ -162,20 +127,14 @@ BRIDGE_LAG = metrics.gauge(
     "nova_bridge_lag_seconds", "Age of the bridge's last read of Nova's API database, measured by the bridge", (), "max"
 )
 BRIDGE_CELL_AGE = metrics.gauge(
-    "nova_bridge_cell_age_seconds",
-    "Time since a cell's database stopped answering; 0 while it answers",
-    ("cell",),
-    "max",
+    "nova_bridge_cell_age_seconds", "Time since a cell's database stopped answering, or 0", ("cell",), "max"
 )
 BRIDGE_UNMAPPED = metrics.gauge(
     "nova_bridge_unmapped_hosts", "Compute hosts that are not mapped to their cell", (), "max"
 )
 BRIDGE_ACTIVE = metrics.gauge("nova_bridge_active", "Whether this bridge holds the lease", (), "max")
 NOVA_STATE_AGE = metrics.gauge(
-    "nova_state_age_seconds",
-    "Age of the bridge's last read of Nova's API database, measured by the scheduler",
-    (),
-    "max",
+    "nova_state_age_seconds", "Age of the bridge's last read of Nova's API database, seen by the scheduler", (), "max"
 )
 NOVA_SHADOW_INSTANCES = metrics.counter(
     "nova_shadow_instances_total", "Instances decided by nova-scheduler and gantt, by difference", ("outcome",)
