@@ -39,7 +39,8 @@ def build(conf: cfg.ConfigOpts, store: Store) -> BridgeLoop:
         DocumentPublisher(store, registry.find(name), lease.keep)
         for name in (compute_node.NAMESPACE, aggregates.NAMESPACE, namespaces.BRIDGE_NAMESPACE)
     )
-    cells = _cell_readers(options)
+    login = (options.cell_database, options.cell_username, options.cell_password)
+    cells = CellReaders(lambda connection: CellDatabase(cell_url(connection, *login)))
     bridge = NovaBridge(
         _api_database(options.api_database),
         cells,
@@ -66,8 +67,3 @@ def _api_database(url: str) -> ApiDatabase:
         return ApiDatabase(url)
     except databases.DatabaseUnusable as error:
         raise errors.BadConfiguration(why=f"[nova] api_database: {error}") from error
-
-
-def _cell_readers(options: cfg.ConfigOpts.GroupAttr) -> CellReaders:
-    login = (options.cell_database, options.cell_username, options.cell_password)
-    return CellReaders(lambda connection: CellDatabase(cell_url(connection, *login)))

@@ -53,7 +53,8 @@ def check(conf: cfg.ConfigOpts) -> None:
         raise errors.BadConfiguration(
             why=f"[scheduler] claims_partitions: {', '.join(unknown)} is not in [scheduler] partitions"
         )
-    undeclared = sorted(set(_described(conf)) - set(configured))
+    described = {name.removeprefix(PREFIX) for name in conf.list_all_sections() if name.startswith(PREFIX)}
+    undeclared = sorted(described - set(configured))
     if undeclared:
         raise errors.BadConfiguration(
             why=f"[{PREFIX}{undeclared[0]}] describes a partition that is not in [scheduler] partitions"
@@ -61,7 +62,3 @@ def check(conf: cfg.ConfigOpts) -> None:
     for name in configured:
         store_url.check(f"{PREFIX}{name}", url(conf, name))
     replicas.warn_of_loss("store", conf.store, [url(conf, name) for name in configured])
-
-
-def _described(conf: cfg.ConfigOpts) -> list[str]:
-    return [section.removeprefix(PREFIX) for section in conf.list_all_sections() if section.startswith(PREFIX)]

@@ -83,7 +83,11 @@ class DryRun:
             ],
             self._partitions.own.name,
         )
-        router = PartitionRouter(partitions, _make_scheduler, claim_ttl_s=0.0)
+        router = PartitionRouter(
+            partitions,
+            lambda partition: PartitionScheduler(partition.store, partition.replica, LIMITS),
+            claim_ttl_s=0.0,
+        )
         refusal = None
         try:
             router.select(policy, ctxt, call)
@@ -107,10 +111,6 @@ class DryRun:
                             method="dry_run",
                             why=f"a hint names instance {consumer} of another project",
                         )
-
-
-def _make_scheduler(partition: OpenPartition) -> PartitionScheduler:
-    return PartitionScheduler(partition.store, partition.replica, LIMITS)
 
 
 def _document(

@@ -263,11 +263,6 @@ class PartitionRouter:
     def _propose(self, prospects: PartitionProspects, unavailable: Iterable[str]) -> str:
         """Return the best partition for an unpinned call; a full partition only as a last resort."""
         full = [partition.name for partition in self._partitions if not partition.store.accepts_claims()]
-        return (prospects.best(excluded=full) if full else None) or prospects.best() or self._any_but(unavailable)
-
-    def _any_but(self, unavailable: Iterable[str]) -> str:
-        return next(
-            partition.name
-            for partition in (self._partitions.own, *self._partitions)
-            if partition.name not in unavailable
-        )
+        best = (prospects.best(excluded=full) if full else None) or prospects.best()
+        names = (partition.name for partition in (self._partitions.own, *self._partitions))
+        return best or next(name for name in names if name not in unavailable)

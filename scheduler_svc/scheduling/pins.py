@@ -77,10 +77,9 @@ class PartitionPins:
 
 
 def rank_by_key(partitions: Iterable[OpenPartition], key: str) -> list[OpenPartition]:
-    """Order partitions by responsibility for ``key``; the same for every worker."""
-    return sorted(partitions, key=lambda partition: _weight(partition.name, key), reverse=True)
+    """Order partitions by responsibility for ``key`` (rendezvous hashing: Thaler and Ravishankar, 1998)."""
 
+    def weight(partition: OpenPartition) -> bytes:
+        return hashlib.blake2b(f"{partition.name} {key}".encode(), digest_size=8).digest()
 
-def _weight(partition: str, key: str) -> bytes:
-    """Return a partition's weight for a key (rendezvous hashing: Thaler and Ravishankar, 1998)."""
-    return hashlib.blake2b(f"{partition} {key}".encode(), digest_size=8).digest()
+    return sorted(partitions, key=weight, reverse=True)

@@ -44,7 +44,8 @@ class FilterDriver(Driver):
         applied = scopes.select(self.filters, request.scope)
         rows = None if survivors.count == view.size else np.flatnonzero(survivors.passes)
         if request.is_affinity:
-            rows = _rows_that_fit_all(view, request, rows, count, applied)
+            candidate_rows = np.arange(view.size) if rows is None else rows
+            rows = candidate_rows[instance_capacity(view, request, candidate_rows, applied) >= count]
             if not len(rows):
                 return _refuse_count(survivors)
         random = SeededRandom(seed)
@@ -97,13 +98,6 @@ class FilterDriver(Driver):
     def _first_candidates(self, size: int, random: SeededRandom) -> list[int]:
         first = random.random_index(min(self.subset, size))
         return [first, *(index for index in range(size) if index != first)][:MAX_CANDIDATES]
-
-
-def _rows_that_fit_all(
-    view: View, request: SchedulingRequest, rows: Rows | None, count: int, filters: Sequence[Filter]
-) -> Rows:
-    candidate_rows = np.arange(view.size) if rows is None else rows
-    return candidate_rows[instance_capacity(view, request, candidate_rows, filters) >= count]
 
 
 def _sample(view: View, rows: Rows | None, fewest: int, random: SeededRandom) -> Rows:

@@ -52,11 +52,10 @@ class AllocationFinder:
             try:
                 self._allocations[row] = self._search_host(row)
             except Exception as error:
-                raise BuiltInFailed("search", "provider trees", self._repeat(row)) from error
+                raise BuiltInFailed(
+                    "search", "provider trees", lambda view: AllocationFinder(view, self._request)._search_host(row)
+                ) from error
         return self._allocations[row]
-
-    def _repeat(self, row: int) -> Callable[[View], object]:
-        return lambda view: AllocationFinder(view, self._request)._search_host(row)
 
     def reserve(self, row: int) -> Allocations | None:
         """Reserve one instance's allocations on a host; later searches count them as used."""

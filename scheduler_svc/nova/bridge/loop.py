@@ -67,7 +67,8 @@ class BridgeLoop(BackgroundLoop):
         metrics.BRIDGE_LAG.set(self._clock() - self._read_at)
         if isinstance(error, (DocumentLeaseLost, errors.VersionConflict)):
             LOG.warning("Another bridge has taken over")
-            self._stand_by()
+            self._is_active = False
+            metrics.BRIDGE_ACTIVE.set(0)
             return WAITING_SECONDS
         if isinstance(error, (errors.Unavailable, SQLAlchemyError)):
             (LOG.debug if self._failing else LOG.warning)("Hosts stay unchanged: %s", databases.first_line(error))
@@ -92,10 +93,6 @@ class BridgeLoop(BackgroundLoop):
         self._next_changes = self._next_everything = 0.0
         self._read_at = self._clock()
         return True
-
-    def _stand_by(self) -> None:
-        self._is_active = False
-        metrics.BRIDGE_ACTIVE.set(0)
 
     def _pass(self, requests: int, now: float) -> None:
         everything = now >= self._next_everything

@@ -2,7 +2,7 @@
 """Allocations of an instance on a host, with the providers of each request group."""
 
 from rpcapi.resources.trees.search import NoCandidateReason, StepBudget, find_first, match_allocations
-from rpcapi.resources.trees.tree import AllocationCandidate, Allocations, ProviderTree
+from rpcapi.resources.trees.tree import AllocationCandidate, Allocations
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.tree_request import tree_request
@@ -23,7 +23,7 @@ class AllocationReader:
         if allocations is None or (not self._request.groups and self._reader.is_bare(host.row)):
             return self._at_root(host)
         tree = self._reader.tree(host.row)
-        near = _ids(tree)
+        near = {provider.id for provider in (*tree.providers, *tree.sharing)}
         own = {provider: amounts for provider, amounts in allocations.items() if provider in near}
         candidates = match_allocations(tree, self._trees, own, StepBudget())
         # Without a match the tree has changed since the claim, which remains the instance's.
@@ -38,7 +38,3 @@ class AllocationReader:
 
     def _at_root(self, host: NovaHost) -> AllocationCandidate:
         return AllocationCandidate({host.name: self._request.resources}, {"": (host.name,)})
-
-
-def _ids(tree: ProviderTree) -> set[str]:
-    return {provider.id for providers in (tree.providers, tree.sharing) for provider in providers}

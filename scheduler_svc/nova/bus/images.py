@@ -33,7 +33,7 @@ def _properties(properties: NovaFields) -> Iterator[tuple[str, str]]:
     for key, value in properties.data.items():
         if key in PER_NODE:
             yield from _per_node(key, value, properties)
-        elif key != TRAITS and _is_scalar(value):
+        elif key != TRAITS and value is not None and not isinstance(value, list | Mapping):
             yield key, str(value)
 
 
@@ -42,7 +42,3 @@ def _per_node(key: str, values: Any, properties: NovaFields) -> Iterator[tuple[s
         raise properties.malformed(key, "must be a list")
     for number, value in enumerate(values):
         yield f"{key}.{number}", cpu_sets.format_ranges(set(value)) if isinstance(value, list) else str(value)
-
-
-def _is_scalar(value: Any) -> bool:
-    return value is not None and not isinstance(value, list | Mapping)

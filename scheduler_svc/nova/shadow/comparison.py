@@ -53,10 +53,9 @@ def compare(decision: ShadowDecision, nova_hosts: Sequence[str], find: FindHost)
     """Return a comparison per instance, in any order; hosts are table names, none if Nova refused."""
     gantt_replica_hosts = list(decision.hosts)
     if not nova_hosts:
-        return [
-            _refused_by_nova(decision, consumer, host)
-            for consumer, host in zip(decision.consumers, _names(gantt_replica_hosts, find, decision), strict=True)
-        ]
+        names = [find(name).name for name in gantt_replica_hosts] or [""] * len(decision.consumers)
+        pairs = zip(decision.consumers, names, strict=True)
+        return [_refused_by_nova(decision, consumer, host) for consumer, host in pairs]
     common = Counter(nova_hosts) & Counter(gantt_replica_hosts)
     others = list((Counter(gantt_replica_hosts) - common).elements())
     comparisons = []
@@ -71,10 +70,6 @@ def compare(decision: ShadowDecision, nova_hosts: Sequence[str], find: FindHost)
         else:
             comparisons.append(_elsewhere(decision, consumer, find(name), find(others.pop(0)) if others else None))
     return comparisons
-
-
-def _names(hosts: Sequence[str], find: FindHost, decision: ShadowDecision) -> list[str]:
-    return [find(name).name for name in hosts] or [""] * len(decision.consumers)
 
 
 def _refused_by_nova(decision: ShadowDecision, consumer: str, gantt_host: str) -> ShadowComparison:

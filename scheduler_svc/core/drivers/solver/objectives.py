@@ -41,8 +41,10 @@ class SoftObjectives:
         self._objectives = [*(_packing(model) if packs else _spreading(model)), *_evenness(model)]
         for rule in model.problem.rules:
             if rule.max_members is None:
-                self._objectives += (
-                    _soft_anti_affinity(model, rule) if rule.anti_affinity else _soft_affinity(model, rule)
+                self._objectives.append(
+                    _soft_anti_affinity(model, rule)
+                    if rule.anti_affinity
+                    else _used_hosts(model, rule.member_counts == 0, rule.kinds, SOFT_GROUP_COST)
                 )
 
     def costs(self) -> FloatColumn:
@@ -131,21 +133,17 @@ def _evenness(model: MipModel) -> Iterator[SoftObjective]:
     yield SoftObjective(skew_columns, EVENNESS_COST, minimum)
 
 
-def _soft_anti_affinity(model: MipModel, rule: GroupRule) -> Iterator[SoftObjective]:
+def _soft_anti_affinity(model: MipModel, rule: GroupRule) -> SoftObjective:
     free_slots = np.maximum(0, 1 - rule.member_counts)
     excess_columns = model.program.add_reals(len(model.hosts))
     parts = [(model.problem.kinds[number].hosts, model.placement_columns[number], -1.0) for number in rule.kinds]
     model.program.add_rows([(model.hosts, excess_columns, 1.0), *parts], lower=-free_slots.astype(np.float64))
     factors = [1.0] * len(model.placement_columns)
-    yield SoftObjective(
+    return SoftObjective(
         excess_columns,
         SOFT_GROUP_COST * np.maximum(1, rule.member_counts),
         lambda values: np.maximum(0.0, model.sums(values, factors, rule.kinds) - free_slots),
     )
-
-
-def _soft_affinity(model: MipModel, rule: GroupRule) -> Iterator[SoftObjective]:
-    yield _used_hosts(model, rule.member_counts == 0, rule.kinds, SOFT_GROUP_COST)  # hosts with members cost nothing
 
 
 def _used_hosts(
