@@ -26,29 +26,14 @@ class AggregateColumns:
     Partitions' documents of one aggregate are merged: the union of members, the first partition's metadata.
     """
 
-    __slots__ = ("_answers", "_bits", "_documents", "_memberships", "_own")
+    __slots__ = ("_answers", "_memberships", "_own", "bits", "documents")
 
     def __init__(self, size: int) -> None:
-        self._documents: dict[str, dict[int, Document]] = {}
+        self.documents: dict[str, dict[int, Document]] = {}
         self._memberships: dict[str, set[str]] = {}  # member name -> names of its aggregates
         self._own: dict[str, dict[int, frozenset[str]]] = {}  # provider -> partition -> aggregates in its own document
-        self._bits = TraitColumns(size)
+        self.bits = TraitColumns(size)
         self._answers: dict[Hashable, Any] = {}
-
-    @property
-    def names(self) -> list[str]:
-        return list(self._documents)
-
-    def metadata(self, name: str) -> Metadata:
-        documents = self._documents[name]
-        metadata: dict[str, str] = {}
-        for number in sorted(documents, reverse=True):
-            metadata |= documents[number].get("metadata", {})
-        return metadata
-
-    def metadata_values(self, key: str) -> dict[str, str]:
-        metadata_by_name = {name: self.metadata(name) for name in self._documents}
-        return {name: metadata[key] for name, metadata in metadata_by_name.items() if key in metadata}
 
     def of(self, *names: str) -> set[str]:
         return set().union(*(self._memberships.get(name, ()) for name in names))
@@ -75,12 +60,6 @@ class AggregateColumns:
         for provider in source._own:
             self.set_own(number, provider, source.own_of(provider))
 
-    def of_row(self, row: int) -> set[str]:
-        return self._bits.of(row)
-
-    def members(self, names: Iterable[str], size: int) -> Column:
-        return self._bits.has_any(names, size)
-
     def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return ``compute()``, cached until documents or members change; ``key`` includes a column's row count."""
         if key not in self._answers:
@@ -93,13 +72,13 @@ class AggregateColumns:
     def put(self, number: int, name: str, document: Document | None) -> set[str]:
         """Set or remove (None) a partition's document of an aggregate; return the affected members."""
         before = self._members(name)
-        documents = self._documents.setdefault(name, {})
+        documents = self.documents.setdefault(name, {})
         if document is None:
             documents.pop(number, None)
         else:
             documents[number] = document
         if not documents:
-            del self._documents[name]
+            del self.documents[name]
         after = self._members(name)
         for member in after - before:
             self._memberships.setdefault(member, set()).add(name)
@@ -114,25 +93,25 @@ class AggregateColumns:
     def replace(self, number: int, documents: Mapping[str, Document]) -> set[str]:
         """Replace all documents of partition ``number``; return the affected members."""
         affected: set[str] = set()
-        for name in [name for name, parts in self._documents.items() if number in parts and name not in documents]:
+        for name in [name for name, parts in self.documents.items() if number in parts and name not in documents]:
             affected |= self.put(number, name, None)
         for name, document in documents.items():
             affected |= self.put(number, name, document)
         return affected
 
     def set_row(self, row: int, names: Iterable[str]) -> None:
-        self._bits.set_row(row, names)
+        self.bits.set_row(row, names)
         self._answers.clear()
 
     def grow(self, size: int) -> None:
-        self._bits.grow(size)
+        self.bits.grow(size)
 
     def clear(self, rows: Rows) -> None:
-        self._bits.clear(rows)
+        self.bits.clear(rows)
         self._answers.clear()
 
     def _members(self, name: str) -> set[str]:
-        return set().union(*(document.get("hosts", ()) for document in self._documents.get(name, {}).values()))
+        return set().union(*(document.get("hosts", ()) for document in self.documents.get(name, {}).values()))
 
 
 class AggregateView:
@@ -146,21 +125,30 @@ class AggregateView:
 
     @property
     def names(self) -> list[str]:
-        return self._columns.names
+        return list(self._columns.documents)
 
     def metadata(self, name: str) -> Metadata:
-        return self._columns.metadata(name)
+        documents = self._columns.documents[name]
+        metadata: dict[str, str] = {}
+        for number in sorted(documents, reverse=True):
+            metadata |= documents[number].get("metadata", {})
+        return metadata
 
     def metadata_values(self, key: str) -> dict[str, str]:
         """Return {aggregate: value of ``key``} of the aggregates with that metadata key."""
-        return self.get_or_compute(("having", key), lambda: self._columns.metadata_values(key))
+
+        def compute() -> dict[str, str]:
+            metadata_by_name = {name: self.metadata(name) for name in self.names}
+            return {name: metadata[key] for name, metadata in metadata_by_name.items() if key in metadata}
+
+        return self.get_or_compute(("having", key), compute)
 
     def members(self, names: Iterable[str]) -> Column:
         """Return a mask of the rows in any of these aggregates; unknown aggregates have no members."""
-        return self._columns.members(names, self._size)
+        return self._columns.bits.has_any(names, self._size)
 
     def of_row(self, row: int) -> set[str]:
-        return self._columns.of_row(row)
+        return self._columns.bits.of(row)
 
     def of(self, *names: str) -> set[str]:
         """Return the aggregates with any of these providers or service hosts."""

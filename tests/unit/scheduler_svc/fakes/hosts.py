@@ -106,7 +106,7 @@ def describe(table: HostTable, number: int = 0) -> dict[str, Any]:
             "opened": bool(table.services.opened[row]),
             "zone": zones.get(int(table.zone[row])),
             "traits": table.traits.of(row),
-            "aggregates": table.aggregates.of_row(row),
+            "aggregates": table.aggregates.bits.of(row),
             "states": table.states.of(row),
             "name": table.api.name(row, table.names[row]),
             "changed_ms": int(table.api.changed_ms[row]),

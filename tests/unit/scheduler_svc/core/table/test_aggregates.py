@@ -25,17 +25,18 @@ def test_changed_document_returns_all_members_that_it_affects():
     assert columns.put(0, "x", document("b", "c")) == {"a", "b", "c"}
     assert (columns.of("a"), columns.of("c"), columns.of("a", "b", "unknown")) == (set(), {"x"}, {"x"})
     assert columns.put(0, "x", None) == {"b", "c"}
-    assert (columns.names, columns.of("a", "b", "c")) == ([], set())
+    assert (AggregateView(columns, 1).names, columns.of("a", "b", "c")) == ([], set())
 
 
 def test_aggregate_has_the_members_of_all_partitions():
     columns = AggregateColumns(1)
+    view = AggregateView(columns, 1)
     columns.put(0, "x", document("a", colour="red"))
     columns.put(1, "x", document("a", "b", colour="blue", rack="r1"))
     assert (columns.of("a"), columns.of("b")) == ({"x"}, {"x"})
-    assert columns.metadata("x") == {"colour": "red", "rack": "r1"}, "the first partition's value is used"
+    assert view.metadata("x") == {"colour": "red", "rack": "r1"}, "the first partition's value is used"
     columns.put(0, "x", None)
-    assert (columns.of("a"), columns.metadata("x")["colour"]) == ({"x"}, "blue")
+    assert (columns.of("a"), view.metadata("x")["colour"]) == ({"x"}, "blue")
 
 
 def test_replaced_partition_keeps_the_documents_of_others():
@@ -44,27 +45,28 @@ def test_replaced_partition_keeps_the_documents_of_others():
     columns.put(0, "y", document("b"))
     columns.put(1, "y", document("c"))
     assert columns.replace(0, {"z": document("d")}) == {"a", "b", "c", "d"}
-    assert columns.names == ["y", "z"]
+    assert AggregateView(columns, 1).names == ["y", "z"]
     assert [columns.of(name) for name in "abcd"] == [set(), set(), {"y"}, {"z"}]
 
 
 def test_metadata_values_are_those_of_the_aggregates_with_the_key():
-    columns = columns_of(x=document(rack="r1"), y=document(), z={"hosts": []})
-    assert columns.metadata_values("rack") == {"x": "r1"}
-    assert columns.metadata("z") == {}
+    view = AggregateView(columns_of(x=document(rack="r1"), y=document(), z={"hosts": []}), 4)
+    assert view.metadata_values("rack") == {"x": "r1"}
+    assert view.metadata("z") == {}
     with pytest.raises(KeyError):
-        columns.metadata("unknown")
+        view.metadata("unknown")
 
 
 def test_rows_are_members_until_they_are_cleared():
     columns = AggregateColumns(3)
     for row, names in enumerate((["x"], ["x", "y"], [])):
         columns.set_row(row, names)
-    assert columns.members(["y", "unknown"], 3).tolist() == [False, True, False]
+    assert AggregateView(columns, 3).members(["y", "unknown"]).tolist() == [False, True, False]
     columns.grow(5)
     columns.clear(np.array([0]))
-    assert columns.members(["x", "y"], 5).tolist() == [False, True, False, False, False]
-    assert columns.of_row(1) == {"x", "y"}
+    view = AggregateView(columns, 5)
+    assert view.members(["x", "y"]).tolist() == [False, True, False, False, False]
+    assert view.of_row(1) == {"x", "y"}
 
 
 @pytest.mark.parametrize(
@@ -97,10 +99,8 @@ def test_cache_is_bounded(monkeypatch):
 def test_views_of_different_sizes_do_not_share_cached_columns():
     columns = AggregateColumns(4)
     columns.set_row(0, ["x"])
-    sizes = [
-        len(AggregateView(columns, size).get_or_compute("x", lambda size=size: columns.members(["x"], size)))
-        for size in (2, 4)
-    ]
+    views = [AggregateView(columns, size) for size in (2, 4)]
+    sizes = [len(view.get_or_compute("x", lambda view=view: view.members(["x"]))) for view in views]
     assert sizes == [2, 4]
 
 
