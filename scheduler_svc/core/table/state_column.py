@@ -45,9 +45,6 @@ class StateColumn(ColumnGroup):
     def contains(self, text: str, size: int) -> Column:
         return np.zeros(size, np.bool_) if self._lists is None else self._lists.has_all((text,), size)
 
-    def elements(self, row: int) -> list[str]:
-        return [] if self._lists is None else sorted(self._lists.of(row))
-
     def copy_from(self, rows: Rows, other: Self) -> None:
         count = len(rows)
         codes = [self.texts.setdefault(text, len(self.texts)) for text in other.texts]

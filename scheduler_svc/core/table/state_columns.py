@@ -2,9 +2,6 @@
 """Host state keys as columns, for filters and weighers."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
-
-import numpy as np
 
 from scheduler_svc.core.namespaces import compute_node
 from scheduler_svc.core.namespaces.registry import COMPOSED
@@ -91,17 +88,6 @@ class StateColumns:
     def contains(self, namespace: str, key: str, text: str, size: int) -> Column:
         """Return a mask of the first ``size`` rows whose list contains this text. Raises LookupError."""
         return self._find(namespace, key).contains(text, size)
-
-    def of(self, row: int) -> dict[tuple[str, str], Any]:
-        values: dict[tuple[str, str], Any] = {}
-        for key, column in self._all_columns():
-            if not np.isnan(column.numbers[row]):
-                values[key] = float(column.numbers[row])
-            elif column.codes[row] != NO_TEXT:
-                values[key] = list(column.texts)[column.codes[row]]
-            elif column.elements(row):
-                values[key] = column.elements(row)
-        return values
 
     def copy_from(self, rows: Rows, other: "StateColumns") -> None:
         self.builds.clear()

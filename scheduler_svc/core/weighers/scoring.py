@@ -39,9 +39,6 @@ class WeigherSet:
     def __iter__(self) -> Iterator[tuple[Weigher, float]]:
         return iter(self.pairs)
 
-    def __len__(self) -> int:
-        return len(self.pairs)
-
     @property
     def reads(self) -> Reads:
         """Host state keys that scores depend on."""

@@ -10,7 +10,7 @@ def test_default_driver_is_that_of_an_unconfigured_scheduler(conf):
     scheduler_conf.register_opts(conf)
     names = {entry.name for entry in default_driver.filters()}
     assert set(conf.filter_scheduler.enabled_filters) <= names < set(built_in.FILTER_NAMES)
-    assert len(default_driver.weighted()) <= len(conf.filter_scheduler.enabled_weighers)
+    assert len(default_driver.weighted().pairs) <= len(conf.filter_scheduler.enabled_weighers)
 
 
 def test_full_driver_reads_at_least_what_the_default_reads():

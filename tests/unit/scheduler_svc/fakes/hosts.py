@@ -12,6 +12,8 @@ from scheduler_svc.core.records import Snapshot
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.partition import PartitionRows
 from scheduler_svc.core.table.resources import NO_INVENTORY
+from scheduler_svc.core.table.state_column import NO_TEXT
+from scheduler_svc.core.table.state_columns import StateColumns
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import HostReport
@@ -93,6 +95,18 @@ def join(store: MemoryStore, nodes: Mapping[str, Mapping[str, Any]], sequence: i
         store.audit(host, report_result.epoch, [], 0)
 
 
+def _state_values(states: StateColumns, row: int) -> dict[tuple[str, str], Any]:
+    values: dict[tuple[str, str], Any] = {}
+    for key, column in states._all_columns():
+        if not np.isnan(column.numbers[row]):
+            values[key] = float(column.numbers[row])
+        elif column.codes[row] != NO_TEXT:
+            values[key] = list(column.texts)[column.codes[row]]
+        elif column._lists is not None and column._lists.of(row):
+            values[key] = sorted(column._lists.of(row))
+    return values
+
+
 def describe(table: HostTable, number: int = 0) -> dict[str, Any]:
     """Return everything that decisions can read of a partition in a table, by name, for comparisons."""
     part = table.partitions[number]
@@ -107,7 +121,7 @@ def describe(table: HostTable, number: int = 0) -> dict[str, Any]:
             "zone": zones.get(int(table.zone[row])),
             "traits": table.traits.of(row),
             "aggregates": table.aggregates.bits.of(row),
-            "states": table.states.of(row),
+            "states": _state_values(table.states, row),
             "name": table.api.name(row, table.names[row]),
             "changed_ms": int(table.api.changed_ms[row]),
             "classes": {name for name in classes if table.resources[name].min_unit[row] != NO_INVENTORY},
