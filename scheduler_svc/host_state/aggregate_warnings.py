@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from oslo_log import log
 
 from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.core.weighers import multipliers
+from scheduler_svc.core.weighers.multipliers import parse_multiplier
 
 LOG = log.getLogger(__name__)
 
@@ -23,7 +23,13 @@ class AggregateMetadataChecker:
         """Check the metadata of all aggregates, with the table locked only while it is copied."""
         with self._table().reading() as view:
             metadata = {name: view.aggregates.metadata(name) for name in view.aggregates.names}
-        complaints = frozenset(multipliers.find_errors(metadata, self._options))
+        complaints = frozenset(
+            f"Aggregate {name}: {option} = {values[option][:40]!r} is not a finite number; "
+            "using the configured multiplier"
+            for name, values in metadata.items()
+            for option in self._options
+            if option in values and parse_multiplier(values[option]) is None
+        )
         for complaint in sorted(complaints - self._logged):
             LOG.warning("%s", complaint)
         self._logged = complaints

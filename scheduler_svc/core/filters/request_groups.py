@@ -19,8 +19,11 @@ REASON_USABLE = "no usable provider of {}"
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts with enough providers for each group alone; equal groups are counted together."""
-    if not view.trees.are_flat:
-        yield from _usable(view, request)
+    if request.forbidden_traits and not view.trees.are_flat:
+        # Some provider without forbidden traits must be able to allocate each class of the unsuffixed group.
+        for resource_class, amount in request.resources.items():
+            usable = view.trees.any(_can_allocate_without, resource_class, amount, request.forbidden_traits)
+            yield HostPredicate(REASON_USABLE.format(resource_class), usable)
     isolated = request.groups_policy == ISOLATE
     groups_by_content: dict[str, list[RequestGroup]] = {}
     for group in request.groups:
@@ -29,15 +32,6 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
         yield HostPredicate(
             REASON.format(group.suffix), can_serve(view.trees, group, 1 + len(others), isolated=isolated)
         )
-
-
-def _usable(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-    """Accept hosts where a provider without forbidden traits can allocate each class of the unsuffixed group."""
-    if not request.forbidden_traits:
-        return
-    for resource_class, amount in request.resources.items():
-        usable = view.trees.any(_can_allocate_without, resource_class, amount, request.forbidden_traits)
-        yield HostPredicate(REASON_USABLE.format(resource_class), usable)
 
 
 def _can_allocate_without(

@@ -20,15 +20,13 @@ def build(options: PrefilterOptions) -> Prefilter:
         zone = request.availability_zone
         if zone is None:
             return request
-        names = aggregates.get_or_compute((NAME, zone), lambda: _aggregates_of(aggregates, zone))
+        zones = aggregates.metadata_values(ZONE)  # by aggregate
+        names = aggregates.get_or_compute(
+            (NAME, zone), lambda: tuple(sorted(name for name, value in zones.items() if value == zone))
+        )
         if not names and zone != options.default_zone:
             raise errors.NoValidHost(reason=UNKNOWN_ZONE.format(zone), reasons={})
         member_of = (*request.member_of, names) if names else request.member_of
         return replace(request, availability_zone=None, member_of=member_of)
 
     return Prefilter(NAME, rewrite, READS)
-
-
-def _aggregates_of(aggregates: AggregateView, zone: str) -> tuple[str, ...]:
-    values = {name: aggregates.metadata(name).get(ZONE) for name in aggregates.names}
-    return tuple(sorted(name for name, value in values.items() if value == zone))

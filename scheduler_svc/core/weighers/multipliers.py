@@ -6,17 +6,6 @@ smallest value wins. A host with an invalid value in one of its aggregates keeps
 """
 
 import math
-from collections.abc import Iterable, Mapping
-
-
-def find_errors(metadata: Mapping[str, Mapping[str, str]], options: Iterable[str]) -> list[str]:
-    """Return an error text for each multiplier in aggregate metadata that is no finite number."""
-    return [
-        f"Aggregate {name}: {option} = {values[option][:40]!r} is not a finite number; using the configured multiplier"
-        for name, values in sorted(metadata.items())
-        for option in options
-        if option in values and parse_multiplier(values[option]) is None
-    ]
 
 
 def parse_multiplier(text: str) -> float | None:

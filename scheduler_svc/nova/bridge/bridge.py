@@ -96,7 +96,7 @@ class NovaBridge:
         }
 
     def _bridge_document(self, deployment: Deployment, computes: Documents, clock_ms: int) -> dict[str, Any]:
-        unmapped = list(build.unmapped_hosts(computes.values()))
+        unmapped = sorted({compute["service_host"] for compute in computes.values() if not compute["mapped"]})
         self._report_unmapped(unmapped)
         stored = self._own_publisher.documents.get(namespaces.BRIDGE, {}).get("cells", {})
         return {

@@ -2,7 +2,7 @@
 """Documents of the bridge, derived from Nova's records."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import Row
@@ -71,11 +71,6 @@ def aggregate_documents(aggregates: Iterable[Aggregate], computes: Mapping[str, 
             "metadata": dict(aggregate.metadata),
         }
     return documents
-
-
-def unmapped_hosts(computes: Iterable[Mapping[str, Any]]) -> Sequence[str]:
-    """Return the service hosts with compute nodes but no mapping to their cell, sorted."""
-    return sorted({compute["service_host"] for compute in computes if not compute["mapped"]})
 
 
 def all_computes_own(services: Iterable[Row[Any]]) -> bool:

@@ -24,9 +24,12 @@ class AllocatedHosts:
         """Return the hosts, by table name, of each consumer that has allocations; raises StoreUnavailable."""
         pages = (consumers[start : start + MAX_REFS] for start in range(0, len(consumers), MAX_REFS))
         holders = [consumer for page in pages for consumer in self._store.hosts_of(page)]
-        providers = {consumer: self._providers(consumer) for consumer in holders}
+        claims = {consumer: self._store.claims(consumer=consumer)[0] for consumer in holders}
         with self._table().reading() as view:
-            return {consumer: _roots(view, names) for consumer, names in providers.items()}
+            return {
+                consumer: _roots(view, {provider for claim in consumer_claims for provider in claim.allocations})
+                for consumer, consumer_claims in claims.items()
+            }
 
     def named_row(self, name: str) -> NamedRow:
         """Return a host with its name in Nova: the service host, and the node if it differs."""
@@ -46,10 +49,6 @@ class AllocatedHosts:
             for name, host in matches
             if host is not None and (host.service_host in service_hosts or host.node in service_hosts)
         }
-
-    def _providers(self, consumer: str) -> set[str]:
-        claims, _ = self._store.claims(consumer=consumer)
-        return {provider for claim in claims for provider in claim.allocations}
 
 
 def _roots(view: View, providers: Iterable[str]) -> set[str]:
