@@ -9,12 +9,11 @@ from scheduler_svc.nova.state_age import NovaStateAge
 from scheduler_svc.replication.partition_set import PartitionSet
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling.alternates import AlternateClaimer
-from scheduler_svc.scheduling.batch import WindowLimits
 from scheduler_svc.scheduling.dry_run import DryRun
 from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
 from scheduler_svc.scheduling.interfaces import ClaimStore
 from scheduler_svc.scheduling.partition_router import PartitionRouter
-from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import CurrentPolicy, SchedulingPolicy
 from scheduler_svc.scheduling.shadow import SHADOW, ShadowStore
 from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
@@ -57,11 +56,17 @@ def _nova_state_age(conf: cfg.ConfigOpts, partition: OpenPartition) -> NovaState
 
 def _make_scheduler(conf: cfg.ConfigOpts, partitions: OpenPartitions) -> PartitionScheduler | PartitionRouter:
     group = conf.scheduler
-    limits = RetryLimits(group.tries, milliseconds(group.claim_ttl), group.catch_up_timeout)
-    window = WindowLimits(conf.solver.window / 1000, conf.solver.max_batch)
+    limits = SchedulingLimits(
+        max_tries=group.tries,
+        ttl_ms=milliseconds(group.claim_ttl),
+        catch_up_s=group.catch_up_timeout,
+        round_limit=group.round_limit,
+        window_s=conf.solver.window / 1000,
+        max_batch=conf.solver.max_batch,
+    )
 
     def make(partition: OpenPartition) -> PartitionScheduler:
-        return PartitionScheduler(_store(conf, partition), partition.replica, limits, group.round_limit, window)
+        return PartitionScheduler(_store(conf, partition), partition.replica, limits)
 
     if len(partitions) > 1:
         return PartitionRouter(partitions, make, group.claim_ttl)

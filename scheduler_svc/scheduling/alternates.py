@@ -29,10 +29,6 @@ class PreparedBatch(NamedTuple):
     answer: BatchAnswer
 
 
-def _unchanged(policy: SchedulingPolicy, request: SchedulingRequest) -> SchedulingRequest:
-    return request
-
-
 class AlternateClaimer:
     """Claims candidates that the caller names, possibly from a decision minutes ago.
 
@@ -42,12 +38,7 @@ class AlternateClaimer:
     """
 
     def __init__(
-        self,
-        current: CurrentPolicy,
-        store: ClaimStore,
-        replica: ReplicaView,
-        catch_up_s: float,
-        rewrite: Rewrite = _unchanged,
+        self, current: CurrentPolicy, store: ClaimStore, replica: ReplicaView, catch_up_s: float, rewrite: Rewrite
     ) -> None:
         """``rewrite`` applies prefilters before filtering: RequestRewriter.rewrite."""
         self._current = current

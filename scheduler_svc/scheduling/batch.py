@@ -4,7 +4,6 @@
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 
 from oslo_log import log
 
@@ -31,15 +30,6 @@ class _Round:
         self.policy = policy
         self.calls: list[tuple[SelectionCall, Future[RankingSnapshot | None]]] = []
         self.full = threading.Event()
-
-
-@dataclass(frozen=True, slots=True)
-class WindowLimits:
-    seconds: float = 0.0
-    max_calls: int = 1
-
-
-NO_WINDOW = WindowLimits()
 
 
 class BatchWindow:
@@ -92,10 +82,10 @@ MAX_RANKED_TOGETHER = 100  # instances per call; larger calls would make the bat
 class BatchRanker:
     """Ranks calls together on one partition's table. Thread-safe."""
 
-    def __init__(self, store: DecisionStore, replica: ReplicaView, window: WindowLimits) -> None:
+    def __init__(self, store: DecisionStore, replica: ReplicaView, window_s: float, max_batch: int) -> None:
         self._store = store
         self._replica = replica
-        self._window = BatchWindow(self.rank_together, window.seconds, window.max_calls) if window.seconds > 0 else None
+        self._window = BatchWindow(self.rank_together, window_s, max_batch) if window_s > 0 else None
 
     def rank_in_window(self, policy: SchedulingPolicy, call: SelectionCall) -> RankingSnapshot | None:
         """Rank a call with others of the same window; None: decide it alone."""

@@ -16,14 +16,14 @@ from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.decisions import refusal_document
 from scheduler_svc.scheduling.intake import RequestRewriter
 from scheduler_svc.scheduling.partition_router import PartitionRouter
-from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import CurrentPolicy
 from scheduler_svc.scheduling.shadow import ShadowStore
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import GroupHome, GroupMembership
 
 ANSWER = "dry run"
-LIMITS = RetryLimits(max_tries=1)
+LIMITS = SchedulingLimits(max_tries=1)
 
 
 class DryRunStore(ShadowStore):

@@ -15,7 +15,7 @@ from scheduler_svc import metrics
 from scheduler_svc.core.drivers.driver import LARGE_REQUEST
 from scheduler_svc.core.records import BatchAnswer, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.scheduling.batch import NO_WINDOW, BatchRanker, WindowLimits
+from scheduler_svc.scheduling.batch import BatchRanker
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, ServedCall
 from scheduler_svc.scheduling.decision_round import DecisionRound
 from scheduler_svc.scheduling.decisions import record_refusal
@@ -27,14 +27,16 @@ LOG = log.getLogger(__name__)
 
 LARGEST_IN_ROUND = LARGE_REQUEST  # instances of one call that may share a round; larger calls run alone
 ROUND_SIZE = 4 * LARGEST_IN_ROUND  # instances per round, whose scripts take a few milliseconds
-ROUND_LIMIT = LARGEST_IN_ROUND
 
 
 @dataclass(frozen=True, slots=True)
-class RetryLimits:
+class SchedulingLimits:
     max_tries: int = 3
     ttl_ms: int = 60_000
     catch_up_s: float = 2.0
+    round_limit: int = LARGEST_IN_ROUND  # instances of one project per round while another project waits
+    window_s: float = 0.0  # time in which calls gather to be ranked together; 0: each is ranked alone
+    max_batch: int = 1  # number of calls that closes the window
 
 
 class PartitionScheduler:
@@ -44,21 +46,13 @@ class PartitionScheduler:
     waits for it.
     """
 
-    def __init__(
-        self,
-        store: DecisionStore,
-        replica: ReplicaView,
-        limits: RetryLimits,
-        round_limit: int = ROUND_LIMIT,
-        window: WindowLimits = NO_WINDOW,
-    ) -> None:
-        """``round_limit`` is the number of one project's instances per round while another project waits."""
+    def __init__(self, store: DecisionStore, replica: ReplicaView, limits: SchedulingLimits) -> None:
         self.store = store
         self._replica = replica
         self._limits = limits
         self._round = DecisionRound(store, replica, self.take_snapshot, limits.ttl_ms)
-        self._rounds = Rounds(self._round.decide, RoundLimits(ROUND_SIZE, round_limit))
-        self._batch_ranker = BatchRanker(store, replica, window)
+        self._rounds = Rounds(self._round.decide, RoundLimits(ROUND_SIZE, limits.round_limit))
+        self._batch_ranker = BatchRanker(store, replica, limits.window_s, limits.max_batch)
 
     @property
     def partition(self) -> str:

@@ -8,11 +8,11 @@ from scheduler_svc.core.filtering.survey import HostSurvey
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling import failing_hosts
 from scheduler_svc.scheduling.interfaces import ClaimStore, ReplicaView
-from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import RankingSnapshot, SchedulingPolicy
 from scheduler_svc.scheduling.shadow import ShadowStore
 
-ONCE = RetryLimits(max_tries=1)
+ONCE = SchedulingLimits(max_tries=1)
 
 
 class SurveyingScheduler(PartitionScheduler):

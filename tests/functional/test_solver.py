@@ -16,7 +16,7 @@ from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.calls import SelectionCall, ServedCall
-from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from scheduler_svc.store.redis import RedisStore
 from tests.functional import clusters
@@ -44,7 +44,7 @@ class SilentProgress:
 def worker(server, partition):
     store = RedisStore(server.url(), partition)
     replica_view = FollowingReplicaView(store)
-    return store, replica_view, PartitionScheduler(store, replica_view, RetryLimits(max_tries=20))
+    return store, replica_view, PartitionScheduler(store, replica_view, SchedulingLimits(max_tries=20))
 
 
 def calls(number, worker_number):

@@ -17,7 +17,7 @@ from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.ranking import CurrentPolicy
 from tests.regressions.test_large_requests import CTXT, OneRequest, SilentHosts, Worker, add_host, live_claims
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView
+from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView, unchanged
 from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, StorePartition
 
@@ -41,7 +41,7 @@ class ClaimingWorker(Worker):
     def __init__(self, partition: StorePartition, ttl_ms: int = LONG_MS) -> None:
         super().__init__(partition, ttl_ms)
         replica = FollowingReplicaView(partition.store)
-        self._alternates = AlternateClaimer(CurrentPolicy(FILTER_POLICY), partition.store, replica, 1)
+        self._alternates = AlternateClaimer(CurrentPolicy(FILTER_POLICY), partition.store, replica, 1, unchanged)
         self.prepares: list[int] = []
 
     def prepare_claims(self, ctxt: RequestContext, intents: objects.ClaimIntents) -> objects.ClaimAnswers:

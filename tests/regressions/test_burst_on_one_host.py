@@ -16,7 +16,7 @@ from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.weighers import scoring
-from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from scheduler_svc.scheduling.shadow import ShadowStore
 from tests.unit.scheduler_svc.fakes.hosts import node, request
@@ -46,8 +46,8 @@ class Burst:
             {name: node(SIZES, metrics={"instances": 1, "io_ops": builds}) for name, builds in BUILDS.items()}
         )
         replica = FollowingReplicaView(partition.store, driver.reads)
-        self._scheduler = PartitionScheduler(partition.store, replica, RetryLimits())
-        self._shadow = PartitionScheduler(ShadowStore(partition.store), replica, RetryLimits())
+        self._scheduler = PartitionScheduler(partition.store, replica, SchedulingLimits())
+        self._shadow = PartitionScheduler(ShadowStore(partition.store), replica, SchedulingLimits())
         self.hosts = Counter()
 
     def call(self, number, count=1, resources=None):

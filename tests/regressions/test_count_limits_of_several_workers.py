@@ -14,7 +14,7 @@ from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.weighers import scoring
-from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView
@@ -36,7 +36,7 @@ class Workers:
         self.partition = HostPartition(dict.fromkeys(HOSTS, idle))
         self._replicas = [FollowingReplicaView(self.partition.store, driver.reads) for _ in range(count)]
         self._schedulers = [
-            PartitionScheduler(self.partition.store, replica, RetryLimits()) for replica in self._replicas
+            PartitionScheduler(self.partition.store, replica, SchedulingLimits()) for replica in self._replicas
         ]
 
     def boot(self, worker: int, number: int) -> None:

@@ -14,7 +14,7 @@ from scheduler_svc.scheduling.ranking import CurrentPolicy
 from scheduler_svc.store.records import RunningClaim
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
+from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, unchanged
 
 GROUP = ClaimGroup("g", GroupPolicy.AFFINITY)
 HOUR_MS = 3600 * 1000
@@ -226,7 +226,7 @@ def test_alternate_of_a_group_that_left_is_refused_where_its_departure_is_forgot
         "r", "p", "u", {"VCPU": 1}, [intent], before.epoch, before.position, HOUR_MS, group=GROUP, fresh=True
     )
     replica = next(partition.replica for partition in worker.partitions if partition.name == "a")
-    alternates = AlternateClaimer(CurrentPolicy(FILTER_POLICY), store, replica, 1.0)
+    alternates = AlternateClaimer(CurrentPolicy(FILTER_POLICY), store, replica, 1.0, unchanged)
     prepared = alternates.prepare(context.new("p", "u"), request({"VCPU": 1}, group=GROUP), batch)
     assert (prepared.answer.accepted, prepared.answer.current) == (False, True)
     assert homes(deployment) == {"b"}

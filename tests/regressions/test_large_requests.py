@@ -26,7 +26,7 @@ from rpcapi.resources.claims import MAX_INSTANCES, Answer, GroupPolicy
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from tests.unit.conductor.parts import make_parts
 from tests.unit.scheduler_svc.fakes.hosts import request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView
@@ -54,7 +54,7 @@ class Worker:
     def __init__(self, partition: StorePartition, ttl_ms: int = LONG_MS) -> None:
         self._partition = partition
         self._replica = FollowingReplicaView(partition.store)
-        self._scheduler = PartitionScheduler(partition.store, self._replica, RetryLimits(ttl_ms=ttl_ms))
+        self._scheduler = PartitionScheduler(partition.store, self._replica, SchedulingLimits(ttl_ms=ttl_ms))
         self.lost_answers = 0
         self.attempts: list[int] = []
 
@@ -233,7 +233,7 @@ def test_affinity_chooses_a_host_with_capacity_for_all(partition: StorePartition
     partition.store.audit("x", partition.store.snapshot().epoch, [], 0)
     add_host(partition, "y", size)
     spec = request({"VCPU": 1, "MEMORY_MB": 64}, group=ClaimGroup("g", GroupPolicy.AFFINITY))
-    scheduler = PartitionScheduler(partition.store, FollowingReplicaView(partition.store), RetryLimits())
+    scheduler = PartitionScheduler(partition.store, FollowingReplicaView(partition.store), SchedulingLimits())
     result = scheduler.select(FILTER_POLICY, CTXT, SelectionCall(spec, [f"vm-{number}" for number in range(size)]))
     assert {prepared.host for prepared in result.prepared} == {"y"}
 
@@ -245,7 +245,7 @@ def test_hosts_that_only_an_unwritten_batch_had_planned_stay_candidates(
     """Given hosts that others filled after the worker's last look, and an anti-affine group."""
     for number in range(hosts):
         add_host(partition, f"h{number}", 4)
-    scheduler = PartitionScheduler(partition.store, FollowingReplicaView(partition.store), RetryLimits())
+    scheduler = PartitionScheduler(partition.store, FollowingReplicaView(partition.store), SchedulingLimits())
     others = [intent(f"other-{number}", f"h{number}") for number in range(filled)]
     assert partition.store.prepare(partition.batch(*others, resources={"VCPU": 4})).accepted
     spec = request({"VCPU": 1}, group=ClaimGroup("g", GroupPolicy.ANTI_AFFINITY))

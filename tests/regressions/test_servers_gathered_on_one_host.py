@@ -14,7 +14,7 @@ from oslo_config import cfg
 from rpcapi import context
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import drivers
-from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView
@@ -40,7 +40,7 @@ class Cluster:
         self._partition = HostPartition({f"h{number}/n": node(SIZES) for number in range(NODES)})
         replicas = [FollowingReplicaView(self._partition.store, self._policy.reads) for _ in range(workers)]
         self._workers = [
-            (PartitionScheduler(self._partition.store, replica, RetryLimits()), replica) for replica in replicas
+            (PartitionScheduler(self._partition.store, replica, SchedulingLimits()), replica) for replica in replicas
         ]
         self.servers = Counter()
 

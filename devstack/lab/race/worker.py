@@ -17,7 +17,7 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import Verdict
 from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, ClaimBatch
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from scheduler_svc.store.interface import Store
 
@@ -132,7 +132,7 @@ def _work(settings: RaceSettings, partition: str, done: Any, pipe: PipeEnd, inde
         partitions.opened(settings.url, partition, log_length=LOG_LENGTH) as store,
         partitions.following(settings.url, partition, ranker.reads, log_length=LOG_LENGTH) as replica,
     ):
-        scheduler = PartitionScheduler(CountingStore(store, tally), replica, RetryLimits(ttl_ms=TTL_MS))
+        scheduler = PartitionScheduler(CountingStore(store, tally), replica, SchedulingLimits(ttl_ms=TTL_MS))
         policy = SchedulingPolicy(ranker)
         pipe.send(READY)
         pipe.recv()

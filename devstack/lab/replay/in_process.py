@@ -18,7 +18,7 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.scheduling.calls import SelectionCall, ServedCall
-from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
@@ -43,7 +43,7 @@ class InProcessPlacer:
         self._replica = replica
         self._follows = follows_in_thread
         self._policy = SchedulingPolicy(driver)
-        self._scheduler = PartitionScheduler(store, replica, RetryLimits(ttl_ms=LONG_MS))
+        self._scheduler = PartitionScheduler(store, replica, SchedulingLimits(ttl_ms=LONG_MS))
         self._batch = BATCH if driver.batches(SchedulingRequest("look", {})) else 1
         self._unreaped = 0
 

@@ -9,7 +9,7 @@ from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.scheduling.partition_router import PartitionRouter
-from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes import hosts
 
@@ -94,7 +94,7 @@ class DeploymentWorker:
         for partition in self.partitions:
             partition.presence._clock = lambda: clock() / 1000
         self.follow()
-        limits = RetryLimits(ttl_ms=ttl_ms, **limits_)
+        limits = SchedulingLimits(ttl_ms=ttl_ms, **limits_)
 
         def make(partition: OpenPartition) -> PartitionScheduler:
             return PartitionScheduler(partition.store, partition.replica, limits)

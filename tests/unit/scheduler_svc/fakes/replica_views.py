@@ -8,6 +8,7 @@ from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.reads import NO_READS, Reads
 from scheduler_svc.core.records import LogEntry
+from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.weighers import scoring
@@ -56,3 +57,8 @@ def filter_driver() -> FilterDriver:
 
 
 FILTER_POLICY = SchedulingPolicy(filter_driver(), pipeline.without_capacity(pipeline.build(DEFAULT_FILTERS)))
+
+
+def unchanged(_policy: SchedulingPolicy, request: SchedulingRequest) -> SchedulingRequest:
+    """Rewrite nothing, as without prefilters."""
+    return request

@@ -5,7 +5,7 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, IntentResult
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import node, request
@@ -23,7 +23,7 @@ class HostPartition:
 
     def scheduler(self, store=None, **limits):
         replica = FollowingReplicaView(self.store)
-        return PartitionScheduler(store or self.store, replica, RetryLimits(**limits)), replica
+        return PartitionScheduler(store or self.store, replica, SchedulingLimits(**limits)), replica
 
     def live(self):
         return self.store.claims()[0]

@@ -16,7 +16,7 @@ from scheduler_svc.scheduling.ranking import CurrentPolicy
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView
+from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView, unchanged
 
 
 class AlternatesPartition:
@@ -24,7 +24,7 @@ class AlternatesPartition:
         self.store = MemoryStore("p")
         hosts.join(self.store, {"a": node(), "b": node(), "c": node()})
         self.replica_view = FollowingReplicaView(self.store)
-        self.alternates = AlternateClaimer(CurrentPolicy(FILTER_POLICY), self.store, self.replica_view, catch_up_s=1.0)
+        self.alternates = AlternateClaimer(CurrentPolicy(FILTER_POLICY), self.store, self.replica_view, 1.0, unchanged)
         self.ranked_at = self.replica_view.table.partitions[0].position
         self.epoch = self.replica_view.table.partitions[0].epoch
 

@@ -9,9 +9,8 @@ from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.drivers.driver import BatchRanking, Driver, Ranking
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.records import ClaimGroup
-from scheduler_svc.scheduling.batch import WindowLimits
 from scheduler_svc.scheduling.calls import ServedCall
-from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.core.drivers.solver.placements import AMPLE_S, AMPLE_WORK
@@ -42,12 +41,12 @@ class SolverScheduler:
         return self.scheduler.select_batch(self.policy, [ctxt] * len(calls), calls)
 
 
-def scheduler(store, double=None, packs=True, window=()):
+def scheduler(store, double=None, packs=True, window=(0.0, 1)):
     policy = SchedulingPolicy(
         SolverDriver(filter_driver(), SolverLimits(packs=packs, work=AMPLE_WORK, limit_s=AMPLE_S))
     )
     scheduler = PartitionScheduler(
-        double or store, FollowingReplicaView(store), RetryLimits(), window=WindowLimits(*window)
+        double or store, FollowingReplicaView(store), SchedulingLimits(window_s=window[0], max_batch=window[1])
     )
     return SolverScheduler(policy, scheduler)
 
@@ -94,7 +93,7 @@ def test_calls_of_a_batch_are_ranked_together_with_those_of_the_same_driver():
     drivers = {name: NamedDriver(name) for name in "abc"}
     batch_scheduler = SolverScheduler(
         SchedulingPolicy(drivers["a"], drivers=drivers),
-        PartitionScheduler(store, FollowingReplicaView(store), RetryLimits()),
+        PartitionScheduler(store, FollowingReplicaView(store), SchedulingLimits()),
     )
     calls = [call(number, 1, driver=name) for number, name in enumerate(("b", None, "a", "b", "c"))]
     outcomes = batch_scheduler.select_batch(context.new("p", "u"), calls)

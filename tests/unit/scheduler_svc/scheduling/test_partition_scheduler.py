@@ -12,7 +12,7 @@ from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.core.weighers import scoring
-from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView, filter_driver
@@ -48,7 +48,7 @@ def test_table_counts_own_builds_until_their_hosts_report(volume):
     policy = SchedulingPolicy(driver)
     partition = HostPartition({"a": node(metrics={"instances": 1})})
     replica_view = FollowingReplicaView(partition.store, driver.reads)
-    scheduler = PartitionScheduler(partition.store, replica_view, RetryLimits())
+    scheduler = PartitionScheduler(partition.store, replica_view, SchedulingLimits())
     if volume:
         select(scheduler, selection_call(consumer_type="VOLUME"), policy=policy)
     for number in (1, 2):

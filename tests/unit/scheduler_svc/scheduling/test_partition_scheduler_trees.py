@@ -13,7 +13,7 @@ from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.ranking import CurrentPolicy
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
+from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, unchanged
 from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, allocations_by_consumer, select, selection_call
 
 GPU = "CUSTOM_GPU"
@@ -202,7 +202,7 @@ def test_alternates_get_current_allocations_of_their_trees():
     scheduler, replica_view = partition.scheduler()
     select(scheduler, selection_call(first=7, scheduling_request=device_request(force_hosts=("b",))))
     replica_view.reach(partition.store.state.position, 1)
-    alternates = AlternateClaimer(CurrentPolicy(FILTER_POLICY), partition.store, replica_view, catch_up_s=1.0)
+    alternates = AlternateClaimer(CurrentPolicy(FILTER_POLICY), partition.store, replica_view, 1.0, unchanged)
     state = partition.store.state
     batch = ClaimBatch(
         *("r", "p", "u", {"VCPU": 1}),

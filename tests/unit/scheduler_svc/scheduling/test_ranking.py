@@ -10,7 +10,7 @@ from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import BatchOutcomes, ClaimBatch
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy, rank_hosts
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes import hosts
@@ -46,7 +46,7 @@ def test_near_is_one_for_host_subsets_and_many_instances() -> None:
 def test_workers_with_the_same_table_select_different_near_hosts() -> None:
     store = MemoryStore("p")
     hosts.join(store, {name: node({"VCPU": 12}) for name in ("a", "b")})
-    workers = [PartitionScheduler(store, FollowingReplicaView(store), RetryLimits()) for _ in range(2)]
+    workers = [PartitionScheduler(store, FollowingReplicaView(store), SchedulingLimits()) for _ in range(2)]
     hosts_ = [_place(worker, f"c{number}") for number, worker in enumerate(workers)]
     assert sorted(hosts_) == ["a", "b"]
 
@@ -55,7 +55,7 @@ def test_own_claims_do_not_divert_a_worker() -> None:
     store = MemoryStore("p")
     hosts.join(store, {"large": node({"VCPU": 30}), "small": node({"VCPU": 27})})
     spy = RecordingStore(store)
-    worker = PartitionScheduler(spy, FollowingReplicaView(store), RetryLimits())
+    worker = PartitionScheduler(spy, FollowingReplicaView(store), SchedulingLimits())
     assert [_place(worker, f"c{number}") for number in range(2)] == ["large", "large"]
     first, second = (batch.intents[0] for batch in spy.batches)
     assert (first.near, second.near) == (1, 2)

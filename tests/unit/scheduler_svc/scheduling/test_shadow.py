@@ -8,13 +8,13 @@ from rpcapi.resources.claims import Answer, ClaimState, GroupPolicy
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, Intent
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import CurrentPolicy
 from scheduler_svc.scheduling.shadow import ShadowStore
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView
+from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView, unchanged
 from tests.unit.scheduler_svc.fakes.schedulers import select
 from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker
 
@@ -30,7 +30,7 @@ class ShadowPartition:
         self.before = self.store.state.position
         self.replica_view = FollowingReplicaView(self.store)
         self.claiming, self.shadow = (
-            PartitionScheduler(store, self.replica_view, RetryLimits())
+            PartitionScheduler(store, self.replica_view, SchedulingLimits())
             for store in (self.store, ShadowStore(self.store))
         )
 
@@ -140,7 +140,7 @@ def test_shadow_mode_respects_group_members_from_audits():
 def test_shadow_mode_claims_no_alternates():
     partition = ShadowPartition()
     shadow = ShadowStore(partition.store)
-    alternates = AlternateClaimer(CurrentPolicy(FILTER_POLICY), shadow, partition.replica_view, 1.0)
+    alternates = AlternateClaimer(CurrentPolicy(FILTER_POLICY), shadow, partition.replica_view, 1.0, unchanged)
     batch = ClaimBatch("req-2", "p", "u", SMALL_REQUEST, [], 1, 1, ttl_ms=1000)
     with pytest.raises(errors.NotClaimed, match="req-2"):
         alternates.prepare(context.new("p", "u"), request(), batch)

@@ -12,7 +12,7 @@ from devstack.lab.race import command, regret, worker
 from rpcapi import context, errors
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.ranking import SchedulingPolicy
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.devstack.lab import asking
@@ -94,7 +94,7 @@ def test_claims_of_a_single_scheduler_have_no_regret(store):
     # Given a single scheduler that placed some servers
     before = store.snapshot()
     sight = FollowingReplicaView(store, default_driver.default().reads)
-    scheduler = PartitionScheduler(worker.CountingStore(store, worker.RaceTally()), sight, RetryLimits())
+    scheduler = PartitionScheduler(worker.CountingStore(store, worker.RaceTally()), sight, SchedulingLimits())
     policy = SchedulingPolicy(default_driver.default())
     for server, _ in zip(hosts.stream(1), range(40), strict=False):
         scheduler.select(policy, context.new("lab", "lab"), SelectionCall(server.request, [server.consumer]))

@@ -10,7 +10,7 @@ from devstack.lab.shadow.records import DecisionRecords
 from rpcapi import context, errors
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
 from scheduler_svc.scheduling.shadow import ShadowStore
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.devstack.lab import asking
@@ -89,7 +89,7 @@ def test_exported_records_are_readable_and_a_shadow_agrees_with_its_scheduler(tm
         store = MemoryStore("p")
         hosts.join(store, {f"h{number}/n": hosts.node() for number in range(3)})
         scheduler = PartitionScheduler(
-            ShadowStore(store) if shadowing else store, FollowingReplicaView(store), RetryLimits()
+            ShadowStore(store) if shadowing else store, FollowingReplicaView(store), SchedulingLimits()
         )
         # When both get the same requests
         for number, vcpus in enumerate((2, 99)):
