@@ -16,10 +16,9 @@ OPTS: list[cfg.Opt] = [
         "enabled_filters",
         default=list(built_in.DEFAULT_FILTERS),
         mutable=True,
-        help="Filters that a host must pass; their order is fixed, cheapest first. docs/scheduling.md describes them; "
-        "a hint or extra spec has no effect if its filter is not enabled. MembershipFilter is always applied. Without "
-        "ResourcesFilter full hosts are tried and the store refuses the claim. With [nova] enabled the default is "
-        "Nova's filters and those that replace Placement's decisions.",
+        help="Filters that a host must pass; docs/scheduling.md describes them. A hint or extra spec needs its filter. "
+        "MembershipFilter is always applied; without ResourcesFilter the store refuses full hosts. Default with [nova] "
+        "enabled: Nova's filters and those that replace Placement's decisions.",
     ),
     cfg.IntOpt(
         "max_io_ops_per_host",
@@ -41,8 +40,7 @@ OPTS: list[cfg.Opt] = [
         "image_properties_default_architecture",
         sample_default="x86_64",
         mutable=True,
-        help="Architecture that ImagePropertiesFilter assumes for images without property hw_architecture. Unset: "
-        "such images may run on any host.",
+        help="Architecture that ImagePropertiesFilter assumes for images without hw_architecture. Unset: any host.",
     ),
     cfg.ListOpt(
         "isolated_images",

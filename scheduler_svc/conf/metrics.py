@@ -25,8 +25,7 @@ OPTS: list[cfg.Opt] = [
         "weight_multiplier",
         default=1.0,
         mutable=True,
-        help="Weight of the metrics in a host's score. Figures are normalized to 0 to 1 over the hosts that passed "
-        "the filters and multiplied by this.",
+        help="Weight of the metrics in a host's score, for figures normalized to 0 to 1 over the filtered hosts.",
     ),
     cfg.BoolOpt(
         "required",

@@ -23,8 +23,7 @@ OPTS: list[cfg.Opt] = [
         "writer",
         regex=r"^[^\s]{1,200}$",
         sample_default="rackd",
-        help="Only service that may write this namespace. The group name contains the namespace: [namespace:rack] "
-        "describes 'rack'.",
+        help="Only service that may write this namespace; group [namespace:rack] describes namespace 'rack'.",
     ),
     cfg.StrOpt(
         "schema",

@@ -42,8 +42,7 @@ OPTS: list[cfg.Opt] = [
         default=15.0,
         min=1.0,
         max=3600.0,
-        help="Seconds without a renewal after which another worker takes over publishing at the last recorded "
-        "position.",
+        help="Seconds without a renewal after which another worker takes over publishing.",
     ),
 ]
 

@@ -16,8 +16,7 @@ OPTS: list[cfg.Opt] = [
         "enabled",
         default=False,
         help="Whether the hosts belong to a Nova: nova-compute creates their providers through Placement's API, and "
-        "gantt-nova-bridge reads their services from Nova's databases. A host without a compute service there takes "
-        "no instance.",
+        "gantt-nova-bridge reads their services. A host without a compute service takes no instance.",
     ),
     cfg.StrOpt(
         "transport_url",
@@ -40,8 +39,7 @@ OPTS: list[cfg.Opt] = [
         "max_attempts",
         default=3,
         min=1,
-        help="Hosts that one build or move of Nova may try: the selected host and its alternates; as [scheduler] "
-        "max_attempts in nova.conf.",
+        help="Hosts that a build or move may try, alternates included; as [scheduler] max_attempts in nova.conf.",
     ),
     cfg.StrOpt(
         "default_availability_zone",
@@ -52,15 +50,13 @@ OPTS: list[cfg.Opt] = [
     cfg.BoolOpt(
         "disable_fallback_pcpu_query",
         default=False,
-        help="Whether guests with dedicated CPUs need computes that report PCPU; as [workarounds] "
-        "disable_fallback_pcpu_query in nova.conf.",
+        help="Whether guests with dedicated CPUs need computes that report PCPU; as [workarounds] in nova.conf.",
     ),
     cfg.StrOpt(
         "api_database",
         default="",
         secret=True,
-        help="SQLAlchemy URL of Nova's API database, as [api_database] connection in nova.conf, for "
-        "gantt-nova-bridge. Its user needs only SELECT.",
+        help="SQLAlchemy URL of Nova's API database, as [api_database] connection in nova.conf. It needs only SELECT.",
     ),
     cfg.StrOpt(
         "cell_database",
@@ -115,8 +111,7 @@ OPTS: list[cfg.Opt] = [
         default=60.0,
         min=1.0,
         max=3600.0,
-        help="Seconds without an allocation after which nova-scheduler is assumed to have refused an instance; for "
-        "[scheduler] mode = shadow.",
+        help="Seconds without an allocation after which nova-scheduler is assumed to have refused an instance.",
     ),
     cfg.FloatOpt(
         "build_timeout",

@@ -17,8 +17,7 @@ OPTS: list[cfg.Opt] = [
         "url",
         secret=True,
         sample_default="redis://user:password@cell1-store:6379/0",
-        help="URL of this partition's store, in the form of [store] url, which is its default. The group name contains "
-        "the partition: [partition:cell1] describes 'cell1'. Partitions may share a store: each has its own keys.",
+        help="URL of this partition's store, by default [store] url; group [partition:cell1] describes 'cell1'.",
     ),
 ]
 

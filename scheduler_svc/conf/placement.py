@@ -57,8 +57,7 @@ OPTS: list[cfg.Opt] = [
         default=100_000,
         min=1,
         max=1_000_000,
-        help="Maximum allocation candidates per query. An answer takes about 150 bytes per candidate and 500 per "
-        "provider.",
+        help="Maximum allocation candidates per query; each takes about 150 bytes of the answer, a provider 500.",
     ),
     cfg.FloatOpt(
         "allocation_candidates_timeout",

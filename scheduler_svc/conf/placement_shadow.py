@@ -24,8 +24,7 @@ OPTS: list[cfg.Opt] = [
     cfg.URIOpt(
         "gantt_url",
         schemes=SCHEMES,
-        help="URL of the gantt-placement that gets the same requests afterwards, with its path prefix if any. "
-        "Required.",
+        help="URL of the gantt-placement that repeats the requests, with its path prefix if any. Required.",
     ),
     cfg.StrOpt(
         "placement_ca_file",
@@ -40,8 +39,7 @@ OPTS: list[cfg.Opt] = [
     cfg.StrOpt(
         "client_cert_file",
         default="",
-        help="PEM file with the client certificate for servers that require one. SIGHUP rereads the TLS files for new "
-        "connections.",
+        help="PEM file with the client certificate, if servers require one. SIGHUP rereads the TLS files.",
     ),
     cfg.StrOpt(
         "client_key_file",

@@ -18,17 +18,16 @@ OPTS: list[cfg.Opt] = [
             (SKIP, "the decision continues without the plugin"),
         ],
         mutable=True,
-        help="What to do when a filter or weigher plugin raises an error or returns an invalid column. Either way the "
-        "failure is logged and counted: see 'gantt filter list' and gantt_scheduler_plugin_errors_total. Use 'skip' "
-        "only if requests may be placed on hosts that the plugin would reject.",
+        help="What to do when a filter or weigher plugin raises an error or returns an invalid column. The failure is "
+        "logged and counted: see 'gantt filter list' and gantt_scheduler_plugin_errors_total. Use 'skip' only if "
+        "requests may be placed on hosts that the plugin would reject.",
     ),
     cfg.DictOpt(
         "plugin_weight_multipliers",
         default={},
         sample_default="RackWeigher:2.0",
         mutable=True,
-        help="Multipliers of enabled weigher plugins, by name. Default: 1.0 each. Weights are normalized to 0 to 1 "
-        "over the hosts that passed the filters and multiplied by this.",
+        help="Multipliers of enabled weigher plugins by name, for weights normalized to 0 to 1. Default: 1.0 each.",
     ),
 ]
 

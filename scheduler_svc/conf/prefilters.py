@@ -21,8 +21,7 @@ OPTS: list[cfg.Opt] = [
         "placement_aggregate_required_for_tenants",
         default=False,
         mutable=True,
-        help="Whether requests of a project without such an aggregate are refused, if "
-        "limit_tenants_to_placement_aggregate is true.",
+        help="Whether limit_tenants_to_placement_aggregate refuses projects without such an aggregate.",
     ),
     cfg.BoolOpt(
         "query_placement_for_image_type_support",

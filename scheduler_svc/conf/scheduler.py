@@ -27,8 +27,7 @@ OPTS: list[cfg.Opt] = [
         sample_default="<number of processors>",
         min=1,
         max=256,
-        help="Number of worker processes. Each has a replica of all hosts, about 1 kB per host, and decides "
-        "independently; more workers than processors have no benefit.",
+        help="Worker processes, each with a replica of all hosts (1 kB per host). More than processors do not help.",
     ),
     cfg.StrOpt(
         "driver",
@@ -49,50 +48,44 @@ OPTS: list[cfg.Opt] = [
             ("claim", "a selection claims its hosts"),
             ("shadow", "a selection is recorded, nothing is claimed, and the caller gets error NotClaimed"),
         ],
-        help="'shadow' evaluates gantt next to the scheduler that makes the real selections: requests are mirrored to "
-        "both, and './devstack/lab.sh shadow' of a checkout compares their decisions. With [nova] enabled it decides "
-        "copies of nova-scheduler's calls, and 'gantt decision compare' shows the differences. All workers of a "
-        "deployment must use the same mode.",
+        help="'shadow' evaluates gantt next to the scheduler that makes the real selections; './devstack/lab.sh "
+        "shadow' of a checkout, or with [nova] enabled 'gantt decision compare', shows the differences. All workers of "
+        "a deployment must use the same mode.",
     ),
     cfg.IntOpt(
         "tries",
         default=3,
         min=1,
         max=20,
-        help="Maximum decisions for one request, which is decided again if other requests claimed the selected "
-        "capacity.",
+        help="Maximum decisions for one request, which is decided again if others claimed the selected capacity.",
     ),
     cfg.IntOpt(
         "round_limit",
         default=16,
         min=1,
         max=64,
-        help="Instances of one project in a round of decisions while another project waits. Requests that arrive "
-        "during a round are decided and claimed together in the next, of at most 64 instances; a request of more than "
-        "16 instances is decided alone.",
+        help="Instances of one project in a round of decisions while another project waits. A round has at most 64 "
+        "instances; a request of more than 16 instances is decided alone.",
     ),
     cfg.FloatOpt(
         "claim_ttl",
         default=60.0,
         min=1.0,
         max=86400.0,
-        help="Seconds within which the selected host must confirm a claim before it expires. It covers the path over "
-        "conductor and bus to the agent: a shorter time frees the resources of a dead host sooner, but rejects "
-        "instances with delayed messages.",
+        help="Seconds within which the selected host must confirm a claim. A shorter time frees the resources of a "
+        "dead host sooner, but rejects instances with delayed messages.",
     ),
     cfg.FloatOpt(
         "catch_up_timeout",
         default=2.0,
         min=0.0,
         max=60.0,
-        help="Maximum seconds that a request waits for this worker's replica to catch up after a claim conflict, "
-        "before it is decided again.",
+        help="Maximum seconds that a request with a claim conflict waits for this worker's replica to catch up.",
     ),
     cfg.ListOpt(
         "namespaces",
         default=[],
-        help="Host state namespaces besides the built-in ones (compute, service, aggregate, volume, network). Each "
-        "needs a group [namespace:NAME] that declares its writer.",
+        help="Host state namespaces besides the built-in ones; each needs a group [namespace:NAME] with its writer.",
     ),
     cfg.ListOpt(
         "partitions",
@@ -121,10 +114,9 @@ OPTS: list[cfg.Opt] = [
     cfg.StrOpt(
         "stamp_key",
         secret=True,
-        help="Secret of at least 32 random characters, the same for all schedulers of the deployment and known to "
-        "nobody else. It signs stamps of the store's state in answers to agents; a store that is behind a stamp was "
-        "restored from a backup, and begins a new epoch. Unset: no stamps, and only schedulers that kept running "
-        "notice a restored backup.",
+        help="Secret of at least 32 random characters, the same for all schedulers of the deployment. It signs stamps "
+        "of the store's state in answers to agents, so that a store restored from a backup is noticed and begins a new "
+        "epoch. Unset: only schedulers that kept running notice it.",
     ),
 ]
 

@@ -17,8 +17,7 @@ OPTS: list[cfg.Opt] = [
             (SPREAD, "distribute the load evenly over hosts"),
         ],
         help="Objective among solutions that place the maximum number of requests. It replaces [filter_scheduler] "
-        "placement for this driver, and sets the sign of the multipliers of FreeShareWeigher, RAMWeigher, CPUWeigher "
-        "and DiskWeigher; other weighers apply as configured.",
+        "placement for this driver, and sets the sign of the multipliers of free capacity.",
     ),
     cfg.IntOpt(
         "work_limit",
@@ -26,10 +25,9 @@ OPTS: list[cfg.Opt] = [
         min=1,
         max=1_000_000_000,
         mutable=True,
-        help="Maximum work to solve one batch: steps, about one per relaxation that HiGHS solves, times columns, "
-        "about one per pair of request kind and host. After that the best solution so far is used, which is never "
-        "worse than deciding requests one by one. Unlike a time limit, it gives the same batch on the same hosts the "
-        "same solution on any machine; 20,000 take 0.1 to 0.3 s.",
+        help="Maximum work to solve one batch: steps (about one per relaxation) times pairs of request kind and host. "
+        "After that the best solution so far is used, never worse than deciding requests one by one. Unlike a time "
+        "limit, it gives the same solution on any machine; 20,000 take 0.1 to 0.3 s.",
     ),
     cfg.IntOpt(
         "time_limit",
@@ -37,8 +35,7 @@ OPTS: list[cfg.Opt] = [
         min=1,
         max=60_000,
         mutable=True,
-        help="Maximum milliseconds to solve one batch, a guard for slow machines: solutions cut off by it depend on "
-        "the machine, as their decision records say.",
+        help="Maximum milliseconds to solve one batch. Decision records say if a solution was cut off by it.",
     ),
     cfg.IntOpt(
         "hosts",
@@ -55,8 +52,7 @@ OPTS: list[cfg.Opt] = [
         min=1,
         max=1_000_000,
         mutable=True,
-        help="Maximum pairs of request kind and host; in a larger batch each request is decided separately, as by "
-        "driver 'filter'.",
+        help="Maximum pairs of request kind and host; requests of a larger batch are decided separately.",
     ),
     cfg.IntOpt(
         "window",
@@ -71,7 +67,6 @@ OPTS: list[cfg.Opt] = [
         default=200,
         min=1,
         max=1_000,
-        help="Maximum requests in one batch; the window closes when this many wait, and select_batch calls with more "
-        "are refused.",
+        help="Maximum requests in one batch: the window closes, and select_batch calls with more are refused.",
     ),
 ]

@@ -55,11 +55,11 @@ OPTS: list[cfg.Opt] = [
         "url",
         default="redis://127.0.0.1:6379/0",
         secret=True,
-        help="URL of this partition's store. Redis: redis://user:password@host:port/db, rediss:// for TLS, or "
-        "unix:///path/redis.sock?db=0; redis+sentinel://user:password@host1:26379,host2:26379/service/db or "
-        "redis+cluster://user:password@host1:6379,host2:6379 (rediss+... for TLS) for failover: "
-        "name all sentinels, or a node of each machine. SQL: postgresql://user:password@host/database, "
-        "or sqlite:////path/store.sqlite for one machine. docs/backends.md compares them.",
+        help="URL of this partition's store: redis://user:password@host:port/db (rediss:// for TLS), "
+        "unix:///path/redis.sock?db=0, redis+sentinel://user:password@host1:26379,host2:26379/service/db with all "
+        "sentinels, redis+cluster://user:password@host1:6379,host2:6379 with a node of each machine, "
+        "postgresql://user:password@host/database, or sqlite:////path/store.sqlite for one machine. docs/backends.md "
+        "compares them.",
     ),
     cfg.StrOpt(
         "durability",
@@ -72,10 +72,9 @@ OPTS: list[cfg.Opt] = [
                 "machine",
             ),
         ],
-        help="Durability that the store's Redis is configured for. Only with 'always' does a restart continue in the "
-        "same epoch; otherwise every host is audited before it accepts instances again. A value stronger than Redis's "
-        "real setting may hide lost claims. SQL: 'always' enables synchronous commits; 'everysec' leaves PostgreSQL "
-        "as configured, and SQLite may lose its last commits with the machine.",
+        help="Durability that the store's Redis is configured for; a stronger value may hide lost claims. Only with "
+        "'always' does a restart continue in the same epoch; otherwise every host is audited first. SQL: 'always' "
+        "enables synchronous commits; with 'everysec' SQLite may lose its last commits with the machine.",
     ),
     cfg.IntOpt(
         "log_length",
@@ -110,8 +109,7 @@ OPTS: list[cfg.Opt] = [
         min=60.0,
         max=315360000.0,
         mutable=True,
-        help="Seconds that the tombstone of an ended claim is kept. Longer than the longest retry: a later message "
-        "could recreate the claim.",
+        help="Seconds that an ended claim's tombstone is kept: longer than any retry, which could recreate the claim.",
     ),
     cfg.FloatOpt(
         "reap_interval",
@@ -119,20 +117,17 @@ OPTS: list[cfg.Opt] = [
         min=0.1,
         max=3600.0,
         mutable=True,
-        help="Seconds, plus or minus a quarter, between a worker's cleanups of expired claims, silent services and "
-        "old tombstones. Deadlines apply regardless; it determines how soon workers see freed capacity and dead "
-        "services.",
+        help="Seconds, plus or minus a quarter, between a worker's cleanups, which determine how soon workers see "
+        "freed capacity and dead services. Deadlines apply regardless.",
     ),
     cfg.FloatOpt(
         "max_clock_step",
         default=15.0,
         min=1.0,
         max=3600.0,
-        help="Maximum seconds by which one step of the store server's clock advances a partition's time, which "
-        "deadlines and ages use; it never goes back. Choose well below service_down_time and [scheduler] claim_ttl, "
-        "so that a leap of the clock neither marks services down nor ends claims. The time stands still beyond this "
-        "step while no worker uses the partition; workers clean up at least twice within it, regardless of "
-        "reap_interval. Use the same value for all workers of a partition.",
+        help="Maximum seconds by which one step of the store server's clock advances a partition's time, so that a "
+        "leap of the clock neither marks services down nor ends claims: well below service_down_time and [scheduler] "
+        "claim_ttl. Workers clean up at least twice within it. Use the same value for all workers of a partition.",
     ),
     cfg.FloatOpt(
         "collect_timeout",
@@ -140,16 +135,14 @@ OPTS: list[cfg.Opt] = [
         min=1.0,
         max=86400.0,
         mutable=True,
-        help="Seconds that a partition whose store may have lost data waits for the names of forgotten hosts, from "
-        "workers' host tables and conductors' records. Meanwhile attempts that may run somewhere are not repeated. "
-        "Longer than [compute] report_interval, so that every live host reports meanwhile.",
+        help="Seconds that a partition whose store may have lost data waits for the names of forgotten hosts; "
+        "meanwhile attempts that may run somewhere are not repeated. Longer than [compute] report_interval.",
     ),
     cfg.StrOpt(
         "known_hosts_file",
         sample_default="/etc/gantt/known-hosts",
-        help="File with the service hosts of [rpc] partition, one per line; lines that begin with '#' are comments. "
-        "When the partition's store may have lost data, the file is read and its hosts are awaited, even if no store, "
-        "worker or record knows them. A listed host that is gone is awaited until it is fenced or removed.",
+        help="File with the service hosts of [rpc] partition, one per line; '#' begins a comment. If the store may "
+        "have lost data, these hosts are awaited even if nothing else knows them, until they are fenced or removed.",
     ),
     cfg.FloatOpt(
         "audit_grace",
@@ -163,9 +156,8 @@ OPTS: list[cfg.Opt] = [
         "state_url",
         secret=True,
         sample_default="memcached://127.0.0.1:11211",
-        help="URL of a memcached for the documents of state_namespaces: memcached://host:port, or "
-        "memcached:///path/memcached.sock. Evicted documents are missing until their writer writes them again; claims "
-        "are never stored there.",
+        help="URL of a memcached for the documents of state_namespaces: memcached://host:port or "
+        "memcached:///path/memcached.sock. Evicted documents are missing until they are written again.",
     ),
     cfg.ListOpt(
         "state_namespaces",

@@ -39,8 +39,7 @@ OPTS: list[cfg.Opt] = [
         min=1,
         max=1000,
         mutable=True,
-        help="Number of best hosts from which each instance's host is drawn at random. A value above 1 reduces "
-        "collisions between concurrent workers, for slightly worse placement.",
+        help="Best hosts from which an instance's host is drawn at random. More than 1 reduces collisions of workers.",
     ),
     cfg.ListOpt(
         "enabled_weighers",
