@@ -22,28 +22,19 @@ LARGE_REQUEST = 16  # requests with more instances are large
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Candidate hosts of each instance, best first; empty if an instance cannot be served.
-
-    Attributes:
-        hosts: Number of considered hosts.
-        reasons: Number of rejected hosts per reason.
-        best: Leading hosts for the decision record: name, score, and weight per weigher.
-        near: Number of leading candidates that are about equally good: with one more instance, the best would be worse.
-        nears: ``near`` per instance, in a ranking shared by several calls.
-        allocations: Per instance, allocations by candidate if not the request's resources on the root provider.
-        samples: Some hosts whose trees do not fit, by reason.
-        batch: Batch part of the decision record, if ranked in a batch.
-    """
+    """Candidate hosts of each instance, best first; empty if an instance cannot be served."""
 
     candidates: Sequence[Sequence[str]]
-    hosts: int
-    reasons: Mapping[str, int]
+    hosts: int  #: number of considered hosts
+    reasons: Mapping[str, int]  #: number of rejected hosts per reason
+    #: Leading hosts for the decision record: name, score, and weight per weigher.
     best: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
-    near: int = 1
+    near: int = 1  #: leading candidates that are about equally good: with one more instance, the best would be worse
+    #: Per instance, by candidate, if not the request's resources on the root provider.
     allocations: Sequence[Mapping[str, Allocations]] = ()
-    batch: Mapping[str, Any] | None = None
-    samples: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    nears: Sequence[int] = ()
+    batch: Mapping[str, Any] | None = None  #: batch part of the decision record, if ranked in a batch
+    samples: Mapping[str, Sequence[str]] = field(default_factory=dict)  #: some hosts whose trees do not fit, by reason
+    nears: Sequence[int] = ()  #: ``near`` per instance, in a ranking shared by several calls
 
 
 @dataclass(frozen=True, slots=True)

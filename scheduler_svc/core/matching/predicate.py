@@ -26,20 +26,13 @@ PerHostPredicates = Callable[[View, SchedulingRequest, Column], Iterable[HostPre
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A filter by its configured name.
-
-    Attributes:
-        reads: Host state keys that the predicates may read.
-        per_host: Called instead of ``predicates`` if set.
-        remaining_instances: How many instances of the request each row takes, if one changes what the filter reads.
-        reasons: Reasons of the predicates; {} stands for a name from the request.
-        in_every_scope: Whether it applies to requests of any FilterScope.
-    """
+    """A filter by its configured name."""
 
     name: str
     predicates: Predicates
-    reads: Reads = field(default_factory=dict)
-    per_host: PerHostPredicates | None = None
+    reads: Reads = field(default_factory=dict)  #: host state keys that the predicates may read
+    per_host: PerHostPredicates | None = None  #: called instead of ``predicates`` if set
+    #: Instances that each row takes, if one changes what the filter reads.
     remaining_instances: Callable[[View, SchedulingRequest], FloatColumn] | None = None
-    reasons: Sequence[str] = ()
-    in_every_scope: bool = False
+    reasons: Sequence[str] = ()  #: reasons of the predicates; {} stands for a name from the request
+    in_every_scope: bool = False  #: whether it applies to requests of any FilterScope

@@ -17,25 +17,18 @@ def unchanged(request: SchedulingRequest) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Weigher:
-    """A weigher by its configured name.
-
-    Attributes:
-        raw: Number per row, more is better; None if all rows are equal.
-        step: Change of a host's number per instance, so that many equal instances are placed in one pass.
-        row_steps: The same for given rows if it differs between hosts; added to ``step``.
-        reads: Host state keys that ``raw`` may read.
-        per_host: Called instead of ``raw`` if set; returns numbers of the given rows only (None: all rows).
-        option: Multiplier option, also the aggregate metadata key that overrides it; built-in weighers only.
-        sign: -1 if the multiplier is a penalty.
-        floor: Numbers are scaled from here, and raised to it; None: from the smallest number.
-    """
+    """A weigher by its configured name."""
 
     name: str
+    #: Number per row, more is better; None if all rows are equal.
     raw: Callable[[View, SchedulingRequest], FloatColumn | None]
+    #: Change of a host's number per instance, so that many equal instances are placed in one pass.
     step: Callable[[SchedulingRequest], float] = unchanged
-    reads: Reads = field(default_factory=dict)
+    reads: Reads = field(default_factory=dict)  #: host state keys that ``raw`` may read
+    #: Called instead of ``raw`` if set, for these rows only (None: all rows).
     per_host: Callable[[View, SchedulingRequest, Rows | None], FloatColumn] | None = None
+    #: Steps of given rows if they differ between hosts; added to ``step``.
     row_steps: Callable[[View, SchedulingRequest, Rows], FloatColumn] | None = None
-    option: str = ""
-    sign: int = 1
-    floor: float | None = None
+    option: str = ""  #: multiplier option, also the aggregate metadata key that overrides it; built-in weighers only
+    sign: int = 1  #: -1 if the multiplier is a penalty
+    floor: float | None = None  #: numbers are scaled from here, and raised to it; None: from the smallest number
