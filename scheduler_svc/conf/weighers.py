@@ -25,11 +25,11 @@ _SCALED = (
     "metadata of the same name overrides it for member hosts; the minimum of several aggregates applies."
 )
 _FREE = "Weight of free {} in a host's score: positive spreads instances, negative packs them, 0 ignores it."
-_FREE_AMOUNT = _FREE + " For a Nova weigher, enabled by default only with [nova] enabled." + _SCALED
+_FREE_AMOUNT = _FREE + " For a Nova weigher, enabled by default only with [nova] enabled."
 
 
 def _multiplier(option: str, default: float | None, text: str) -> cfg.Opt:
-    return cfg.FloatOpt(option, default=default, mutable=True, help=text)
+    return cfg.FloatOpt(option, default=default, mutable=True, help=text + _SCALED)
 
 
 OPTS: list[cfg.Opt] = [
@@ -66,7 +66,7 @@ OPTS: list[cfg.Opt] = [
         1.0,
         _FREE.format("shares of processors and memory")
         + " For FreeShareWeigher, which Nova lacks: equal servers are spread evenly over equal hosts, and "
-        "over unlike hosts in proportion to their sizes." + _SCALED,
+        "over unlike hosts in proportion to their sizes.",
     ),
     _multiplier("ram_weight_multiplier", 1.0, _FREE_AMOUNT.format("memory")),
     _multiplier("cpu_weight_multiplier", 1.0, _FREE_AMOUNT.format("processors")),
@@ -77,28 +77,26 @@ OPTS: list[cfg.Opt] = [
         "Weight of how much a server evens out the free shares of a host's processors and memory, for BalanceWeigher, "
         "which Nova lacks: it avoids free memory without processors and vice versa. Default: "
         f"{PACKED_BALANCE:g} if servers are packed, so that free shares decide between hosts of similar balance; "
-        "otherwise 0, because it gathers unlike flavors on few hosts." + _SCALED,
+        "otherwise 0, because it gathers unlike flavors on few hosts.",
     ),
     _multiplier(
-        "hypervisor_version_weight_multiplier",
-        1.0,
-        "Weight of the hypervisor's version: positive prefers newer ones." + _SCALED,
+        "hypervisor_version_weight_multiplier", 1.0, "Weight of the hypervisor's version: positive prefers newer ones."
     ),
     _multiplier(
         "num_instances_weight_multiplier",
         0.0,
-        "Weight of the number of instances on a host: negative spreads, positive packs." + _SCALED,
+        "Weight of the number of instances on a host: negative spreads, positive packs.",
     ),
     _multiplier(
         "io_ops_weight_multiplier",
         -1.0,
-        "Weight of the number of instances that a host is building or moving: negative prefers idle hosts." + _SCALED,
+        "Weight of the number of instances that a host is building or moving: negative prefers idle hosts.",
     ),
     _multiplier(
         "image_props_weight_multiplier",
         0.0,
         "Weight of the number of instances on a host whose images have the request's properties: positive groups such "
-        "instances, negative separates them." + _SCALED,
+        "instances, negative separates them.",
     ),
     cfg.ListOpt(
         "image_props_weight_setting",
@@ -112,34 +110,34 @@ OPTS: list[cfg.Opt] = [
         "pci_weight_multiplier",
         1.0,
         "Weight of having few free PCI devices: positive reserves hosts with devices for requests that need them, and "
-        "fills hosts with few devices first." + _SCALED,
+        "fills hosts with few devices first.",
     ),
     _multiplier(
         "soft_affinity_weight_multiplier",
         1.0,
-        "Weight of members of the request's server group on a host, for policy soft-affinity." + _SCALED,
+        "Weight of members of the request's server group on a host, for policy soft-affinity.",
     ),
     _multiplier(
         "soft_anti_affinity_weight_multiplier",
         1.0,
-        "Weight of the absence of members of the request's server group, for policy soft-anti-affinity." + _SCALED,
+        "Weight of the absence of members of the request's server group, for policy soft-anti-affinity.",
     ),
     _multiplier(
         "build_failure_weight_multiplier",
         1_000_000.0,
         "Weight against builds that failed on a host since its last success. Large, so that other weighers decide "
-        "only between hosts with equal counts." + _SCALED,
+        "only between hosts with equal counts.",
     ),
     _multiplier(
         "cross_cell_move_weight_multiplier",
         1_000_000.0,
-        "Weight of the partition that an instance moves from: negative prefers other partitions." + _SCALED,
+        "Weight of the partition that an instance moves from: negative prefers other partitions.",
     ),
     _multiplier(
         "volume_near_weight_multiplier",
         10.0,
         "Weight of being in the same location as the storage pools of the request's volumes. Large, so that free "
-        "capacity decides only between equally near hosts." + _SCALED,
+        "capacity decides only between equally near hosts.",
     ),
 ]
 

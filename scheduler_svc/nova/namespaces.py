@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Namespaces that gantt-nova-bridge fills from Nova's databases."""
 
-from typing import Any
-
 from scheduler_svc.core.namespaces import compute_node
-from scheduler_svc.core.namespaces.namespace import Namespace
+from scheduler_svc.core.namespaces.namespace import Namespace, object_schema
 
 BRIDGE_NAMESPACE = "nova_bridge"  # has only the bridge's document
 BRIDGE = "bridge"  # name of the bridge's document
@@ -15,9 +13,8 @@ _NAME = {"type": "string", "minLength": 1, "maxLength": 255}
 _FLAG = {"type": "boolean"}
 _COUNT = _TIME = {"type": "integer", "minimum": 0}
 
-COMPUTE_NODE: dict[str, Any] = {
-    "type": "object",
-    "properties": {
+COMPUTE_NODE = object_schema(
+    {
         compute_node.SERVICE_HOST: _NAME,
         compute_node.NODE: _NAME,
         compute_node.CELL: _NAME,
@@ -33,31 +30,26 @@ COMPUTE_NODE: dict[str, Any] = {
         "pci_pools": {"type": "array", "items": {"type": "object"}},
         compute_node.FREE_PCI_DEVICES: _COUNT,
     },
-    "required": [compute_node.SERVICE_HOST, compute_node.NODE, compute_node.CELL, *STATUS_KEYS],
-    "additionalProperties": False,
-}
+    required=[compute_node.SERVICE_HOST, compute_node.NODE, compute_node.CELL, *STATUS_KEYS],
+)
 
 # Store clock at the last reading of the API database, and at a cell's first reading without an answer.
-BRIDGE_STATE: dict[str, Any] = {
-    "type": "object",
-    "properties": {
+BRIDGE_STATE = object_schema(
+    {
         "read_ms": _TIME,
         "interval_ms": _TIME,
         "cells": {
             "type": "object",
-            "additionalProperties": {
-                "type": "object",
-                "properties": {"name": {"type": ["string", "null"]}, "disabled": _FLAG, "unread_since_ms": _TIME},
-                "required": ["name", "disabled"],
-                "additionalProperties": False,
-            },
+            "additionalProperties": object_schema(
+                {"name": {"type": ["string", "null"]}, "disabled": _FLAG, "unread_since_ms": _TIME},
+                required=["name", "disabled"],
+            ),
         },
         "unmapped": {"type": "array", "items": _NAME},
         "all_computes_own": _FLAG,
     },
-    "required": ["read_ms", "interval_ms", "cells", "all_computes_own"],
-    "additionalProperties": False,
-}
+    required=["read_ms", "interval_ms", "cells", "all_computes_own"],
+)
 
 
 def build() -> list[Namespace]:

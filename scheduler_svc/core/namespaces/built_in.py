@@ -2,30 +2,27 @@
 """Namespaces of every deployment; see docs/host-state.md."""
 
 from rpcapi.resources.inventory import MAX_AMOUNT
-from scheduler_svc.core.namespaces.namespace import Namespace, Schema
+from scheduler_svc.core.namespaces.namespace import Namespace, object_schema
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 255}
 _TEXTS = {"type": "array", "items": _TEXT, "uniqueItems": True}
 _AMOUNT = {"type": "number", "minimum": 0}
 
 # Host aggregate, as in Nova, of service hosts, nodes and other providers. A deleted one has key "deleted".
-AGGREGATE: Schema = {
-    "type": "object",
-    "properties": {
+AGGREGATE = object_schema(
+    {
         "name": _TEXT,
         "hosts": {**_TEXTS, "maxItems": 10_000},
         "metadata": {"type": "object", "additionalProperties": {"type": "string", "maxLength": 255}},
         "version": {"type": ["integer", "string"], "minimum": 0, "minLength": 1, "maxLength": 64},
         "deleted": {"const": True},
     },
-    "required": ["hosts"],
-    "additionalProperties": False,
-}
+    required=["hosts"],
+)
 
 # Storage pool, as reported by Cinder's back ends, which add many keys of their own.
-VOLUME: Schema = {
-    "type": "object",
-    "properties": {
+VOLUME = object_schema(
+    {
         "service_host": _TEXT,
         "backend": _TEXT,
         "total_gb": _AMOUNT,
@@ -40,59 +37,39 @@ VOLUME: Schema = {
         "location": _TEXT,
         "capabilities": {"type": "object"},
     },
-    "required": ["service_host", "total_gb", "free_gb"],
-}
+    required=["service_host", "total_gb", "free_gb"],
+    is_open=True,
+)
 
 # Networks that reach a host. Mechanism drivers may add keys.
-NETWORK: Schema = {
-    "type": "object",
-    "properties": {
+NETWORK = object_schema(
+    {
         "physnets": _TEXTS,
         "segments": _TEXTS,
         "tunnel_types": _TEXTS,
         "bandwidth_kbps": {"type": "object", "additionalProperties": _AMOUNT},
     },
-}
-
+    is_open=True,
+)
 
 # Custom trait or resource class by name; it exists even if no provider has it.
-VOCABULARY: Schema = {
-    "type": "object",
-    "properties": {"changed_ms": {"type": "integer", "minimum": 0}},
-    "additionalProperties": False,
-}
+VOCABULARY = object_schema({"changed_ms": {"type": "integer", "minimum": 0}})
 
 # By partition: epoch up to which no write of Placement API clients is missing.
-PLACEMENT: Schema = {
-    "type": "object",
-    "properties": {"acknowledged_epoch": {"type": "integer", "minimum": 0}},
-    "required": ["acknowledged_epoch"],
-    "additionalProperties": False,
-}
+PLACEMENT = object_schema({"acknowledged_epoch": {"type": "integer", "minimum": 0}}, required=["acknowledged_epoch"])
 
 _SIZE = {"type": "integer", "minimum": 0, "maximum": MAX_AMOUNT}
 _PAIRS = {"type": "object", "additionalProperties": {"type": "string", "maxLength": 1024}, "maxProperties": 256}
 
 # Flavor or image for clients without a catalog file; see rpcapi.spec_builder.catalog_documents.
-FLAVOR: Schema = {
-    "type": "object",
-    "properties": {"name": _TEXT, "vcpus": _SIZE, "memory_mb": _SIZE, "disk_gb": _SIZE, "extra_specs": _PAIRS},
-    "required": ["name", "vcpus", "memory_mb", "disk_gb"],
-    "additionalProperties": False,
-}
-IMAGE: Schema = {
-    "type": "object",
-    "properties": {
-        "name": _TEXT,
-        "id": _TEXT,
-        "disk_format": _TEXT,
-        "properties": _PAIRS,
-        "min_ram_mb": _SIZE,
-        "min_disk_gb": _SIZE,
-    },
-    "required": ["name", "id"],
-    "additionalProperties": False,
-}
+FLAVOR = object_schema(
+    {"name": _TEXT, "vcpus": _SIZE, "memory_mb": _SIZE, "disk_gb": _SIZE, "extra_specs": _PAIRS},
+    required=["name", "vcpus", "memory_mb", "disk_gb"],
+)
+IMAGE = object_schema(
+    {"name": _TEXT, "id": _TEXT, "disk_format": _TEXT, "properties": _PAIRS, "min_ram_mb": _SIZE, "min_disk_gb": _SIZE},
+    required=["name", "id"],
+)
 
 
 def build() -> list[Namespace]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Namespace of host state: its name, its only writer, and its document schema."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jsonschema
@@ -13,6 +13,11 @@ from rpcapi import errors
 Schema = Mapping[str, Any]
 
 SHOWN = 100  # characters shown from each end of a validation message, which may quote the whole document
+
+
+def object_schema(properties: Schema, required: Sequence[str] = (), *, is_open: bool = False) -> Schema:
+    """Return the schema of objects with these properties, and no others unless it ``is_open``."""
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": is_open}
 
 
 class Namespace:
