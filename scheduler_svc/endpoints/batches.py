@@ -39,7 +39,8 @@ def _decode_call(ctxt: RequestContext, requests: objects.SelectionRequests, numb
         request = decode.request(own, spec)
     except errors.InvalidRequest as error:
         return error
-    return own, SelectionCall(
+    return SelectionCall(
+        own,
         request,
         uuids,
         requests.attempts[number],

@@ -44,8 +44,8 @@ class SelectionEndpoint(SchedulerEndpoint):
         validation.check_number("attempt", attempt, 1, validation.MAX_NUMBER)
         validation.check_number("alternates", alternates, 0, MAX_CANDIDATES - 1)
         request = decode.request(ctxt, spec)
-        call = SelectionCall(request, uuids, attempt, alternates, spec.consumer_type, fresh=fresh)
-        return encode.selections(attempt, self._intake.select(ctxt, call))
+        call = SelectionCall(ctxt, request, uuids, attempt, alternates, spec.consumer_type, fresh=fresh)
+        return encode.selections(attempt, self._intake.select(call))
 
     @expose
     def select_batch(

@@ -14,6 +14,7 @@ from scheduler_svc.core.request import SchedulingRequest
 class SelectionCall:
     """Request for one host per consumer: identical instances under one attempt number."""
 
+    ctxt: RequestContext
     request: SchedulingRequest
     consumers: Sequence[str]
     attempt: int = 1
@@ -35,5 +36,5 @@ class ServedCall:
     group_hosts: Sequence[str] = ()
 
 
-CallOrError = tuple[RequestContext, SelectionCall] | errors.GanttError
+CallOrError = SelectionCall | errors.GanttError
 SelectionOutcome = ServedCall | errors.GanttError

@@ -34,7 +34,7 @@ class DecisionRound:
     def decide(self, tries: Sequence[PendingCall]) -> list[DecidedTry | Exception]:
         """Return each try's decision or error. Raises StoreUnavailable if it is unknown which were claimed."""
         metrics.ROUND_CALLS.observe(len(tries))
-        with tracing.shared_span("scheduler.rank", (call_try.ctxt.request_id for call_try in tries)):
+        with tracing.shared_span("scheduler.rank", (call_try.call.ctxt.request_id for call_try in tries)):
             decisions = [
                 _attempt(self._build, call_try, snapshot, number, len(tries))
                 for number, (call_try, snapshot) in enumerate(zip(tries, self._rank(tries), strict=True))
@@ -86,7 +86,7 @@ class DecisionRound:
             round_index=round_index,
             round_size=round_size,
         )
-        call_try.ctxt.check_deadline()
+        call_try.call.ctxt.check_deadline()
         return snapshot, batch
 
     def _rank(self, tries: Sequence[PendingCall]) -> list[RankingSnapshot | Exception]:
@@ -96,7 +96,7 @@ class DecisionRound:
         for number, call_try in enumerate(tries):
             if call_try.snapshot is not None:
                 rankings[number] = call_try.snapshot
-            elif isinstance(late := _attempt(call_try.ctxt.check_deadline), Exception):
+            elif isinstance(late := _attempt(call_try.call.ctxt.check_deadline), Exception):
                 rankings[number] = late
             else:
                 same = next((numbers for numbers in alike if tries[numbers[0]].is_like(call_try)), None)

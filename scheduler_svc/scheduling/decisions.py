@@ -34,7 +34,7 @@ def claim_batch(
     ``log_position`` is the state of the decision, ``last_contact_s`` the seconds since the store last answered,
     ``round_index`` the call's index among the ``round_size`` calls of the round.
     """
-    call, ctxt, ranking = pending.call, pending.ctxt, snapshot.ranking
+    call, ranking = pending.call, snapshot.ranking
     consumers = call.consumers
     allocations_by_host = ranking.allocations or [{}] * len(consumers)
     # Send even a batch without candidates: the store may know the attempt, and it stores the record.
@@ -50,8 +50,8 @@ def claim_batch(
         record["round"] = {"index": round_index, "calls": round_size}
     return ClaimBatch(
         request_id=call.request.id,
-        project=(call.request.project if call.final else ctxt.project_id) or "",
-        user=(call.request.user if call.final else ctxt.user_id) or "",
+        project=(call.request.project if call.final else call.ctxt.project_id) or "",
+        user=(call.request.user if call.final else call.ctxt.user_id) or "",
         resources=call.request.resources,
         intents=[
             Intent(

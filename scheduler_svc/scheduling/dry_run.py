@@ -67,7 +67,7 @@ class DryRun:
         policy = self._current.policy
         policy.driver_for(request)
         consumers = [f"instance {number}" for number in range(1, count + 1)]
-        call = SelectionCall(request, consumers, explains=True, fresh=True)
+        call = SelectionCall(ctxt, request, consumers, explains=True, fresh=True)
         if request.scope is FilterScope.ALL:
             try:
                 call = replace(call, request=self._rewriter.rewrite(policy, request))
@@ -90,7 +90,7 @@ class DryRun:
         )
         refusal = None
         try:
-            router.select(policy, ctxt, call)
+            router.select(policy, call)
         except errors.NotClaimed:
             pass
         except errors.NoValidHost as error:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from rpcapi import errors
-from rpcapi.context import RequestContext
 from rpcapi.validation.hints import named_instances, single_value
 from scheduler_svc.core.prefilters import pipeline
 from scheduler_svc.core.request import SchedulingRequest
@@ -95,21 +94,23 @@ class RequestIntake:
         self._rewriter = rewriter
         self._partitions = partitions
 
-    def select(self, ctxt: RequestContext, call: SelectionCall) -> ServedCall:
+    def select(self, call: SelectionCall) -> ServedCall:
         """Select and claim a host for every consumer, or for none. Raises like PartitionScheduler.select."""
         policy = self._current.policy
         rewritten = self._rewrite(policy, call)
         try:
-            return self._scheduler.select(policy, ctxt, rewritten)
+            return self._scheduler.select(policy, rewritten)
         except (errors.NoValidHost, errors.PluginFailed) as error:
             raise self._note(policy, rewritten, error) from error.__cause__
 
     def select_batch(self, calls: Sequence[CallOrError]) -> list[SelectionOutcome]:
         policy = self._current.policy
         rewritten = [self._try_rewrite(policy, call) for call in calls]
-        ready = [call for call in rewritten if isinstance(call, tuple)]
-        outcomes = iter(self._scheduler.select_batch(policy, [ctxt for ctxt, _ in ready], [call for _, call in ready]))
-        return [self._note(policy, call[1], next(outcomes)) if isinstance(call, tuple) else call for call in rewritten]
+        ready = [call for call in rewritten if isinstance(call, SelectionCall)]
+        outcomes = iter(self._scheduler.select_batch(policy, ready))
+        return [
+            self._note(policy, call, next(outcomes)) if isinstance(call, SelectionCall) else call for call in rewritten
+        ]
 
     def _note(self, policy: SchedulingPolicy, call: SelectionCall, outcome: Outcome) -> Outcome | errors.GanttError:
         if isinstance(outcome, errors.NoValidHost):
@@ -122,9 +123,8 @@ class RequestIntake:
     def _try_rewrite(self, policy: SchedulingPolicy, call: CallOrError) -> CallOrError:
         if isinstance(call, errors.GanttError):
             return call
-        ctxt, own = call
         try:
-            return ctxt, self._rewrite(policy, own)
+            return self._rewrite(policy, call)
         except errors.GanttError as error:
             return error
 

@@ -9,7 +9,6 @@ from itertools import compress
 from oslo_log import log
 
 from rpcapi import errors
-from rpcapi.context import RequestContext
 from rpcapi.resources.claims import PARTITION_UNAVAILABLE
 from scheduler_svc import metrics
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES_LARGE
@@ -147,34 +146,32 @@ class PartitionRouter:
         self._homes = GroupHomes(partitions)
         self._earlier_attempts = EarlierAttempts(partitions)
 
-    def select(self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall) -> ServedCall:
+    def select(self, policy: SchedulingPolicy, call: SelectionCall) -> ServedCall:
         """Select in the call's pinned partition or the best one; see PartitionScheduler.select.
 
         Also raises StoreUnavailable if an unavailable partition may have claims of the call. A call that is not fresh
         goes to the partition with its claims; without any it is served only if no partition awaits hosts that may run
         them.
         """
-        ctxt.check_deadline()
+        call.ctxt.check_deadline()
         unavailable = [partition.name for partition in self._partitions if partition.presence.away]
         if len(unavailable) == len(self._partitions):
             raise errors.StoreUnavailable(why=f"none of the partitions {', '.join(unavailable)} answers")
         known_in = None if call.fresh else self._earlier_attempts.locate(call)
         prospects = PartitionProspects(policy, call, list(self._schedulers.values()), unavailable)
         if known_in is None:
-            return self._select(policy, ctxt, call, prospects, unavailable)
-        outcome = self._schedule(policy, ctxt, call, GroupHome(known_in, ""), prospects=prospects)
+            return self._select(policy, call, prospects, unavailable)
+        outcome = self._schedule(policy, call, GroupHome(known_in, ""), prospects=prospects)
         if isinstance(outcome, errors.NoValidHost):
             raise outcome
         return outcome
 
-    def select_batch(
-        self, policy: SchedulingPolicy, contexts: Sequence[RequestContext], calls: Sequence[SelectionCall]
-    ) -> list[SelectionOutcome]:
+    def select_batch(self, policy: SchedulingPolicy, calls: Sequence[SelectionCall]) -> list[SelectionOutcome]:
         """Serve calls one by one, because each depends on the capacity left by earlier calls."""
         outcomes: list[SelectionOutcome] = []
-        for ctxt, call in zip(contexts, calls, strict=True):
+        for call in calls:
             try:
-                outcomes.append(self.select(policy, ctxt, call))
+                outcomes.append(self.select(policy, call))
             except errors.GanttError as error:
                 outcomes.append(error)
         metrics.UNBATCHED_REQUESTS.labels(reason=SEVERAL_PARTITIONS).inc(len(outcomes))
@@ -183,7 +180,6 @@ class PartitionRouter:
     def _select(
         self,
         policy: SchedulingPolicy,
-        ctxt: RequestContext,
         call: SelectionCall,
         prospects: PartitionProspects,
         unavailable: list[str],
@@ -201,7 +197,7 @@ class PartitionRouter:
                 refused[home.partition] = refusals.no_valid_host({})
             else:
                 epoch = None if group is None else epochs[home.partition]
-                outcome = self._schedule(policy, ctxt, call, home, prospects=prospects, group_epoch=epoch)
+                outcome = self._schedule(policy, call, home, prospects=prospects, group_epoch=epoch)
                 if isinstance(outcome, ServedCall):
                     return outcome
                 refused[home.partition] = outcome
@@ -225,7 +221,6 @@ class PartitionRouter:
     def _schedule(
         self,
         policy: SchedulingPolicy,
-        ctxt: RequestContext,
         call: SelectionCall,
         home: GroupHome,
         *,
@@ -238,7 +233,7 @@ class PartitionRouter:
         )
         try:
             return self._schedulers[partition].schedule(
-                policy, ctxt, replace(call, request=request), prospects.snapshot(partition)
+                policy, replace(call, request=request), prospects.snapshot(partition)
             )
         except errors.StoreUnavailable:
             self._partitions.find(partition).presence.record_failure()

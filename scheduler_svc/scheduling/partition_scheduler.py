@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from oslo_log import log
 
 from rpcapi import errors
-from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Verdict
 from rpcapi.rounds import RoundLimits, Rounds
 from scheduler_svc import metrics
@@ -62,24 +61,22 @@ class PartitionScheduler:
     def number(self) -> int:
         return self._replica.number
 
-    def select(self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall) -> ServedCall:
+    def select(self, policy: SchedulingPolicy, call: SelectionCall) -> ServedCall:
         """Select and claim a host for every consumer, or for none; rank it with calls in the same window.
 
         A repeated call returns the same answer while its claims live. Raises NoValidHost, UnknownHost for an unknown
         forced host, ClaimEnded or ClaimConflict if the attempt has ended or another is live, DeadlinePassed, NotReady
         and StoreUnavailable.
         """
-        outcome = self.schedule(policy, ctxt, call, self._batch_ranker.rank_in_window(policy, call))
+        outcome = self.schedule(policy, call, self._batch_ranker.rank_in_window(policy, call))
         if isinstance(outcome, errors.NoValidHost):
             raise outcome
         return outcome
 
-    def select_batch(
-        self, policy: SchedulingPolicy, contexts: Sequence[RequestContext], calls: Sequence[SelectionCall]
-    ) -> list[SelectionOutcome]:
+    def select_batch(self, policy: SchedulingPolicy, calls: Sequence[SelectionCall]) -> list[SelectionOutcome]:
         """Return each call's claims or error. Calls that did not fit next to the others come last."""
         snapshots = self._batch_ranker.rank_together(policy, calls)
-        pending = [self._pending(policy, *row) for row in zip(contexts, calls, snapshots, strict=True)]
+        pending = [self._pending(policy, *row) for row in zip(calls, snapshots, strict=True)]
         ranked = [pending_call for pending_call in pending if pending_call.snapshot is not None]
         others = [pending_call for pending_call in pending if pending_call.snapshot is None]
         for part in (ranked, others):
@@ -87,14 +84,10 @@ class PartitionScheduler:
         return [self._conclude(pending_call) for pending_call in pending]
 
     def schedule(
-        self,
-        policy: SchedulingPolicy,
-        ctxt: RequestContext,
-        call: SelectionCall,
-        snapshot: RankingSnapshot | None = None,
+        self, policy: SchedulingPolicy, call: SelectionCall, snapshot: RankingSnapshot | None = None
     ) -> ServedCall | errors.NoValidHost:
         """Like ``select`` after ranking ``snapshot``, but return NoValidHost unless claims of the call may remain."""
-        pending = self._pending(policy, ctxt, call, snapshot)
+        pending = self._pending(policy, call, snapshot)
         self._schedule([pending], self._decide_beside_others)
         outcome = self._conclude(pending)
         if isinstance(outcome, errors.NoValidHost) and not pending.may_hold_claims:
@@ -115,12 +108,10 @@ class PartitionScheduler:
         with self._replica.table.reading() as view:
             return rank_hosts(policy, view, request, count, request.seed ^ salt, explains=explains)
 
-    def _pending(
-        self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall, snapshot: RankingSnapshot | None
-    ) -> PendingCall:
+    def _pending(self, policy: SchedulingPolicy, call: SelectionCall, snapshot: RankingSnapshot | None) -> PendingCall:
         """Return the call before its first try; an unknown forced host already decides it."""
         pending = PendingCall(
-            policy, ctxt, call, partition=self.partition, max_tries=self._limits.max_tries, snapshot=snapshot
+            policy, call, partition=self.partition, max_tries=self._limits.max_tries, snapshot=snapshot
         )
         if error := self._unknown_forced_host(policy, call):
             pending.take(error)
@@ -145,7 +136,7 @@ class PartitionScheduler:
             if waiting:
                 metrics.CONFLICTS.inc(len(waiting))
                 catch_up_s = self._limits.catch_up_s
-                remaining = [pending_call.ctxt.remaining(catch_up_s) for pending_call in waiting]
+                remaining = [pending_call.call.ctxt.remaining(catch_up_s) for pending_call in waiting]
                 self._replica.reach(position, min(catch_up_s, *remaining))
             tries = self._next_tries(pending)
 
@@ -160,7 +151,7 @@ class PartitionScheduler:
         (call_try,) = tries
         if call_try.count > LARGEST_IN_ROUND:
             return self._round.decide(tries)
-        return [self._rounds.call(call_try, call_try.ctxt.project_id or "", call_try.count)]
+        return [self._rounds.call(call_try, call_try.call.ctxt.project_id or "", call_try.count)]
 
     def _decide_together(self, tries: Sequence[PendingCall]) -> Sequence[DecidedTry | Exception]:
         decided: list[DecidedTry | Exception] = []

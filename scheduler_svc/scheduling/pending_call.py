@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rpcapi import errors
-from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 from scheduler_svc.scheduling import refusals
@@ -32,7 +31,6 @@ class PendingCall:
     def __init__(
         self,
         policy: SchedulingPolicy,
-        ctxt: RequestContext,
         call: SelectionCall,
         *,
         partition: str,
@@ -41,7 +39,6 @@ class PendingCall:
     ) -> None:
         self.outcome: SelectionOutcome | None = None
         self.policy = policy
-        self.ctxt = ctxt
         self.call = call
         self.request = call.request  # in a try with the members of its server group
         self.snapshot = snapshot  # ranking, if made already
@@ -69,7 +66,7 @@ class PendingCall:
     def begin_try(self, store: DecisionStore) -> bool:
         """Begin the next try; return False if the outcome is already decided, for example by the deadline."""
         try:
-            self.ctxt.check_deadline()
+            self.call.ctxt.check_deadline()
             self.request = self.call.request
             if self.request.group is not None and (self.snapshot is None or self.snapshot.group_hosts is None):
                 # A ranking without members comes from a refused batch: read the current members from the store.

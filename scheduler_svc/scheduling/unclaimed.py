@@ -46,9 +46,7 @@ class UnclaimedRanker:
             raise refusals.no_valid_host(ranking.reasons)
         return ranking.candidates
 
-    def rank_in_cell(
-        self, ctxt: RequestContext, call: SelectionCall, *, cell: str, count: int, ignored: Collection[str]
-    ) -> list[str]:
+    def rank_in_cell(self, call: SelectionCall, *, cell: str, count: int, ignored: Collection[str]) -> list[str]:
         """Return the best allowed hosts of a cell, at least ``count`` if there are as many, without ``ignored``.
 
         For alternates beyond a claim's candidates, which are few and in any cell. A refusal means no hosts: missing
@@ -60,6 +58,6 @@ class UnclaimedRanker:
             while len(names) < count:
                 ignore_hosts = (*request.ignore_hosts, *ignored, *names)
                 in_cell = replace(request, source_cell=cell, stays_in_cell=True, ignore_hosts=ignore_hosts)
-                (ranked,) = self.rank(ctxt, in_cell, 1, rewrites=True)
+                (ranked,) = self.rank(call.ctxt, in_cell, 1, rewrites=True)
                 names += ranked
         return names

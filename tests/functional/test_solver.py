@@ -52,6 +52,7 @@ def calls(number, worker_number):
     group = ClaimGroup(f"group-{number}", GroupPolicy.ANTI_AFFINITY, 1)
     return [
         SelectionCall(
+            context.new("p", "u"),
             SchedulingRequest(
                 f"req-{number}-{worker_number}-{at}", {"VCPU": 1 + at % 3}, group=group if at % 4 == 0 else None
             ),
@@ -77,7 +78,7 @@ def test_racing_batches_do_not_overcommit(redis_server: RedisServer, rounds):
         return list(
             zip(
                 selection_calls,
-                batches.select_batch(POLICY, [context.new("p", "u")] * len(selection_calls), selection_calls),
+                batches.select_batch(POLICY, selection_calls),
                 strict=True,
             )
         )

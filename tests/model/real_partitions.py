@@ -84,7 +84,9 @@ class RoutedScheduler(FakeScheduler):
         *,
         fresh: bool = False,
     ) -> objects.Selections:
-        call = SelectionCall(decode.request(ctxt, spec), uuids, attempt, alternates, spec.consumer_type, fresh=fresh)
+        call = SelectionCall(
+            ctxt, decode.request(ctxt, spec), uuids, attempt, alternates, spec.consumer_type, fresh=fresh
+        )
         name = (None if fresh else self._earlier_attempts.locate(call)) or self._first_with_nodes(spec)
         self.ledger = self._places[name].ledger
         try:

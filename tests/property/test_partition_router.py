@@ -44,8 +44,7 @@ class DeploymentMachine(RuleBasedStateMachine):
         try:
             selected_worker.scheduler.select(
                 FILTER_POLICY,
-                context.new("p", "u"),
-                SelectionCall(scheduling_request, CALLS[call], self.attempts[call]),
+                SelectionCall(context.new("p", "u"), scheduling_request, CALLS[call], self.attempts[call]),
             )
         except errors.ClaimEnded as claim_ended:
             with contextlib.suppress(errors.StoreUnavailable):

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from rpcapi import context, errors
+from rpcapi import errors
 from rpcapi.resources.claims import INSTANCE, UNTYPED
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
@@ -63,8 +63,7 @@ class Burst:
         self.hosts.update(caught.value.kwargs["hosts"])
 
     def select_round(self, calls):
-        contexts = [context.new("p", "u")] * len(calls)
-        for result in self._scheduler.select_batch(self._policy, contexts, calls):
+        for result in self._scheduler.select_batch(self._policy, calls):
             self.hosts.update(prepared.host for prepared in result.prepared)
 
 

@@ -108,8 +108,8 @@ def test_copy_that_a_host_of_another_partition_reports_closes_the_instance_every
     deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
 
     def select(**more: Any) -> str | None:
-        call = SelectionCall(request(**more), ["vm"])
-        return deployment.worker.scheduler.select(FILTER_POLICY, context.new("p", "u"), call).prepared[0].host
+        call = SelectionCall(context.new("p", "u"), request(**more), ["vm"])
+        return deployment.worker.scheduler.select(FILTER_POLICY, call).prepared[0].host
 
     # Given an instance that runs in partition a, which was taken back to before it without a new epoch
     store = deployment.stores["a"]

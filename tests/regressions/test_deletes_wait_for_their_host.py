@@ -172,8 +172,10 @@ def abort_everywhere(deployment: PartitionedDeployment, attempt: int = 1, destin
 def test_delete_without_a_certain_record_waits_for_all_partitions() -> None:
     # Given an instance that runs in partition b, which forgot it; its record, which is older, names no host
     deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
-    call = SelectionCall(request(resources=SPEC.resources, force_hosts=("b1",)), ["vm"], fresh=True)
-    deployment.worker.scheduler.select(FILTER_POLICY, context.new("p", "u"), call)
+    call = SelectionCall(
+        context.new("p", "u"), request(resources=SPEC.resources, force_hosts=("b1",)), ["vm"], fresh=True
+    )
+    deployment.worker.scheduler.select(FILTER_POLICY, call)
     store = deployment.stores["b"]
     store.confirm("b1", [REF])
     claim = store.state.claims["vm"]
@@ -227,8 +229,10 @@ def test_build_by_an_older_record_continues_where_it_runs(attempt: int) -> None:
 def deployment_with_third_attempt_in_b(is_confirmed: bool) -> PartitionedDeployment:
     """Return partitions a and b with a host each, where attempt 3 of instance "vm" is live on host b1."""
     deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
-    call = SelectionCall(request(resources=SPEC.resources, force_hosts=("b1",)), ["vm"], 3, fresh=True)
-    deployment.worker.scheduler.select(FILTER_POLICY, context.new("p", "u"), call)
+    call = SelectionCall(
+        context.new("p", "u"), request(resources=SPEC.resources, force_hosts=("b1",)), ["vm"], 3, fresh=True
+    )
+    deployment.worker.scheduler.select(FILTER_POLICY, call)
     if is_confirmed:
         deployment.stores["b"].confirm("b1", [ClaimRef("vm", 3)])
     return deployment

@@ -101,8 +101,8 @@ def test_attempt_that_ran_in_another_partition_is_closed_everywhere() -> None:
     deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node(), "b2": node()})
 
     def select(**more: Any) -> str | None:
-        call = SelectionCall(request(**more), ["vm"])
-        return deployment.worker.scheduler.select(FILTER_POLICY, context.new("p", "u"), call).prepared[0].host
+        call = SelectionCall(context.new("p", "u"), request(**more), ["vm"])
+        return deployment.worker.scheduler.select(FILTER_POLICY, call).prepared[0].host
 
     store = deployment.stores["a"]
     assert select(force_hosts=("a1",)) == "a1"

@@ -25,9 +25,11 @@ PROCESSORS = {"VCPU": 16, "MEMORY_MB": 4096, "DISK_GB": 1000}  # of partition b:
 def select(worker, name, vcpus=1, memory=64):
     """Return the partition that takes a member, or the name of the error that refuses it."""
     worker.follow()
-    call = SelectionCall(request({"VCPU": vcpus, "MEMORY_MB": memory}, group=GROUP), [name], fresh=True)
+    call = SelectionCall(
+        context.new("p", "u"), request({"VCPU": vcpus, "MEMORY_MB": memory}, group=GROUP), [name], fresh=True
+    )
     try:
-        return worker.scheduler.select(FILTER_POLICY, context.new("p", "u"), call).partition
+        return worker.scheduler.select(FILTER_POLICY, call).partition
     except errors.GanttError as error:
         return type(error).__name__
 

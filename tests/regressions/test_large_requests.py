@@ -73,8 +73,8 @@ class Worker:
     ) -> objects.Selections:
         self._replica.reach(self._partition.store.snapshot().position, 1)
         self.attempts.append(attempt)
-        call = SelectionCall(decode.request(ctxt, spec), list(uuids), attempt, alternates, fresh=fresh)
-        result = self._scheduler.select(FILTER_POLICY, ctxt, call)
+        call = SelectionCall(ctxt, decode.request(ctxt, spec), list(uuids), attempt, alternates, fresh=fresh)
+        result = self._scheduler.select(FILTER_POLICY, call)
         if self.lost_answers:
             self.lost_answers -= 1
             raise messaging.MessagingTimeout("the worker died")
@@ -234,7 +234,7 @@ def test_affinity_chooses_a_host_with_capacity_for_all(partition: StorePartition
     add_host(partition, "y", size)
     spec = request({"VCPU": 1, "MEMORY_MB": 64}, group=ClaimGroup("g", GroupPolicy.AFFINITY))
     scheduler = PartitionScheduler(partition.store, FollowingReplicaView(partition.store), SchedulingLimits())
-    result = scheduler.select(FILTER_POLICY, CTXT, SelectionCall(spec, [f"vm-{number}" for number in range(size)]))
+    result = scheduler.select(FILTER_POLICY, SelectionCall(CTXT, spec, [f"vm-{number}" for number in range(size)]))
     assert {prepared.host for prepared in result.prepared} == {"y"}
 
 
@@ -249,7 +249,7 @@ def test_hosts_that_only_an_unwritten_batch_had_planned_stay_candidates(
     others = [intent(f"other-{number}", f"h{number}") for number in range(filled)]
     assert partition.store.prepare(partition.batch(*others, resources={"VCPU": 4})).accepted
     spec = request({"VCPU": 1}, group=ClaimGroup("g", GroupPolicy.ANTI_AFFINITY))
-    result = scheduler.select(FILTER_POLICY, CTXT, SelectionCall(spec, [f"vm-{number}" for number in range(size)]))
+    result = scheduler.select(FILTER_POLICY, SelectionCall(CTXT, spec, [f"vm-{number}" for number in range(size)]))
     assert len({prepared.host for prepared in result.prepared}) == size
 
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 import pytest
 from oslo_config import cfg
 
-from rpcapi import context
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import drivers
 from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, SchedulingLimits
@@ -53,8 +52,7 @@ class Cluster:
     def select_round(self, flavors):
         scheduler, _ = self._workers[0]
         calls = [_call(number, resources, 1) for number, resources in enumerate(flavors)]
-        contexts = [context.new("p", "u")] * len(calls)
-        for result in scheduler.select_batch(self._policy, contexts, calls):
+        for result in scheduler.select_batch(self._policy, calls):
             self.servers.update(prepared.host for prepared in result.prepared)
 
 

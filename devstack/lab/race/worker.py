@@ -151,7 +151,7 @@ def _work(settings: RaceSettings, partition: str, done: Any, pipe: PipeEnd, inde
 
 def _place(scheduler: PartitionScheduler, policy: SchedulingPolicy, server: ServerRequest) -> bool:
     try:
-        scheduler.select(policy, context.new("lab", "lab"), SelectionCall(server.request, [server.consumer]))
+        scheduler.select(policy, SelectionCall(context.new("lab", "lab"), server.request, [server.consumer]))
     except errors.NoValidHost:
         return False
     return True

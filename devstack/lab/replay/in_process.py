@@ -73,15 +73,15 @@ class InProcessPlacer:
             self._catch_up()
 
     def _place(self, requests: Sequence[ReplayRequest]) -> list[AssignedHosts]:
+        ctxt = context.new("lab", "lab")
         calls = [
             SelectionCall(
-                SchedulingRequest(request.id, request.resources), [server.consumer for server in request.members]
+                ctxt, SchedulingRequest(request.id, request.resources), [server.consumer for server in request.members]
             )
             for request in requests
         ]
         assignments: list[AssignedHosts] = []
-        contexts = [context.new("lab", "lab")] * len(calls)
-        for outcome in self._scheduler.select_batch(self._policy, contexts, calls):
+        for outcome in self._scheduler.select_batch(self._policy, calls):
             if isinstance(outcome, ServedCall):
                 assignments.append([str(prepared.host) for prepared in outcome.prepared])
             elif isinstance(outcome, errors.NoValidHost):

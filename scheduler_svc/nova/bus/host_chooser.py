@@ -123,6 +123,7 @@ class HostChooser:
     ) -> list[Choice]:
         scheduling_request = self._scheduling_request(ctxt, request, spec)
         call = SelectionCall(
+            ctxt,
             scheduling_request,
             list(uuids),
             alternates=MAX_CANDIDATES - 1 if alternates else 0,
@@ -130,7 +131,7 @@ class HostChooser:
             fresh=True,
             final=True,
         )
-        return self._claimed_choices(ctxt, call, self._intake.select(ctxt, call), alternates)
+        return self._claimed_choices(call, self._intake.select(call), alternates)
 
     def _scheduling_request(
         self, ctxt: RequestContext, request: NovaRequest, spec: objects.RequestSpec
@@ -153,9 +154,7 @@ class HostChooser:
             scope=_scope(request),
         )
 
-    def _claimed_choices(
-        self, ctxt: RequestContext, call: SelectionCall, result: ServedCall, alternates: int
-    ) -> list[Choice]:
+    def _claimed_choices(self, call: SelectionCall, result: ServedCall, alternates: int) -> list[Choice]:
         may_use = _alternate_rule(call.request, result)
         picks = [
             _Pick(str(prepared.host), list(filter(may_use, prepared.alternates)), prepared.allocations)
@@ -167,7 +166,7 @@ class HostChooser:
             return choices
         selected = {pick.name for pick in picks}
         further = {
-            cell: self._ranker.rank_in_cell(ctxt, call, cell=cell, count=alternates, ignored=selected) for cell in cells
+            cell: self._ranker.rank_in_cell(call, cell=cell, count=alternates, ignored=selected) for cell in cells
         }
         for pick, choice in zip(picks, choices, strict=True):
             pick.alternates.extend(filter(may_use, further.get(choice.host.cell, ())))

@@ -97,8 +97,10 @@ class PartitionedScheduler(FakeScheduler):
         fresh: bool = False,
     ) -> objects.Selections:
         self._worker.follow()
-        call = SelectionCall(decode.request(ctxt, spec), uuids, attempt, alternates, spec.consumer_type, fresh=fresh)
-        return encode.selections(attempt, self._worker.scheduler.select(FILTER_POLICY, ctxt, call))
+        call = SelectionCall(
+            ctxt, decode.request(ctxt, spec), uuids, attempt, alternates, spec.consumer_type, fresh=fresh
+        )
+        return encode.selections(attempt, self._worker.scheduler.select(FILTER_POLICY, call))
 
 
 class TwoPartitionCluster(SimulatedCluster):

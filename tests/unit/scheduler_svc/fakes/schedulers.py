@@ -29,16 +29,17 @@ class HostPartition:
         return self.store.claims()[0]
 
 
-def selection_call(count=1, first=0, scheduling_request=None, **fields):
+def selection_call(count=1, first=0, scheduling_request=None, ctxt=None, **fields):
     return SelectionCall(
+        ctxt or context.new("p", "u"),
         scheduling_request or request(),
         [f"vm-{number}" for number in range(first, first + count)],
         **{"fresh": True, **fields},
     )
 
 
-def select(scheduler, call, ctxt=None, policy=FILTER_POLICY):
-    return scheduler.select(policy, ctxt or context.new("p", "u"), call)
+def select(scheduler, call, policy=FILTER_POLICY):
+    return scheduler.select(policy, call)
 
 
 class StoreDouble:

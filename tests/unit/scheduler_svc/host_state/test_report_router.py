@@ -66,8 +66,8 @@ def test_host_without_claims_moves_with_its_nodes(cells):
 
 
 def test_host_with_claims_cannot_move(cells):
-    asks = SelectionCall(request(force_hosts=("m",)), ["vm"])
-    assert cells.deployment.worker.scheduler.select(FILTER_POLICY, context.new("p", "u"), asks).partition == "a"
+    asks = SelectionCall(context.new("p", "u"), request(force_hosts=("m",)), ["vm"])
+    assert cells.deployment.worker.scheduler.select(FILTER_POLICY, asks).partition == "a"
     with pytest.raises(errors.HostInUse, match="'m' holds 1 live claims in partition 'a'"):
         cells.report("m", "b", {"m/1": node()})
     assert "m/1" not in cells.names("b")

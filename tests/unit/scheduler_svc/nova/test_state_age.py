@@ -127,13 +127,13 @@ def test_selection_checks_the_age_and_refusals_name_it(batched):
     current = CurrentPolicy(SchedulingPolicy(filter_driver()))
     rewriter = RequestRewriter(worker.partitions, Aged())
     scheduler = RequestIntake(current, worker.scheduler, rewriter, worker.partitions)
-    ctxt, call = context.RequestContext(request_id="req-1"), SelectionCall(request({"VCPU": 10_000}), ("c1",))
+    call = SelectionCall(context.RequestContext(request_id="req-1"), request({"VCPU": 10_000}), ("c1",))
     outcome = None
     if batched:
-        (outcome,) = scheduler.select_batch([(ctxt, call)])
+        (outcome,) = scheduler.select_batch([call])
     else:
         with pytest.raises(errors.NoValidHost) as refusal:
-            scheduler.select(ctxt, call)
+            scheduler.select(call)
         outcome = refusal.value
     assert "the state of hosts is 90 s old" in str(outcome)
 

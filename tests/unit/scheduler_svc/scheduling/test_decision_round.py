@@ -73,17 +73,15 @@ class Crowd:
         assert self.store.began.wait(SECONDS)
         self.driver.counts.clear()
 
-    def _start(self, selection, ctxt=None):
-        self._futures.append(
-            self._pool.submit(self.scheduler.select, self._policy, ctxt or context.new("p", "u"), selection)
-        )
+    def _start(self, selection):
+        self._futures.append(self._pool.submit(self.scheduler.select, self._policy, selection))
 
-    def add(self, *calls, ctxt=None):
+    def add(self, *calls):
         """Start calls, each once the one before it waits."""
         rounds = self.scheduler._rounds
         for selection in calls:
             before = waiting_calls(rounds)
-            self._start(selection, ctxt)
+            self._start(selection)
             wait_until(lambda before=before: waiting_calls(rounds) != before)
 
     def outcomes(self):
@@ -187,7 +185,7 @@ def test_a_refusal_is_found_once_for_alike_calls():
 def test_a_call_past_its_deadline_fails_alone_and_claims_nothing():
     crowd = Crowd(FOUR)
     ctxt = context.new("p", "u").with_timeout(0.2)
-    crowd.add(call("late", {"VCPU": 2}), ctxt=ctxt)
+    crowd.add(replace(call("late", {"VCPU": 2}), ctxt=ctxt))
     crowd.add(*calls(2))
     wait_until(lambda: not ctxt.remaining(1.0))
     late, *others = crowd.outcomes()
@@ -208,7 +206,7 @@ def test_a_lost_race_is_repeated_alone():
     crowd = Crowd({**FOUR, "full": node({"VCPU": 2})})
     other, _ = crowd.partition.scheduler()
     crowd.add(*calls(2), call("loser", {"VCPU": 2}, force_hosts=("full",)))
-    other.select(crowd._policy, context.new("p", "u"), call("other", {"VCPU": 2}, force_hosts=("full",)))
+    other.select(crowd._policy, call("other", {"VCPU": 2}, force_hosts=("full",)))
     *others, loser = crowd.outcomes()
     assert isinstance(loser, errors.NoValidHost)
     assert all(isinstance(outcome, ServedCall) for outcome in others)
@@ -222,7 +220,7 @@ def test_where_the_outcome_is_unknown_each_call_finds_its_claim_again():
     assert [type(outcome) for outcome in crowd.outcomes()] == [errors.StoreUnavailable] * 3
     claimed = {claim.consumer: claim.host for claim in crowd.partition.live()}
     for number in range(3):
-        again = crowd.scheduler.select(crowd._policy, context.new("p", "u"), calls(3)[number])
+        again = crowd.scheduler.select(crowd._policy, calls(3)[number])
         assert again.prepared[0].host == claimed[f"r{number}-0"]
     assert len(crowd.partition.live()) == 4
 
@@ -238,8 +236,8 @@ def test_members_of_a_group_keep_its_policy_in_one_round(policy, spread):
 def test_projects_take_turns():
     crowd = Crowd(TWENTY)
     for number in range(70):
-        crowd.add(call(f"a{number}", {"VCPU": 1}), ctxt=context.new("busy", "u"))
-    crowd.add(call("b", {"VCPU": 1}), ctxt=context.new("quiet", "u"))
+        crowd.add(replace(call(f"a{number}", {"VCPU": 1}), ctxt=context.new("busy", "u")))
+    crowd.add(replace(call("b", {"VCPU": 1}), ctxt=context.new("quiet", "u")))
     assert all(isinstance(outcome, ServedCall) for outcome in crowd.outcomes())
     _, second, *_ = crowd.store.packets
     assert second[:2] == ["a0", "b"]
@@ -281,7 +279,7 @@ def test_batch_of_calls_is_placed_in_rounds_of_its_own():
     crowd = Crowd(TWENTY)
     crowd.store.release.set()
     selections = [*calls(40, {"VCPU": 1}), call("none", {"VCPU": 99}), *calls(40, {"VCPU": 1})[30:]]
-    outcomes = crowd.scheduler.select_batch(crowd._policy, [context.new("p", "u")] * len(selections), selections)
+    outcomes = crowd.scheduler.select_batch(crowd._policy, selections)
     assert sum(isinstance(outcome, ServedCall) for outcome in outcomes) == 50
     assert not isinstance(outcomes[40], ServedCall)
     assert [len(packet) for packet in crowd.store.packets[1:]] == [51]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from rpcapi import context, errors
+from rpcapi import errors
 from rpcapi.resources.claims import MAX_INSTANCES, GroupPolicy
 from scheduler_svc.core.filtering.survey import HostSurvey
 from scheduler_svc.core.records import ClaimGroup
@@ -125,7 +125,7 @@ def test_candidates_of_wide_trees_are_fewer_in_a_large_request():
         ranking = replace(
             snapshot.ranking, candidates=[names] * count, allocations=[dict.fromkeys(names, wide)] * count
         )
-        pending = PendingCall(schedulers.FILTER_POLICY, context.new("p", "u"), call, partition="p", max_tries=1)
+        pending = PendingCall(schedulers.FILTER_POLICY, call, partition="p", max_tries=1)
         batch = claim_batch(
             pending,
             replace(snapshot, ranking=ranking),

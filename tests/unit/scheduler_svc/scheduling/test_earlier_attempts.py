@@ -21,12 +21,14 @@ def deployment():
 
 
 def locate(deployment, attempt=1):
-    return EarlierAttempts(deployment.worker.partitions).locate(SelectionCall(request(), ["vm"], attempt))
+    return EarlierAttempts(deployment.worker.partitions).locate(
+        SelectionCall(context.new("p", "u"), request(), ["vm"], attempt)
+    )
 
 
 def select(deployment, partition, attempt=1):
-    call = SelectionCall(request(force_hosts=(f"{partition}1",)), ["vm"], attempt, fresh=True)
-    return deployment.worker.scheduler.select(FILTER_POLICY, context.new("p", "u"), call)
+    call = SelectionCall(context.new("p", "u"), request(force_hosts=(f"{partition}1",)), ["vm"], attempt, fresh=True)
+    return deployment.worker.scheduler.select(FILTER_POLICY, call)
 
 
 def test_unknown_attempt_is_in_no_partition(deployment):

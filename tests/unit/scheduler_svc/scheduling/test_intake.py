@@ -78,7 +78,7 @@ def test_hints_are_resolved_by_available_partitions(noticed):
     uuids = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(2)]
     for consumer, host in zip(uuids, "ew", strict=True):
         scheduling_request = replace(request(), id=consumer, force_hosts=(host,))
-        deployment.worker.scheduler.select(POLICY, context.new("p", "u"), SelectionCall(scheduling_request, [consumer]))
+        deployment.worker.scheduler.select(POLICY, SelectionCall(context.new("p", "u"), scheduling_request, [consumer]))
     rewrite = partial(RequestRewriter(deployment.worker.partitions).rewrite, POLICY)
     scheduling_request = request(hints={"different_host": uuids})
     assert rewrite(scheduling_request).decision.instance_hosts == dict(zip(uuids, "ew", strict=True))

@@ -15,6 +15,7 @@ ROOMY = {"VCPU": 16, "MEMORY_MB": 32768, "DISK_GB": 400}
 
 def call(count=1, first=0, scheduling_request=None, **more):
     return SelectionCall(
+        context.new("p", "u"),
         scheduling_request or request(),
         [f"vm-{number}" for number in range(first, first + count)],
         **{"fresh": True, **more},
@@ -22,7 +23,7 @@ def call(count=1, first=0, scheduling_request=None, **more):
 
 
 def select(worker, selection_call):
-    return worker.scheduler.select(FILTER_POLICY, context.new("p", "u"), selection_call)
+    return worker.scheduler.select(FILTER_POLICY, selection_call)
 
 
 def test_best_host_of_all_partitions_is_selected():

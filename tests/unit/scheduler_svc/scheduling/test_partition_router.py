@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The partition that serves a call: the best, the recorded one, or the group's; never two."""
 
+from dataclasses import replace
+
 import pytest
 
 from rpcapi import context, errors
@@ -19,6 +21,7 @@ PIN_MS = round(TTL_MS + 1000 * LINGER_S)
 
 def call(count=1, first=0, scheduling_request=None, **more):
     return SelectionCall(
+        context.new("p", "u"),
         scheduling_request or request(),
         [f"vm-{number}" for number in range(first, first + count)],
         **{"fresh": True, **more},
@@ -26,7 +29,7 @@ def call(count=1, first=0, scheduling_request=None, **more):
 
 
 def select(worker, selection_call):
-    return worker.scheduler.select(FILTER_POLICY, context.new("p", "u"), selection_call)
+    return worker.scheduler.select(FILTER_POLICY, selection_call)
 
 
 def test_large_call_refused_in_one_partition_moves_to_the_next():
@@ -69,7 +72,7 @@ def test_call_goes_to_a_partition_at_its_bound_at_once_where_no_other_has_room(m
 def test_call_past_its_deadline_records_no_pin():
     deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
     with pytest.raises(errors.DeadlinePassed):
-        deployment.worker.scheduler.select(FILTER_POLICY, context.new("p", "u", deadline=1.0), call())
+        deployment.worker.scheduler.select(FILTER_POLICY, replace(call(), ctxt=context.new("p", "u", deadline=1.0)))
     assert not any(store.state.pins for store in deployment.stores.values())
 
 

@@ -125,7 +125,7 @@ def test_deadline_passed_before_the_decision_claims_nothing():
     partition = HostPartition()
     scheduler, _ = partition.scheduler()
     with pytest.raises(errors.DeadlinePassed):
-        select(scheduler, selection_call(), context.new(deadline=time.time() - 1))
+        select(scheduler, selection_call(ctxt=context.new(deadline=time.time() - 1)))
     assert partition.live() == []
 
 
@@ -143,7 +143,7 @@ def test_deadline_passed_while_deciding_claims_nothing():
             return driver.rank(*args)
 
     with pytest.raises(errors.DeadlinePassed):
-        select(scheduler, selection_call(), ctxt, SchedulingPolicy(Slow()))
+        select(scheduler, selection_call(ctxt=ctxt), SchedulingPolicy(Slow()))
     assert partition.live() == []
 
 

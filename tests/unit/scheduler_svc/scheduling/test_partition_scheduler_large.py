@@ -126,7 +126,7 @@ def test_request_past_its_deadline_claims_nothing():
     scheduler, _ = partition.scheduler(Slow(partition.store))
     apart = request({"VCPU": 1}, group=ClaimGroup("g", GroupPolicy.SOFT_ANTI_AFFINITY))
     with pytest.raises(errors.DeadlinePassed):
-        select(scheduler, selection_call(101, scheduling_request=apart), ctxt)
+        select(scheduler, selection_call(101, scheduling_request=apart, ctxt=ctxt))
     assert claim_counts(partition)["prepared"] == 0
 
 

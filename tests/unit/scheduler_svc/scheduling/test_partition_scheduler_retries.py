@@ -77,7 +77,7 @@ def test_catch_up_ends_at_its_limit_or_the_deadline(catch_up_s, remaining_s, max
     scheduler, replica_view = HostPartition().scheduler(RefusingStore(), max_tries=2, catch_up_s=catch_up_s)
     ctxt = context.new() if remaining_s is None else context.new().with_timeout(remaining_s)
     with pytest.raises(errors.NoValidHost):
-        select(scheduler, selection_call(), ctxt)
+        select(scheduler, selection_call(ctxt=ctxt))
     assert len(replica_view.waited) == 1  # not after the last try
     assert max_wait_s / 2 < max(replica_view.waited) <= max_wait_s
 
@@ -95,7 +95,7 @@ def test_racing_schedulers_never_overcommit():
     def work(name):
         scheduler, _ = partition.scheduler(max_tries=10)
         for number in range(40):
-            call = SelectionCall(replace(request(), id=f"{name}-{number}"), [f"{name}-{number}"])
+            call = SelectionCall(context.new("p", "u"), replace(request(), id=f"{name}-{number}"), [f"{name}-{number}"])
             try:
                 select(scheduler, call)
             except errors.NoValidHost:

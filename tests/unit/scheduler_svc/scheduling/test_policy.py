@@ -81,5 +81,5 @@ def test_call_that_started_before_a_reload_is_decided_by_the_earlier_policy():
     current = CurrentPolicy(reloading_policy("first"))
     scheduler = RequestIntake(current, worker.scheduler, RequestRewriter(worker.partitions), worker.partitions)
     for number in range(2):
-        scheduler.select(context.new("p", "u"), SelectionCall(request(), [f"vm-{number}"]))
+        scheduler.select(SelectionCall(context.new("p", "u"), request(), [f"vm-{number}"]))
     assert drivers == [("first", "rewrite"), ("first", "rank"), ("next", "rewrite"), ("next", "rank")]

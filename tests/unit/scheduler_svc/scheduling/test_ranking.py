@@ -75,7 +75,7 @@ class RecordingStore(StoreDouble):
 
 
 def _place(worker: PartitionScheduler, consumer: str) -> str | None:
-    result = worker.select(SchedulingPolicy(driver()), context.new("p", "u"), SelectionCall(request(TWO), [consumer]))
+    result = worker.select(SchedulingPolicy(driver()), SelectionCall(context.new("p", "u"), request(TWO), [consumer]))
     return result.prepared[0].host
 
 

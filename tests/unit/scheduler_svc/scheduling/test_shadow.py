@@ -35,7 +35,7 @@ class ShadowPartition:
         )
 
     def ask(self, *consumers, **more):
-        return select(self.shadow, SelectionCall(request(**more), consumers))
+        return select(self.shadow, SelectionCall(context.new("p", "u"), request(**more), consumers))
 
     @property
     def record(self):
@@ -62,7 +62,7 @@ def test_shadow_mode_selects_the_same_hosts_as_claim_mode():
     with pytest.raises(errors.NotClaimed) as caught:
         partition.ask("c-1", "c-2")
     shadowed = partition.record
-    selection = select(partition.claiming, SelectionCall(request(), ("c-1", "c-2")))
+    selection = select(partition.claiming, SelectionCall(context.new("p", "u"), request(), ("c-1", "c-2")))
     assert caught.value.kwargs["hosts"] == [result.host for result in selection.prepared]
     claimed = partition.record
     for key in ("driver", "seed", "spec", "hosts", "reasons", "best", "instances"):
@@ -130,7 +130,7 @@ def test_large_shadow_request_is_decided_as_a_whole():
 def test_shadow_mode_respects_group_members_from_audits():
     partition = ShadowPartition()
     group = ClaimGroup("g", GroupPolicy.ANTI_AFFINITY)
-    select(partition.claiming, SelectionCall(request(group=group), ("member",)))
+    select(partition.claiming, SelectionCall(context.new("p", "u"), request(group=group), ("member",)))
     (member,) = partition.store.claims()[0]
     with pytest.raises(errors.NotClaimed) as caught:
         partition.ask("c-1", "c-2", "c-3", group=group)
@@ -149,8 +149,8 @@ def test_shadow_mode_claims_no_alternates():
 
 def test_every_call_of_a_shadow_batch_is_answered_with_not_claimed():
     partition = ShadowPartition()
-    calls = [SelectionCall(request(), (f"c-{number}",)) for number in range(2)]
-    outcomes = partition.shadow.select_batch(FILTER_POLICY, [context.new("p", "u")] * len(calls), calls)
+    calls = [SelectionCall(context.new("p", "u"), request(), (f"c-{number}",)) for number in range(2)]
+    outcomes = partition.shadow.select_batch(FILTER_POLICY, calls)
     assert [type(outcome) for outcome in outcomes] == [errors.NotClaimed] * 2
     assert partition.nothing_happened()
 

@@ -97,7 +97,7 @@ def test_claims_of_a_single_scheduler_have_no_regret(store):
     scheduler = PartitionScheduler(worker.CountingStore(store, worker.RaceTally()), sight, SchedulingLimits())
     policy = SchedulingPolicy(default_driver.default())
     for server, _ in zip(hosts.stream(1), range(40), strict=False):
-        scheduler.select(policy, context.new("lab", "lab"), SelectionCall(server.request, [server.consumer]))
+        scheduler.select(policy, SelectionCall(context.new("lab", "lab"), server.request, [server.consumer]))
     # When its claims are judged
     memory_store = list(regret.judged_claims(before, regret.entries(store, before.position), 1))
     # Then each was the best host, by the score that the driver recorded

@@ -94,8 +94,10 @@ def test_exported_records_are_readable_and_a_shadow_agrees_with_its_scheduler(tm
         # When both get the same requests
         for number, vcpus in enumerate((2, 99)):
             try:
-                call = SelectionCall(SchedulingRequest(f"req-{number}", {"VCPU": vcpus}), (f"c-{number}",))
-                scheduler.select(FILTER_POLICY, context.new("p", "u"), call)
+                call = SelectionCall(
+                    context.new("p", "u"), SchedulingRequest(f"req-{number}", {"VCPU": vcpus}), (f"c-{number}",)
+                )
+                scheduler.select(FILTER_POLICY, call)
             except (errors.NotClaimed, errors.NoValidHost):
                 pass
         exported, _ = store.list_decisions()
