@@ -22,7 +22,7 @@ from rpcapi import errors, objects
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
-from rpcapi.objects.request_validation import check_spec
+from rpcapi.objects.request_schema import check_spec
 from rpcapi.resources import names, vocabulary
 from rpcapi.resources.claims import ClaimRole
 from rpcapi.resources.inventory import MAX_AMOUNT

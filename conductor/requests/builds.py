@@ -15,7 +15,7 @@ from conductor.store.bounds import OPTIONS
 from conductor.store.records import BuildRequestRecord, make_request_key
 from rpcapi import errors, objects
 from rpcapi.context import MAX_ID, RequestContext
-from rpcapi.objects.request_validation import check_spec
+from rpcapi.objects.request_schema import check_spec
 from rpcapi.validation.hints import named_instances
 from rpcapi.validation.instances import check_names, check_uuids
 from rpcapi.validation.text import abbreviate
@@ -97,9 +97,6 @@ def compute_request_key(
 ) -> str:
     """Return a hash of the call without its request id: repeated calls may have new ids, several calls one id."""
     # Skip fields with default values, so that a caller that does not know a new field repeats the same request.
-    spec_values = {
-        name: value for name, field in spec.fields.items() if (value := getattr(spec, name)) != field.default
-    }
-    identity = [ctxt.project_id or "", ctxt.user_id or "", spec_values, sorted(uuids), dict(names_by_uuid)]
+    identity = [ctxt.project_id or "", ctxt.user_id or "", spec.values_set(), sorted(uuids), dict(names_by_uuid)]
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     return make_request_key(ctxt.project_id or "", digest)

@@ -24,7 +24,7 @@ from conductor.store.migrations import MigrationKind, MigrationRecord, Migration
 from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
-from rpcapi.objects.request_validation import check_spec
+from rpcapi.objects.request_schema import check_spec
 from rpcapi.resources import names
 
 MOVABLE = (InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF)

@@ -10,7 +10,7 @@ from conductor.saga.saga_pass import instance_spec
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
-from rpcapi.validation.documents import check_image
+from rpcapi.validation.documents import IMAGE
 
 # Prefixes of image properties that determine resources, traits or topology. A rebuild keeps the claim, so it must not
 # change them.
@@ -29,7 +29,7 @@ def specs_with_image(
     Raises InvalidSpec for an image that is invalid or needs another claim, NoValidHost, UnknownHost, or Unavailable or
     a subclass.
     """
-    check_image(image)
+    IMAGE("image", image)
     if not image:
         raise errors.InvalidSpec(why="the image of a rebuild needs an id or a name")
     requests = parts.store.requests(sorted({record.request for record in records}))

@@ -28,7 +28,7 @@ class _Images(catalog_documents.CatalogCommand):
             yield *texts, image.min_ram_mb, image.min_disk_gb, sources[name]
 
     def check(self, item: Any) -> None:
-        documents.check_image(item.as_dict())
+        documents.IMAGE("image", item.as_dict())
 
 
 class ListImages(_Images, catalog_documents.ListCatalog):

@@ -51,7 +51,7 @@ def _read(conf: cfg.ConfigOpts, section: str) -> Image:
             values.min_ram_mb,
             values.min_disk_gb,
         )
-        documents.check_image(image.as_dict())
+        documents.IMAGE("image", image.as_dict())
     except (cfg.Error, ValueError) as error:
         raise errors.BadConfiguration(why=f"[{section}] {error}") from error
     except errors.InvalidRequest as error:

@@ -62,18 +62,23 @@ class GanttObject(base.VersionedObject):
         if target_version not in (None, self.VERSION) or version_manifest or self._changed_fields:
             primitive: dict[str, Any] = super().obj_to_primitive(target_version, version_manifest)
             return primitive
-        attributes = self.__dict__
-        data = {
-            name: field.to_primitive(self, name, attributes[attribute])
-            for name, attribute, field in self._layout()
-            if attribute in attributes
-            and (field.default is fields.UnspecifiedDefault or attributes[attribute] != field.default)
-        }
+        values = self.values_set()
+        data = {name: self.fields[name].to_primitive(self, name, value) for name, value in values.items()}
         return {
             f"{self.OBJ_SERIAL_NAMESPACE}.name": self.obj_name(),
             f"{self.OBJ_SERIAL_NAMESPACE}.namespace": self.OBJ_PROJECT_NAMESPACE,
             f"{self.OBJ_SERIAL_NAMESPACE}.version": self.VERSION,
             f"{self.OBJ_SERIAL_NAMESPACE}.data": data,
+        }
+
+    def values_set(self) -> dict[str, Any]:
+        """Return the values of the fields that are not at their default."""
+        attributes = self.__dict__
+        return {
+            name: attributes[attribute]
+            for name, attribute, field in self._layout()
+            if attribute in attributes
+            and (field.default is fields.UnspecifiedDefault or attributes[attribute] != field.default)
         }
 
     def with_values(self, **values: Any) -> Self:

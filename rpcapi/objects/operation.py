@@ -4,7 +4,7 @@
 from oslo_versionedobjects import fields
 
 from rpcapi.objects import base
-from rpcapi.validation.documents import check_image
+from rpcapi.validation.documents import IMAGE
 
 REBOOT = "reboot"  # power-cycle the guest; it runs afterwards
 REBUILD = "rebuild"  # replace the guest's disk; a powered-off guest stays off
@@ -37,4 +37,4 @@ class GuestOperations(base.GanttObject):
         base.check_actions(self.actions, ACTIONS, self.numbers, MAX_NUMBER)
         for image in self.images:
             if image is not None:
-                check_image(image)
+                IMAGE("image", image)

@@ -8,6 +8,9 @@ from typing import Any
 NONE = "none"  # suffixed groups may share a provider
 ISOLATE = "isolate"  # each suffixed group needs a separate provider
 POLICIES = (NONE, ISOLATE)
+MAX_CLASSES = 32  # resource classes of one group
+MAX_GROUPS = 64  # with a suffix
+MAX_SUBTREES = 64
 
 
 @dataclass(frozen=True, slots=True)

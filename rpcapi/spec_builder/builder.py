@@ -7,8 +7,8 @@ from typing import Any
 import os_resource_classes as orc
 
 from rpcapi import errors
+from rpcapi.objects.request_schema import check_spec
 from rpcapi.objects.request_spec import RequestSpec
-from rpcapi.objects.request_validation import check_spec
 from rpcapi.spec_builder import device_profiles, extra_specs, features, pci, ports, topology, volumes
 from rpcapi.spec_builder.catalog import EMPTY, Catalog
 from rpcapi.spec_builder.draft import FORBIDDEN, FlavorImageProperties, SpecDraft

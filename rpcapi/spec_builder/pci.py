@@ -5,11 +5,11 @@ from collections.abc import Mapping
 
 import os_traits
 
-from rpcapi.resources.groups import RequestGroup
+from rpcapi.resources.groups import MAX_GROUPS, RequestGroup
+from rpcapi.resources.numa.topology import DevicePolicy
 from rpcapi.spec_builder import pci_aliases
 from rpcapi.spec_builder.draft import REQUIRED, FlavorImageProperties, SpecDraft, parse_integer
 from rpcapi.spec_builder.pci_aliases import PciAlias
-from rpcapi.validation.groups import MAX_GROUPS
 
 DEVICE = "_pci{}"
 KEY = "pci_passthrough:alias"
@@ -47,12 +47,12 @@ def _requested_aliases(flavor_image: FlavorImageProperties) -> list[tuple[str, i
 
 def _add_device(draft: SpecDraft, suffix: str, alias: PciAlias, policy: str) -> None:
     draft.add_group(RequestGroup(suffix, {alias.resource_class: 1}, required=alias.traits))
-    if policy == pci_aliases.SOCKET:
+    if policy == DevicePolicy.SOCKET:
         draft.root[REQUIRED].append(os_traits.COMPUTE_SOCKET_PCI_NUMA_AFFINITY)
-    if not draft.numa or policy == pci_aliases.PREFERRED:
+    if not draft.numa or policy == DevicePolicy.PREFERRED:
         return
     draft.numa.setdefault("devices", {})[suffix] = policy
     cells = draft.numa["cells"]
-    if policy == pci_aliases.REQUIRED and len(cells) == 1:
+    if policy == DevicePolicy.REQUIRED and len(cells) == 1:
         # With one cell, same_subtree expresses the policy and prunes the tree search.
         draft.same_subtree.append([cells[0]["group"], suffix])

@@ -11,9 +11,10 @@ import os_traits
 
 from rpcapi import errors
 from rpcapi.resources import vocabulary
+from rpcapi.resources.numa.topology import DevicePolicy
 from rpcapi.validation.text import abbreviate
 
-REQUIRED, LEGACY, PREFERRED, SOCKET = NUMA_POLICIES = ("required", "legacy", "preferred", "socket")
+NUMA_POLICIES = tuple(map(str, DevicePolicy))
 DEVICE_TYPES = ("type-PCI", "type-PF", "type-VF")
 KEYS = (
     *("name", "vendor_id", "product_id", "resource_class", "traits", "numa_policy", "device_type"),
@@ -29,7 +30,7 @@ class PciAlias:
     name: str
     resource_class: str
     traits: tuple[str, ...] = ()
-    numa_policy: str = LEGACY
+    numa_policy: str = DevicePolicy.LEGACY
 
 
 def resource_class(vendor_id: str, product_id: str) -> str:
@@ -63,7 +64,7 @@ def _alias(text: str) -> PciAlias:
         raise _bad_alias(f"alias {abbreviate(text)} has no name")
     if unknown:
         raise _bad_alias(f"alias {name!r} has an unknown key {unknown[0]!r}")
-    policy = fields.get("numa_policy", LEGACY)
+    policy = fields.get("numa_policy", DevicePolicy.LEGACY)
     if policy not in NUMA_POLICIES:
         raise _bad_alias(f"numa_policy of alias {name!r} must be one of {', '.join(NUMA_POLICIES)}, not {policy!r}")
     if fields.get("device_type", DEVICE_TYPES[0]) not in DEVICE_TYPES:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the parts of a request; rpcapi.objects.request_validation applies them."""
+"""Rules for the values of a request; rpcapi.objects.request_schema is made of them."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rpcapi import errors, objects
-from rpcapi.objects.request_validation import check_spec
+from rpcapi.objects.request_schema import check_spec
 from rpcapi.resources import names
 from rpcapi.resources.claims import GroupPolicy
 from rpcapi.resources.groups import RequestGroup, freeze_alternatives

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from devstack import peer_environments
 from rpcapi import errors
-from rpcapi.objects.request_validation import check_spec
+from rpcapi.objects.request_schema import check_spec
 from scheduler_svc.nova.bus import request_spec
 from tests.differential import asking, test_nova_requests
 from tests.unit.scheduler_svc.nova.bus import queries

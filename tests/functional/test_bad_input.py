@@ -89,10 +89,10 @@ def build(cluster: RunningCluster, request: objects.RequestSpec, uuids: list[str
         ({"groups": {"1": {"resources": {"TEAPOT": 1}}}}, errors.UnknownResourceClass, "TEAPOT"),
         ({"same_subtree": [["1"]]}, errors.InvalidSpec, "group '1', which is not in the request"),
         ({"any_traits": [["CUSTOM_A"]], "forbidden_traits": ["CUSTOM_A"]}, errors.InvalidSpec, "but forbids all"),
-        ({"member_of": [["a"]], "forbidden_aggregates": ["a"]}, errors.InvalidSpec, "but all are forbidden"),
-        ({"numa": {"cells": [], "cpu_policy": "shared"}}, errors.InvalidSpec, "no cells"),
+        ({"member_of": [["a"]], "forbidden_aggregates": ["a"]}, errors.InvalidSpec, "but forbids all"),
+        ({"numa": {"cells": [], "cpu_policy": "shared"}}, errors.InvalidSpec, "numa.cells must have 1 to 32 elements"),
         ({"hints": {"query": '["<", "$free_ram_mb"'}}, errors.InvalidSpec, "query"),
-        ({"hints": {"same_host": "me"}}, errors.InvalidSpec, "uuids of instances"),
+        ({"hints": {"same_host": "me"}}, errors.InvalidSpec, r"hints.same_host\[0\] must be the uuid of an instance"),
         ({"service": "compost"}, errors.InvalidSpec, "compost"),
     ],
 )

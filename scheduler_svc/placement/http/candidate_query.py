@@ -7,10 +7,8 @@ from dataclasses import replace
 
 from oslo_utils import uuidutils
 
-from rpcapi.resources.groups import RequestGroup
+from rpcapi.resources.groups import MAX_CLASSES, MAX_GROUPS, MAX_SUBTREES, RequestGroup
 from rpcapi.resources.trees.tree import TreeRequest
-from rpcapi.validation.amounts import MAX_CLASSES
-from rpcapi.validation.groups import MAX_GROUPS, MAX_SUBTREES
 from scheduler_svc.placement.http import query_parameters
 from scheduler_svc.placement.http.candidate_summaries import TREES_SINCE
 from scheduler_svc.placement.http.messages import Request

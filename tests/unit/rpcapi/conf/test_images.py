@@ -32,7 +32,7 @@ def test_images_are_read_with_their_properties(tmp_path):
     [
         ("properties = x", "[image:a] properties: 'x' must be key=value"),
         ("min_ram_mb = much", "[image:a]"),
-        (f"id = {'x' * 300}", "image id"),
+        (f"id = {'x' * 300}", "image.id"),
     ],
 )
 def test_invalid_option_is_bad_configuration_with_its_group(tmp_path, text, sentence):

@@ -90,7 +90,7 @@ def test_traits_of_flavor_and_request_are_merged_without_duplicates():
         ({"trait:NOPE": "required"}, errors.UnknownTrait, "NOPE"),
         ({"resources:VCPU": "-1"}, errors.InvalidSpec, "non-negative integer"),
         ({"resources:VCPU": "²"}, errors.InvalidSpec, "non-negative integer"),
-        ({"resources:VCPU": str(2**31)}, errors.InvalidSpec, "amount of VCPU"),
+        ({"resources:VCPU": str(2**31)}, errors.InvalidSpec, "resources.VCPU must be"),
         ({"resources:NOPE": "1"}, errors.UnknownResourceClass, "NOPE"),
         ({f"resources:{name}": "0" for name in ("VCPU", "MEMORY_MB", "DISK_GB")}, errors.InvalidSpec, "got 0"),
     ],

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rpcapi import errors
-from rpcapi.objects.request_validation import check_spec
+from rpcapi.objects.request_schema import check_spec
 from rpcapi.spec_builder import device_profiles, pci_aliases
 from rpcapi.spec_builder.builder import build_spec
 from rpcapi.spec_builder.catalog import Catalog

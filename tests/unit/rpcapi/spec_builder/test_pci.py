@@ -66,7 +66,7 @@ CONTRADICTIONS = [
     ({"pci_passthrough:alias": "QuickAssist:0"}, {}, "must be a list of NAME:COUNT"),
     ({"pci_passthrough:alias": "QuickAssist:65"}, {}, "must be a list of NAME:COUNT"),
     ({"pci_passthrough:alias": "nothing:1"}, {}, "names unknown PCI alias 'nothing'; known: QuickAssist"),
-    ({"hw:pci_numa_affinity_policy": "near"}, {}, "must be one of required, legacy, preferred, socket"),
+    ({"hw:pci_numa_affinity_policy": "near"}, {}, "must be one of required, socket, legacy, preferred"),
 ]
 
 

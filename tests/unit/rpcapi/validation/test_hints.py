@@ -21,22 +21,22 @@ SOME_UUID = "0f6f1f0e-5a35-4d6c-9e0b-b1a5d3f0c2a4"
     ],
 )
 def test_valid_hints_pass(valid):
-    hints.check(valid)
+    hints.check("hints", valid)
 
 
 @pytest.mark.parametrize(
     ("invalid", "sentence"),
     [
         (["a"], "must be a mapping"),
-        ({1: "a"}, "string keys"),
-        ({"": "a"}, "key of a hint"),
-        ({f"k{n}": 1 for n in range(51)}, "the hints may contain at most 50 entries, got 51"),
+        ({1: "a"}, "a key of hints must be"),
+        ({"": "a"}, "a key of hints must be"),
+        ({f"k{n}": 1 for n in range(51)}, "hints may have at most 50 entries, got 51"),
         ({"k": "x" * 20_000}, "at most 16384 bytes"),
         ({"k": object()}, "cannot be encoded as JSON"),
-        ({"same_host": "me"}, "must contain uuids of instances, not 'me'"),
-        ({"same_host": [7]}, "must contain uuids of instances, not 7"),
-        ({"different_host": [SOME_UUID] * 101}, "at most 100 instances, got 101"),
-        ({"build_near_host_ip": 7}, "must be the IP address of a host, not 7"),
+        ({"same_host": "me"}, "hints.same_host[0] must be the uuid of an instance, not 'me'"),
+        ({"same_host": [7]}, "must be the uuid of an instance, not 7"),
+        ({"different_host": [SOME_UUID] * 101}, "hints.different_host must have 0 to 100 elements, got 101"),
+        ({"build_near_host_ip": 7}, "hint 'build_near_host_ip' 7 with cidr '/24' is not a network"),
         ({"build_near_host_ip": "here"}, "is not a network"),
         ({"build_near_host_ip": "10.0.0.1", "cidr": "/40"}, "is not a network"),
         ({"build_near_host_ip": "10.0.0.1", "cidr": "24"}, "is not a network"),
@@ -46,7 +46,7 @@ def test_valid_hints_pass(valid):
 )
 def test_invalid_hint_is_refused_with_the_reason(invalid, sentence):
     with pytest.raises(errors.InvalidSpec) as caught:
-        hints.check(invalid)
+        hints.check("hints", invalid)
     assert sentence in caught.value.sentence
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of a guest's NUMA topology and of the request groups of its cells."""
+"""Rules of a guest's NUMA topology and of the request groups of its cells."""
 
 import pytest
 
@@ -15,52 +15,58 @@ def pinned(cells=(CELL0, CELL1), **fields):
     return {"cells": list(cells), "cpu_policy": "dedicated", "thread_policy": None, "page_size_kb": None} | fields
 
 
+def check(numa):
+    topology.NUMA("numa", numa)
+    topology.check(numa, GROUPS)
+
+
 @pytest.mark.parametrize(
     "numa",
     [
-        {},
         pinned(),
         pinned(thread_policy="require", emulator_threads="share"),
         pinned(devices={"_numa1": "required"}),
     ],
 )
 def test_valid_topology_passes(numa):
-    topology.check(numa, GROUPS)
+    check(numa)
 
 
 @pytest.mark.parametrize(
     ("numa", "sentence"),
     [
-        ([], "the NUMA topology must be a mapping"),
-        (pinned(cells=[]), "has no cells"),
+        ([], "numa must be a mapping"),
+        (pinned(cells=[]), "numa.cells must have 1 to 32 elements, got 0"),
         (pinned(cells=[CELL1]), "cells are numbered from 0"),
-        (pinned(cells=[CELL0 | {"cpus": [], "pcpus": []}]), "may not have more cells than cpus"),
-        (pinned(cells=[CELL0 | {"cpus": [0, 0]}]), "list a cpu twice"),
-        (pinned(cells=[CELL0 | {"cpus": [-1]}]), "must be integers from 0 to 1023"),
-        (pinned(cells=[CELL0, CELL1 | {"cpus": [1, 2], "pcpus": [1, 2]}]), "cpu 1 is in two cells"),
+        (pinned(cells=[CELL0 | {"cpus": [], "pcpus": []}]), "numa.cells[0].cpus must have 1 to 1024 elements"),
+        (pinned(cells=[CELL0 | {"cpus": [0, 0], "pcpus": [0]}]), "cpu 1 is in no cell"),
+        (pinned(cells=[CELL0 | {"pcpus": [0, 0]}]), "pins a cpu twice"),
+        (pinned(cells=[CELL0 | {"cpus": [-1]}]), "numa.cells[0].cpus[0] must be an integer from 0 to 1023, not -1"),
+        (pinned(cells=[CELL0, CELL1 | {"cpus": [1, 2], "pcpus": [1, 2]}]), "cpu 3 is in no cell"),
         (pinned(cells=[CELL0, CELL1 | {"cpus": [3, 4], "pcpus": [3, 4]}]), "cpu 2 is in no cell"),
-        (pinned(cells=[CELL0, CELL1 | {"pcpus": [7]}]), "pins cpus that are not in its list"),
-        (pinned(cells=[CELL0, CELL1 | {"memory_mb": 0}]), "memory_mb of cell 1"),
-        (pinned(cells=[CELL0, CELL1 | {"memory_mb": 2048}]), "'_numa1' must request what cell 1"),
+        (pinned(cells=[CELL0, CELL1 | {"pcpus": [7]}]), "or one that is not in its list of cpus"),
+        (pinned(cells=[CELL0, CELL1 | {"memory_mb": 0}]), "numa.cells[1].memory_mb must be an integer"),
+        (pinned(cells=[CELL0, CELL1 | {"memory_mb": 2048}]), "'_numa1' must request what numa.cells[1] needs"),
         (pinned(cells=[CELL0, CELL1 | {"group": "_numa7"}]), "names group '_numa7', which is not in the request"),
         (pinned(cells=[CELL0, CELL1 | {"group": "_numa0"}]), "have the same group"),
         (pinned(cells=[CELL0, CELL1 | {"colour": "red"}]), "has an unknown key 'colour'"),
         (pinned(cpu_policy="mixed"), "4 of 4 cpus are pinned"),
         (pinned(cpu_policy="shared"), "4 of 4 cpus are pinned"),
-        (pinned(cpu_policy=None), "unknown cpu_policy None"),
-        (pinned(thread_policy="knit"), "unknown thread_policy 'knit'"),
-        (pinned(page_size_kb=0), "page_size_kb must be an integer of at least 1"),
+        (pinned(cpu_policy=None), "numa.cpu_policy must be one of shared, dedicated, mixed, not None"),
+        (pinned(thread_policy="knit"), "numa.thread_policy must be one of prefer, require, isolate, not 'knit'"),
+        (pinned(page_size_kb=0), "numa.page_size_kb must be an integer from 1"),
         (pinned(page_size_kb=3), "pages of 3 KiB do not evenly divide"),
-        (pinned(page_size_kb=2048), "'_numa0' must request what cell 0"),
-        (pinned(emulator_threads="isolate"), "'_numa0' must request what cell 0"),
+        (pinned(page_size_kb=2048), "'_numa0' must request what numa.cells[0] needs"),
+        (pinned(emulator_threads="isolate"), "'_numa0' must request what numa.cells[0] needs"),
         (pinned(devices={"_pci0": "required"}), "names group '_pci0'"),
-        (pinned(devices={"_numa0": "near"}), "unknown NUMA policy 'near'"),
+        (pinned(devices={"_numa0": "near"}), "numa.devices._numa0 must be one of"),
+        (pinned(cells=[{"id": 0}]), "numa.cells[0].group must be 1 to 255 printable characters, not None"),
         (pinned(colour="red"), "has an unknown key 'colour'"),
     ],
 )
 def test_invalid_topology_is_refused_with_the_reason(numa, sentence):
     with pytest.raises(errors.InvalidSpec) as caught:
-        topology.check(numa, GROUPS)
+        check(numa)
     assert sentence in caught.value.sentence
 
 

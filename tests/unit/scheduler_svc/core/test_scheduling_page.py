@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from rpcapi.resources import query
 from rpcapi.resources.claims import GroupPolicy
 from rpcapi.validation import hints
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import filters, metrics, plugins, prefilters, solver, weighers
 from scheduler_svc.core import built_in
 from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.filters import near_address
 from scheduler_svc.core.prefilters import pipeline as prefilter_pipeline
 
 ROOT = Path(__file__).parents[4]
@@ -43,7 +45,7 @@ NAMES = {
     "filters": (*built_in.FILTER_NAMES, *NOVAS_FILTERS.split()),
     "weighers": (*built_in.WEIGHER_NAMES, *NOVAS_WEIGHERS.split()),
     "prefilters": (*prefilter_pipeline.NAMES, *NOVAS_PREFILTERS.split()),
-    "hints": hints.CHECKS,
+    "hints": (*hints.INSTANCE_HINTS, near_address.ADDRESS, near_address.LENGTH, query.HINT),
     "group policies": list(map(str, GroupPolicy)),
     "options": OPTIONS,
 }

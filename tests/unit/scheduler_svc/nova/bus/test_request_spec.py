@@ -6,7 +6,7 @@ import copy
 import pytest
 
 from rpcapi import errors
-from rpcapi.objects.request_validation import check_spec
+from rpcapi.objects.request_schema import check_spec
 from scheduler_svc.nova.bus import request_spec
 from tests.unit.scheduler_svc.nova.bus import queries
 

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schema of the request spec. Client, conductor, scheduler and agent check each spec by this module alone."""
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import Any
+
+from rpcapi import errors
+from rpcapi.objects.request_spec import RequestSpec
+from rpcapi.resources import names, vocabulary
+from rpcapi.resources.claims import GroupPolicy
+from rpcapi.resources.groups import MAX_CLASSES, MAX_GROUPS, MAX_SUBTREES, POLICIES, RequestGroup
+from rpcapi.validation import documents, hints, topology
+from rpcapi.validation.rules import (
+    Rule,
+    anything,
+    boolean,
+    document,
+    integer,
+    list_of,
+    mapping,
+    matching,
+    one_of,
+    optional,
+    resource_name,
+    string,
+    text,
+)
+from rpcapi.validation.text import abbreviate, invalid_spec, join_names
+
+MAX_TRAITS = 100  # per group, over all its lists
+MAX_AGGREGATES = 1000  # per list
+MAX_HOSTS = 1000  # per list
+MAX_ATTACHMENTS = 64  # volumes, and ports
+UNSATISFIABLE = "no host can satisfy that"
+SERVICES = ("compute", "volume", "network")
+
+
+def _resource_class(path: str, value: Any) -> None:
+    vocabulary.check_resource_class(value)
+
+
+def _trait(path: str, value: Any) -> None:
+    vocabulary.check_trait(value)
+
+
+_AMOUNTS = mapping(_resource_class, integer(), MAX_CLASSES)
+_TRAITS = list_of(_trait, MAX_TRAITS)
+_ANY_TRAITS = list_of(list_of(_trait, MAX_TRAITS, 1), MAX_TRAITS)
+_AGGREGATES = list_of(text, MAX_AGGREGATES)
+_MEMBER_OF = list_of(list_of(text, MAX_AGGREGATES, 1), MAX_AGGREGATES)
+_HOSTS = list_of(resource_name, MAX_HOSTS)
+_SUFFIX = matching(r"[A-Za-z0-9_-]{1,64}", "1 to 64 letters, digits, '_' or '-'")
+_GROUP = document(
+    {
+        "resources": _AMOUNTS,
+        "required": _TRAITS,
+        "any_of": _ANY_TRAITS,
+        "forbidden": _TRAITS,
+        "member_of": _MEMBER_OF,
+        "forbidden_aggregates": _AGGREGATES,
+        "in_tree": optional(resource_name),
+    }
+)
+_VOLUME = document({"pool": optional(resource_name), "size_gb": optional(integer()), "group": optional(string)})
+_PORT = document({"physnet": optional(text), "segment": optional(text), "group": optional(string)})
+_DESTINATION = document(
+    {"host": optional(resource_name), "partition": optional(text), "allow_cross_cell_move": boolean}
+)
+
+# Rules of values that differ from the field's default. The field's own type is enough for the fields without a rule.
+RULES: Mapping[str, Rule] = {
+    "flavor": text,
+    "resources": _AMOUNTS,
+    "required_traits": _TRAITS,
+    "forbidden_traits": _TRAITS,
+    "availability_zone": text,
+    "ignore_hosts": _HOSTS,
+    "force_hosts": _HOSTS,
+    "hints": hints.check,
+    "consumer_type": matching("[A-Z0-9_]{1,255}", "1 to 255 characters of A-Z, 0-9 and '_', such as 'INSTANCE'"),
+    "group_id": resource_name,
+    "group_policy": one_of(tuple(GroupPolicy)),
+    "group_max_per_host": integer(),
+    "any_traits": _ANY_TRAITS,
+    "member_of": _MEMBER_OF,
+    "forbidden_aggregates": _AGGREGATES,
+    "in_tree": resource_name,
+    "groups": mapping(_SUFFIX, _GROUP, MAX_GROUPS),
+    "groups_policy": one_of(POLICIES),
+    "root_required": _TRAITS,
+    "root_forbidden": _TRAITS,
+    "same_subtree": list_of(list_of(string, MAX_GROUPS, 1), MAX_SUBTREES),
+    "numa": topology.NUMA,
+    "image": documents.IMAGE,
+    "extra_specs": documents.EXTRA_SPECS,
+    "volumes": list_of(_VOLUME, MAX_ATTACHMENTS),
+    "ports": list_of(_PORT, MAX_ATTACHMENTS),
+    "service": one_of(SERVICES),
+    "driver": matching(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 letters, digits, '_', '.' or '-'"),
+    "requested_destination": _DESTINATION,
+}
+
+
+def check_spec(spec: Any) -> None:
+    """Raise an error if ``spec`` is invalid, contradictory, or unsatisfiable on any host.
+
+    Raises MalformedObject if it is no RequestSpec; UnknownResourceClass, UnknownTrait or InvalidName; otherwise
+    InvalidSpec.
+    """
+    if not isinstance(spec, RequestSpec):
+        raise errors.MalformedObject(name="RequestSpec", why=f"it is of type {type(spec).__name__}")
+    values = spec.values_set()
+    for name, value in values.items():
+        RULES.get(name, anything)(name, value)
+    if not spec.resources and not spec.groups:
+        raise invalid_spec(f"it must request 1 to {MAX_CLASSES} resource classes, got 0")
+    for needed_by, check in _CONSISTENCY:
+        if not needed_by.isdisjoint(values):
+            check(spec)
+
+
+def _check_hosts(spec: RequestSpec) -> None:
+    ignored = set(spec.ignore_hosts)
+    if all(not ignored.isdisjoint((name, names.host_of(name))) for name in spec.force_hosts):
+        raise invalid_spec("every host in force_hosts is also in ignore_hosts")
+
+
+def _check_server_group(spec: RequestSpec) -> None:
+    if spec.group_id is None or spec.group_policy is None:
+        raise invalid_spec("a server group needs both its id and its policy")
+    if spec.group_policy != GroupPolicy.ANTI_AFFINITY and spec.group_max_per_host != 1:
+        raise invalid_spec(f"group_max_per_host is allowed for anti-affinity only, not for {spec.group_policy}")
+
+
+def _check_unsuffixed_group(spec: RequestSpec) -> None:
+    if not spec.resources and (spec.required_traits or spec.any_traits or spec.forbidden_traits):
+        raise invalid_spec(
+            "the group without a suffix has traits but no resources; use root_required for traits of the host"
+        )
+    traits = spec.required_traits, spec.any_traits, spec.forbidden_traits
+    _check_satisfiable("", RequestGroup("", {}, *traits, spec.member_of, spec.forbidden_aggregates))
+
+
+def _check_root(spec: RequestSpec) -> None:
+    _check_satisfiable(" of the root", RequestGroup("", {}, spec.root_required, forbidden=spec.root_forbidden))
+
+
+def _check_groups(spec: RequestSpec) -> None:
+    in_subtrees = {suffix for subtree in spec.same_subtree for suffix in subtree}
+    for suffix in in_subtrees:
+        _check_group_exists("same_subtree", suffix, spec)
+    for suffix, fields in spec.groups.items():
+        group = RequestGroup.from_dict(suffix, fields)
+        if not group.resources and suffix not in in_subtrees:
+            raise invalid_spec(f"group {suffix!r} requests no resources; only groups named by same_subtree may")
+        _check_satisfiable(f" of group {suffix!r}", group)
+    if spec.groups_policy is None and len(spec.groups) > 1:
+        raise invalid_spec(f"{len(spec.groups)} request groups need a groups policy: {' or '.join(POLICIES)}")
+
+
+def _check_satisfiable(owner: str, group: RequestGroup) -> None:
+    """Raise InvalidSpec if no provider can meet the group; ``owner`` follows field names in errors."""
+    if len(group.required) + len(group.forbidden) + sum(map(len, group.any_of)) > MAX_TRAITS:
+        raise invalid_spec(f"it names more than {MAX_TRAITS} traits{owner}")
+    both = set(group.required).intersection(group.forbidden)
+    if both:
+        raise invalid_spec(f"it requires and forbids {join_names(sorted(both))}{owner}: {UNSATISFIABLE}")
+    for choice in group.any_of:
+        _check_choice(choice, group.forbidden, owner)
+    for choice in group.member_of:
+        _check_choice(choice, group.forbidden_aggregates, owner)
+
+
+def _check_choice(choice: Sequence[str], forbidden: Sequence[str], owner: str) -> None:
+    if set(choice).issubset(forbidden):
+        raise invalid_spec(f"it requires one of {join_names(choice)}{owner}, but forbids all: {UNSATISFIABLE}")
+
+
+def _check_attachments(spec: RequestSpec) -> None:
+    for volume in spec.volumes:
+        size_gb, pool, group = map(volume.get, ("size_gb", "pool", "group"))
+        if (size_gb is None) != (group is None):
+            raise invalid_spec("a new volume needs size_gb and the request group that requests its space")
+        if size_gb is None and pool is None:
+            raise invalid_spec("an existing volume needs the name of its pool")
+    for attached in (*spec.volumes, *spec.ports):
+        if attached.get("group") is not None:
+            _check_group_exists("a volume or port", attached["group"], spec)
+
+
+def _check_group_exists(owner: str, suffix: str, spec: RequestSpec) -> None:
+    if suffix not in spec.groups:
+        raise invalid_spec(f"{owner} names group {abbreviate(suffix)}, which is not in the request")
+
+
+# Checks between fields, each with the fields that make it necessary.
+_CONSISTENCY: Sequence[tuple[Set[str], Callable[[RequestSpec], None]]] = (
+    ({"force_hosts"}, _check_hosts),
+    ({"group_id", "group_policy"}, _check_server_group),
+    (
+        {"required_traits", "any_traits", "forbidden_traits", "member_of", "forbidden_aggregates"},
+        _check_unsuffixed_group,
+    ),
+    ({"root_required", "root_forbidden"}, _check_root),
+    ({"groups", "same_subtree"}, _check_groups),
+    ({"volumes", "ports"}, _check_attachments),
+    ({"numa"}, lambda spec: topology.check(spec.numa, spec.groups)),
+)
