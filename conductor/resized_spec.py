@@ -10,11 +10,10 @@ import os_resource_classes as orc
 from rpcapi import errors, objects
 from rpcapi.resources.groups import NONE
 
-# Fields that the server keeps: placement, image, attachments.
-KEPT = (
-    *("availability_zone", "ignore_hosts", "force_hosts", "hints", "consumer_type", "group_id", "group_policy"),
-    *("group_max_per_host", "any_traits", "member_of", "forbidden_aggregates", "in_tree", "image", "volumes", "ports"),
-    *("service", "driver"),
+# Fields that the flavor determines. The server keeps the others: placement, image, attachments.
+OF_FLAVOR = (
+    *("flavor", "extra_specs", "resources", "required_traits", "forbidden_traits", "root_required", "root_forbidden"),
+    *("groups", "groups_policy", "same_subtree", "numa"),
 )
 
 
@@ -33,10 +32,9 @@ def resize_spec(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> objec
     resources = dict(flavor.resources)
     if spec.volumes and orc.DISK_GB not in _amounts(spec):
         resources.pop(orc.DISK_GB, None)
-    placement = {name: getattr(spec, name) for name in KEPT}
-    return flavor.with_values(
-        **placement, resources=resources, groups=groups, groups_policy=policy, requested_destination={}
-    )
+    values = {name: getattr(flavor, name) for name in OF_FLAVOR}
+    values |= {"resources": resources, "groups": groups, "groups_policy": policy}
+    return spec.with_values(**values, requested_destination={})
 
 
 def flavor_with_image(

@@ -24,13 +24,11 @@ class FilterScope(StrEnum):
     REBUILD = "rebuild"  # the instance stays on its host: only what depends on the image
 
 
-# Fields that the decision record copies if set.
-_RECORDED_FIELDS = (
-    *("required_traits", "any_traits", "forbidden_traits", "member_of", "forbidden_aggregates", "in_tree"),
-    *("groups_policy", "same_subtree", "root_required", "root_forbidden", "availability_zone", "ignore_hosts"),
-    *("force_hosts", "hints", "numa", "image", "extra_specs", "volumes", "ports", "driver"),
-    *("source_partition", "stays_in_partition"),
-)
+# Fields that the decision record has in another form or place, or not at all. It copies all others that are set.
+_NOT_COPIED = {
+    *("id", "project", "user", "flavor", "service", "resources", "groups", "group", "group_members"),
+    *("source_cell", "stays_in_cell", "scope", "decision"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +124,7 @@ class SchedulingRequest:
 
     def as_dict(self) -> dict[str, Any]:
         document: dict[str, Any] = {"resources": dict(self.resources)}
-        document |= {name: _plain(value) for name in _RECORDED_FIELDS if (value := getattr(self, name))}
+        document |= {name: _plain(value) for name in _RECORDED if (value := getattr(self, name))}
         if self.decision.host_state_age_s:
             document["host_state_age_s"] = self.decision.host_state_age_s
         if self.decision.rewritten:
@@ -140,7 +138,9 @@ class SchedulingRequest:
         return document
 
 
-_shape = attrgetter(*(entry.name for entry in fields(SchedulingRequest) if entry.name != "id"))
+_FIELDS = tuple(entry.name for entry in fields(SchedulingRequest))
+_RECORDED = tuple(name for name in _FIELDS if name not in _NOT_COPIED)
+_shape = attrgetter(*(name for name in _FIELDS if name != "id"))
 
 
 def _plain(value: Any) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
-from rpcapi.resources.claims import ClaimRole, ClaimState
+from rpcapi.resources.claims import ClaimRole, ClaimState, GroupPolicy
 from rpcapi.validation.instances import is_uuid
-from scheduler_svc.core.records import Candidate, ClaimRef, Intent
+from scheduler_svc.core.records import Candidate, ClaimGroup, ClaimRef, Intent
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling import requests
 from scheduler_svc.store.records import RunningClaim
@@ -68,9 +68,19 @@ def _running(consumer: str, attempt: int, state: str, name: str, holds: Sequence
         allocations=allocations,
         role=role,
         migration=migration,
-        group=requests.group(owner.get("group_id"), owner.get("group_policy"), owner.get("group_max_per_host", 1)),
+        group=_group(owner),
         **{key: owner[key] for key in _OWNER},
     )
+
+
+def _group(owner: Mapping[str, Any]) -> ClaimGroup | None:
+    if owner.get("group_id") is None:
+        return None
+    try:
+        policy, max_per_host = GroupPolicy(str(owner.get("group_policy"))), int(owner.get("group_max_per_host", 1))
+        return ClaimGroup(names.canonical(owner["group_id"]), policy, max_per_host)
+    except (ValueError, TypeError) as error:
+        raise errors.MalformedObject(name="server group", why=str(error)) from error
 
 
 def _end_of_move(consumer: str, owner: Mapping[str, Any]) -> tuple[ClaimRole, str | None]:

@@ -3,7 +3,7 @@
 
 import pytest
 
-from conductor.resized_spec import KEPT, larger_amounts, resize_spec
+from conductor.resized_spec import OF_FLAVOR, larger_amounts, resize_spec
 from rpcapi import errors, objects
 
 SMALL = {"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1}
@@ -49,7 +49,8 @@ def test_server_keeps_its_placement_image_and_attachments():
     resized = resize_spec(
         server, spec(flavor="big", resources=BIG, groups={"2": {"resources": {"VGPU": 1}}}, **elsewhere)
     )
-    assert {name: getattr(resized, name) for name in KEPT} == {name: getattr(server, name) for name in KEPT}
+    kept = objects.RequestSpec.fields.keys() - {*OF_FLAVOR, "requested_destination"}
+    assert {name: getattr(resized, name) for name in kept} == {name: getattr(server, name) for name in kept}
     assert (resized.flavor, resized.resources) == ("big", BIG)
     assert resized.groups.keys() == {"vol", "port", "2"}, "the group of the former flavor is gone"
     assert resized.groups_policy == "none"

@@ -56,11 +56,10 @@ def test_invalid_spec_is_refused(fields, error):
         decode.request(context.new(), objects.RequestSpec.of(**fields))
 
 
-@pytest.mark.parametrize(("policy", "most"), [("neighbourly", 1), ("affinity", "many"), ("affinity", None)])
-def test_malformed_group_is_refused(policy, most):
-    with pytest.raises(errors.MalformedObject, match="server group"):
-        requests.group("g", policy, most)
-    assert requests.group(None, policy, most) is None
+def test_copied_fields_have_the_same_default_in_both():
+    request = decode.request(context.new(), objects.RequestSpec.of(resources={"VCPU": 1}))
+    for name in requests.COPIED - {"resources"}:
+        assert getattr(request, name) == requests.freeze(objects.RequestSpec.fields[name].default), name
 
 
 def test_intents_have_canonical_candidates():
@@ -84,6 +83,7 @@ def test_references_are_pairs_of_consumer_and_attempt():
     assert refs == [("c1", 1), ("c2", 3)]
 
 
+AFFINITY = {"group_id": "g", "group_policy": "affinity"}
 OWNER = {"type": "INSTANCE", "project": "p", "user": "u", "request_id": "r"}
 
 
@@ -102,7 +102,7 @@ def audit_report(owner=OWNER, state="confirmed"):
 
 @pytest.mark.parametrize(("state", "confirmed"), [("confirmed", True), ("prepared", False)])
 def test_running_claims_of_an_audit(state, confirmed):
-    (running,) = decode.running(audit_report(OWNER | {"group_id": "g", "group_policy": "affinity"}, state))
+    (running,) = decode.running(audit_report(OWNER | AFFINITY, state))
     assert running == RunningClaim(
         "c1",
         2,
@@ -121,6 +121,8 @@ def test_running_claims_of_an_audit(state, confirmed):
         (audit_report(state="x" * 500), "unknown claim state 'x{40}'"),
         (audit_report({"type": "INSTANCE", "user": 5, "request_id": "r"}), "owner of c1 lacks project, user"),
         (audit_report(OWNER | {"group_id": "g", "group_policy": "none"}), "server group"),
+        (audit_report(OWNER | AFFINITY | {"group_max_per_host": "many"}), "server group"),
+        (audit_report(OWNER | AFFINITY | {"group_max_per_host": None}), "server group"),
     ],
 )
 def test_malformed_running_claim_is_refused(report, why):
