@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from rpcapi import errors
-from rpcapi.validation.hints import named_instances, single_value
+from rpcapi.validation.hints import named_instances
 from scheduler_svc.core.prefilters import pipeline
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
@@ -19,8 +19,6 @@ from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler
 from scheduler_svc.scheduling.ranking import CurrentPolicy, SchedulingPolicy
 
 Outcome = TypeVar("Outcome", bound=SelectionOutcome)
-
-SOURCE_PARTITION_HINT = "source_partition"  # hint of a move: partition of the instance
 
 
 class HostStateAge(Protocol):
@@ -47,11 +45,7 @@ class RequestRewriter:
         old, and StoreUnavailable if no partition answers about hinted instances.
         """
         if request.hints:
-            source = single_value(request.hints.get(SOURCE_PARTITION_HINT))
-            request = replace(
-                request.with_decision(instance_hosts=self._find_instance_hosts(request)),
-                source_partition=source if isinstance(source, str) else request.source_partition,
-            )
+            request = request.with_decision(instance_hosts=self._find_instance_hosts(request))
         clock_ms = 0.0 if self._state_age is None else self._state_age.now_ms()
         with self._partitions.own.replica.unchecked_table.reading() as view:
             if self._state_age is not None:

@@ -66,12 +66,6 @@ def test_other_hints_are_passed_unchanged():
     assert (rewritten.hints, rewritten.decision.instance_hosts, rewritten.source_partition) == (hints, {}, None)
 
 
-def test_source_partition_hint_of_a_move_is_resolved(worker):
-    worker_ = PartitionedDeployment(east={"e": node()}, west={"w": node()}).worker
-    rewritten = RequestRewriter(worker_.partitions).rewrite(POLICY, request(hints={"source_partition": "west"}))
-    assert rewritten.source_partition == "west"
-
-
 @pytest.mark.parametrize("noticed", [True, False])
 def test_hints_are_resolved_by_available_partitions(noticed):
     deployment = PartitionedDeployment(east={"e": node()}, west={"w": node()})
