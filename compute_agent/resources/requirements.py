@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rpcapi.resources.groups import RequestGroup
+from rpcapi.resources.groups import RequestGroup, freeze
 from rpcapi.resources.numa.topology import GuestTopology
 from rpcapi.resources.trees.tree import TreeRequest
 
@@ -27,6 +27,7 @@ class BuildRequirements:
     def from_spec(cls, spec: "RequestSpec") -> "BuildRequirements":
         unsuffixed = RequestGroup("", spec.resources, tuple(spec.required_traits))
         groups = [RequestGroup.from_dict(suffix, document) for suffix, document in spec.groups.items()]
-        subtrees = tuple(tuple(suffixes) for suffixes in spec.same_subtree)
-        tree_request = TreeRequest([unsuffixed, *groups] if groups else (), spec.groups_policy, same_subtree=subtrees)
+        tree_request = TreeRequest(
+            [unsuffixed, *groups] if groups else (), spec.groups_policy, same_subtree=freeze(spec.same_subtree)
+        )
         return cls(GuestTopology.from_dict(spec.numa), tree_request, spec.extra_specs, spec.image, spec.hints)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Request groups: Placement's granular request groups."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 NONE = "none"  # suffixed groups may share a provider
@@ -34,30 +34,23 @@ class RequestGroup:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the mapping stored in RequestSpec.groups under the group's suffix, without empty fields."""
-        fields: dict[str, Any] = {"resources": dict(self.resources)} if self.resources else {}
-        for name in ("required", "forbidden", "forbidden_aggregates"):
-            if getattr(self, name):
-                fields[name] = list(getattr(self, name))
-        for name in ("any_of", "member_of"):
-            if getattr(self, name):
-                fields[name] = [list(alternatives) for alternatives in getattr(self, name)]
-        if self.in_tree is not None:
-            fields["in_tree"] = self.in_tree
-        return fields
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "suffix"}
+        return {name: thaw(value) for name, value in values.items() if value not in (None, (), {})}
 
     @classmethod
-    def from_dict(cls, suffix: str, fields: Mapping[str, Any]) -> "RequestGroup":
-        return cls(
-            suffix,
-            dict(fields.get("resources", {})),
-            tuple(fields.get("required", ())),
-            freeze_alternatives(fields.get("any_of", ())),
-            tuple(fields.get("forbidden", ())),
-            freeze_alternatives(fields.get("member_of", ())),
-            tuple(fields.get("forbidden_aggregates", ())),
-            fields.get("in_tree"),
-        )
+    def from_dict(cls, suffix: str, values: Mapping[str, Any]) -> "RequestGroup":
+        return cls(suffix, **{name: freeze(value) for name, value in values.items()})
 
 
-def freeze_alternatives(lists: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(names) for names in lists)
+def freeze(value: Any) -> Any:
+    """Return a copy with tuples instead of lists, at every level of lists."""
+    if isinstance(value, list):
+        return tuple(map(freeze, value))
+    return dict(value) if isinstance(value, dict) else value
+
+
+def thaw(value: Any) -> Any:
+    """Return a copy with lists instead of tuples; the reverse of freeze."""
+    if isinstance(value, tuple):
+        return list(map(thaw, value))
+    return dict(value) if isinstance(value, dict) else value

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from rpcapi.resources.claims import GroupPolicy
-from rpcapi.resources.groups import RequestGroup
+from rpcapi.resources.groups import RequestGroup, thaw
 from scheduler_svc.core.records import NO_MEMBERS, Amounts, ClaimGroup, GroupMembers
 
 COMPUTE = "compute"
@@ -124,7 +124,7 @@ class SchedulingRequest:
 
     def as_dict(self) -> dict[str, Any]:
         document: dict[str, Any] = {"resources": dict(self.resources)}
-        document |= {name: _plain(value) for name in _RECORDED if (value := getattr(self, name))}
+        document |= {name: thaw(value) for name in _RECORDED if (value := getattr(self, name))}
         if self.decision.host_state_age_s:
             document["host_state_age_s"] = self.decision.host_state_age_s
         if self.decision.rewritten:
@@ -141,7 +141,3 @@ class SchedulingRequest:
 _FIELDS = tuple(entry.name for entry in fields(SchedulingRequest))
 _RECORDED = tuple(name for name in _FIELDS if name not in _NOT_COPIED)
 _shape = attrgetter(*(name for name in _FIELDS if name != "id"))
-
-
-def _plain(value: Any) -> Any:
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value

@@ -2,12 +2,11 @@
 """Conversion of request specs to scheduling requests."""
 
 from dataclasses import fields
-from typing import Any
 
 from rpcapi import objects
 from rpcapi.objects.request_schema import check_spec
 from rpcapi.resources.claims import GroupPolicy
-from rpcapi.resources.groups import RequestGroup
+from rpcapi.resources.groups import RequestGroup, freeze
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.core.request import SchedulingRequest
 
@@ -34,8 +33,3 @@ def from_spec(spec: objects.RequestSpec, request_id: str, project: str, user: st
         stays_in_partition=partition is not None and not destination.get("allow_cross_cell_move", False),
         **values,
     )
-
-
-def freeze(value: Any) -> Any:
-    """Return lists, and the lists in them, as tuples."""
-    return tuple(freeze(element) for element in value) if isinstance(value, list) else value

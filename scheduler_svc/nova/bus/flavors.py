@@ -12,7 +12,7 @@ import os_traits
 
 from rpcapi import errors
 from rpcapi.resources import names
-from rpcapi.resources.groups import RequestGroup, freeze_alternatives
+from rpcapi.resources.groups import RequestGroup, freeze
 from rpcapi.resources.numa.topology import DevicePolicy
 from rpcapi.spec_builder import builder, cpus, extra_specs, features, pci_aliases
 from rpcapi.spec_builder.draft import FORBIDDEN, REQUIRED, FlavorImageProperties, SpecDraft
@@ -91,7 +91,7 @@ def _read_group(group: NovaFields) -> RequestGroup:
         {name: amount for name, amount in amounts.items() if amount},
         required=tuple(group.texts("required_traits")),
         forbidden=tuple(group.texts("forbidden_traits")),
-        member_of=freeze_alternatives(group.lists_of_texts("aggregates")),
+        member_of=freeze(group.lists_of_texts("aggregates")),
         forbidden_aggregates=tuple(group.texts("forbidden_aggregates")),
         in_tree=names.api_provider(in_tree) if in_tree else None,
     )

@@ -3,7 +3,7 @@
 
 import pytest
 
-from rpcapi.resources.groups import RequestGroup, freeze_alternatives
+from rpcapi.resources.groups import RequestGroup, freeze, thaw
 
 FULL = RequestGroup(
     "1",
@@ -33,5 +33,7 @@ def test_mapping_does_not_share_the_amounts_of_the_group():
     assert FULL.resources == {"VGPU": 2}
 
 
-def test_frozen_alternatives_are_hashable():
-    assert hash(freeze_alternatives([["a", "b"], []])) == hash((("a", "b"), ()))
+def test_frozen_lists_are_tuples_and_thaw_to_lists():
+    assert freeze([["a", "b"], [], "c"]) == (("a", "b"), (), "c")
+    assert thaw(freeze([["a", "b"], [], "c"])) == [["a", "b"], [], "c"]
+    assert freeze({"a": ["b"]}) == {"a": ["b"]}

@@ -5,6 +5,7 @@ import pytest
 
 from rpcapi import context, errors, objects
 from rpcapi.resources.claims import GroupPolicy
+from rpcapi.resources.groups import freeze
 from scheduler_svc.core.records import Candidate, ClaimGroup, Intent
 from scheduler_svc.endpoints import decode
 from scheduler_svc.scheduling import requests
@@ -59,7 +60,7 @@ def test_invalid_spec_is_refused(fields, error):
 def test_copied_fields_have_the_same_default_in_both():
     request = decode.request(context.new(), objects.RequestSpec.of(resources={"VCPU": 1}))
     for name in requests.COPIED - {"resources"}:
-        assert getattr(request, name) == requests.freeze(objects.RequestSpec.fields[name].default), name
+        assert getattr(request, name) == freeze(objects.RequestSpec.fields[name].default), name
 
 
 def test_intents_have_canonical_candidates():
