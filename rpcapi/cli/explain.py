@@ -115,7 +115,7 @@ class ExplainDecision(ShowOne):
             "outcome": document.get("outcome"),
             "why": document.get("why"),
             "instances": document.get("instances"),
-            "request": fields_cell(_request_fields(spec), _format_request_field),
+            "request": fields_cell(spec, _format_request_field),
             **({"prefilters": fields_cell(rewritten, _format_prefilter)} if rewritten else {}),
             "hosts_considered": document.get("hosts"),
             "hosts_refused": counts_cell(document.get("reasons") or {}),
@@ -163,7 +163,3 @@ def _freshness_cell(document: Mapping[str, Any]) -> TableCell:
     parts = [] if behind is None else [f"{behind} log entries behind when the store answered"]
     parts += [] if seconds is None else [f"last contact with the store {seconds:.1f} s before"]
     return TableCell({"entries_behind": behind, "seconds_since_contact": seconds}, ", ".join(parts) or "-")
-
-
-def _request_fields(spec: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in spec.items() if value not in (None, [], {}, "")}

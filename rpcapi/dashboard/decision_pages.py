@@ -92,7 +92,7 @@ def _boot_arguments(form: Mapping[str, str]) -> argparse.Namespace:
 
 def _explain(decision: Any) -> dict[str, Any]:
     document = decision.document
-    spec = {key: value for key, value in (document.get("spec") or {}).items() if value not in (None, [], {}, "")}
+    spec = dict(document.get("spec") or {})
     verdicts = document.get("verdicts") or []
     return {
         "request_id": decision.request_id,

@@ -83,8 +83,7 @@ class GanttObject(base.VersionedObject):
 
     def with_values(self, **values: Any) -> Self:
         """Return a copy with changed fields; raises MalformedObject."""
-        present = {name: getattr(self, name) for name, attribute, _ in self._layout() if attribute in self.__dict__}
-        return self.of(**{**present, **values})
+        return self.of(**{**self.values_set(), **values})
 
     def rows(self, *columns: str) -> Iterator[tuple[Any, ...]]:
         """Return the elements of these columns row by row; an empty column yields None."""

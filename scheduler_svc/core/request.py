@@ -26,7 +26,7 @@ class FilterScope(StrEnum):
 
 # Fields that the decision record has in another form or place, or not at all. It copies all others that are set.
 _NOT_COPIED = {
-    *("id", "project", "user", "flavor", "service", "resources", "groups", "group", "group_members"),
+    *("id", "project", "user", "flavor", "service", "groups", "group", "group_members"),
     *("source_cell", "stays_in_cell", "scope", "decision"),
 }
 
@@ -123,8 +123,7 @@ class SchedulingRequest:
         return replace(self, decision=replace(self.decision, **changes))
 
     def as_dict(self) -> dict[str, Any]:
-        document: dict[str, Any] = {"resources": dict(self.resources)}
-        document |= {name: thaw(value) for name in _RECORDED if (value := getattr(self, name))}
+        document: dict[str, Any] = {name: thaw(value) for name in _RECORDED if (value := getattr(self, name))}
         if self.decision.host_state_age_s:
             document["host_state_age_s"] = self.decision.host_state_age_s
         if self.decision.rewritten:
