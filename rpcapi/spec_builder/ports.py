@@ -10,7 +10,8 @@ import os_resource_classes as orc
 
 from rpcapi import errors
 from rpcapi.resources.groups import RequestGroup
-from rpcapi.spec_builder.draft import SpecDraft, parse_integer
+from rpcapi.spec_builder.draft import SpecDraft
+from rpcapi.validation.rules import document, matching, text
 
 PORT = "_port{}"
 AMOUNTS = {
@@ -18,6 +19,9 @@ AMOUNTS = {
     "ingress_kbps": orc.NET_BW_IGR_KILOBIT_PER_SEC,
 }
 KEYS = (*AMOUNTS, "physnet", "vnic", "segment")
+_OPTIONS = document(
+    {**dict.fromkeys(KEYS, text), **dict.fromkeys(AMOUNTS, matching("[0-9]{1,12}", "an amount in kbps"))}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +33,12 @@ class Port:
 
 
 def read(texts: Mapping[str, str]) -> Port:
-    unknown = sorted(texts.keys() - set(KEYS))
-    if unknown or not texts:
-        problem = f"has unknown option {unknown[0]!r}" if unknown else "needs at least one option"
-        raise errors.InvalidSpec(why=f"a port {problem}; known: {', '.join(KEYS)}")
-    empty = next((key for key, text in texts.items() if not text), None)
-    if empty is not None:
-        raise errors.InvalidSpec(why=f"{empty} of a port must not be empty")
-    bandwidth = {}
-    for key, resource_class in AMOUNTS.items():
-        amount = parse_integer(texts.get(key, "0"))
-        if amount is None:
-            raise errors.InvalidSpec(why=f"{key} of a port must be a non-negative integer, not {texts[key]!r}")
-        if amount:
-            bandwidth[resource_class] = amount
+    """Read the options of a port; raises InvalidSpec."""
+    _OPTIONS("port", texts)
+    if not texts:
+        raise errors.InvalidSpec(why=f"a port needs at least one option of {', '.join(KEYS)}")
+    amounts = {resource_class: int(texts.get(key, 0)) for key, resource_class in AMOUNTS.items()}
+    bandwidth = {resource_class: amount for resource_class, amount in amounts.items() if amount}
     if "vnic" in texts and not bandwidth:
         raise errors.InvalidSpec(why="vnic of a port needs egress_kbps or ingress_kbps")
     return Port(bandwidth, texts.get("physnet"), texts.get("vnic"), texts.get("segment"))

@@ -10,10 +10,17 @@ import os_traits
 
 from rpcapi import errors
 from rpcapi.resources.groups import RequestGroup
-from rpcapi.spec_builder.draft import SpecDraft, parse_integer
+from rpcapi.spec_builder.draft import SpecDraft
+from rpcapi.validation.rules import document, matching, one_of, text
 
 VOLUME = "_vol{}"
-KEYS = ("size", "pool", "boot")
+_OPTIONS = document(
+    {
+        "size": matching("[1-9][0-9]{0,11}", "an integer of at least 1 (GiB)"),
+        "pool": text,
+        "boot": one_of(("true", "false")),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +33,11 @@ class Volume:
 
 
 def read(texts: Mapping[str, str]) -> Volume:
-    unknown = sorted(texts.keys() - set(KEYS))
-    if unknown or not ("size" in texts or "pool" in texts):
-        problem = f"has unknown option {unknown[0]!r}" if unknown else "needs size, pool or both"
-        raise errors.InvalidSpec(why=f"a volume {problem}; known: {', '.join(KEYS)}")
-    if not texts.get("pool", "pool"):
-        raise errors.InvalidSpec(why="the pool of a volume must be a provider name, not empty")
-    size = parse_integer(texts["size"]) if "size" in texts else None
-    if "size" in texts and not size:
-        raise errors.InvalidSpec(
-            why=f"the size of a volume must be an integer of at least 1 (GiB), not {texts['size']!r}"
-        )
-    boot = texts.get("boot", "false")
-    if boot not in ("true", "false"):
-        raise errors.InvalidSpec(why=f"boot of a volume must be true or false, not {boot!r}")
-    return Volume(size, texts.get("pool"), boot == "true")
+    """Read the options of a volume; raises InvalidSpec."""
+    _OPTIONS("volume", texts)
+    if "size" not in texts and "pool" not in texts:
+        raise errors.InvalidSpec(why="a volume needs size, pool or both")
+    return Volume(int(texts["size"]) if "size" in texts else None, texts.get("pool"), texts.get("boot") == "true")
 
 
 def translate(volumes: Sequence[Volume], draft: SpecDraft) -> list[dict[str, Any]]:

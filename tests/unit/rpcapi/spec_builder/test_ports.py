@@ -24,11 +24,11 @@ def test_port_requests_bandwidth_on_its_network_or_keeps_its_physnet():
 @pytest.mark.parametrize(
     ("texts", "sentence"),
     [
-        ({}, "needs at least one option"),
-        ({"egress_kbps": "-1"}, "non-negative integer"),
+        ({}, "a port needs at least one option of egress_kbps"),
+        ({"egress_kbps": "-1"}, "port.egress_kbps must be an amount in kbps, not '-1'"),
         ({"vnic": "direct"}, "needs egress_kbps or ingress_kbps"),
-        ({"physnet": ""}, "physnet of a port must not be empty"),
-        ({"colour": "red"}, "has unknown option 'colour'"),
+        ({"physnet": ""}, "port.physnet must be 1 to 255 printable characters"),
+        ({"colour": "red"}, "port has an unknown key 'colour'"),
     ],
 )
 def test_malformed_port_is_refused(texts, sentence):

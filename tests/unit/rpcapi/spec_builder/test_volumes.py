@@ -23,9 +23,9 @@ def test_new_volume_requests_space_of_a_pool_and_may_be_the_root_disk():
     [
         ({}, "needs size, pool or both"),
         ({"size": "0"}, "at least 1 (GiB)"),
-        ({"size": "1", "boot": "maybe"}, "true or false"),
-        ({"size": "1", "pool": ""}, "not empty"),
-        ({"colour": "red"}, "has unknown option 'colour'"),
+        ({"size": "1", "boot": "maybe"}, "volume.boot must be one of true, false, not 'maybe'"),
+        ({"size": "1", "pool": ""}, "volume.pool must be 1 to 255 printable characters"),
+        ({"colour": "red"}, "volume has an unknown key 'colour'; known: boot, pool, size"),
     ],
 )
 def test_malformed_volume_is_refused(texts, sentence):
