@@ -59,9 +59,7 @@ class ConductorConnection:
 
         def command(client: ScriptClient) -> Any:
             try:
-                return evaluate(
-                    client, script.sha, script.text, keys, arguments, replicas=replicas, marker=key("acknowledged")
-                )
+                return evaluate(client, script, keys, [arguments], replicas=replicas, marker=key("acknowledged"))[0]
             except redis.ResponseError as error:
                 self.identity.check_emptied(error, client.execute_command)
                 raise

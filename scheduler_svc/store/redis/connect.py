@@ -11,7 +11,7 @@ from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.messaging import green
 from rpcapi.redis_failover import retries
-from rpcapi.redis_failover.evaluate import TooFewReplicas, evaluate, evaluate_all, evaluate_each
+from rpcapi.redis_failover.evaluate import TooFewReplicas, evaluate
 from rpcapi.redis_failover.identity import EpochMissing
 from rpcapi.redis_failover.script_client import ScriptClient, open_client
 from rpcapi.redis_failover.scripts import LuaScript
@@ -81,14 +81,14 @@ class RedisConnection:
         script = load(verb)
         keys = script_keys(script, self.partition, values.get("namespace", ""))
         arguments = self._arguments(script, rest, values)
-        return self.run_with_retries(functools.partial(self._evaluate, script, keys, arguments), self._repeats.add)
+        return self.run_with_retries(lambda: self._evaluate(script, keys, [arguments])[0], self._repeats.add)
 
     def run_all(self, verb: str, calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]]) -> list[Any]:
         """Run the script once per (rest, values) in one round trip; after a retriable error, all are sent again."""
         if not calls:
             return []
         script, keys, arguments = self._prepared(verb, calls)
-        return self.run_with_retries(functools.partial(self._evaluate, script, keys, arguments, evaluate_all))
+        return self.run_with_retries(functools.partial(self._evaluate, script, keys, arguments))
 
     def run_each(
         self,
@@ -102,8 +102,7 @@ class RedisConnection:
         shows which calls ran.
         """
         script, keys, arguments = self._prepared(verb, calls)
-        evaluate = functools.partial(evaluate_each, commands=commands)
-        attempt = functools.partial(self._evaluate, script, keys, arguments, evaluate)
+        attempt = functools.partial(self._evaluate, script, keys, arguments, commands=commands, returns_errors=True)
         return self.run_with_retries(attempt, self._repeats.add)
 
     def _prepared(
@@ -175,19 +174,12 @@ class RedisConnection:
         return errors.StoreUnavailable(why=f"partition {self.partition!r}: {type(error).__name__}: {error}")
 
     def _evaluate(
-        self, script: LuaScript, keys: Sequence[str], arguments: Sequence[Any], run: Callable[..., Any] = evaluate
-    ) -> Any:
+        self, script: LuaScript, keys: Sequence[str], calls: Sequence[Sequence[Any]], **options: Any
+    ) -> list[Any]:
         replicas = ReplicaAcknowledgement() if script.name in NO_REPLICA_WAIT else self._replicas
         try:
-            return run(
-                self._client,
-                script.sha,
-                script.text,
-                keys,
-                arguments,
-                replicas=replicas,
-                marker=self.head + "acknowledged",
-            )
+            marker = self.head + "acknowledged"
+            return evaluate(self._client, script, keys, calls, replicas=replicas, marker=marker, **options)
         except redis.ResponseError as error:
             code, _space, owner = str(error).partition(" ")
             if code == FOREIGN:

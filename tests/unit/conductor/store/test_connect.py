@@ -94,11 +94,12 @@ def test_unusable_url_is_a_bad_configuration(url: str) -> None:
 def test_only_writes_of_records_wait_for_replicas(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     required = ReplicaAcknowledgement(1, 50)
     calls: list[tuple[list[str], ReplicaAcknowledgement]] = []
-    monkeypatch.setattr(
-        connect,
-        "evaluate",
-        lambda client, sha, text, keys, arguments, replicas, marker: calls.append(([*keys, marker], replicas)),
-    )
+
+    def evaluate(client: Any, script: Any, keys: Any, arguments: Any, *, replicas: Any, marker: str) -> list[Any]:
+        calls.append(([*keys, marker], replicas))
+        return [None]
+
+    monkeypatch.setattr(connect, "evaluate", evaluate)
     connection = ConductorConnection(URL, make_identity(is_durable=False), required)
     script = load(name)
     connection.run(script, [])

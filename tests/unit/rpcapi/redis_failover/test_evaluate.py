@@ -12,13 +12,19 @@ import redis
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
 from rpcapi.conf.replicas import ReplicaAcknowledgement
-from rpcapi.redis_failover.evaluate import TooFewReplicas, await_replicas, evaluate, evaluate_all, evaluate_each
+from rpcapi.redis_failover.evaluate import TooFewReplicas, await_replicas, evaluate
 from rpcapi.redis_failover.script_client import ScriptClient
+from rpcapi.redis_failover.scripts import LuaScript
 
-SCRIPT = "return redis.call('SETNX', KEYS[1], ARGV[1])"
-SHA = hashlib.sha1(SCRIPT.encode(), usedforsecurity=False).hexdigest()
 ONE_REPLICA = ReplicaAcknowledgement(1, 5_000)
 ONE_REPLICA_BRIEFLY = ReplicaAcknowledgement(1, 50)
+
+
+def make_script(text: str) -> LuaScript:
+    return LuaScript("verb", text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), (), ())
+
+
+SCRIPT = make_script("return redis.call('SETNX', KEYS[1], ARGV[1])")
 
 
 def open_client(server: RedisServer) -> ScriptClient:
@@ -26,7 +32,7 @@ def open_client(server: RedisServer) -> ScriptClient:
 
 
 def evaluate_script(client: ScriptClient, replicas: ReplicaAcknowledgement) -> Any:
-    return evaluate(client, SHA, SCRIPT, ["k"], ["v"], replicas=replicas, marker="acknowledged")
+    return evaluate(client, SCRIPT, ["k"], [["v"]], replicas=replicas, marker="acknowledged")[0]
 
 
 def test_result_is_returned_when_the_replica_has_the_write(
@@ -61,7 +67,7 @@ def test_calls_that_are_sent_together_are_all_carried_out(redis_server: RedisSer
         client.script_flush()
 
         def evaluate_calls(calls: list[list[str]], replicas: ReplicaAcknowledgement) -> list[int]:
-            return evaluate_all(client, SHA, SCRIPT, ["k"], calls, replicas=replicas, marker="acknowledged")
+            return evaluate(client, SCRIPT, ["k"], calls, replicas=replicas, marker="acknowledged")
 
         assert evaluate_calls([["v"], ["w"]], ReplicaAcknowledgement()) == [1, 0]
         client.delete("k")
@@ -80,13 +86,15 @@ def test_packet_loads_a_flushed_script_and_a_call_that_fails_fails_alone(redis_s
         client.delete("k")
         client.script_flush()
         calls: list[list[str]] = [["v"], [], ["w"]]  # the second one lacks an argument
-        first, failure, last = evaluate_each(
-            client, SHA, SCRIPT, ["k"], calls, replicas=ReplicaAcknowledgement(), marker="acknowledged"
-        )
+
+        def evaluate_calls(replicas: ReplicaAcknowledgement) -> list[Any]:
+            return evaluate(client, SCRIPT, ["k"], calls, replicas=replicas, marker="acknowledged", returns_errors=True)
+
+        first, failure, last = evaluate_calls(ReplicaAcknowledgement())
         assert (first, last) == (1, 0)
         assert isinstance(failure, redis.ResponseError)
         with pytest.raises(TooFewReplicas):
-            evaluate_each(client, SHA, SCRIPT, ["k"], calls, replicas=ONE_REPLICA_BRIEFLY, marker="acknowledged")
+            evaluate_calls(ONE_REPLICA_BRIEFLY)
         client.delete("k")
 
 
@@ -101,9 +109,8 @@ def test_flushed_script_is_loaded_again(redis_server: RedisServer) -> None:
 
 
 def test_error_of_the_script_is_raised(redis_server: RedisServer) -> None:
-    text = "return redis.error_reply('NOEPOCH none')"
-    sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+    script = make_script("return redis.error_reply('NOEPOCH none')")
     with open_client(redis_server) as client:
         for replicas in (ReplicaAcknowledgement(), ONE_REPLICA_BRIEFLY):
             with pytest.raises(redis.ResponseError, match=r"^NOEPOCH"):
-                evaluate(client, sha, text, ["k"], [], replicas=replicas, marker="acknowledged")
+                evaluate(client, script, ["k"], [[]], replicas=replicas, marker="acknowledged")

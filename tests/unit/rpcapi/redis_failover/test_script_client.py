@@ -18,6 +18,7 @@ from devstack.servers.redis import RedisServer
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.redis_failover.evaluate import evaluate
 from rpcapi.redis_failover.script_client import ScriptClient
+from rpcapi.redis_failover.scripts import LuaScript
 
 THREADS, CALLS = 4, 200
 
@@ -150,7 +151,7 @@ def test_script_is_loaded_where_it_runs_and_not_where_a_former_primary_was(
 ) -> None:
     # Given a connection of scripts to a server that has been replaced, and does not know the script
     text = "return redis.call('INCR', KEYS[1])"
-    sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+    script = LuaScript("verb", text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), (), ())
     evalsha(client, client.script_load("return 1"), 0)
     other = make_redis()
     path = redis.ConnectionPool.from_url(other.url()).connection_kwargs["path"]
@@ -159,9 +160,9 @@ def test_script_is_loaded_where_it_runs_and_not_where_a_former_primary_was(
     connection.path = path  # of the next connect
     # When it is run
     replicas = ReplicaAcknowledgement()
-    counts = [evaluate(client, sha, text, ["k"], [], replicas=replicas, marker="m") for _ in range(3)]
+    counts = [evaluate(client, script, ["k"], [[]], replicas=replicas, marker="m") for _ in range(3)]
     # Then it runs at the server that the pool leads to now
-    assert counts == [1, 2, 3]
+    assert counts == [[1], [2], [3]]
     with other.client() as observer, server.client() as former:
         assert int(observer.get("k")) == 3
         assert not former.exists("k")
