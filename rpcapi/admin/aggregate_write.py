@@ -18,7 +18,7 @@ ATTEMPTS = 5
 def get_aggregate(session: "Session", name: str) -> AggregateDocument | None:
     """Return an aggregate's document or None; the document of a deleted aggregate has the key ``deleted``."""
     try:
-        return dict(session.call(session.scheduler.get_host_state, NAMESPACE, name).document)
+        return dict(session.get_state(NAMESPACE, name).document)
     except errors.UnknownHost:
         return None
 
@@ -27,9 +27,9 @@ def check_hosts(session: "Session", hosts: Iterable[str]) -> None:
     """Raise UnknownHost unless each name is a known provider or service host."""
     for name in hosts:
         try:
-            session.call(session.scheduler.get_host_state, "compute", name)
+            session.get_state("compute", name)
         except errors.UnknownHost:
-            session.call(session.scheduler.get_host_state, "service", name)
+            session.get_state("service", name)
 
 
 def update_aggregate(

@@ -34,7 +34,7 @@ def find(session: "Session", text: str) -> Any | None:
     provider = names.api_provider(text.lower()) if is_uuid else text
     if ID.fullmatch(provider):
         try:
-            return session.call(session.scheduler.get_host_state, "compute", provider)
+            return session.get_state("compute", provider)
         except errors.UnknownHost:
             return None
     return next((state for state in _all(session) if name_of(state.document) == text), None)
@@ -54,4 +54,4 @@ def names_of(session: "Session", ids: set[str]) -> dict[str, str]:
 
 def _all(session: "Session", matching: Mapping[str, Any] | None = None) -> Iterator[Any]:
     conditions = {"host": names.API_HOST, **(matching or {})}
-    yield from session.list_all(session.scheduler.list_host_state, "states", "compute", matching=conditions)
+    yield from session.list_states("compute", matching=conditions)

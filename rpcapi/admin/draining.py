@@ -88,6 +88,6 @@ def _offload(session: "Session", servers: Sequence[str], moves: host_moves.HostM
 
 
 def _disable(session: "Session", host: str) -> None:
-    state = session.call(session.scheduler.get_host_state, "service", host)
+    state = session.get_state("service", host)
     if state.document.get("enabled"):
         host_changes.set_enabled(session, host, enabled=False, reason=REASON)

@@ -34,7 +34,7 @@ class Group(NamedTuple):
 
 def _claims_of_members(session: "Session", host: str | None = None) -> Iterator[Mapping[str, Any]]:
     for name in session.partitions():
-        for claim in session.list_all(session.claims_of(name).list_claims, "claims", host=host):
+        for claim in session.list_claims(name, host=host):
             if claim.get("group_id") is not None:
                 yield claim
 

@@ -21,7 +21,7 @@ def fence(session: "Session", host: str, *, force: bool = False, replace: bool =
 
     Raises UnknownHost or HostIsUp. ``replace``: another machine may take over the name.
     """
-    service = session.call(session.scheduler.get_host_state, "service", host)
+    service = session.get_state("service", host)
     # One token per call: a retry without a reply does not end claims made since.
     token = uuid.uuid4().hex
     return int(session.call(session.claims_of(service.partition).fence_host, host, token, force=force, replace=replace))
@@ -29,7 +29,7 @@ def fence(session: "Session", host: str, *, force: bool = False, replace: bool =
 
 def is_known_empty(session: "Session", host: str) -> bool:
     """Return whether a host has audited in this epoch and has no claims; raises UnknownHost."""
-    service = session.call(session.scheduler.get_host_state, "service", host)
+    service = session.get_state("service", host)
     if not service.document.get("audited"):
         return False
     return not session.call(session.claims_of(service.partition).list_claims, host=host, limit=1).claims

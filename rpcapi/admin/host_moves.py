@@ -157,11 +157,10 @@ def servers_on(session: "Session", host: str) -> list[Any]:
     """Return the servers on, or last on, a service host, except those being deleted."""
     return [
         server
-        for server in session.list_all(session.conductor.list_instances, "instances")
+        for server in session.list_instances()
         if names.host_of(server.host or "") == host and server.status != "DELETING"
     ]
 
 
 def open_moves(session: "Session") -> list[Any]:
-    migrations = session.list_all(session.conductor.list_migrations, "migrations")
-    return [migration for migration in migrations if migration.status not in ENDED_MIGRATIONS]
+    return [migration for migration in session.list_migrations() if migration.status not in ENDED_MIGRATIONS]

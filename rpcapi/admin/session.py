@@ -157,6 +157,22 @@ class Session:
             if page.marker is None:
                 return
 
+    def get_state(self, namespace: str, name: str) -> Any:
+        """Return a document of host state; raises UnknownHost."""
+        return self.call(self.scheduler.get_host_state, namespace, name)
+
+    def list_states(self, namespace: str, **filters: Any) -> Iterator[Any]:
+        return self.list_all(self.scheduler.list_host_state, "states", namespace, **filters)
+
+    def list_claims(self, partition: str, **filters: Any) -> Iterator[Any]:
+        return self.list_all(self.claims_of(partition).list_claims, "claims", **filters)
+
+    def list_instances(self, *, deleted: bool = False) -> Iterator[Any]:
+        return self.list_all(self.conductor.list_instances, "instances", deleted=deleted)
+
+    def list_migrations(self) -> Iterator[Any]:
+        return self.list_all(self.conductor.list_migrations, "migrations")
+
     def list_catalog(self, kind: str) -> list[dict[str, Any]]:
         return [state.document for state in self.list_all(self.scheduler.list_catalog, "states", kind)]
 

@@ -40,7 +40,7 @@ def write_document(
 def get_version(session: "Session", namespace: str, name: str, missing_ok: bool = True) -> int:
     """Return the version of a document; 0 if it is missing and ``missing_ok``, otherwise raises UnknownHost."""
     try:
-        return int(session.call(session.scheduler.get_host_state, namespace, name).version)
+        return int(session.get_state(namespace, name).version)
     except errors.UnknownHost:
         if not missing_ok:
             raise

@@ -31,9 +31,8 @@ class ListAggregates(Lister):
     ARGUMENTS = (Argument("--host", type=names.canonical, help="Only aggregates with this host."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
-        states = self.session.list_all(self.session.scheduler.list_host_state, "states", NAMESPACE)
-        # Every partition has all aggregates.
-        documents = {state.name: state.document for state in states if "deleted" not in state.document}
+        states = [state for state in self.session.list_states(NAMESPACE) if "deleted" not in state.document]
+        documents = {state.name: state.document for state in states}  # every partition has all aggregates
         host = parsed_args.host
         return COLUMNS, [
             _row(name, document) for name, document in documents.items() if host in (None, *document["hosts"])

@@ -135,16 +135,12 @@ class AuditCluster(Lister):
 
 def read(session: "Session") -> comparison.ClusterReading:
     """Read all claims, records and guests; agents that count as down are not asked."""
-    claims = [
-        claim
-        for partition in session.partitions()
-        for claim in session.list_all(session.claims_of(partition).list_claims, "claims")
-    ]
-    migrations = {item.uuid: item for item in session.list_all(session.conductor.list_migrations, "migrations")}
-    instances = {item.uuid: item for item in session.list_all(session.conductor.list_instances, "instances")}
+    claims = [claim for partition in session.partitions() for claim in session.list_claims(partition)]
+    migrations = {item.uuid: item for item in session.list_migrations()}
+    instances = {item.uuid: item for item in session.list_instances()}
     services = {
         state.name: bool(state.document.get("alive"))
-        for state in session.list_all(session.scheduler.list_host_state, "states", "service")
+        for state in session.list_states("service")
         if state.document.get("binary") == AGENT
     }
     # A store that lost its data does not know the hosts named by claims and records.

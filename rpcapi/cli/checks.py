@@ -68,7 +68,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
     @_fail_on_error
     def services(self) -> Result:
         """Check that every service is up, and every agent was audited in this epoch."""
-        states = list(self.session.list_all(self.session.scheduler.list_host_state, "states", "service"))
+        states = list(self.session.list_states("service"))
         down = [state.name for state in states if not state.document.get("alive")]
         agents = [state for state in states if state.document.get("binary") == "gantt-compute"]
         unaudited = [state.name for state in agents if not state.document.get("audited")]
@@ -81,10 +81,9 @@ class StatusChecks(upgradecheck.UpgradeCommands):
     @_fail_on_error
     def versions(self) -> Result:
         """Check that every living service reports the newest RPC versions; others were not upgraded."""
-        states = list(self.session.list_all(self.session.scheduler.list_host_state, "states", "service"))
         outdated: dict[str, list[str]] = {}
         checked = 0
-        for state in states:
+        for state in self.session.list_states("service"):
             expected = served_versions(state.document.get("binary", ""))
             if state.document.get("alive") and expected:
                 checked += 1
@@ -107,8 +106,8 @@ class StatusChecks(upgradecheck.UpgradeCommands):
     def placement(self) -> Result:
         """Check that no epoch began in which the Placement API's clients may have lost something."""
         epochs = self.session.partition_epochs()
-        documents = self.session.list_all(self.session.scheduler.list_host_state, "states", NAMESPACE)
-        acknowledged = {state.name: state.document.get(ACKNOWLEDGED, 0) for state in documents}
+        states = self.session.list_states(NAMESPACE)
+        acknowledged = {state.name: state.document.get(ACKNOWLEDGED, 0) for state in states}
         late = {name: epochs[name] for name, epoch in acknowledged.items() if epoch < epochs.get(name, 0)}
         if late:
             details = [

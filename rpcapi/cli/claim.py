@@ -81,12 +81,11 @@ class ListClaims(Lister):
 
     def _claims(self, partition_name: str, args: argparse.Namespace) -> Iterator[Mapping[str, Any]]:
         """Yield the claims of a host, including claims of API consumers with resources on it."""
-        listing, consumer = self.session.claims_of(partition_name).list_claims, args.consumer
-        host = self._provider(args.host)
-        yield from self.session.list_all(listing, "claims", host=host, consumer=consumer)
+        host, consumer = self._provider(args.host), args.consumer
+        yield from self.session.list_claims(partition_name, host=host, consumer=consumer)
         if host is None or host == names.API_HOST:
             return
-        for claim in self.session.list_all(listing, "claims", host=names.API_HOST, consumer=consumer):
+        for claim in self.session.list_claims(partition_name, host=names.API_HOST, consumer=consumer):
             holds = any(names.matches(provider, host) for provider in claim["allocations"])
             if holds and not names.matches(claim["host"], host):
                 yield claim
@@ -96,7 +95,7 @@ class ListClaims(Lister):
         if text is None or text == names.API_HOST:
             return text
         try:
-            self.session.call(self.session.scheduler.get_host_state, "service", names.host_of(names.canonical(text)))
+            self.session.get_state("service", names.host_of(names.canonical(text)))
         except (errors.UnknownHost, errors.InvalidName):
             state = api_providers.find(self.session, text)
             return text if state is None else str(state.name)
@@ -116,7 +115,7 @@ class ShowClaim(ShowOne):
         matches = [
             (name, claim)
             for name in self.session.partitions()
-            for claim in self.session.list_all(self.session.claims_of(name).list_claims, "claims", consumer=uuid)
+            for claim in self.session.list_claims(name, consumer=uuid)
         ]
         if not matches:
             raise errors.NotFound(what=f"A live claim of {uuid}")

@@ -4,6 +4,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from rpcapi.admin.migrations import ENDED_MIGRATIONS
@@ -62,7 +63,7 @@ class RecordedEnd(NamedTuple):
     status: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClusterReading:
     """Agents, records and claims, read once.
 
@@ -79,12 +80,12 @@ class ClusterReading:
     silent: Collection[str]
     migrations: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def open_migrations(self) -> list[Any]:
         """Records of migrations in progress that have a source."""
         return [item for item in self.migrations.values() if _is_open(item) and item.kind != EVACUATION]
 
-    @property
+    @cached_property
     def sources(self) -> list[RecordedEnd]:
         """Sources of open migrations, except where the server's record is, before or after the move."""
         servers = {(server.uuid, server.attempt) for server in self.instances.values()}
@@ -94,7 +95,7 @@ class ClusterReading:
             if (item.instance, item.source_attempt) not in servers
         ]
 
-    @property
+    @cached_property
     def expected(self) -> dict[tuple[str, int], Any]:
         """Servers and sources that may run according to the records, by instance and attempt.
 
@@ -110,6 +111,15 @@ class ClusterReading:
                 )
         return ends
 
+    @cached_property
+    def claim_states(self) -> dict[Place, str]:
+        """States of the claims of instances and of sources."""
+        return {
+            place_of_claim(claim): claim["state"]
+            for claim in self.claims
+            if claim["type"] == INSTANCE or claim["role"] == ClaimRole.SOURCE
+        }
+
     def migration_of(self, place: Place) -> Any:
         """Return the migration record of a claim, or None."""
         uuids = (claim["migration"] for claim in self.claims if place_of_claim(claim) == place)
@@ -123,36 +133,21 @@ class ClusterReading:
             return None
         place = _place_of(record)
         has_guest = any(guest.place == place and guest.state != UNJOURNALLED for guest in self.guests)
-        return place.host if has_guest and _claims_by_place(self).get(place) == "confirmed" else None
+        return place.host if has_guest and self.claim_states.get(place) == "confirmed" else None
 
 
 def compare(reading: ClusterReading) -> list[Difference]:
     """Return all differences: of guests, of claims and records without guests, and silent hosts."""
-    claims, expected, unheld = _claims_by_place(reading), reading.expected, _unheld_by_place(reading)
     leaked = list(_leaked_migrations(reading))
     leaked_places = {difference[1:4] for difference in leaked}
-    guest_differences = _guest_differences(reading, expected, claims, unheld)
-    of_guests = [item for item in guest_differences if item[1:4] not in leaked_places]
+    of_guests = [item for item in _guest_differences(reading) if item[1:4] not in leaked_places]
     instances = {difference.instance for difference in of_guests}
     without_guests = [
         difference
-        for difference in (*_claim_differences(reading, expected, claims), *_record_differences(expected, claims))
+        for difference in (*_claim_differences(reading), *_record_differences(reading))
         if difference.instance not in instances and difference[1:4] not in leaked_places
     ]
-    return [*leaked, *of_guests, *without_guests, *_silent_hosts(reading, expected, claims)]
-
-
-def _claims_by_place(reading: ClusterReading) -> dict[Place, str]:
-    return {
-        place_of_claim(claim): claim["state"]
-        for claim in reading.claims
-        if claim["type"] == INSTANCE or claim["role"] == ClaimRole.SOURCE
-    }
-
-
-def _unheld_by_place(reading: ClusterReading) -> dict[Place, Mapping[str, Mapping[str, int]]]:
-    """Return the usage of guests beyond their claims, as reported by their agents."""
-    return {place_of_claim(claim): claim["unheld"] for claim in reading.claims if claim.get("unheld")}
+    return [*leaked, *of_guests, *without_guests, *_silent_hosts(reading)]
 
 
 def _leaked_migrations(reading: ClusterReading) -> Iterator[Difference]:
@@ -180,20 +175,17 @@ def _place_of(record: Any) -> Place:
     return Place(record.uuid, record.attempt, names.host_of(record.host or ""))
 
 
-def _guest_differences(
-    reading: ClusterReading,
-    expected: Mapping[tuple[str, int], Any],
-    claims: Mapping[Place, str],
-    unheld: Mapping[Place, Mapping[str, Mapping[str, int]]],
-) -> Iterator[Difference]:
+def _guest_differences(reading: ClusterReading) -> Iterator[Difference]:
     sources = {_place_of(source) for source in reading.sources}
     counts = Counter(guest.uuid for guest in reading.guests if guest.place not in sources)
     places = defaultdict(list)
-    for place in claims:
+    for place in reading.claim_states:
         places[place.uuid].append(place)
+    # Usage of guests beyond their claims, as reported by their agents.
+    unheld = {place_of_claim(claim): claim["unheld"] for claim in reading.claims if claim.get("unheld")}
     for guest in reading.guests:
         place = guest.place
-        state, record = claims.get(place), _record_of(reading, expected, place)
+        state, record = reading.claim_states.get(place), _record_of(reading, place)
         difference = None
         if guest.state == UNJOURNALLED:
             difference = "guest without journal", "its agent's journal has no live attempt of it"
@@ -213,30 +205,27 @@ def _guest_differences(
             yield Difference(difference[0], guest.uuid, guest.attempt, place.host, difference[1])
 
 
-def _record_of(reading: ClusterReading, expected: Mapping[tuple[str, int], Any], place: Place) -> Any:
-    return expected.get((place.uuid, place.attempt)) or reading.instances.get(place.uuid)
+def _record_of(reading: ClusterReading, place: Place) -> Any:
+    return reading.expected.get((place.uuid, place.attempt)) or reading.instances.get(place.uuid)
 
 
-def _claim_differences(
-    reading: ClusterReading, expected: Mapping[tuple[str, int], Any], claims: Mapping[Place, str]
-) -> Iterator[Difference]:
+def _claim_differences(reading: ClusterReading) -> Iterator[Difference]:
     running = {guest.place for guest in reading.guests}
-    for place, state in claims.items():
+    for place, state in reading.claim_states.items():
         if state != "prepared" and place not in running and place.host not in reading.silent:
-            record = _record_of(reading, expected, place)
+            record = _record_of(reading, place)
             yield Difference("claim without guest", *place, f"the claim is {state}; {describe_record(record)}")
 
 
-def _record_differences(expected: Mapping[tuple[str, int], Any], claims: Mapping[Place, str]) -> Iterator[Difference]:
-    for record in expected.values():
-        if record.status in ON_HOST and claims.get(_place_of(record)) != "confirmed":
+def _record_differences(reading: ClusterReading) -> Iterator[Difference]:
+    for record in reading.expected.values():
+        if record.status in ON_HOST and reading.claim_states.get(_place_of(record)) != "confirmed":
             yield Difference("record without claim", *_place_of(record), f"the record is {record.status}")
 
 
-def _silent_hosts(
-    reading: ClusterReading, expected: Mapping[tuple[str, int], Any], claims: Mapping[Place, str]
-) -> Iterator[Difference]:
-    places = set(claims) | {_place_of(record) for record in expected.values() if record.status in ON_HOST}
+def _silent_hosts(reading: ClusterReading) -> Iterator[Difference]:
+    records = {_place_of(record) for record in reading.expected.values() if record.status in ON_HOST}
+    places = records | reading.claim_states.keys()
     counts = Counter(place.host for place in places if place.host in reading.silent)
     for host, count in sorted(counts.items()):
         yield Difference("host not compared", None, None, host, f"its agent does not answer; {count} instances")

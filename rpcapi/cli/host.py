@@ -59,14 +59,14 @@ class ListHosts(Lister):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
-        listing, partition_name = self.session.scheduler.list_host_state, parsed_args.partition
+        partition_name = parsed_args.partition
         services = {
             (state.partition, state.name): state.document
-            for state in self.session.list_all(listing, "states", "service", partition=partition_name)
+            for state in self.session.list_states("service", partition=partition_name)
         }
         zones_by_host = _zones_by_host(self.session)
         rows = []
-        for state in self.session.list_all(listing, "states", "compute", partition=partition_name):
+        for state in self.session.list_states("compute", partition=partition_name):
             if _is_child(state) or (parsed_args.down and api_providers.owner_of(state.name) == api_providers.API):
                 continue  # a client's provider has no agent that could be down
             service = services.get((state.partition, names.host_of(state.name)), {})
@@ -78,8 +78,7 @@ class ListHosts(Lister):
 
 
 def _zones_by_host(session: "Session") -> ZonesByHost:
-    states = session.list_all(session.scheduler.list_host_state, "states", aggregate_write.NAMESPACE)
-    return ZonesByHost(state.document for state in states)
+    return ZonesByHost(state.document for state in session.list_states(aggregate_write.NAMESPACE))
 
 
 def _join(zones: Sequence[str]) -> str | None:
@@ -168,7 +167,7 @@ class ShowHost(ShowOne):
     def _host_fields(self, name: str) -> dict[str, Any]:
         """Return the fields of a service host or node; raises UnknownHost."""
         host = names.host_of(name)
-        service = self.session.call(self.session.scheduler.get_host_state, "service", host)
+        service = self.session.get_state("service", host)
         fields: dict[str, Any] = {
             "name": name,
             "owner": api_providers.AGENT,
@@ -207,11 +206,10 @@ class ShowHost(ShowOne):
 
     def _providers(self, name: str) -> Iterator[Any]:
         """Yield a provider and all providers below it, which are adjacent in the listing."""
-        scheduler = self.session.scheduler
         with contextlib.suppress(errors.UnknownHost):
-            yield self.session.call(scheduler.get_host_state, "compute", name)
+            yield self.session.get_state("compute", name)
         prefix = f"{name}{names.SEPARATOR}"
-        for state in self.session.list_all(scheduler.list_host_state, "states", "compute", marker=prefix):
+        for state in self.session.list_states("compute", marker=prefix):
             if not state.name.startswith(prefix):
                 return
             yield state

@@ -29,7 +29,7 @@ class ListMigrations(Lister):
         server = None if parsed_args.server is None else resolve_uuids(self.session, [parsed_args.server])[0]
         migrations = [
             migration
-            for migration in self.session.list_all(self.session.conductor.list_migrations, "migrations")
+            for migration in self.session.list_migrations()
             if server in (None, migration.instance)
             and parsed_args.status in (None, migration.status)
             and (parsed_args.host is None or parsed_args.host in _hosts(migration))

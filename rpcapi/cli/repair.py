@@ -177,10 +177,6 @@ def _advice(difference: Difference) -> str:
 # -- repairs -----------------------------------------------------------------------------------------------------------
 
 
-def _partition_of(session: "Session", host: str) -> Any:
-    return session.call(session.scheduler.get_host_state, "service", host).partition
-
-
 def _refs(difference: Difference) -> Any:
     from rpcapi import objects  # noqa: PLC0415 - lazy, see session
 
@@ -188,7 +184,7 @@ def _refs(difference: Difference) -> Any:
 
 
 def _adopt(session: "Session", difference: Difference) -> None:
-    partition = _partition_of(session, difference.host)
+    partition = session.get_state("service", difference.host).partition
     session.call(session.conductor.adopt_instances, partition, difference.host, [difference.instance])
 
 
@@ -197,8 +193,7 @@ def _release(session: "Session", difference: Difference) -> None:
 
 
 def _end_migration(session: "Session", difference: Difference, *, ends_running: bool = False) -> None:
-    partition = _partition_of(session, difference.host)
-    refs = _refs(difference)
+    partition, refs = session.get_state("service", difference.host).partition, _refs(difference)
     session.call(session.conductor.end_leaked_migrations, partition, difference.host, refs, ends_running=ends_running)
 
 

@@ -54,7 +54,7 @@ class ListServers(Lister):
             if parsed_args.limit is not None:
                 raise CommandFailed("--limit cannot be used with --watch")
             return COLUMNS, (_row(instance, COLUMNS) for instance in self._changes(parsed_args))
-        listed = self._instances(deleted=_includes_deleted(parsed_args))
+        listed = self.session.list_instances(deleted=_includes_deleted(parsed_args))
         instances = (instance for instance in listed if _matches(instance, parsed_args))
         return rows(itertools.islice(instances, parsed_args.limit), parsed_args)
 
@@ -66,14 +66,11 @@ class ListServers(Lister):
         live_output.print_rows(column_names, data, parsed_args, self.app.stdout)
         return 0
 
-    def _instances(self, *, deleted: bool) -> Iterator[Any]:
-        return self.session.list_all(self.session.conductor.list_instances, "instances", deleted=deleted)
-
     def _changes(self, args: argparse.Namespace) -> Iterator[Any]:
         """Yield matching instances, and again after each change, even if they no longer match."""
         states: dict[str, tuple[Any, ...]] = {}  # as last yielded
         while True:
-            for instance in self._instances(deleted=True):
+            for instance in self.session.list_instances(deleted=True):
                 state = (instance.status, instance.host, instance.reason)
                 last = states.get(instance.uuid)
                 if state != last and (last is not None or _matches(instance, args)):

@@ -30,7 +30,7 @@ class AdoptServers(Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         host, uuids = parse_service_host(parsed_args.host, "named"), list(dict.fromkeys(parsed_args.uuids))
-        service = self.session.call(self.session.scheduler.get_host_state, "service", host)
+        service = self.session.get_state("service", host)
         conductor = self.session.conductor
         if parsed_args.delete:
             self._check_unrecorded(uuids)

@@ -31,7 +31,7 @@ def resolve_uuids(session: "Session", servers: Sequence[str]) -> list[str]:
 def _list_uuids(session: "Session", names: set[str]) -> dict[str, list[str]]:
     existing: dict[str, list[str]] = {}
     deleted: dict[str, list[str]] = {}
-    for instance in session.list_all(session.conductor.list_instances, "instances", deleted=True):
+    for instance in session.list_instances(deleted=True):
         matches = deleted if instance.status == "DELETED" else existing
         for text in names & {instance.uuid, instance.name}:
             matches.setdefault(text, []).append(instance.uuid)

@@ -28,8 +28,6 @@ class ListServices(Lister):
     ARGUMENTS = (partition.PARTITION_OPTION,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
-        listing = self.session.scheduler.list_host_state
-        states = self.session.list_all(listing, "states", "service", partition=parsed_args.partition)
         rows = [
             (
                 state.document.get("binary", ""),
@@ -43,7 +41,7 @@ class ListServices(Lister):
                 offset_cell(state.document.get("clock_offset_ms")),
                 state.partition,
             )
-            for state in states
+            for state in self.session.list_states("service", partition=parsed_args.partition)
         ]
         return COLUMNS, sorted(rows, key=lambda row: row[:2])
 

@@ -50,9 +50,9 @@ class ListStates(Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         matching = dict(parsed_args.match) | ({"host": parsed_args.host} if parsed_args.host else {})
-        options = {"matching": matching or None, "partition": parsed_args.partition}
-        listing = self.session.scheduler.list_host_state
-        states = self.session.list_all(listing, "states", parsed_args.namespace, **options)
+        states = self.session.list_states(
+            parsed_args.namespace, matching=matching or None, partition=parsed_args.partition
+        )
         return COLUMNS, [_row(state) for state in states]
 
 
@@ -62,8 +62,7 @@ class ShowState(ShowOne):
     ARGUMENTS = (*_DOCUMENT,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
-        scheduler = self.session.scheduler
-        return COLUMNS, _row(self.session.call(scheduler.get_host_state, parsed_args.namespace, parsed_args.name))
+        return COLUMNS, _row(self.session.get_state(parsed_args.namespace, parsed_args.name))
 
 
 class SetState(Command):

@@ -59,9 +59,8 @@ class CachedCluster:
     def claims_on(self, host: host_list.Host) -> list[Mapping[str, Any]]:
         """Return the current claims of one host, including claims of Placement API clients."""
         session = self._reader()
-        listing = session.claims_of(host.partition).list_claims
-        claims = [] if names.is_api_provider(host.id) else list(session.list_all(listing, "claims", host=host.id))
-        of_clients = session.list_all(listing, "claims", host=names.API_HOST)
+        claims = [] if names.is_api_provider(host.id) else list(session.list_claims(host.partition, host=host.id))
+        of_clients = session.list_claims(host.partition, host=names.API_HOST)
         return claims + [
             claim
             for claim in itertools.islice(of_clients, MOST_CLAIMS)
@@ -105,9 +104,9 @@ class CachedCluster:
 
     def _read_migrations(self, previous: Sequence[Any] | None) -> Sequence[Any]:
         session = self._reader()
-        migrations = list(session.list_all(session.conductor.list_migrations, "migrations"))
-        under_way = [move for move in reversed(migrations) if move.status not in ENDED_MIGRATIONS]
-        ended = [move for move in reversed(migrations) if move.status in ENDED_MIGRATIONS]
+        migrations = list(session.list_migrations())[::-1]
+        under_way = [move for move in migrations if move.status not in ENDED_MIGRATIONS]
+        ended = [move for move in migrations if move.status in ENDED_MIGRATIONS]
         return [*under_way, *ended[:MOST_MIGRATIONS]]
 
     def _read_progress(self, previous: Mapping[str, CopyProgress] | None) -> Mapping[str, CopyProgress]:

@@ -154,17 +154,16 @@ def read(session: Session, partitions: objects.PartitionList, previous: HostList
 def _read_partition(
     session: Session, name: str, log_position: tuple[int, int], before: PartitionHosts
 ) -> PartitionHosts:
-    listing = session.scheduler.list_host_state
-    documents = {state.name: state.document for state in session.list_all(listing, "states", "service", partition=name)}
+    documents = {state.name: state.document for state in session.list_states("service", partition=name)}
     if before.log_position == log_position:
         return before._replace(services=documents, is_stale=False)
     aggregates = [
         state
-        for state in session.list_all(listing, "states", aggregate_write.NAMESPACE, partition=name)
+        for state in session.list_states(aggregate_write.NAMESPACE, partition=name)
         if "deleted" not in state.document
     ]
     trees: dict[str, list[Any]] = {}
-    for state in session.list_all(listing, "states", "compute", partition=name):
+    for state in session.list_states("compute", partition=name):
         trees.setdefault(state.document.get("root") or state.name, []).append(state)
     zones, members = ZonesByHost(state.document for state in aggregates), _aggregates_by_host(aggregates)
     hosts: list[Host] = []

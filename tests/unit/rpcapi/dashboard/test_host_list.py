@@ -36,9 +36,8 @@ class Listing:
         self.documents = documents
         self.listings: list[tuple[str, str]] = []
         self.away: set[str] = set()
-        self.scheduler = SimpleNamespace(list_host_state=None)
 
-    def list_all(self, method: Any, items: str, namespace: str, partition: str) -> list[Any]:
+    def list_states(self, namespace: str, partition: str) -> list[Any]:
         self.listings.append((namespace, partition))
         if partition in self.away:
             raise errors.StoreUnavailable(partition=partition, why="away")
