@@ -31,6 +31,8 @@ ATTEMPTS = 3
 PAGE = 1000
 PAGE_OF_DECISIONS = 100  # decisions about many instances are large
 BUILT_IN_SOURCE, CLUSTER_SOURCE, CLIENT_SOURCE = "built-in", "cluster", "configuration"
+# Errors of a service or store that does not answer.
+NO_ANSWER = (messaging.MessagingTimeout, errors.Unavailable)
 NO_TRANSPORT_URL = (
     "no transport_url is configured; set the configuration file with --config-file or "
     "$GANTT_CONFIG_FILE, or start a local cluster"
@@ -133,7 +135,7 @@ class Session:
     def call(self, method: Callable[..., Any], *args: Any, **values: Any) -> Any:
         """Call an API method in this run's context, with retries without a reply: every call is idempotent."""
         retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type((messaging.MessagingTimeout, errors.Unavailable)),
+            retry=tenacity.retry_if_exception_type(NO_ANSWER),
             stop=tenacity.stop_after_attempt(self._attempts),
             wait=tenacity.wait_random_exponential(multiplier=0.2, max=2),
             before_sleep=lambda state: LOG.info("No reply yet (attempt %d), retrying", state.attempt_number),

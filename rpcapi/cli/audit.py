@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rpcapi import errors
 from rpcapi.admin.argument import Argument, repeatable
+from rpcapi.admin.services import AGENT
 from rpcapi.cli import comparison, repair
 from rpcapi.cli.command import CommandFailed, CommandOutput, Lister, timestamp_cell
 from rpcapi.resources import names
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 NOVA_COLUMNS = ("instance", "host", "request", "created", "claim")
 COLUMNS = ("difference", "instance", "attempt", "host", "detail")
-AGENT = "gantt-compute"
 PAUSE_SECONDS = 3.0  # between two readings
 REPAIR_PAUSE_SECONDS = 0.5  # between readings during repairs
 

@@ -12,6 +12,7 @@ from oslo_upgradecheck.upgradecheck import Code, Result
 
 from rpcapi import errors
 from rpcapi.admin.error_messages import describe_error
+from rpcapi.admin.services import AGENT
 from rpcapi.admin.session import Session
 from rpcapi.bounds import CollectionSize
 from rpcapi.cli.partition import ACKNOWLEDGED, NAMESPACE
@@ -70,7 +71,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         """Check that every service is up, and every agent was audited in this epoch."""
         states = list(self.session.list_states("service"))
         down = [state.name for state in states if not state.document.get("alive")]
-        agents = [state for state in states if state.document.get("binary") == "gantt-compute"]
+        agents = [state for state in states if state.document.get("binary") == AGENT]
         unaudited = [state.name for state in agents if not state.document.get("audited")]
         details = [_format_names("down", down), _format_names("not audited in this epoch", unaudited)]
         if not agents:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from rpcapi import errors
 from rpcapi.admin import aggregate_write, api_providers
 from rpcapi.admin.argument import Argument
+from rpcapi.admin.services import UP, agent_state_of
 from rpcapi.admin.zones import ZonesByHost
 from rpcapi.cli import partition, provider_names
 from rpcapi.cli.command import CommandOutput, Lister, ShowOne, fields_cell, lines_cell, timestamp_cell
-from rpcapi.cli.service import state_of
 from rpcapi.resources import names
 
 if TYPE_CHECKING:
@@ -22,14 +22,9 @@ if TYPE_CHECKING:
 # Resource classes in the list; `gantt host show` shows all.
 LISTED = ("VCPU", "MEMORY_MB", "DISK_GB")
 COLUMNS = (
-    "name",
-    "owner",
-    "state",
-    "enabled",
-    "zone",
+    *("name", "owner", "state", "enabled", "zone"),
     *(f"{resource_class.lower()}_{key}" for resource_class in LISTED for key in ("free", "used")),
-    "last_report",
-    "partition",
+    *("last_report", "partition"),
 )
 
 
@@ -70,7 +65,7 @@ class ListHosts(Lister):
             if _is_child(state) or (parsed_args.down and api_providers.owner_of(state.name) == api_providers.API):
                 continue  # a client's provider has no agent that could be down
             service = services.get((state.partition, names.host_of(state.name)), {})
-            fit = _state_of(service) == "up" and is_enabled(service)
+            fit = agent_state_of(service) == UP and is_enabled(service)
             zones = zones_by_host.of(state.name, state.document)
             if (parsed_args.az is None or parsed_args.az in zones) and not (parsed_args.down and fit):
                 rows.append(_row(state, service, zones))
@@ -85,15 +80,6 @@ def _join(zones: Sequence[str]) -> str | None:
     return ", ".join(zones) or None
 
 
-def _state_of(service: Mapping[str, Any]) -> str:
-    """Return up, down, or why a host that is up takes no servers.
-
-    "duplicate identity": two agents report as this host. "too old": the agent's RPC version is not supported.
-    """
-    state = state_of(service)
-    return "duplicate identity" if state == "up" and service.get("duplicate_ms") is not None else state
-
-
 def is_enabled(service: Mapping[str, Any]) -> bool:
     return bool(service.get("enabled")) and not service.get("refusal")
 
@@ -106,7 +92,7 @@ def _row(state: Any, service: Mapping[str, Any], zones: Sequence[str]) -> tuple[
     return (
         api_providers.name_of(state.document) or state.name,
         owner,
-        _state_of(service) if has_agent else None,
+        agent_state_of(service) if has_agent else None,
         is_enabled(service) if has_agent else None,
         _join(zones),
         *(amounts.get(resource_class, nothing)[key] for resource_class in LISTED for key in ("free", "used")),
@@ -173,7 +159,7 @@ class ShowHost(ShowOne):
             "owner": api_providers.AGENT,
             "partition": service.partition,
             "binary": service.document.get("binary"),
-            "state": _state_of(service.document),
+            "state": agent_state_of(service.document),
             "enabled": is_enabled(service.document),
             "disabled_reason": service.document.get("disabled_reason") or service.document.get("refusal"),
             "host_uuid": service.document.get("host_uuid"),

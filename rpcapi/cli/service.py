@@ -2,23 +2,14 @@
 """``gantt service``: services, their liveness and last reports."""
 
 import argparse
-from collections.abc import Mapping
-from typing import Any
 
+from rpcapi.admin.services import AGENT, host_of, state_of
 from rpcapi.cli import partition
 from rpcapi.cli.command import CommandOutput, Lister, offset_cell, timestamp_cell
 
-AGENT = "gantt-compute"
 COLUMNS = (
-    "binary",
-    "host",
-    "state",
-    "enabled",
-    "disabled_reason",
-    "audited",
-    "last_report",
-    "clock_offset",
-    "partition",
+    *("binary", "host", "state", "enabled", "disabled_reason", "audited"),
+    *("last_report", "clock_offset", "partition"),
 )
 
 
@@ -31,8 +22,7 @@ class ListServices(Lister):
         rows = [
             (
                 state.document.get("binary", ""),
-                # Services without nodes are stored as binary@host.
-                state.name.removeprefix(f"{state.document.get('binary', '')}@"),
+                host_of(state.name, state.document),
                 state_of(state.document),
                 bool(state.document.get("enabled", True)),
                 state.document.get("disabled_reason"),
@@ -44,10 +34,3 @@ class ListServices(Lister):
             for state in self.session.list_states("service", partition=parsed_args.partition)
         ]
         return COLUMNS, sorted(rows, key=lambda row: row[:2])
-
-
-def state_of(document: Mapping[str, Any]) -> str:
-    """Return up, down, or "too old" for an agent with an unsupported RPC version."""
-    if not document.get("alive"):
-        return "down"
-    return "too old" if document.get("too_old") else "up"

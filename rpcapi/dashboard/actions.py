@@ -13,7 +13,7 @@ from rpcapi.admin import draining, host_changes
 from rpcapi.admin.error_messages import describe_error
 from rpcapi.admin.session import Session
 from rpcapi.dashboard.cluster import CachedCluster
-from rpcapi.dashboard.pages import BadInput, Page, PageNotFound, PageRequest, PageRoute
+from rpcapi.dashboard.pages import BadInput, Page, PageNotFound, PageRequest
 from rpcapi.resources import names
 
 LOG = log.getLogger(__name__)
@@ -43,9 +43,6 @@ class HostActions:
         # Result of each service host's last drain, for its page.
         self.drain_results: dict[str, str] = {}
         self._lock = threading.Lock()
-
-    def routes(self) -> list[PageRoute]:
-        return [PageRoute("POST", "/hosts/(?P<name>.+)", self.change)]
 
     def change(self, request: PageRequest, name: str) -> Page | Response:
         """Perform the action requested by a host's form, and show the host again."""

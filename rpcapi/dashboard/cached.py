@@ -10,23 +10,23 @@ Value = TypeVar("Value")
 
 
 class Cached(Generic[Value]):
-    """Shared value; ``read`` gets the previous value (None at first) and may return it again.
+    """Shared value; ``latest`` is the last one read, None at first.
 
     During a read other requests get the previous value, and wait only without one. A failure is raised to all requests
     until the interval has passed, so that not every request calls a hanging service.
     """
 
-    def __init__(self, read: Callable[[Value | None], Value], seconds: float) -> None:
+    def __init__(self, read: Callable[[], Value], seconds: float) -> None:
         self._read = read
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._value: Value | None = None
+        self.latest: Value | None = None
         self._failure: Exception | None = None
         self._read_at = -seconds
 
     def get(self) -> Value:
         """Return a value not older than the interval, or the previous one during a read; raises errors of ``read``."""
-        previous = self._value
+        previous = self.latest
         if not self._lock.acquire(blocking=previous is None):
             assert previous is not None  # noqa: S101 - otherwise it was waited for
             return previous
@@ -35,14 +35,14 @@ class Cached(Generic[Value]):
                 self._refresh()
             if self._failure is not None:
                 raise self._failure
-            assert self._value is not None  # noqa: S101 - read just now, or before
-            return self._value
+            assert self.latest is not None  # noqa: S101 - read just now, or before
+            return self.latest
         finally:
             self._lock.release()
 
     def _refresh(self) -> None:
         try:
-            self._value, self._failure = self._read(self._value), None
+            self.latest, self._failure = self._read(), None
         except Exception as failure:  # raised by get(), to all requests
             self._failure = failure
         self._read_at = time.monotonic()

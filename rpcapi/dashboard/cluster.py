@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 from rpcapi import objects
 from rpcapi.admin.migrations import ENDED_MIGRATIONS, CopyProgress, read_progress
-from rpcapi.admin.session import Session
+from rpcapi.admin.session import NO_ANSWER, Session
 from rpcapi.dashboard import decision_log, host_list
-from rpcapi.dashboard.away import AWAY
 from rpcapi.dashboard.cached import Cached
 from rpcapi.resources import names
 
@@ -33,9 +32,9 @@ class CachedCluster:
 
     def __init__(self, session: Session, refresh_interval: float) -> None:
         self._session = session
-        self.partitions = Cached(self._read_partitions, refresh_interval)
-        self.hosts = Cached(self._read_hosts, refresh_interval)
-        self.decisions = Cached(self._read_decisions, refresh_interval)
+        self.partitions: Cached[objects.PartitionList] = Cached(self._read_partitions, refresh_interval)
+        self.hosts: Cached[host_list.HostList] = Cached(self._read_hosts, refresh_interval)
+        self.decisions: Cached[Mapping[str, decision_log.DecisionLog]] = Cached(self._read_decisions, refresh_interval)
         self.claims_in_flight = Cached(self._read_claims, refresh_interval)
         self._migrations = Cached(self._read_migrations, refresh_interval)
         self._progress = Cached(self._read_progress, refresh_interval)
@@ -46,14 +45,14 @@ class CachedCluster:
         """Return migrations, running ones first, then the newest; None if no conductor or its store answers."""
         try:
             return self._migrations.get()
-        except AWAY:
+        except NO_ANSWER:
             return None
 
     def progress(self) -> Mapping[str, CopyProgress]:
         """Return copy progress by migration uuid; empty if it cannot be read."""
         try:
             return self._progress.get()
-        except AWAY:
+        except NO_ANSWER:
             return {}
 
     def claims_on(self, host: host_list.Host) -> list[Mapping[str, Any]]:
@@ -71,25 +70,23 @@ class CachedCluster:
         self.partitions.expire()
         self.hosts.expire()
 
-    def _read_partitions(self, previous: objects.PartitionList | None) -> objects.PartitionList:
+    def _read_partitions(self) -> objects.PartitionList:
         session = self._reader()
         reply: objects.PartitionList = session.call(session.scheduler.list_partitions)
         return reply
 
-    def _read_choices(self, previous: Session | None) -> Session:
+    def _read_choices(self) -> Session:
         session = self._reader()
         _ = session.flavors, session.images, session.catalog
         return session
 
-    def _read_hosts(self, previous: host_list.HostList | None) -> host_list.HostList:
-        return host_list.read(self._reader(), self.partitions.get(), previous)
+    def _read_hosts(self) -> host_list.HostList:
+        return host_list.read(self._reader(), self.partitions.get(), self.hosts.latest)
 
-    def _read_decisions(
-        self, previous: Mapping[str, decision_log.DecisionLog] | None
-    ) -> Mapping[str, decision_log.DecisionLog]:
-        return decision_log.read(self._reader(), self.partitions.get(), previous)
+    def _read_decisions(self) -> Mapping[str, decision_log.DecisionLog]:
+        return decision_log.read(self._reader(), self.partitions.get(), self.decisions.latest)
 
-    def _read_claims(self, previous: ClaimsInFlight | None) -> ClaimsInFlight:
+    def _read_claims(self) -> ClaimsInFlight:
         session, partitions = self._reader(), self.partitions.get()
         prepared: list[Mapping[str, Any]] = []
         is_complete = True
@@ -102,14 +99,14 @@ class CachedCluster:
                 is_complete = is_complete and len(claims) < MOST_IN_FLIGHT
         return ClaimsInFlight(sorted(prepared, key=lambda claim: claim.get("created_ms") or 0), is_complete)
 
-    def _read_migrations(self, previous: Sequence[Any] | None) -> Sequence[Any]:
+    def _read_migrations(self) -> Sequence[Any]:
         session = self._reader()
         migrations = list(session.list_migrations())[::-1]
         under_way = [move for move in migrations if move.status not in ENDED_MIGRATIONS]
         ended = [move for move in migrations if move.status in ENDED_MIGRATIONS]
         return [*under_way, *ended[:MOST_MIGRATIONS]]
 
-    def _read_progress(self, previous: Mapping[str, CopyProgress] | None) -> Mapping[str, CopyProgress]:
+    def _read_progress(self) -> Mapping[str, CopyProgress]:
         return read_progress(self._reader(), self.migrations() or ())
 
     def _reader(self) -> Session:

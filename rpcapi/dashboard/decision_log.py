@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rpcapi import errors, objects
-from rpcapi.admin.session import Session
-from rpcapi.dashboard.away import AWAY
+from rpcapi.admin.session import NO_ANSWER, Session
 
 PAGE = 100
 MOST_PAGES = 50  # per read
@@ -71,7 +70,7 @@ def read(
             log = DecisionLog(epoch)
         try:
             logs[name] = log.read_new(session, name)
-        except AWAY:
+        except NO_ANSWER:
             logs[name] = log
         except errors.InvalidRequest:
             logs[name] = DecisionLog(epoch)

@@ -9,7 +9,7 @@ from typing import Any
 from rpcapi.admin import boot_options
 from rpcapi.dashboard import decision_log, rendering
 from rpcapi.dashboard.cluster import CachedCluster, now_ms
-from rpcapi.dashboard.pages import BadInput, Page, PageRequest, PageRoute
+from rpcapi.dashboard.pages import BadInput, Page, PageRequest
 
 LISTED = 50
 MINUTE_MS = 60_000
@@ -21,14 +21,6 @@ MAX_OPTIONS = 2000  # characters
 class DecisionPages:
     def __init__(self, cluster: CachedCluster) -> None:
         self._cluster = cluster
-
-    def routes(self) -> list[PageRoute]:
-        return [
-            PageRoute("GET", "/refusals", self.refusals),
-            PageRoute("GET", "/decisions", self.show_all),
-            PageRoute("GET", "/decisions/(?P<request_id>.+)", self.show),
-            PageRoute("GET", "/dry-run", self.dry_run),
-        ]
 
     def refusals(self, request: PageRequest) -> Page:
         minutes = request.choice("minutes", PERIODS, "60")

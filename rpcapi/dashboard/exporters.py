@@ -37,7 +37,7 @@ class Exporters:
         # One entry per worker and partition, or one for a daemon that does not answer.
         self.replica_lags = Cached(self._read, refresh_interval)
 
-    def _read(self, previous: Sequence[ReplicaLag] | None) -> Sequence[ReplicaLag]:
+    def _read(self) -> Sequence[ReplicaLag]:
         with ThreadPoolExecutor(PARALLEL) as threads:
             return [entry for entries in threads.map(_read_daemon, self._urls) for entry in entries]
 

@@ -8,16 +8,14 @@ from typing import Any, NamedTuple
 
 from rpcapi import objects
 from rpcapi.admin import aggregate_write, api_providers
-from rpcapi.admin.session import Session
+from rpcapi.admin.services import AGENT, DOWN, DUPLICATE, TOO_OLD, UP, agent_state_of
+from rpcapi.admin.session import NO_ANSWER, Session
 from rpcapi.admin.zones import ZonesByHost
-from rpcapi.dashboard.away import AWAY
 from rpcapi.resources import names
 
 # States of a host, the worst last. Only UP accepts new servers.
-UP, DISABLED, AWAITED, DUPLICATE, DOWN = "up", "disabled", "awaiting audit", "duplicate identity", "down"
-TOO_OLD = "too old"
+DISABLED, AWAITED = "disabled", "awaiting audit"
 STATES = (UP, DISABLED, AWAITED, DUPLICATE, TOO_OLD, DOWN)
-AGENT = "gantt-compute"  # binary of service hosts
 # Shown first if present; others follow by name.
 FIRST_CLASSES = ("VCPU", "PCPU", "MEMORY_MB", "DISK_GB")
 
@@ -143,7 +141,7 @@ def read(session: Session, partitions: objects.PartitionList, previous: HostList
         before = PartitionHosts() if previous is None else previous.partitions.get(name, PartitionHosts())
         try:
             parts[name] = _read_partition(session, name, (epoch, position), before)
-        except AWAY as error:
+        except NO_ANSWER as error:
             failure = error
             parts[name] = before._replace(is_stale=True)
     if failure is not None and not any(part.hosts for part in parts.values()):
@@ -192,12 +190,9 @@ def _read_partition(
 
 def state_of(service: Mapping[str, Any]) -> str:
     """Return the state of a service from its document; only agents are audited."""
-    if not service.get("alive"):
-        return DOWN
-    if service.get("duplicate_ms") is not None:
-        return DUPLICATE
-    if service.get("too_old"):
-        return TOO_OLD
+    state = agent_state_of(service)
+    if state != UP:
+        return state
     if service.get("binary", AGENT) == AGENT and not service.get("audited", True):
         return AWAITED
     return UP if service.get("enabled", True) and not service.get("refusal") else DISABLED

@@ -10,7 +10,7 @@ from webob import Response
 from rpcapi.dashboard import decision_log, heat_map, host_list
 from rpcapi.dashboard.actions import DONE, HostActions
 from rpcapi.dashboard.cluster import CachedCluster
-from rpcapi.dashboard.pages import Page, PageNotFound, PageRequest, PageRoute
+from rpcapi.dashboard.pages import Page, PageNotFound, PageRequest
 from rpcapi.resources import names
 
 ROWS = 100  # hosts in the table below the map
@@ -22,13 +22,6 @@ class HostPages:
     def __init__(self, cluster: CachedCluster, actions: HostActions | None) -> None:
         self._cluster = cluster
         self._actions = actions
-
-    def routes(self) -> list[PageRoute]:
-        return [
-            PageRoute("GET", "/hosts", self.show_all),
-            PageRoute("GET", "/heat-map", self.heat_map),
-            PageRoute("GET", "/hosts/(?P<name>.+)", self.show),
-        ]
 
     def show_all(self, request: PageRequest) -> Page:
         listed = self._cluster.hosts.get()

@@ -15,6 +15,7 @@ from rpcapi.dashboard.decision_pages import DecisionPages
 from rpcapi.dashboard.exporters import Exporters
 from rpcapi.dashboard.host_pages import HostPages
 from rpcapi.dashboard.login_sessions import LoginSessions
+from rpcapi.dashboard.pages import PageRoute
 from rpcapi.dashboard.sign_in import make_sign_in
 from rpcapi.dashboard.status_pages import StatusPages
 from rpcapi.messaging import bus
@@ -25,17 +26,30 @@ MAX_BODY = 64 << 10  # bytes, for forms only
 SHUTDOWN_SECONDS = 5  # for requests in progress at a stop
 
 
+def make_routes(cluster: CachedCluster, exporters: Exporters, actions: HostActions | None) -> list[PageRoute]:
+    status, hosts, decisions = StatusPages(cluster, exporters), HostPages(cluster, actions), DecisionPages(cluster)
+    routes = [
+        PageRoute("GET", "/", status.overview),
+        PageRoute("GET", "/services", status.services),
+        PageRoute("GET", "/claims", status.claims),
+        PageRoute("GET", "/migrations", status.migrations),
+        PageRoute("GET", "/hosts", hosts.show_all),
+        PageRoute("GET", "/heat-map", hosts.heat_map),
+        PageRoute("GET", "/hosts/(?P<name>.+)", hosts.show),
+        PageRoute("GET", "/refusals", decisions.refusals),
+        PageRoute("GET", "/decisions", decisions.show_all),
+        PageRoute("GET", "/decisions/(?P<request_id>.+)", decisions.show),
+        PageRoute("GET", "/dry-run", decisions.dry_run),
+    ]
+    return routes if actions is None else [*routes, PageRoute("POST", "/hosts/(?P<name>.+)", actions.change)]
+
+
 def make_application(conf: cfg.ConfigOpts, session: Session) -> Dashboard:
     """Return the application on the clients of ``session``; the first call happens with the first page."""
     options = conf.dashboard
     cluster = CachedCluster(session, options.refresh_interval)
-    actions = HostActions(cluster) if options.actions else None
-    routes = [
-        *StatusPages(cluster, Exporters(options.exporters, options.refresh_interval)).routes(),
-        *HostPages(cluster, actions).routes(),
-        *DecisionPages(cluster).routes(),
-        *(actions.routes() if actions else ()),
-    ]
+    exporters = Exporters(options.exporters, options.refresh_interval)
+    routes = make_routes(cluster, exporters, HostActions(cluster) if options.actions else None)
     is_secure = bool(options.tls_cert_file) or options.behind_tls_proxy
     logins = LoginSessions(options.session_time, is_secure=is_secure)
     return Dashboard(session, routes, make_sign_in(conf), logins, rendering.environment(), is_secure=is_secure)

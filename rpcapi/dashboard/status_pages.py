@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from rpcapi.admin.migrations import ENDED_MIGRATIONS
+from rpcapi.admin.services import AGENT, DOWN, UP, host_of
 from rpcapi.dashboard import decision_log, host_list
 from rpcapi.dashboard.cluster import MOST_IN_FLIGHT, CachedCluster, now_ms
 from rpcapi.dashboard.exporters import Exporters
-from rpcapi.dashboard.pages import Page, PageRequest, PageRoute
+from rpcapi.dashboard.pages import Page, PageRequest
 
 RECENT_REFUSALS = 10
 PARTITION_FIELDS = ("name", "available", "epoch", "position", "claims")
@@ -19,14 +20,6 @@ class StatusPages:
         self._cluster = cluster
         self._exporters = exporters
 
-    def routes(self) -> list[PageRoute]:
-        return [
-            PageRoute("GET", "/", self.overview),
-            PageRoute("GET", "/services", self.services),
-            PageRoute("GET", "/claims", self.claims),
-            PageRoute("GET", "/migrations", self.migrations),
-        ]
-
     def overview(self, request: PageRequest) -> Page:
         listed = self._cluster.hosts.get()
         migrations = self._cluster.migrations()
@@ -35,7 +28,7 @@ class StatusPages:
             "totals": [(name, host_list.total(listed.hosts, name)) for name in listed.classes()],
             "host_count": len(listed.hosts),
             "awaited": [host for host in listed.hosts if host.state == host_list.AWAITED],
-            "down": sum(host.state == host_list.DOWN for host in listed.hosts),
+            "down": sum(host.state == DOWN for host in listed.hosts),
             "refusals": decision_log.refusals(self._cluster.decisions.get())[:RECENT_REFUSALS],
             "main_reason": decision_log.main_reason,
             "moving": None if migrations is None else sum(move.status not in ENDED_MIGRATIONS for move in migrations),
@@ -51,12 +44,12 @@ class StatusPages:
                 for partition, part in listed.partitions.items()
                 for name, document in part.services.items()
             ),
-            key=lambda row: (row["binary"] == host_list.AGENT, row["binary"], row["host"]),
+            key=lambda row: (row["binary"] == AGENT, row["binary"], row["host"]),
         )
         values = {
-            "rows": [row for row in rows if row["binary"] != host_list.AGENT],
-            "agents": [row for row in rows if row["binary"] == host_list.AGENT and row["state"] != host_list.UP],
-            "agent_count": sum(row["binary"] == host_list.AGENT for row in rows),
+            "rows": [row for row in rows if row["binary"] != AGENT],
+            "agents": [row for row in rows if row["binary"] == AGENT and row["state"] != UP],
+            "agent_count": sum(row["binary"] == AGENT for row in rows),
             "partitions": self._partitions(listed),
             "replica_lags": self._exporters.replica_lags.get(),
         }
@@ -87,10 +80,10 @@ class StatusPages:
 
 
 def _service(partition: str | None, name: str, document: Mapping[str, Any], now: int) -> dict[str, Any]:
-    binary, reported = document.get("binary", ""), document.get("last_report_ms")
+    reported = document.get("last_report_ms")
     return {
-        "binary": binary,
-        "host": name.removeprefix(f"{binary}@"),
+        "binary": document.get("binary", ""),
+        "host": host_of(name, document),
         "state": host_list.state_of(document),
         "reason": document.get("disabled_reason") or document.get("refusal"),
         "report_age": None if reported is None else max(0, now - reported) / 1000,

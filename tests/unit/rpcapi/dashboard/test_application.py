@@ -14,11 +14,10 @@ from rpcapi.admin.migrations import CopyProgress
 from rpcapi.dashboard import application, host_list, rendering
 from rpcapi.dashboard.application import Dashboard
 from rpcapi.dashboard.cached import Cached
-from rpcapi.dashboard.host_pages import HostPages
 from rpcapi.dashboard.login_sessions import LoginSessions
 from rpcapi.dashboard.pages import Page, PageRoute
+from rpcapi.dashboard.service import make_routes
 from rpcapi.dashboard.sign_in import Person, TokenSignIn
-from rpcapi.dashboard.status_pages import StatusPages
 
 TOKEN = "a" * 20
 SESSION = SimpleNamespace(for_request=lambda user: SimpleNamespace(user=user))
@@ -116,8 +115,8 @@ def test_missing_value_of_a_template_is_an_error() -> None:
 
 def test_cluster_without_hosts_has_pages() -> None:
     empty = host_list.HostList({"p": host_list.PartitionHosts((1, 1))})
-    cluster = SimpleNamespace(hosts=Cached(lambda previous: empty, 10), refresh_interval=10)
-    visitor = Visitor(HostPages(cluster, None).routes())
+    cluster = SimpleNamespace(hosts=Cached(lambda: empty, 10), refresh_interval=10)
+    visitor = Visitor(make_routes(cluster, None, None))
 
     assert "No host fits." in visitor.send("/hosts").text
     assert visitor.send("/heat-map").json["names"] == []
@@ -129,10 +128,10 @@ def test_overview_names_the_hosts_that_are_awaited() -> None:
     listed = host_list.HostList({"p": host_list.PartitionHosts((7, 1), [host])})
     partition = SimpleNamespace(names=["p"], available=[True], epochs=[7], positions=[1], claims=[None])
     reads = {"hosts": listed, "partitions": partition, "decisions": {}}
-    parts = {name: Cached(lambda previous, value=value: value, 10) for name, value in reads.items()}
+    parts = {name: Cached(lambda value=value: value, 10) for name, value in reads.items()}
     cluster = SimpleNamespace(migrations=list, **parts)
 
-    text = Visitor(StatusPages(cluster, None).routes()).send("/").text
+    text = Visitor(make_routes(cluster, None, None)).send("/").text
 
     assert '<a href="#awaited"><strong>1</strong> awaiting audit' in text
     awaited = text.partition('<h2 id="awaited">')[2].partition("</section>")[0]
@@ -147,7 +146,7 @@ def test_migration_under_way_shows_what_is_left_to_copy() -> None:
     progress = {"m1": CopyProgress("copy", 512, 128, 384)}
     cluster = SimpleNamespace(migrations=lambda: [migration], progress=lambda: progress)
 
-    text = Visitor(StatusPages(cluster, None).routes()).send("/migrations").text
+    text = Visitor(make_routes(cluster, None, None)).send("/migrations").text
 
     assert '<progress max="512" value="384" aria-label="Copied">' in text
     assert "copy, 128 MiB left" in text

@@ -12,12 +12,12 @@ from rpcapi.dashboard.cached import Cached
 def test_value_is_read_again_after_its_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     now, former_values = [100.0], []
 
-    def read(former: int | None) -> int:
-        former_values.append(former)
+    def read() -> int:
+        former_values.append(cached.latest)
         return len(former_values)
 
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    cached = Cached(read, 10)
+    cached: Cached[int] = Cached(read, 10)
 
     assert [cached.get(), cached.get()] == [1, 1]
     now[0] += 10
@@ -30,14 +30,14 @@ def test_value_is_read_again_after_its_interval(monkeypatch: pytest.MonkeyPatch)
 def test_failure_is_raised_to_all_until_the_interval_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     now, reads = [100.0], []
 
-    def read(previous: int | None) -> int:
-        reads.append(previous)
+    def read() -> int:
+        reads.append(cached.latest)
         if len(reads) in (1, 3):
             raise OSError("away")
         return len(reads)
 
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    cached = Cached(read, 10)
+    cached: Cached[int] = Cached(read, 10)
 
     for _ in range(2):
         with pytest.raises(OSError, match="away"):
@@ -59,7 +59,7 @@ class SlowRead:
         self.reads = 0
         self.begun, self.gate = threading.Event(), threading.Event()
 
-    def __call__(self, previous: int | None) -> int:
+    def __call__(self) -> int:
         self.reads += 1
         self.begun.set()
         assert self.gate.wait(10)
