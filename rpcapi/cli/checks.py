@@ -44,29 +44,23 @@ class StatusChecks(upgradecheck.UpgradeCommands):
     display_title = "Cluster status"
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
-        self.session = Session()
-        self.session.conf = conf  # already loaded from the command-line options
+        self.session = Session.of_daemon(conf)
 
-    @_fail_on_error
     def configuration(self) -> Result:
         return Result(Code.SUCCESS, f"{len(self.session.flavors)} flavors")
 
-    @_fail_on_error
     def conductor(self) -> Result:
         """Check that a conductor answers at the newest RPC version, and its store acknowledges writes."""
         return self._check_version(self.session.conductor, "check_store")
 
-    @_fail_on_error
     def scheduler(self) -> Result:
         client = BusBackend(self.session.conf, self.session.transport)
         return self._check_version(client, "list_host_state", namespace="service", limit=1)
 
-    @_fail_on_error
     def claims(self) -> Result:
         """Check that the claims service of the partition answers at the newest RPC version."""
         return self._check_version(self.session.claims, "list_claims", limit=1)
 
-    @_fail_on_error
     def services(self) -> Result:
         """Check that every service is up, and every agent was audited in this epoch."""
         states = list(self.session.list_states("service"))
@@ -79,7 +73,6 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         faulty = [sentence for sentence in details if sentence]
         return Result(Code.WARNING if faulty else Code.SUCCESS, "; ".join(faulty) or f"{len(states)} services up")
 
-    @_fail_on_error
     def versions(self) -> Result:
         """Check that every living service reports the newest RPC versions; others were not upgraded."""
         outdated: dict[str, list[str]] = {}
@@ -97,13 +90,11 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         newest = ", ".join(_describe_versions(served_versions(binary)) for binary in SERVED)
         return Result(Code.FAILURE, f"{'; '.join(details)}. This release serves {newest}: upgrade the others")
 
-    @_fail_on_error
     def partitions(self) -> Result:
         """Check that each partition's store acknowledges, sums match claims, and nothing exceeds its capacity."""
         results = [self._verified(name) for name in self.session.partitions()]
         return Result(max(result.code for result in results), "; ".join(result.details or "" for result in results))
 
-    @_fail_on_error
     def placement(self) -> Result:
         """Check that no epoch began in which the Placement API's clients may have lost something."""
         epochs = self.session.partition_epochs()
@@ -119,14 +110,12 @@ class StatusChecks(upgradecheck.UpgradeCommands):
             return Result(Code.WARNING, "; ".join(details))
         return Result(Code.SUCCESS, f"nothing was lost in {', '.join(acknowledged)}" if acknowledged else "not used")
 
-    @_fail_on_error
     def stores(self) -> Result:
         calls = {f"partition {name}": self.session.claims_of(name).store_sizes for name in self.session.partitions()}
         calls["conductor"] = self.session.conductor.store_sizes
         results = [_measured(store, self.session.call(call).sizes) for store, call in calls.items()]
         return Result(max(result.code for result in results), "; ".join(result.details or "" for result in results))
 
-    @_fail_on_error
     def dead_letters(self) -> Result:
         """Check that the bus has no messages that could not be processed."""
         letters = bus.dead_letters(self.session.transport)
@@ -160,17 +149,20 @@ class StatusChecks(upgradecheck.UpgradeCommands):
             )
         return Result(Code.SUCCESS, f"answers at version {client.VERSION}")
 
-    _upgrade_checks = (
-        ("Configuration", configuration),
-        ("Conductor", conductor),
-        ("Scheduler", scheduler),
-        ("Claims", claims),
-        ("Services", services),
-        ("RPC versions", versions),
-        ("Partition", partitions),
-        ("Placement API", placement),
-        ("Stores", stores),
-        ("Dead letters", dead_letters),
+    _upgrade_checks = tuple(
+        (title, _fail_on_error(check))
+        for title, check in (
+            ("Configuration", configuration),
+            ("Conductor", conductor),
+            ("Scheduler", scheduler),
+            ("Claims", claims),
+            ("Services", services),
+            ("RPC versions", versions),
+            ("Partition", partitions),
+            ("Placement API", placement),
+            ("Stores", stores),
+            ("Dead letters", dead_letters),
+        )
     )
 
 

@@ -27,6 +27,8 @@ COLUMNS = (
     *("consumer", "attempt", "role", "migration", "state", "owner", "host", "type", "resources", "deadline"),
     "partition",
 )
+# Fields of a claim that are shown as they are.
+FIELDS = ("consumer", "attempt", "role", "migration", "generation", "type", "project", "user", "state")
 
 
 def _format_amounts(amounts: Mapping[str, int]) -> str:
@@ -62,11 +64,7 @@ class ListClaims(Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> CommandOutput:
         rows = [
             (
-                claim["consumer"],
-                claim["attempt"],
-                claim["role"],
-                claim["migration"],
-                claim["state"],
+                *(claim[name] for name in ("consumer", "attempt", "role", "migration", "state")),
                 api_providers.owner_of(claim["host"]),
                 _host_cell(claim),
                 claim["type"],
@@ -122,15 +120,7 @@ class ShowClaim(ShowOne):
         partition_name, claim = min(matches, key=lambda match: match[1]["role"] == ClaimRole.SOURCE)
         fields = {
             "partition": partition_name,
-            "consumer": claim["consumer"],
-            "attempt": claim["attempt"],
-            "role": claim["role"],
-            "migration": claim["migration"],
-            "generation": claim["generation"],
-            "type": claim["type"],
-            "project": claim["project"],
-            "user": claim["user"],
-            "state": claim["state"],
+            **{name: claim[name] for name in FIELDS},
             "owner": api_providers.owner_of(claim["host"]),
             "host": _host_cell(claim),
             "allocations": fields_cell(claim["allocations"], _format_allocation),

@@ -2,12 +2,15 @@
 """Base classes of commands, and the cells of their output."""
 
 import argparse
+import datetime
 import functools
+import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cliff import command, lister, show
+from cliff.columns import FormattableColumn
 
 from rpcapi.admin.error_messages import describe_error
 from rpcapi.cli import tables
@@ -15,11 +18,6 @@ from rpcapi.cli import tables
 if TYPE_CHECKING:
     from rpcapi.admin.argument import Argument
     from rpcapi.admin.session import Session
-import datetime
-import json
-from collections.abc import Callable, Mapping
-
-from cliff.columns import FormattableColumn
 
 LOG = logging.getLogger("gantt.cli")
 NULLS = {"csv": "", "shell": "", "table": "-", "value": ""}  # text for None, by format
@@ -111,6 +109,11 @@ def fill_nulls(cells: Sequence[Any], formatter: str) -> Sequence[Any]:
     """Replace None by text in formats without null, where cliff would print "None"."""
     null = NULLS.get(formatter)
     return [null if cell is None else cell for cell in cells]
+
+
+def attributes(record: Any, *names: str) -> dict[str, Any]:
+    """Return attributes of a record as output fields."""
+    return {name: getattr(record, name) for name in names}
 
 
 class TableCell(FormattableColumn[Any]):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from rpcapi.admin.argument import Argument
 from rpcapi.admin.migrations import CopyProgress, read_progress
-from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne, attempts_cell, timestamp_cell
+from rpcapi.cli.command import Command, CommandOutput, Lister, ShowOne, attempts_cell, attributes, timestamp_cell
 from rpcapi.cli.server_names import resolve_uuids
 
 COLUMNS = ("uuid", "server", "kind", "status", "source_host", "destination_host", "progress", "reason", "updated")
@@ -80,19 +80,11 @@ class ShowMigration(ShowOne):
             {
                 "uuid": migration.uuid,
                 "server": migration.instance,
-                "kind": migration.kind,
-                "status": migration.status,
-                "source_host": migration.source_host,
-                "source_attempt": migration.source_attempt,
-                "target": migration.target,
-                "destination_host": migration.destination_host,
-                "destination_attempt": migration.destination_attempt,
+                **attributes(migration, "kind", "status", "source_host", "source_attempt"),
+                **attributes(migration, "target", "destination_host", "destination_attempt"),
                 "progress": _describe(progress),
                 "ended_attempts": attempts_cell(migration.history),
-                "old_flavor": migration.old_flavor,
-                "new_flavor": migration.new_flavor,
-                "reason": migration.reason,
-                "request_id": migration.request_id,
+                **attributes(migration, "old_flavor", "new_flavor", "reason", "request_id"),
                 "created": timestamp_cell(migration.created_ms),
                 "updated": timestamp_cell(migration.updated_ms),
             }

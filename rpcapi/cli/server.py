@@ -9,7 +9,7 @@ from typing import Any
 from rpcapi.admin import waiting
 from rpcapi.admin.argument import Argument, parse_number
 from rpcapi.cli import live_output
-from rpcapi.cli.command import CommandFailed, CommandOutput, Lister, ShowOne, attempts_cell, timestamp_cell
+from rpcapi.cli.command import CommandFailed, CommandOutput, Lister, ShowOne, attempts_cell, attributes, timestamp_cell
 from rpcapi.cli.server_names import resolve_uuids
 
 COLUMNS = ("uuid", "name", "flavor", "status", "host", "reason", "request_id")
@@ -103,14 +103,7 @@ class ShowServer(ShowOne):
         (instance,) = waiting.fetch_instances(self.session, uuids)
         return self.dict2columns(
             {
-                "uuid": instance.uuid,
-                "name": instance.name,
-                "flavor": instance.flavor,
-                "status": instance.status,
-                "host": instance.host,
-                "attempt": instance.attempt,
-                "migration": instance.migration,
-                "reason": instance.reason,
+                **attributes(instance, "uuid", "name", "flavor", "status", "host", "attempt", "migration", "reason"),
                 "ended_attempts": attempts_cell(instance.history),
                 "request_id": instance.request_id,
                 "project": instance.project_id,

@@ -14,7 +14,8 @@ from rpcapi.cli.server_power import ChangeServers
 if TYPE_CHECKING:
     from rpcapi.objects.request_spec import RequestSpec
 
-HOST_OPTION = Argument("--host", metavar="NAME", help="Only to this host, or node as host/node.")
+HOST_HELP = "Only to this host, or node as host/node."
+HOST_OPTION = Argument("--host", metavar="NAME", help=HOST_HELP)
 CROSS_CELL_OPTION = Argument("--allow-cross-cell", action="store_true", help="Also hosts in other partitions.")
 
 
@@ -32,7 +33,7 @@ class _MoveServers(ChangeServers):
 
     def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
         self._migrations = [str(uuid.uuid4()) for _ in uuids]
-        return {"migrations": self._migrations}
+        return super()._options(uuids, args) | {"migrations": self._migrations}
 
     def _failures(self, instances: Iterable[Any]) -> list[str]:
         page = self.session.call(self.session.conductor.get_migrations, self._migrations)
@@ -50,12 +51,8 @@ class MigrateServers(_MoveServers):
     Members of an affinity group move together: all get a destination, or none.
     """
 
-    STATE, METHOD = "migrated", "migrate_instances"
-
+    STATE, METHOD, OPTIONS = "migrated", "migrate_instances", ("host", "allow_cross_cell")
     ARGUMENTS = (CROSS_CELL_OPTION, HOST_OPTION)
-
-    def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
-        return super()._options(uuids, args) | {"host": args.host, "allow_cross_cell": args.allow_cross_cell}
 
 
 class LiveMigrateServers(_MoveServers):
@@ -64,13 +61,9 @@ class LiveMigrateServers(_MoveServers):
     Members of an affinity group move together: all get a destination, or none.
     """
 
-    STATE, STATUSES, METHOD = "migrated live", ("ACTIVE",), "live_migrate_instances"
+    STATE, STATUSES, METHOD, OPTIONS = "migrated live", ("ACTIVE",), "live_migrate_instances", ("host",)
     MOVED = ("completed",)
-
     ARGUMENTS = (HOST_OPTION,)
-
-    def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
-        return super()._options(uuids, args) | {"host": args.host}
 
 
 class EvacuateServers(_MoveServers):
@@ -80,14 +73,10 @@ class EvacuateServers(_MoveServers):
     of each attempt, and can be evacuated again. `gantt migration list` shows evacuations.
     """
 
-    STATE, STATUSES, METHOD = "evacuated", ("ACTIVE", "SHUTOFF"), "evacuate_instances"
+    STATE, STATUSES, METHOD, OPTIONS = "evacuated", ("ACTIVE", "SHUTOFF"), "evacuate_instances", ("target",)
     BY_GROUP = False
     MOVED = ("completed",)
-
-    ARGUMENTS = (HOST_OPTION,)
-
-    def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
-        return super()._options(uuids, args) | {"target": args.host}
+    ARGUMENTS = (Argument("--host", dest="target", metavar="NAME", help=HOST_HELP),)
 
 
 class ResizeServers(_MoveServers):
@@ -96,8 +85,7 @@ class ResizeServers(_MoveServers):
     Members of an affinity group move together: all get a destination, or none.
     """
 
-    STATE, METHOD = "resized", "resize_instances"
-
+    STATE, METHOD, OPTIONS = "resized", "resize_instances", ("allow_cross_cell",)
     ARGUMENTS = (
         CROSS_CELL_OPTION,
         Argument("--flavor", required=True, help="The new flavor; see `gantt flavor list`."),
@@ -111,8 +99,7 @@ class ResizeServers(_MoveServers):
             if spec.image not in images:
                 images.append(spec.image)
         first, *others = [self._spec(args.flavor, image) for image in images]
-        options = super()._options(uuids, args)
-        return options | {"spec": first, "other_specs": others, "allow_cross_cell": args.allow_cross_cell}
+        return super()._options(uuids, args) | {"spec": first, "other_specs": others}
 
     def _spec(self, flavor: str, image: Mapping[str, Any]) -> "RequestSpec":
         from rpcapi.spec_builder import builder, flavors, images  # noqa: PLC0415 - lazy, see session

@@ -15,13 +15,14 @@ from rpcapi.cli.server_names import resolve_uuids
 class ChangeServers(Command):
     """Base of the commands that change servers.
 
-    STATE is the result in words, STATUSES as recorded, METHOD the conductor's method. BY_GROUP: a server group may be
-    given for its members. END_STATUSES end a wait.
+    STATE is the result in words, STATUSES as recorded, METHOD the conductor's method, OPTIONS those of its arguments
+    that are options. BY_GROUP: a server group may be given for its members. END_STATUSES end a wait.
     """
 
     STATE: ClassVar[str]
     STATUSES: ClassVar[tuple[str, ...]]
     METHOD: ClassVar[str]
+    OPTIONS: ClassVar[Sequence[str]] = ()
     BY_GROUP: ClassVar[bool] = False
     END_STATUSES: ClassVar[Collection[str]] = waiting.END_STATUSES
 
@@ -63,7 +64,7 @@ class ChangeServers(Command):
         self.session.call(getattr(self.session.conductor, self.METHOD), uuids, **self._options(uuids, args))
 
     def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
-        return {}
+        return {name: getattr(args, name) for name in self.OPTIONS}
 
     def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
         with progress.progress_bar(len(uuids), self.STATE, self.app.stderr, args) as bar:
@@ -92,15 +93,13 @@ class RebootServers(ChangeServers):
     """Reboot running servers."""
 
     STATE, STATUSES, METHOD = "rebooted", ("ACTIVE",), "reboot_instances"
+    OPTIONS = ("hard",)
 
     ARGUMENTS = (
         Argument(
             "--hard", action="store_true", help="Also stopped servers, and servers in ERROR with a claim on a host."
         ),
     )
-
-    def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
-        return {"hard": args.hard}
 
 
 class RebuildServers(ChangeServers):
@@ -140,13 +139,11 @@ class UnshelveServers(ChangeServers):
     """Start shelved servers on their hosts; offloaded servers are scheduled again."""
 
     STATE, STATUSES, METHOD = "unshelved", ("ACTIVE",), "unshelve_instances"
+    OPTIONS = ("host",)
 
     ARGUMENTS = (
         Argument("--host", metavar="NAME", help="Only on this host, or node as host/node; for offloaded servers."),
     )
-
-    def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
-        return {} if args.host is None else {"host": args.host}
 
 
 class DeleteServers(ChangeServers):
