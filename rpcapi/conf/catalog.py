@@ -4,7 +4,7 @@
 from oslo_config import cfg
 
 from rpcapi import errors
-from rpcapi.conf import pairs
+from rpcapi.conf import named_groups, pairs
 from rpcapi.resources.inventory import MAX_AMOUNT
 from rpcapi.spec_builder import device_profiles, pci_aliases
 from rpcapi.spec_builder.catalog import LARGE_PAGE_KB, Catalog
@@ -52,20 +52,15 @@ def load(conf: cfg.ConfigOpts) -> Catalog:
     """Return the catalog of a loaded ``conf``; raises BadConfiguration."""
     for group, options in ((PCI_GROUP, PCI_OPTS), (GUESTS_GROUP, GUESTS_OPTS)):
         conf.register_opts(options, group=group)
-    sections = (section for section in conf.list_all_sections() if section.startswith(PREFIX))
-    profiles = {section.removeprefix(PREFIX): _profile(conf, section) for section in sections}
+    profiles = named_groups.read(conf, PREFIX, PROFILE_OPTS, _profile)
     try:
         return Catalog(pci_aliases.parse(conf[PCI_GROUP].alias), profiles, conf[GUESTS_GROUP].large_page_kb)
     except (cfg.Error, ValueError) as error:
         raise errors.BadConfiguration(why=f"[{GUESTS_GROUP}] {error}") from error
 
 
-def _profile(conf: cfg.ConfigOpts, section: str) -> DeviceProfile:
-    conf.register_opts(PROFILE_OPTS, group=section)
-    groups = [pairs.read(f"[{section}] group", text.split(",")) for text in conf[section].group]
+def _profile(name: str, values: cfg.ConfigOpts.GroupAttr) -> DeviceProfile:
+    groups = [pairs.read(f"[{PREFIX}{name}] group", text.split(",")) for text in values.group]
     if not groups:
-        raise errors.BadConfiguration(why=f"[{section}] needs at least one option 'group'")
-    try:
-        return device_profiles.parse_profile(section.removeprefix(PREFIX), groups)
-    except errors.InvalidRequest as error:
-        raise errors.BadConfiguration(why=f"[{section}] {error.sentence}") from error
+        raise ValueError("needs at least one option 'group'")
+    return device_profiles.parse_profile(name, groups)

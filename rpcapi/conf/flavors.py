@@ -3,8 +3,7 @@
 
 from oslo_config import cfg
 
-from rpcapi import errors
-from rpcapi.conf import pairs
+from rpcapi.conf import named_groups, pairs
 from rpcapi.resources.inventory import MAX_AMOUNT
 from rpcapi.spec_builder.builder import build_spec
 from rpcapi.spec_builder.catalog import EMPTY, Catalog
@@ -44,27 +43,14 @@ OPTS = [
 
 def load(conf: cfg.ConfigOpts, catalog: Catalog = EMPTY) -> dict[str, Flavor]:
     """Return the flavors by name, checked with ``catalog``; raises BadConfiguration with an invalid one's group."""
-    sections = (section for section in conf.list_all_sections() if section.startswith(PREFIX))
-    return {section.removeprefix(PREFIX): _read(conf, section, catalog) for section in sections}
 
-
-def _read(conf: cfg.ConfigOpts, section: str, catalog: Catalog) -> Flavor:
-    conf.register_opts(OPTS, group=section)
-    try:
-        values = conf[section]
-        missing = [name for name in ("vcpus", "memory_mb") if values[name] is None]
+    def make(name: str, values: cfg.ConfigOpts.GroupAttr) -> Flavor:
+        missing = [option for option in ("vcpus", "memory_mb") if values[option] is None]
         if missing:
-            raise errors.BadConfiguration(why=f"[{section}] lacks {' and '.join(missing)}")
-        flavor = Flavor(
-            name=section.removeprefix(PREFIX),
-            vcpus=values.vcpus,
-            memory_mb=values.memory_mb,
-            disk_gb=values.disk_gb,
-            extra_specs=pairs.read(f"[{section}] extra_specs", values.extra_specs),
-        )
+            raise ValueError(f"lacks {' and '.join(missing)}")
+        extra_specs = pairs.read(f"[{PREFIX}{name}] extra_specs", values.extra_specs)
+        flavor = Flavor(name, values.vcpus, values.memory_mb, values.disk_gb, extra_specs)
         build_spec(flavor, catalog=catalog)  # raises InvalidRequest for an invalid flavor
-    except (cfg.Error, ValueError) as error:
-        raise errors.BadConfiguration(why=f"[{section}] {error}") from error
-    except errors.InvalidRequest as error:
-        raise errors.BadConfiguration(why=f"[{section}] {error.sentence}") from error
-    return flavor
+        return flavor
+
+    return named_groups.read(conf, PREFIX, OPTS, make)

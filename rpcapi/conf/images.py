@@ -3,8 +3,7 @@
 
 from oslo_config import cfg
 
-from rpcapi import errors
-from rpcapi.conf import pairs
+from rpcapi.conf import named_groups, pairs
 from rpcapi.resources.inventory import MAX_AMOUNT
 from rpcapi.spec_builder.images import Image
 from rpcapi.validation import documents
@@ -35,25 +34,11 @@ OPTS = [
 
 def load(conf: cfg.ConfigOpts) -> dict[str, Image]:
     """Return the images of a loaded ``conf`` by name. Raises BadConfiguration with the group of an invalid image."""
-    sections = (section for section in conf.list_all_sections() if section.startswith(PREFIX))
-    return {image.name: image for image in (_read(conf, section) for section in sections)}
+    return named_groups.read(conf, PREFIX, OPTS, _image)
 
 
-def _read(conf: cfg.ConfigOpts, section: str) -> Image:
-    conf.register_opts(OPTS, group=section)
-    try:
-        values = conf[section]
-        image = Image(
-            section.removeprefix(PREFIX),
-            values.id,
-            values.disk_format or None,
-            pairs.read(f"[{section}] properties", values.properties),
-            values.min_ram_mb,
-            values.min_disk_gb,
-        )
-        documents.IMAGE("image", image.as_dict())
-    except (cfg.Error, ValueError) as error:
-        raise errors.BadConfiguration(why=f"[{section}] {error}") from error
-    except errors.InvalidRequest as error:
-        raise errors.BadConfiguration(why=f"[{section}] {error.sentence}") from error
+def _image(name: str, values: cfg.ConfigOpts.GroupAttr) -> Image:
+    properties = pairs.read(f"[{PREFIX}{name}] properties", values.properties)
+    image = Image(name, values.id, values.disk_format or None, properties, values.min_ram_mb, values.min_disk_gb)
+    documents.IMAGE("image", image.as_dict())
     return image
