@@ -35,12 +35,17 @@ def load(prog: str, register_opts: Iterable[RegisterOpts], argv: Sequence[str] |
 
 def check_present(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration without file and transport_url: oslo.messaging would wait at a default address."""
-    files = [*conf.config_file, *(file for folder in conf.config_dir for file in Path(folder).glob("*.conf"))]
-    if not files and transport.read_url(conf) is None:
+    if not files(conf) and transport.read_url(conf) is None:
         raise errors.BadConfiguration(
             why=f"no configuration file was found and transport_url is not set: write /etc/gantt/{conf.prog}.conf or "
             "/etc/gantt/gantt.conf, or pass --config-file"
         )
+
+
+def files(conf: cfg.ConfigOpts) -> list[Path]:
+    """Return the files that ``conf`` was read from."""
+    in_folders = (file for folder in conf.config_dir or [] for file in sorted(Path(folder).glob("*.conf")))
+    return [*map(Path, conf.config_file or []), *in_folders]
 
 
 def check_executor(conf: cfg.ConfigOpts) -> None:

@@ -101,9 +101,9 @@ def _worker_role(
 
 
 def _exporter_role(prog: str, listener: socket.socket, folder: Path, workers: int) -> worker.WorkerRole:
-    def prepare(conf: cfg.ConfigOpts) -> None:
-        logs.setup(conf, prog, version.installed_version())
-
     return worker.WorkerRole(
-        "metrics exporter", -1, prepare, lambda conf: exporter.make_exporter(listener, folder, workers)
+        "metrics exporter",
+        -1,
+        lambda conf: logs.setup(conf, prog, version.installed_version()),
+        lambda conf: exporter.make_exporter(listener, folder, workers),
     )

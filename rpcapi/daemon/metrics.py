@@ -6,7 +6,7 @@ before it imports the service. Names begin with ``gantt_`` and the subsystem; do
 """
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import prometheus_client
 
@@ -14,22 +14,8 @@ PREFIX = "gantt_"
 COUNTER_SUFFIX = "_total"
 # Seconds, from a decision (tens of microseconds) to a call that times out.
 TIME_BUCKETS = (
-    0.0001,
-    0.00025,
-    0.0005,
-    0.001,
-    0.0025,
-    0.005,
-    0.01,
-    0.025,
-    0.05,
-    0.1,
-    0.25,
-    0.5,
-    1.0,
-    2.5,
-    10.0,
-    60.0,
+    *(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025),
+    *(0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0),
 )
 
 Across = Literal["sum", "max", "min", "all"]
@@ -47,13 +33,6 @@ class Declaration(NamedTuple):
 
 declarations: list[Declaration] = []
 
-_LIVE: dict[str, Literal["livesum", "livemax", "livemin", "liveall"]] = {
-    "sum": "livesum",
-    "max": "livemax",
-    "min": "livemin",
-    "all": "liveall",
-}
-
 
 def counter(name: str, text: str, labels: Sequence[str] = ()) -> prometheus_client.Counter:
     """Declare a counter; a respawned worker continues the counter of its index."""
@@ -68,7 +47,8 @@ def gauge(name: str, text: str, labels: Sequence[str] = (), across: Across = "su
     ``across`` combines the workers' values: sum, max, min, or all (one per worker, with its index as label ``pid``).
     """
     declarations.append(Declaration(PREFIX + name, "gauge", text, labels, across))
-    return prometheus_client.Gauge(PREFIX + name, text, labels, multiprocess_mode=_LIVE[across])
+    live: Any = f"live{across}"
+    return prometheus_client.Gauge(PREFIX + name, text, labels, multiprocess_mode=live)
 
 
 def histogram(

@@ -58,7 +58,6 @@ class Slot:
         finally:
             worker_end.close()
         self.channel = master_end
-        self.serving = self.reloading = self.refused_reload = False
         self._spawned = self._last_contact = now
         self._abort_sent_at = 0.0
         LOG.info("%s is process %d", self.role.name, self.pid)

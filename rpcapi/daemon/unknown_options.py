@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Warnings about unknown options in the configuration files, mostly typos."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 from oslo_config import cfg
 from oslo_log import log
+
+from rpcapi.daemon import configuration
 
 LOG = log.getLogger(__name__)
 
@@ -15,7 +14,7 @@ def warn(conf: cfg.ConfigOpts) -> None:
 
     Call it when the service serves, because libraries register options on first use.
     """
-    for path in _files(conf):
+    for path in configuration.files(conf):
         sections: dict[str, dict[str, list[str]]] = {}
         try:
             cfg.ConfigParser(str(path), sections).parse()
@@ -29,15 +28,4 @@ def warn(conf: cfg.ConfigOpts) -> None:
             registered = conf if section == "DEFAULT" else conf[section]
             for name in entries:
                 if name.replace("-", "_") not in registered:
-                    LOG.warning(
-                        "%s: unknown option '%s' in section [%s]; check its spelling",
-                        path,
-                        name,
-                        section,
-                    )
-
-
-def _files(conf: cfg.ConfigOpts) -> Iterator[Path]:
-    yield from map(Path, conf.config_file or [])
-    for folder in conf.config_dir or []:
-        yield from sorted(Path(folder).glob("*.conf"))
+                    LOG.warning("%s: unknown option '%s' in section [%s]; check its spelling", path, name, section)
