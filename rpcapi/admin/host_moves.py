@@ -33,11 +33,6 @@ class MoveFailure(NamedTuple):
     reason: str
 
 
-class RequestedMove(NamedTuple):
-    server: Any
-    migration: str
-
-
 class HostMoves:
     """Mover of servers with at most ``max_open`` concurrent moves. A repeated run continues open ones."""
 
@@ -79,9 +74,7 @@ class HostMoves:
 
     def _fill(self, pending: deque[Sequence[Any]], start: Start, bar: Any) -> None:
         while batches := self._take(pending):
-            self._start(
-                [[RequestedMove(server, str(uuid.uuid4())) for server in batch] for batch in batches], start, bar
-            )
+            self._start([[(server, str(uuid.uuid4())) for server in batch] for batch in batches], start, bar)
 
     def _take(self, pending: deque[Sequence[Any]]) -> list[Sequence[Any]]:
         """Take the batches of the next call; none if no move may start now."""
@@ -94,14 +87,14 @@ class HostMoves:
                 break
         return batches
 
-    def _start(self, batches: Sequence[Sequence[RequestedMove]], start: Start, bar: Any) -> None:
-        """Request moves in one call; if refused, retry its halves to isolate the failing moves.
+    def _start(self, batches: Sequence[Sequence[tuple[Any, str]]], start: Start, bar: Any) -> None:
+        """Request moves (server, migration uuid) in one call; if refused, retry its halves to isolate failures.
 
-        Each move keeps its migration uuid, since a failed call may have recorded it.
+        Each move keeps its migration, since a failed call may have recorded it.
         """
         moves = [move for batch in batches for move in batch]
         try:
-            start([move.server for move in moves], [move.migration for move in moves])
+            start([server for server, _ in moves], [migration for _, migration in moves])
         except (errors.HostIsUp, errors.Unavailable):
             raise
         except errors.GanttError as error:
@@ -110,10 +103,10 @@ class HostMoves:
                 self._start(batches[:middle], start, bar)
                 self._start(batches[middle:], start, bar)
                 return
-            for move in moves:
-                self.fail(move.server.uuid, describe_error(error), bar)
+            for server, _ in moves:
+                self.fail(server.uuid, describe_error(error), bar)
         else:
-            self._open |= {move.migration: move.server.uuid for move in moves}
+            self._open |= {migration: server.uuid for server, migration in moves}
 
     def _collect(self, bar: Any) -> int:
         get_migrations, uuids = self._session.conductor.get_migrations, list(self._open)

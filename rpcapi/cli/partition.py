@@ -46,10 +46,12 @@ class AcknowledgeEpoch(Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         name, epoch = parsed_args.partition, parsed_args.epoch
-        present = self.session.partition_epochs().get(name)
-        if present is None:
-            raise errors.UnknownPartition(partition=name, choices=", ".join(self.session.partition_epochs()))
-        if not 0 < epoch <= present:
-            raise errors.InvalidRequest(why=f"partition {name!r} is in epoch {present} and never had epoch {epoch}")
+        epochs = self.session.partition_epochs()
+        if name not in epochs:
+            raise errors.UnknownPartition(partition=name, choices=", ".join(epochs))
+        if not 0 < epoch <= epochs[name]:
+            raise errors.InvalidRequest(
+                why=f"partition {name!r} is in epoch {epochs[name]} and never had epoch {epoch}"
+            )
         update_document(self.session, NAMESPACE, name, {ACKNOWLEDGED: epoch})
         self.show_message(f"epoch {epoch} of partition {name} is acknowledged")

@@ -72,7 +72,8 @@ class ServerIdentity(HighWaterMark):
         schema, *values = execute("HMGET", self._record.hash_key, *names)
         if int(schema or SCHEMA) > SCHEMA:
             raise errors.IncompatibleObject(name=self._record.subject, version=int(schema), supported=SCHEMA)
-        recorded = _recorded_server(values)
+        run_id, replid, position, epoch = values
+        recorded = RecordedServer(run_id or "", replid or "", int(position or 0), int(epoch or 0))
         behind = recorded.epoch < observed_epoch or recorded.position < observed_position
         if _is_same(info, recorded) and not behind:
             self.observe(recorded.epoch, recorded.position)
@@ -89,11 +90,11 @@ class ServerIdentity(HighWaterMark):
             observed_position=observed_position,
         )
         answer = execute("EVAL", script.text, len(keys), *keys, *arguments)
-        epoch, position, changed = (int(float(value)) for value in answer)
-        self.observe(epoch, position)
+        new_epoch, new_position, changed = (int(float(value)) for value in answer)
+        self.observe(new_epoch, new_position)
         if changed:
             self.note_epoch_change()
-        return epoch
+        return new_epoch
 
     def check_connection(self, connection: Any) -> None:
         connection.on_connect()
@@ -128,11 +129,6 @@ def _is_same(info: Mapping[str, str], recorded: RecordedServer) -> bool:
 
 def _was_promoted(info: Mapping[str, str]) -> bool:
     return info.get("master_replid2", NO_REPLICATION_ID) != NO_REPLICATION_ID
-
-
-def _recorded_server(values: list[str | None]) -> RecordedServer:
-    run_id, replid, position, epoch = values
-    return RecordedServer(run_id or "", replid or "", int(position or 0), int(epoch or 0))
 
 
 def _fields(info: Any) -> dict[str, str]:
