@@ -156,7 +156,8 @@ def _leaked_migrations(reading: ClusterReading) -> Iterator[Difference]:
         place, record = place_of_claim(claim), reading.migrations.get(claim["migration"])
         is_source = claim["role"] == ClaimRole.SOURCE and claim["state"] == "confirmed"
         if is_source and not _is_open(record) and place.host not in reading.silent:
-            yield Difference("leaked migration", *place, _describe_migration(claim["migration"], record))
+            fate = "has no record" if record is None else f"is {record.status}"
+            yield Difference("leaked migration", *place, f"migration {claim['migration']} {fate}")
 
 
 def place_of_claim(claim: Mapping[str, Any]) -> Place:
@@ -241,10 +242,6 @@ def _describe_amounts(allocations: Mapping[str, Mapping[str, int]]) -> str:
         for provider, amounts in allocations.items()
         for resource_class, amount in amounts.items()
     )
-
-
-def _describe_migration(uuid: str, record: Any) -> str:
-    return f"migration {uuid} " + ("has no record" if record is None else f"is {record.status}")
 
 
 def describe_record(record: Any) -> str:

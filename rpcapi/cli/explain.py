@@ -62,10 +62,6 @@ def _format_batch(batch: Mapping[str, Any]) -> str:
     )
 
 
-def _format_nova(nova: Mapping[str, Any]) -> str:
-    return "\n".join(map(_format_nova_choice, nova["instances"]))
-
-
 def _format_nova_choice(instance: Any) -> str:
     hosts = f"Nova {instance['nova_host'] or '-'}, gantt {instance['gantt_host'] or '-'}"
     why = f" ({instance['why']})" if instance["why"] else ""
@@ -106,8 +102,8 @@ class ExplainDecision(ShowOne):
         decision = self._decision(parsed_args)
         document = decision.document
         samples, verdicts = document.get("samples") or {}, document.get("verdicts") or []
-        spec = dict(document.get("spec") or {})
-        rewritten, batch = spec.pop("rewritten", None), document.get("batch")
+        spec = {key: value for key, value in (document.get("spec") or {}).items() if value not in (None, [], {}, "")}
+        rewritten, batch, nova = spec.pop("rewritten", None), document.get("batch"), document.get("nova")
         fields = {
             "request_id": decision.request_id,
             "partition": decision.partition,
@@ -122,7 +118,7 @@ class ExplainDecision(ShowOne):
             **({"examples": fields_cell(samples, _format_samples)} if samples else {}),
             "best": lines_cell(document.get("best") or [], _format_best_host),
             "claims": TableCell(verdicts, _format_verdicts(verdicts)),
-            **({"nova": TableCell(document["nova"], _format_nova(document["nova"]))} if "nova" in document else {}),
+            **({"nova": TableCell(nova, "\n".join(map(_format_nova_choice, nova["instances"])))} if nova else {}),
             **({"lost_before": lines_cell(document["lost"], _format_claim)} if document.get("lost") else {}),
             **({"candidates": lines_cell(document["candidates"], ", ".join)} if "candidates" in document else {}),
             "driver": document.get("driver"),

@@ -68,16 +68,13 @@ def _carry_out_one(session: "Session", act: Act, *, yes: bool, ends: Collection[
     if act.repair is None:
         return NO_REPAIR
     if not act.may_start(yes=yes, ends=ends):
-        return f"{NO_REPAIR}: needs {_option(act)}"
+        of_instance = f" {act.difference.instance}" if act.consent is Consent.END else ""
+        return f"{NO_REPAIR}: needs {act.consent}{of_instance}"
     try:
         act.repair(session, act.difference)
     except errors.GanttError as error:
         return f"{NO_REPAIR}: {describe_error(error)}"
     return act.outcome
-
-
-def _option(act: Act) -> str:
-    return f"{act.consent} {act.difference.instance}" if act.consent is Consent.END else str(act.consent)
 
 
 # -- plans by the kind of the difference -------------------------------------------------------------------------------
@@ -159,15 +156,12 @@ def _plan_end_of_guest(reading: ClusterReading, difference: Difference, migratio
         return Act(difference, text, _end_running_migration, "ended at its host", Consent.END)
     if record is not None and right_host in (None, host) and record.status != OFFLOADED:
         return Act(difference, f"{NO_REPAIR}: {copy}, may be the only one; {describe_record(record)}")
-    remains = "which is deleted" if record is None else f"which keeps {_kept_copy(right_host)}"
+    copy_left = f"its guest on {right_host}" if right_host else "its image"
+    remains = "which is deleted" if record is None else f"which keeps {copy_left}"
     if is_off:
         return Act(difference, f"end {copy}, {remains}", _end_migration, "ended at its host")
     text = f"end {copy}, {remains}; it may be running"
     return Act(difference, text, _end_running_migration, "ended at its host", Consent.YES)
-
-
-def _kept_copy(host: str | None) -> str:
-    return f"its guest on {host}" if host else "its image"
 
 
 def _advice(difference: Difference) -> str:

@@ -16,16 +16,12 @@ from rpcapi.daemon import concurrency, configuration, exporter, logs, master, me
 from rpcapi.daemon.notify import Notifier
 
 
-def single_worker(conf: cfg.ConfigOpts) -> int:
-    return 1
-
-
 def run(
     prog: str,
     make_service: str,
     *,
     register_opts: Iterable[configuration.RegisterOpts] = (),
-    workers: Callable[[cfg.ConfigOpts], int] = single_worker,
+    workers: Callable[[cfg.ConfigOpts], int] = lambda _conf: 1,
     check: Callable[[cfg.ConfigOpts], None] | None = None,
     argv: Sequence[str] | None = None,
     uses_bus: bool = True,

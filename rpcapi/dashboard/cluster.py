@@ -33,11 +33,15 @@ class CachedCluster:
     def __init__(self, session: Session, refresh_interval: float) -> None:
         self._session = session
         self.partitions: Cached[objects.PartitionList] = Cached(self._read_partitions, refresh_interval)
-        self.hosts: Cached[host_list.HostList] = Cached(self._read_hosts, refresh_interval)
-        self.decisions: Cached[Mapping[str, decision_log.DecisionLog]] = Cached(self._read_decisions, refresh_interval)
+        self.hosts: Cached[host_list.HostList] = Cached(
+            lambda: host_list.read(self._reader(), self.partitions.get(), self.hosts.latest), refresh_interval
+        )
+        self.decisions: Cached[Mapping[str, decision_log.DecisionLog]] = Cached(
+            lambda: decision_log.read(self._reader(), self.partitions.get(), self.decisions.latest), refresh_interval
+        )
         self.claims_in_flight = Cached(self._read_claims, refresh_interval)
         self._migrations = Cached(self._read_migrations, refresh_interval)
-        self._progress = Cached(self._read_progress, refresh_interval)
+        self._progress = Cached(lambda: read_progress(self._reader(), self.migrations() or ()), refresh_interval)
         self.choices = Cached(self._read_choices, refresh_interval)
         self.refresh_interval = refresh_interval
 
@@ -80,12 +84,6 @@ class CachedCluster:
         _ = session.flavors, session.images, session.catalog
         return session
 
-    def _read_hosts(self) -> host_list.HostList:
-        return host_list.read(self._reader(), self.partitions.get(), self.hosts.latest)
-
-    def _read_decisions(self) -> Mapping[str, decision_log.DecisionLog]:
-        return decision_log.read(self._reader(), self.partitions.get(), self.decisions.latest)
-
     def _read_claims(self) -> ClaimsInFlight:
         session, partitions = self._reader(), self.partitions.get()
         prepared: list[Mapping[str, Any]] = []
@@ -105,9 +103,6 @@ class CachedCluster:
         under_way = [move for move in migrations if move.status not in ENDED_MIGRATIONS]
         ended = [move for move in migrations if move.status in ENDED_MIGRATIONS]
         return [*under_way, *ended[:MOST_MIGRATIONS]]
-
-    def _read_progress(self) -> Mapping[str, CopyProgress]:
-        return read_progress(self._reader(), self.migrations() or ())
 
     def _reader(self) -> Session:
         """Return a session for shared reads, with one attempt: pages must not wait for a service."""

@@ -75,7 +75,8 @@ class ServerIdentity(HighWaterMark):
         run_id, replid, position, epoch = values
         recorded = RecordedServer(run_id or "", replid or "", int(position or 0), int(epoch or 0))
         behind = recorded.epoch < observed_epoch or recorded.position < observed_position
-        if _is_same(info, recorded) and not behind:
+        is_same = recorded.run_id == info["run_id"] and recorded.replid == info["master_replid"]
+        if recorded.epoch and is_same and not behind:
             self.observe(recorded.epoch, recorded.position)
             return recorded.epoch
         script, keys = self._record.script, self._record.keys
@@ -121,10 +122,6 @@ class ServerIdentity(HighWaterMark):
             return _was_promoted(info)
         durable = self._is_durable and info.get("aof_enabled") == "1"
         return _was_promoted(info) or not durable
-
-
-def _is_same(info: Mapping[str, str], recorded: RecordedServer) -> bool:
-    return bool(recorded.epoch) and (recorded.run_id, recorded.replid) == (info["run_id"], info["master_replid"])
 
 
 def _was_promoted(info: Mapping[str, str]) -> bool:

@@ -83,13 +83,6 @@ class RedisConnection:
         arguments = self._arguments(script, rest, values)
         return self.run_with_retries(lambda: self._evaluate(script, keys, [arguments])[0], self._repeats.add)
 
-    def run_all(self, verb: str, calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]]) -> list[Any]:
-        """Run the script once per (rest, values) in one round trip; after a retriable error, all are sent again."""
-        if not calls:
-            return []
-        script, keys, arguments = self._prepared(verb, calls)
-        return self.run_with_retries(functools.partial(self._evaluate, script, keys, arguments))
-
     def run_each(
         self,
         verb: str,
@@ -101,16 +94,11 @@ class RedisConnection:
         A failed call or command returns its ResponseError and is not retried. Raises StoreUnavailable if no answer
         shows which calls ran.
         """
-        script, keys, arguments = self._prepared(verb, calls)
+        script = load(verb)
+        keys = script_keys(script, self.partition)
+        arguments = [self._arguments(script, rest, values) for rest, values in calls]
         attempt = functools.partial(self._evaluate, script, keys, arguments, commands=commands, returns_errors=True)
         return self.run_with_retries(attempt, self._repeats.add)
-
-    def _prepared(
-        self, verb: str, calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]]
-    ) -> tuple[LuaScript, list[str], list[list[Any]]]:
-        script = load(verb)
-        arguments = [self._arguments(script, rest, values) for rest, values in calls]
-        return script, script_keys(script, self.partition), arguments
 
     def _arguments(self, script: LuaScript, rest: Iterable[Any], values: Mapping[str, Any]) -> list[Any]:
         return script.arguments(rest, log_length=self.log_length, max_step_ms=self._max_step_ms, **values)
